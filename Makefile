@@ -1,0 +1,53 @@
+# Every task of the project. `make help` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help setup check fix test demo serve bench sim docs fuzz clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+FUZZ_RUNS ?= 20000
+# What takes Hypothesis seconds on every commit may take it minutes where somebody waits for it.
+PYTEST := $(BIN)/python -m pytest -n auto
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## build .venv with everything in it
+
+$(READY): pyproject.toml tools/setup
+	tools/setup "$(PYTHON)"
+	@touch $@
+
+check: $(READY)  ## format, lint, types, house rules, fast tests; before every commit
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy
+	$(PYTEST) -q -m "not slow"
+
+fix: $(READY)  ## format, mend lint, write the generated pages again
+	$(BIN)/ruff check --fix --quiet
+	$(BIN)/ruff format --quiet
+	$(BIN)/python -m tools.generate_docs
+
+test: $(READY)  ## everything that must hold; what CI runs
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy
+	$(PYTEST)
+
+bench: $(READY)  ## how fast, beside hand-written code in the same run
+	$(BIN)/python -m bench
+
+fuzz: $(READY)  ## coverage-guided fuzzing of every decoder; FUZZ_RUNS=n inputs each
+	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	$(BIN)/python -m tests.fuzz --runs $(FUZZ_RUNS)
+
+docs: $(READY)  ## write the generated pages again and check all of docs/
+	$(BIN)/python -m tools.generate_docs
+	$(PYTEST) -q tests/docs tests/tidy
+
+demo serve sim:
+	@echo "make $@: not built yet; see CHANGELOG.md for what is" >&2; exit 1
+
+clean:  ## remove what was built
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""OpenMSMQ: Microsoft Message Queuing for everyone who is not on Windows."""

@@ -1,0 +1,1 @@
+"""The tests of OpenMSMQ; CONTRIBUTING.md says which kind lives where."""

@@ -1,0 +1,1 @@
+"""House rules, as tests: what is not checked decays."""

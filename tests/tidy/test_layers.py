@@ -1,0 +1,65 @@
+"""A module imports from its own folder and from lower layers, never sideways or up."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tidy.source import PACKAGE, Source, sources
+
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"errors"}),
+    frozenset({"limits", "clock"}),
+    frozenset({"wire"}),
+    frozenset({"names", "properties", "security"}),
+    frozenset({"packet", "bodies"}),
+    frozenset({"model", "session", "srmp", "pgm", "rpc"}),
+    frozenset({"interfaces", "routing", "directory", "transactions", "store", "app"}),
+    frozenset({"net"}),
+    frozenset({"manager"}),
+    frozenset({"client"}),
+    frozenset({"console", "spark"}),
+    frozenset({"pipelines"}),
+    frozenset({"cli"}),
+    frozenset({"__main__"}),
+)
+RANKS = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
+
+
+def layer_faults(source: Source) -> list[str]:
+    """The imports of `source` that its layer does not allow."""
+    faults = []
+    for imported in source.imports():
+        package, _, rest = imported.partition(".")
+        part = rest.partition(".")[0]
+        if package != PACKAGE or not part or part == source.part or part not in RANKS:
+            continue
+        if RANKS[part] >= RANKS[source.part]:
+            faults.append(f"{source.name} may not import {imported}")
+    return faults
+
+
+def test_every_part_has_its_layer() -> None:
+    parts = {source.part for source in sources() if source.part}
+    assert parts <= RANKS.keys()
+
+
+@pytest.mark.parametrize("source", [s for s in sources() if s.part], ids=lambda s: s.name)
+def test_imports_point_down(source: Source) -> None:
+    assert layer_faults(source) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        ("wire.reader", "from openmsmq.names.path import PathName", "up"),
+        ("packet.user", "from openmsmq.bodies.body import Body", "sideways"),
+        ("names.path", "def late():\n    import openmsmq.packet.view", "up, inside a function"),
+    ],
+)
+def test_a_broken_layer_is_found(name: str, text: str, fault: str) -> None:
+    assert layer_faults(Source(name, text)), fault
+
+
+def test_downward_and_own_imports_are_fine() -> None:
+    text = "from openmsmq.packet.base import BaseHeader\nfrom openmsmq import limits\nimport struct"
+    assert layer_faults(Source("packet.user", text)) == []

@@ -1,0 +1,59 @@
+"""The pure layers have no doors to the world: no clock, disk, network, thread or chance."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.tidy.source import Source, sources
+
+PURE = {
+    "errors", "limits", "wire", "names", "properties", "security", "packet", "bodies",
+    "model", "session", "srmp", "pgm", "rpc",
+}  # fmt: skip
+DOORS = {
+    "asyncio", "concurrent", "io", "logging", "multiprocessing", "os", "pathlib", "random",
+    "secrets", "select", "selectors", "shutil", "signal", "socket", "ssl", "subprocess", "tempfile",
+    "threading", "time", "urllib", "warnings",
+}  # fmt: skip
+CALLS = {"open", "print", "input", "eval", "exec", "breakpoint"}
+METHODS = {"now", "utcnow", "today", "uuid1", "uuid4", "urandom"}
+
+
+def purity_faults(source: Source) -> list[str]:
+    """What in `source` reaches outside of its arguments."""
+    faults = [f"imports {name}" for name in source.imports() if name.partition(".")[0] in DOORS]
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Name) and called.id in CALLS | METHODS:
+                faults.append(f"line {node.lineno}: {called.id}()")
+            if isinstance(called, ast.Attribute) and called.attr in METHODS:
+                faults.append(f"line {node.lineno}: .{called.attr}()")
+    return faults
+
+
+@pytest.mark.parametrize("source", [s for s in sources() if s.part in PURE], ids=lambda s: s.name)
+def test_pure_layers_have_no_doors(source: Source) -> None:
+    assert purity_faults(source) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import asyncio",
+        "from os import path",
+        "def f():\n    import time",
+        "def f():\n    return open('x')",
+        "from datetime import datetime\nstarted = datetime.now()",
+        "from uuid import uuid4\nnew = uuid4()",
+    ],
+)
+def test_a_door_is_found(text: str) -> None:
+    assert purity_faults(Source("packet.user", text))
+
+
+def test_arithmetic_on_arguments_is_pure() -> None:
+    text = "import struct\nfrom uuid import UUID\ndef f(now: float) -> float:\n    return now + 1"
+    assert purity_faults(Source("packet.user", text)) == []
