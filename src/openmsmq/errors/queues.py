@@ -1,0 +1,165 @@
+"""Queues, handles to them, and the queue managers that hold them."""
+
+from __future__ import annotations
+
+from openmsmq.errors.base import MQError
+from openmsmq.errors.hresult import HResult
+
+
+class QueueNotFound(MQError):
+    """The queue does not exist, or you may not see it."""
+
+    hresult = HResult.MQ_ERROR_QUEUE_NOT_FOUND
+
+
+class QueueNotActive(MQError):
+    """The queue is not open here, and perhaps does not exist."""
+
+    hresult = HResult.MQ_ERROR_QUEUE_NOT_ACTIVE
+
+
+class QueueExists(MQError):
+    """There is already a queue of this name. Open it, or choose another name."""
+
+    hresult = HResult.MQ_ERROR_QUEUE_EXISTS
+
+
+class QueueDeleted(MQError):
+    """The queue was deleted while it was open. Close it: nothing more can be received from it."""
+
+    hresult = HResult.MQ_ERROR_QUEUE_DELETED
+
+
+class QueueNotAvailable(MQError):
+    """Reading from a queue on another machine failed.
+
+    The connection may be lost; open the queue again.
+    """
+
+    hresult = HResult.MQ_ERROR_QUEUE_NOT_AVAILABLE
+
+
+class SharingViolation(MQError):
+    """The queue is open for receiving and not shared. Wait until its reader closes it."""
+
+    hresult = HResult.MQ_ERROR_SHARING_VIOLATION
+
+
+class UnsupportedAccessMode(MQError):
+    """The queue cannot be opened with this combination of access and sharing."""
+
+    hresult = HResult.MQ_ERROR_UNSUPPORTED_ACCESS_MODE
+
+
+class InvalidHandle(MQError):
+    """This handle stands for no open queue or cursor; it was probably closed."""
+
+    hresult = HResult.MQ_ERROR_INVALID_HANDLE
+
+
+class StaleHandle(MQError):
+    """The queue manager was restarted after the queue was opened.
+
+    Close the queue and open it again.
+    """
+
+    hresult = HResult.MQ_ERROR_STALE_HANDLE
+
+
+class IllegalQueuePathName(MQError):
+    r"""This is not a queue path name.
+
+    A path name looks like `machine\queue` or `.\private$\queue`.
+    """
+
+    hresult = HResult.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME
+
+
+class IllegalFormatName(MQError):
+    r"""This is not a format name. A format name looks like `DIRECT=OS:machine\private$\queue`."""
+
+    hresult = HResult.MQ_ERROR_ILLEGAL_FORMATNAME
+
+
+class UnsupportedFormatNameOperation(MQError):
+    """A format name of this kind does not allow what was asked.
+
+    A direct name cannot delete, for example.
+    """
+
+    hresult = HResult.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION
+
+
+class CorruptedQueueWasDeleted(MQError):
+    """The stored definition of this queue was damaged, so it was removed.
+
+    Create the queue again.
+    """
+
+    hresult = HResult.MQ_CORRUPTED_QUEUE_WAS_DELETED
+
+
+class MachineNotFound(MQError):
+    """No machine of this name is known. Check the spelling and the name service."""
+
+    hresult = HResult.MQ_ERROR_MACHINE_NOT_FOUND
+
+
+class ResolveAddress(MQError):
+    """The address could not be resolved: it may be wrong, or the name service did not answer."""
+
+    hresult = HResult.MQ_ERROR_RESOLVE_ADDRESS
+
+
+class ServiceNotAvailable(MQError, ConnectionError):
+    """The queue manager cannot be reached.
+
+    See whether it is running and listens where you connect.
+    """
+
+    hresult = HResult.MQ_ERROR_SERVICE_NOT_AVAILABLE
+
+
+class RemoteMachineNotAvailable(MQError, ConnectionError):
+    """The other machine cannot be reached, or its queue manager does not answer."""
+
+    hresult = HResult.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE
+
+
+class UnsupportedOperation(MQError):
+    """A queue manager that belongs to no domain (workgroup mode) cannot do this."""
+
+    hresult = HResult.MQ_ERROR_UNSUPPORTED_OPERATION
+
+
+class IllegalOperation(MQError):
+    """This cannot be done to a foreign messaging system."""
+
+    hresult = HResult.MQ_ERROR_ILLEGAL_OPERATION
+
+
+class WksCantServeClient(MQError):
+    """This queue manager cannot serve dependent clients.
+
+    Use one that is set up as a supporting server.
+    """
+
+    hresult = HResult.MQ_ERROR_WKS_CANT_SERVE_CLIENT
+
+
+class DependWksLicenseOverflow(MQError):
+    """The supporting server already has as many client connections as it accepts."""
+
+    hresult = HResult.MQ_ERROR_DEPEND_WKS_LICENSE_OVERFLOW
+
+
+class NotSupportedByDependentClients(MQError):
+    """A client without a queue manager of its own cannot do this."""
+
+    hresult = HResult.MQ_ERROR_NOT_SUPPORTED_BY_DEPENDENT_CLIENTS
+
+
+class OperationNotSupportedByRemoteComputer(MQError):
+    """The queue manager at the other end is too old for this operation."""
+
+    hresult = HResult.MQ_ERROR_OPERATION_NOT_SUPPORTED_BY_REMOTE_COMPUTER
