@@ -1,0 +1,1 @@
+"""Bytes: a bounds-checked cursor, declared fixed layouts, UTF-16 text."""
