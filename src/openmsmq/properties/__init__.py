@@ -1,0 +1,1 @@
+"""Properties of messages, queues and managers: their numbers, types and permitted values."""
