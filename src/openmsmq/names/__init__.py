@@ -1,0 +1,1 @@
+"""Queue names: path names and format names, as text and as bytes."""
