@@ -1,0 +1,1 @@
+"""Packets: one header per file, whole packets, stream framing, and the lazy `PacketView`."""

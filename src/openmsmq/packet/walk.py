@@ -1,0 +1,165 @@
+"""Where the parts of a UserMessage begin, found by arithmetic on its bytes.
+
+The quick counterpart of `UserMessage.read`, for the hot paths: it makes no objects. A property test
+holds the two together.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as StructError
+from typing import Final
+
+from openmsmq import limits
+from openmsmq.packet.base import SIGNATURE, VERSION, BaseFlags, BaseHeader
+from openmsmq.packet.properties import MessagePropertiesStart
+from openmsmq.packet.security import SecurityHeaderStart
+from openmsmq.packet.transaction import TransactionFlags, TransactionHeaderStart
+from openmsmq.packet.user import ADMIN_CODES, DESTINATION_CODES, UserFlags, UserHeaderStart
+from openmsmq.wire.text import NULL_UNIT, round_up
+
+u16: Final = Struct("<H").unpack_from
+u32: Final = Struct("<I").unpack_from
+
+USER: Final = BaseHeader.SIZE
+"Where the UserHeader begins."
+FLAGS: Final = USER + UserHeaderStart.offset_of("Flags")
+NAMES: Final = USER + UserHeaderStart.SIZE
+"Where the queue names begin."
+LABEL: Final = MessagePropertiesStart.SIZE
+"Where the label begins in the MessagePropertiesHeader; the next are fields of it."
+SIZES: Final = MessagePropertiesStart.offset_of("MessageSize")
+EXTENSION_SIZE: Final = MessagePropertiesStart.offset_of("ExtensionSize")
+DIRECT: Final = 7
+
+_NAME_SIZES: Final = (0, 0, 4, 4, 4, 16, 20)
+"Bytes of a queue name by its code ([MS-MQMQ] 2.2.19.2); a direct name says its own."
+_CERT_SIZE: Final = SecurityHeaderStart.offset_of("SenderCertSize")
+_RARE: Final = UserFlags.MQ | UserFlags.AH | UserFlags.HH
+"Headers that may follow the MessagePropertiesHeader."
+_FRONT: Final = (
+    UserFlags.DQ | UserFlags.AQ | UserFlags.RQ | UserFlags.CQ | UserFlags.TH | UserFlags.SH
+)
+"What decides where the MessagePropertiesHeader begins."
+_DIRECT_ONLY: Final = DIRECT << 10
+
+
+def _names_size(codes: int) -> int:
+    """The size of the three names with these codes, 3 bits each; -1 if one is direct."""
+    sizes = [codes >> shift & 7 for shift in (0, 3, 6)]
+    return -1 if DIRECT in sizes else sum(_NAME_SIZES[code] for code in sizes)
+
+
+_NAMES_SIZES: Final = tuple(_names_size(codes) for codes in range(512))
+_BODY_SIZES: Final = Struct("<II").unpack_from
+
+
+def properties_offset(data: bytes) -> int:
+    """Where the MessagePropertiesHeader begins ([MS-MQMQ] 2.2.20)."""
+    flags = u32(data, FLAGS)[0]
+    if flags & _FRONT == _DIRECT_ONLY:  # the usual message, by the shortest way
+        offset: int = NAMES + (u16(data, NAMES)[0] + 5 & ~3)
+        return offset
+    return after_security(data, flags, after_transaction(data, flags, after_names(data, flags)))
+
+
+def after_names(data: bytes, flags: int) -> int:
+    """Where the names and ConnectorType of a UserHeader end ([MS-MQMQ] 2.2.19.2)."""
+    codes = flags >> 10 & 0x1FF
+    size = _NAMES_SIZES[codes]
+    offset = NAMES
+    if size >= 0:
+        offset += size
+    else:
+        for shift in (0, 3, 6):
+            code = codes >> shift & 7
+            if code == DIRECT:
+                offset += round_up(2 + u16(data, offset)[0])
+            else:
+                offset += _NAME_SIZES[code]
+    return offset + 16 if flags & UserFlags.CQ else offset
+
+
+def after_transaction(data: bytes, flags: int, offset: int) -> int:
+    """Where the TransactionHeader that may stand at `offset` ends ([MS-MQMQ] 2.2.20.5)."""
+    if not flags & UserFlags.TH:
+        return offset
+    has_connector = data[offset] & TransactionFlags.CG
+    return offset + TransactionHeaderStart.SIZE + (16 if has_connector else 0)
+
+
+def after_security(data: bytes, flags: int, offset: int) -> int:
+    """Where the SecurityHeader that may stand at `offset` ends ([MS-MQMQ] 2.2.20.6)."""
+    if not flags & UserFlags.SH:
+        return offset
+    sizes = SecurityHeaderStart.LAYOUT.unpack_from(data, offset)[1:]
+    return offset + SecurityHeaderStart.SIZE + sum(map(round_up, sizes))
+
+
+def is_plain(data: bytes) -> bool:
+    """Whether `data` is a whole UserMessage without the rarer headers, by the quickest check.
+
+    False means "look closer", not "refuse": `decode_packet` then decides and says why.
+    """
+    if len(data) < NAMES:
+        return False
+    version, _, base_flags, signature, size, _ = BaseHeader.LAYOUT.unpack_from(data)
+    flags = u32(data, FLAGS)[0]
+    if (
+        version != VERSION
+        or signature != SIGNATURE
+        or size != len(data)
+        or size > limits.PACKET_SIZE_MAX
+        or base_flags & (BaseFlags.IN | BaseFlags.SH | BaseFlags.DH)
+        or flags & (_RARE | UserFlags.MP) != UserFlags.MP
+    ):
+        return False
+    try:
+        return _names_are_sound(data, flags) and _ends_with_properties(data, flags, size)
+    except (IndexError, StructError):
+        return False
+
+
+def _names_are_sound(data: bytes, flags: int) -> bool:
+    """Whether the three queue names have codes they may have, and direct ones their null."""
+    codes = flags >> 10 & 0x1FF
+    if codes & 7 not in DESTINATION_CODES or codes >> 3 & 7 not in ADMIN_CODES:
+        return False
+    offset = NAMES
+    while codes:
+        code = codes & 7
+        if code == DIRECT:
+            count = u16(data, offset)[0]
+            end = offset + 2 + count
+            if count < len(NULL_UNIT) or count % 2 or data[end - 2 : end] != NULL_UNIT:
+                return False
+            offset = round_up(end)
+        else:
+            offset += _NAME_SIZES[code]
+        codes >>= 3
+    return True
+
+
+def _security_is_sound(data: bytes, flags: int, offset: int) -> bool:
+    """Whether the SecurityHeader that may stand at `offset` keeps to its one bound."""
+    if not flags & UserFlags.SH:
+        return True
+    return bool(u32(data, offset + _CERT_SIZE)[0] <= limits.SENDER_CERTIFICATE_SIZE_MAX)
+
+
+def _ends_with_properties(data: bytes, flags: int, size: int) -> bool:
+    """Whether a sound MessagePropertiesHeader fills the rest of the packet."""
+    offset = after_transaction(data, flags, after_names(data, flags))
+    if not _security_is_sound(data, flags, offset):
+        return False
+    offset = after_security(data, flags, offset)
+    label = data[offset + 1]
+    message_size, body_size = _BODY_SIZES(data, offset + SIZES)
+    label_end = offset + LABEL + 2 * label
+    end = label_end + u32(data, offset + EXTENSION_SIZE)[0] + body_size
+    return (
+        size == round_up(end)
+        and body_size >= message_size
+        and label <= limits.LABEL_UNITS_MAX
+        and (not label or data[label_end - 2 : label_end] == NULL_UNIT)
+    )

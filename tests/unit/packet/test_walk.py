@@ -1,0 +1,164 @@
+"""Where the parts of a message begin."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from struct import pack
+
+import pytest
+from tests.samples import MESSAGES, SECURITY, SESSION, direct, patch, properties, user_message
+
+from openmsmq.packet.connection import SessionAck
+from openmsmq.packet.message import UserMessage
+from openmsmq.packet.packet import decode_packet, read_packet
+from openmsmq.packet.properties import MessagePropertiesHeader
+from openmsmq.packet.walk import (
+    after_names,
+    after_security,
+    after_transaction,
+    is_plain,
+    properties_offset,
+)
+from openmsmq.wire.trace import TracingReader
+
+NOT_PLAIN = {
+    "debug",
+    "over HTTP",
+    "soap",
+    "several queues",
+    "surplus",
+    "session",
+    "session inside",
+    "all",
+}
+PLAIN = MESSAGES["plain"].encode()
+FRONT = ("TransactionHeader", "SecurityHeader", "MessagePropertiesHeader")
+
+
+def starts(message: UserMessage) -> dict[str, int]:
+    """Where the full decoder finds the headers."""
+    reader = TracingReader(message.encode())
+    read_packet(reader)
+    found: dict[str, int] = {}
+    for field in reader.fields:
+        found.setdefault(field.path.partition(".")[0], field.offset)
+    return found
+
+
+def with_flags(data: bytes, *, clear: int = 0, add: int = 0) -> bytes:
+    flags = int.from_bytes(data[60:64], "little") & ~clear | add
+    return patch(data, 60, pack("<I", flags))
+
+
+@pytest.mark.parametrize("shape", MESSAGES)
+def test_the_front_headers_are_found(shape: str) -> None:
+    """MQQB-009, MQQB-051, MQQB-052, MQQB-058, MQQB-078, MQQB-092."""
+    message = MESSAGES[shape]
+    data, flags, found = message.encode(), message.user.flags, starts(message)
+    names_end = after_names(data, flags)
+    transaction_end = after_transaction(data, flags, names_end)
+    security_end = after_security(data, flags, transaction_end)
+    assert names_end == next(found[header] for header in FRONT if header in found)
+    assert transaction_end == next(found[header] for header in FRONT[1:] if header in found)
+    assert security_end == properties_offset(data) == found["MessagePropertiesHeader"]
+
+
+@pytest.mark.parametrize("text", ["OS:a", "OS:ab", "OS:abc", r"TCP:192.0.2.1\q"])
+def test_direct_names_end_on_a_boundary_of_4(text: str) -> None:
+    """MQQB-055: also where a direct destination is all there is."""
+    message = user_message(destination=direct(text))
+    assert properties_offset(message.encode()) == starts(message)["MessagePropertiesHeader"]
+
+
+@pytest.mark.parametrize("shape", MESSAGES)
+def test_messages_without_rare_headers_are_plain(shape: str) -> None:
+    assert is_plain(MESSAGES[shape].encode()) == (shape not in NOT_PLAIN)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        PLAIN[:63],
+        PLAIN[:-1],
+        PLAIN + b"\0",
+        patch(PLAIN, 0, b"\x11"),
+        patch(PLAIN, 4, b"LIAR"),
+        patch(PLAIN, 8, pack("<I", len(PLAIN) - 1)),
+        patch(PLAIN, 2, pack("<H", 0x08)),
+        patch(PLAIN, 2, pack("<H", 0x10)),
+        patch(PLAIN, 2, pack("<H", 0x20)),
+        with_flags(PLAIN, clear=0x00200000),
+        with_flags(PLAIN, add=0x00800000),
+        with_flags(PLAIN, add=0x02000000),
+        with_flags(PLAIN, add=0x10000000),
+        with_flags(PLAIN, clear=0x1C00, add=0x0400),
+        with_flags(PLAIN, add=0x2000),
+        with_flags(PLAIN, add=0x00080000),
+        with_flags(PLAIN, add=0x00100000),
+        patch(PLAIN, 64, pack("<H", 0)),
+        patch(PLAIN, 64, pack("<H", 53)),
+        patch(PLAIN, 64, pack("<H", 52)),
+        patch(PLAIN, 64, pack("<H", 0xFFFE)),
+        SessionAck(SESSION).encode(),
+    ],
+)
+def test_what_is_not_surely_sound_is_looked_at_closer(data: bytes) -> None:
+    """MQQB-010: each check of the quick test, one by one."""
+    assert not is_plain(data)
+
+
+def test_a_packet_over_the_limit_is_not_plain() -> None:
+    """MQQB-008."""
+    largest = user_message(header=properties(bytes(0x400000 - 180), ""))
+    assert largest.base.packet_size == 0x400000 - 4
+    assert is_plain(largest.encode())
+    over = user_message(header=properties(bytes(0x400000), ""))
+    assert not is_plain(over.encode())
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        replace(properties(b"hello"), message_size=6),
+        replace(properties(), extension_size=1000),
+        replace(properties(), label_utf16=b"L\0L\0"),
+        replace(properties(), allocation_body_size=100),
+        replace(
+            properties(bytes(504), ""), label_length=251, message_size=0, allocation_body_size=0
+        ),
+    ],
+)
+def test_properties_that_do_not_fit_are_not_plain(header: MessagePropertiesHeader) -> None:
+    """MQQB-063, MQQB-064, MQQB-068, MQQB-069: one check each, PacketSize being right."""
+    assert not is_plain(user_message(header=header).encode())
+
+
+def test_a_certificate_over_the_limit_is_not_plain() -> None:
+    """MQQB-093."""
+    largest = replace(SECURITY, sender_cert_size=0xFFFF, sender_cert=bytes(0xFFFF))
+    over = replace(SECURITY, sender_cert_size=0x10000, sender_cert=bytes(0x10000))
+    assert is_plain(user_message(security=largest).encode())
+    assert not is_plain(user_message(security=over).encode())
+
+
+@pytest.mark.parametrize("shape", sorted(MESSAGES.keys() - NOT_PLAIN))
+@pytest.mark.parametrize("value", [0x00, 0x01, 0x7F, 0xFF])
+def test_what_is_called_plain_can_be_decoded(shape: str, value: int) -> None:
+    """MQQB-010: no byte can be changed so that only the quick test accepts the message."""
+    data = MESSAGES[shape].encode()
+    accepted = 0
+    for offset in range(len(data)):
+        changed = patch(data, offset, bytes([value]))
+        if is_plain(changed):
+            assert decode_packet(changed).encode() == changed
+            accepted += 1
+    assert 0 < accepted < len(data)
+
+
+@pytest.mark.parametrize("shape", sorted(MESSAGES.keys() - NOT_PLAIN))
+def test_a_plain_message_cut_short_is_not_plain(shape: str) -> None:
+    """MQQB-010: not even when PacketSize agrees with the cut."""
+    data = MESSAGES[shape].encode()
+    for size in range(64, len(data)):
+        assert not is_plain(patch(data[:size], 8, pack("<I", size)))
