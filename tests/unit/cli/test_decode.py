@@ -1,0 +1,257 @@
+"""`openmsmq decode`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from struct import pack
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.samples import MESSAGES, SESSION, SOURCE, STORED, TARGET, patch, properties, user_message
+
+from openmsmq.cli.main import main
+from openmsmq.packet.connection import EstablishConnection, SessionAck
+from openmsmq.packet.establish_connection import EstablishConnectionHeader
+from openmsmq.packet.message import UserMessage
+from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
+
+PING = PingPacket(1, PING_SIGNATURE, 0x1234, SOURCE).pack()
+PLAIN = MESSAGES["plain"].encode()
+ACK = SessionAck(SESSION).encode()
+
+
+def run(*arguments: str, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, ["decode", *arguments], input=stdin)
+
+
+def documents(*arguments: str, stdin: bytes | None = None) -> list[dict[str, Any]]:
+    result = run("--json", *arguments, stdin=stdin)
+    assert result.exit_code == 0
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PING.hex(),
+        PING.hex().upper(),
+        "0x" + PING.hex(),
+        PING.hex(" "),
+        PING.hex(":"),
+        PING.hex("-", 2),
+        PING.hex(" ", 4).replace(" ", ",\t\r\n "),
+    ],
+)
+def test_digits_may_be_separated_in_many_ways(text: str) -> None:
+    [document] = documents(text)
+    assert (document["kind"], document["size"]) == ("Ping", 24)
+
+
+def test_digits_may_be_longer_than_any_file_name() -> None:
+    message = user_message(header=properties(bytes(5000))).encode()
+    for data in (PLAIN, message):
+        [document] = documents(data.hex())
+        assert document["size"] == len(data)
+
+
+@pytest.mark.parametrize(
+    "content", [PING, PING.hex().encode(), PING.hex(" ", 2).encode() + b"\r\n"], ids=repr
+)
+def test_a_file_holds_digits_or_bytes(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "packet"
+    path.write_bytes(content)
+    [document] = documents(str(path))
+    assert (document["kind"], document["size"]) == ("Ping", 24)
+
+
+@pytest.mark.parametrize("content", [PING, PING.hex().encode() + b"\n"], ids=["raw", "hex"])
+def test_standard_input_holds_digits_or_bytes(content: bytes) -> None:
+    [document] = documents("-", stdin=content)
+    assert (document["kind"], document["size"]) == ("Ping", 24)
+
+
+def test_raw_bytes_may_be_characters() -> None:
+    """A packet of letters only is not taken for digits."""
+    data = PingPacket(0x3031, PING_SIGNATURE, 0x34333231, TARGET).pack()
+    data = patch(data, 8, b"0123456789abcdef")
+    assert data.isascii()
+    [document] = documents("-", stdin=data)
+    assert document["kind"] == "Ping"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [(("",), None), ((" ",), None), (("-",), b""), (("-",), b" \n"), (("-", "--json"), b"")],
+)
+def test_empty_input_is_a_mistake_of_the_caller(
+    arguments: tuple[str, ...], stdin: bytes | None
+) -> None:
+    result = run(*arguments, stdin=stdin)
+    assert result.exit_code == 2
+    assert "empty" in result.stderr
+
+
+@pytest.mark.parametrize("text", ["no-such-file", "0x1", "12 3", "zz", "a\0b", "q" * 5000])
+def test_what_is_neither_file_nor_digits_is_a_mistake_of_the_caller(text: str) -> None:
+    result = run(text)
+    assert result.exit_code == 2
+    assert "neither a file nor hexadecimal digits" in result.stderr
+    assert len(result.stderr) < 300
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    assert run(str(tmp_path)).exit_code == 2
+
+
+def test_an_argument_is_needed() -> None:
+    assert run().exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("magic", "kind"),
+    [("d4c3b2a1", "pcap"), ("a1b2c3d4", "pcap"), ("0a0d0d0a", "pcapng")],
+)
+def test_a_capture_is_explained(tmp_path: Path, magic: str, kind: str) -> None:
+    path = tmp_path / "capture"
+    path.write_bytes(bytes.fromhex(magic) + bytes(20))
+    result = run(str(path))
+    assert result.exit_code == 2
+    assert f"this is a {kind} capture" in result.stderr
+    assert "tshark" in result.stderr
+
+
+def test_a_document_lists_fields_in_the_shape_of_the_test_vectors() -> None:
+    [document] = documents(PING.hex())
+    assert document == {
+        "kind": "Ping",
+        "offset": 0,
+        "size": 24,
+        "fields": [
+            {
+                "path": "Flags",
+                "offset": 0,
+                "size": 2,
+                "type": "u16",
+                "value": 1,
+                "value_hex": "0x0001",
+                "bits": [
+                    {"name": "RC", "shift": 0, "width": 1, "value": 1},
+                    {"name": "RF", "shift": 1, "width": 1, "value": 0},
+                    {"name": "X", "shift": 2, "width": 14, "value": 0},
+                ],
+                "meaning": "from a client system",
+            },
+            {
+                "path": "Signature",
+                "offset": 2,
+                "size": 2,
+                "type": "u16",
+                "value": 0x5548,
+                "value_hex": "0x5548",
+            },
+            {
+                "path": "Cookie",
+                "offset": 4,
+                "size": 4,
+                "type": "u32",
+                "value": 0x1234,
+                "value_hex": "0x00001234",
+            },
+            {
+                "path": "QMGuid",
+                "offset": 8,
+                "size": 16,
+                "type": "guid",
+                "value": str(SOURCE).upper(),
+            },
+        ],
+    }
+
+
+def test_there_is_one_document_for_each_packet() -> None:
+    found = documents("-", stdin=ACK + PLAIN + STORED)
+    assert [document["kind"] for document in found] == [
+        "SessionAck",
+        "UserMessage",
+        "StoredMessage",
+    ]
+    assert [document["offset"] for document in found] == [0, len(ACK), len(ACK) + len(PLAIN)]
+
+
+def test_a_malformed_packet_is_the_last_document() -> None:
+    """MQQB-010: its own offset counts from the packet, the message's from the input."""
+    bad = patch(PLAIN, 4, b"LIAR")
+    result = run("--json", "-", stdin=ACK + bad + ACK)
+    assert result.exit_code == 1
+    good, last = (json.loads(line) for line in result.stdout.splitlines())
+    assert "error" not in good
+    assert last["kind"] == "Unknown"
+    assert last["error"]["field"] == "BaseHeader.Signature"
+    assert last["error"]["offset"] == 4
+    assert last["error"]["reason"] in result.stderr
+    assert f"malformed: BaseHeader.Signature at offset {len(ACK) + 4}:" in result.stderr
+
+
+def test_what_was_readable_is_shown_before_the_error() -> None:
+    """MQQB-010."""
+    result = run(patch(PLAIN, 64, pack("<H", 53)).hex())
+    assert result.exit_code == 1
+    assert "SourceQueueManager" in result.stdout
+    assert "MessagePropertiesHeader" not in result.stdout
+    assert "✗ UserHeader.DestinationQueue.Count at offset 64" in result.stdout
+    assert "openmsmq: malformed: UserHeader.DestinationQueue.Count at offset 64" in result.stderr
+
+
+def test_a_tree_has_a_branch_for_each_structure() -> None:
+    lines = run(PLAIN.hex()).stdout.splitlines()
+    assert lines[0] == f"UserMessage, {len(PLAIN)} bytes at offset 0"
+    branches = [line[4:] for line in lines if line.startswith(("├── ", "└── "))]
+    assert branches == ["BaseHeader", "UserHeader", "MessagePropertiesHeader"]
+    assert sum(line.endswith(" DestinationQueue") for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "0 VersionNumber 16 (0x10)",
+        "1 Reserved 0",
+        "2 Flags 3  priority 3",
+        f"16 SourceQueueManager {str(SOURCE).upper()}",
+        "52 SentTime 1694498816 (0x65000000)  2023-09-12T06:06:56Z",
+        r'66 DirectFormatName "OS:server1\\private$\\orders"',
+        '176 Label "L"',
+        "180 MessageBody 68656c6c6f  text: hello",
+    ],
+)
+def test_a_tree_shows_place_name_value_and_meaning(line: str) -> None:
+    lines = [line.lstrip("│├└─ ") for line in run(PLAIN.hex()).stdout.splitlines()]
+    assert line in lines
+
+
+def test_long_bytes_are_cut_in_a_tree_but_not_in_a_document() -> None:
+    data = EstablishConnection(EstablishConnectionHeader(SOURCE, TARGET, 1)).encode()
+    assert f"Padding {'5a' * 32}… (512 bytes)  512 times 0x5A" in run(data.hex()).stdout
+    [document] = documents(data.hex())
+    assert document["fields"][-1]["value"] == "5a" * 512
+
+
+def test_text_cannot_disturb_the_terminal() -> None:
+    data = user_message(header=properties(label="[bold]\x1b[31m\ud83d")).encode()
+    result = run(data.hex())
+    assert r'Label "[bold]\u001b[31m\ud83d"' in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_lines_for_programs_are_not_wrapped() -> None:
+    data = user_message(header=properties(label="x" * 249)).encode()
+    assert f'"{"x" * 249}"' in run(data.hex()).stdout
+
+
+@pytest.mark.parametrize("message", MESSAGES.values(), ids=MESSAGES)
+def test_every_message_can_be_shown_both_ways(message: UserMessage) -> None:
+    data = message.encode()
+    assert run(data.hex()).exit_code == 0
+    [document] = documents(data.hex())
+    assert sum(field["size"] for field in document["fields"]) == len(data)
