@@ -1,0 +1,1 @@
+"""Benchmarks: ours beside hand-written code or peers in the same run, since machines are noisy."""
