@@ -1,0 +1,1 @@
+"""The documentation, as tests: generated pages are current, links lead somewhere, examples run."""
