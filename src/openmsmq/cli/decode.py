@@ -67,7 +67,10 @@ def _load(source: str) -> bytes:
     if source == "-":
         return _from_hex_or_raw(sys.stdin.buffer.read())
     if isfile(source):  # unlike Path.is_file, no error for more digits than a name may have
-        return _from_hex_or_raw(Path(source).read_bytes())
+        try:
+            return _from_hex_or_raw(Path(source).read_bytes())
+        except OSError as error:
+            raise click.UsageError(f"{source} cannot be read: {error.strerror}") from None
     data = _from_hex(source)
     if data is None:
         raise click.UsageError(f"{source[:60]!r} is neither a file nor hexadecimal digits")

@@ -66,6 +66,21 @@ class InsufficientResources(MQError):
     hresult = HResult.MQ_ERROR_INSUFFICIENT_RESOURCES
 
 
+class QueueQuotaExceeded(InsufficientResources):
+    """The queue is full: its messages take all the space its quota allows."""
+
+
+class MachineQuotaExceeded(InsufficientResources):
+    """The queue manager is full: all messages together take what its quota allows."""
+
+
+class MessageTooLarge(InsufficientResources):
+    """The message does not fit into a packet, which holds 4 MiB with all its headers.
+
+    Send a large body in parts, or send where it can be fetched.
+    """
+
+
 class LabelTooLong(MQError):
     """The message label is longer than a label may be."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codecs import utf_16_le_encode
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from struct import Struct
 from struct import error as StructError
@@ -11,7 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq import limits
-from openmsmq.errors import IllegalPropertyValue, InsufficientResources, LabelTooLong
+from openmsmq.errors import IllegalPropertyValue, LabelTooLong, MessageTooLarge
 from openmsmq.names.base import FormatName
 from openmsmq.names.reference import reference_for
 from openmsmq.packet.base import SIGNATURE, VERSION, BaseFlags, BaseHeader
@@ -36,7 +36,10 @@ _RECOVERABLE: Final = UserFlags.DM & -UserFlags.DM
 
 @dataclass(frozen=True, slots=True)
 class OptionalHeaders:
-    """The parts of a UserMessage that most messages do without ([MS-MQMQ] 2.2.20)."""
+    """The parts of a UserMessage that most messages do without ([MS-MQMQ] 2.2.20).
+
+    They are encoded once and may serve many messages.
+    """
 
     connector_type: UUID | None = None
     transaction: TransactionHeader | None = None
@@ -47,17 +50,29 @@ class OptionalHeaders:
     privacy_level: int = 0
     hash_algorithm: int = 0
     encryption_algorithm: int = 0
+    flags: int = field(init=False, repr=False, compare=False)
+    "The bits of UserHeader.Flags that announce them ([MS-MQMQ] 2.2.19.2)."
+    before_properties: bytes = field(init=False, repr=False, compare=False)
+    "What stands between the names and the MessagePropertiesHeader."
+    after_properties: bytes = field(init=False, repr=False, compare=False)
+    "What follows the MessagePropertiesHeader; the whole is padded to 4 (AMB-9)."
 
-    @property
-    def flags(self) -> int:
-        """The bits of UserHeader.Flags that announce them ([MS-MQMQ] 2.2.19.2)."""
-        return (
+    def __post_init__(self) -> None:
+        flags = (
             (UserFlags.CQ if self.connector_type is not None else 0)
             | (UserFlags.TH | _RECOVERABLE if self.transaction is not None else 0)
             | (UserFlags.SH if self.security is not None else 0)
             | (UserFlags.HH if self.soap is not None else 0)
             | (UserFlags.MQ if self.multi_queue is not None else 0)
         )
+        connector = b"" if self.connector_type is None else self.connector_type.bytes_le
+        headers = (self.transaction, self.security)
+        before = connector + b"".join(header.encode() for header in headers if header is not None)
+        trailing = (self.debug, self.soap, self.multi_queue)
+        after = b"".join(header.encode() for header in trailing if header is not None)
+        object.__setattr__(self, "flags", flags)
+        object.__setattr__(self, "before_properties", before)
+        object.__setattr__(self, "after_properties", after + padding(len(after)))
 
     def base_flags(self, priority: int, *, trace: bool) -> int:
         """BaseHeader.Flags of a message with these headers ([MS-MQMQ] 2.2.19.1)."""
@@ -70,18 +85,6 @@ class OptionalHeaders:
     def for_tracing(self) -> OptionalHeaders:
         """The same with the DebugHeader that a traced message must have."""
         return self if self.debug is not None else replace(self, debug=DebugHeader())
-
-    def before_properties(self) -> bytes:
-        """What stands between the names and the MessagePropertiesHeader."""
-        connector = b"" if self.connector_type is None else self.connector_type.bytes_le
-        headers = (self.transaction, self.security)
-        return connector + b"".join(header.encode() for header in headers if header is not None)
-
-    def after_properties(self) -> bytes:
-        """What follows the MessagePropertiesHeader; the whole is padded to 4 (AMB-9)."""
-        headers = (self.debug, self.soap, self.multi_queue)
-        data = b"".join(header.encode() for header in headers if header is not None)
-        return data + padding(len(data))
 
 
 NO_HEADERS: Final = OptionalHeaders()
@@ -160,9 +163,9 @@ class PacketBuilder:
             headers = headers.for_tracing() if trace else headers
             base_flags = headers.base_flags(priority, trace=trace)
             flags |= headers.flags
-            front += headers.before_properties()
+            front += headers.before_properties
             pack = _layout(len(front)).pack
-            tail = headers.after_properties()
+            tail = headers.after_properties
             privacy = headers.privacy_level
             hashing = headers.hash_algorithm
             encryption = headers.encryption_algorithm
@@ -180,7 +183,7 @@ class PacketBuilder:
         pad = ZEROS[-size & 3]
         size += len(pad) + len(tail)
         if size > _SIZE_MAX:
-            raise InsufficientResources(
+            raise MessageTooLarge(
                 f"the message takes {size} bytes, a packet holds {limits.PACKET_SIZE_MAX}"
             )
         try:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from openmsmq import limits
 from openmsmq.errors import Malformed
 from openmsmq.packet.acks import OrderAckBody, ack_body
 from openmsmq.packet.base import SIGNATURE, BaseFlags, BaseHeader
@@ -17,6 +18,8 @@ from openmsmq.packet.trailer import ExtensionHeader, Trailer
 from openmsmq.packet.view import PacketView
 from openmsmq.wire.trace import Field, TracingReader
 
+_SIZE_MAX: Final = limits.PACKET_SIZE_MAX + 65_536
+"A packet with its SessionHeader and a trailer."
 _BODY: Final = "MessagePropertiesHeader.MessageBody"
 _SIGNATURE: Final = SIGNATURE.to_bytes(4, "little")
 _PING: Final = PING_SIGNATURE.to_bytes(2, "little")
@@ -45,7 +48,8 @@ def describe(data: bytes) -> Iterator[Description]:
     """
     offset = 0
     while offset < len(data):
-        description = _describe_first(data[offset:], offset)
+        # No packet is larger than this: the rest of a long recording is not looked at yet.
+        description = _describe_first(data[offset : offset + _SIZE_MAX], offset)
         yield description
         if description.error is not None:
             return

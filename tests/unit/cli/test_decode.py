@@ -237,6 +237,19 @@ def test_long_bytes_are_cut_in_a_tree_but_not_in_a_document() -> None:
     assert document["fields"][-1]["value"] == "5a" * 512
 
 
+@pytest.mark.parametrize(("size", "shown"), [(32, "62" * 32), (33, "62" * 32 + "… (33 bytes)")])
+def test_32_bytes_are_not_long(size: int, shown: str) -> None:
+    data = user_message(header=properties(b"b" * size)).encode()
+    assert f"MessageBody {shown}  text" in run(data.hex()).stdout
+
+
+@pytest.mark.parametrize(("cookie", "shown"), [(0, "0"), (9, "9"), (10, "10 (0xA)")])
+def test_numbers_are_shown_in_hexadecimal_where_that_differs(cookie: int, shown: str) -> None:
+    data = PingPacket(0, PING_SIGNATURE, cookie, SOURCE).pack()
+    lines = [line.lstrip("│├└─ ") for line in run(data.hex()).stdout.splitlines()]
+    assert f"4 Cookie {shown}" in lines
+
+
 def test_text_cannot_disturb_the_terminal() -> None:
     data = user_message(header=properties(label="[bold]\x1b[31m\ud83d")).encode()
     result = run(data.hex())
@@ -255,3 +268,18 @@ def test_every_message_can_be_shown_both_ways(message: UserMessage) -> None:
     assert run(data.hex()).exit_code == 0
     [document] = documents(data.hex())
     assert sum(field["size"] for field in document["fields"]) == len(data)
+
+
+def test_a_file_that_cannot_be_read_is_a_usage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "secret"
+    path.write_bytes(b"00")
+
+    def refuse(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    result = CliRunner().invoke(main, ["decode", str(path)])
+    assert result.exit_code == 2
+    assert "cannot be read: Permission denied" in result.output

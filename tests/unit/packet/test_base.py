@@ -19,6 +19,11 @@ def test_a_header_starts_every_packet_with_version_and_signature() -> None:
     assert BaseHeader(flags=3, packet_size=16).pack() == BYTES
 
 
+def test_a_new_header_says_nothing_else() -> None:
+    """MQQB-017: no flags; as long as the specification's infinity."""
+    assert BaseHeader().pack() == pack("<BBHIII", 0x10, 0, 0, 0x524F494C, 0, 0xFFFFFFFF)
+
+
 def test_every_field_stands_at_its_place() -> None:
     """MQQB-004."""
     data = pack("<BBHIII", 0x10, 0x5A, 0x0173, 0x524F494C, 0x123, 0x456)
@@ -29,6 +34,8 @@ def test_every_field_stands_at_its_place() -> None:
 
 def test_the_flags_hold_priority_and_what_is_in_the_packet() -> None:
     """MQQB-019, MQQB-022, MQQB-023, MQQB-024."""
+    assert (BaseFlags.PR, BaseFlags.IN, BaseFlags.SH) == (0x0007, 0x0008, 0x0010)
+    assert (BaseFlags.DH, BaseFlags.TR) == (0x0020, 0x0100)
     assert BaseFlags.split(0x013D) == {
         "PR": 5,
         "IN": 1,

@@ -28,6 +28,7 @@ from openmsmq.errors import (
     IllegalPropertyValue,
     InsufficientResources,
     LabelTooLong,
+    MessageTooLarge,
     MQError,
 )
 from openmsmq.names.base import FormatName
@@ -80,6 +81,7 @@ def test_what_is_not_said_is_left_at_its_default() -> None:
     assert built.base.time_to_reach_queue == built.user.time_to_be_received == 0xFFFFFFFF
     assert built.properties.pack() == bytes(56)
     assert built.user.source_queue_manager == SOURCE
+    assert (built.user.sent_time, built.user.message_id) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -321,13 +323,13 @@ def test_the_largest_packet_is_built_and_no_larger_one() -> None:
         {"body": bytes(room), "extension": b"e"},
         {"body": bytes(room), "trace": True},
     ):
-        with pytest.raises(InsufficientResources):
+        with pytest.raises(MessageTooLarge, match="a packet holds 4194304"):
             build(**arguments)
 
 
 def test_mistakes_of_a_caller_are_errors_of_message_queuing() -> None:
     assert issubclass(IllegalPropertyValue, MQError)
-    assert issubclass(InsufficientResources, MQError)
+    assert issubclass(MessageTooLarge, InsufficientResources)
     assert issubclass(LabelTooLong, MQError)
 
 

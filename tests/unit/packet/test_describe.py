@@ -118,6 +118,15 @@ def test_the_body_of_an_ack_is_shown_as_its_fields() -> None:
     assert final[f"{BODY}.MessageID"] == 42
 
 
+def test_what_follows_the_body_of_an_ack_is_shown_as_well() -> None:
+    """AMB-54."""
+    data = patch(ORDER_ACK, 2, pack("<H", 0x10)) + SESSION.pack()
+    description = only(data)
+    assert description.kind == "OrderAck"
+    assert sum(field.size for field in description.fields) == len(data)
+    assert paths(description)[-7:] == [f"SessionHeader.{f.name}" for f in SESSION.FIELDS]
+
+
 def test_the_body_of_another_message_is_shown_as_it_is() -> None:
     assert {f.path: f.value for f in only(PLAIN).fields}[BODY] == b"hello".hex()
 

@@ -139,6 +139,12 @@ def test_a_message_whose_headers_cannot_be_walked_is_refused() -> None:
     assert (caught.value.field, caught.value.offset) == ("UserHeader.Flags", 60)
 
 
+def test_a_message_whose_end_is_known_is_not_looked_into() -> None:
+    """MQQB-005: whoever takes the packet judges its headers."""
+    bad = patch(PLAIN, 60, pack("<I", 0))
+    assert frame(bad + ACK) == [bad, ACK]
+
+
 def test_packets_not_asked_for_stay() -> None:
     framer = PacketFramer()
     framer.receive_data(PLAIN + ACK)

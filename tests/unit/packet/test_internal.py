@@ -8,6 +8,7 @@ from openmsmq.packet.internal import InternalFlags, InternalHeader, InternalType
 def test_nothing_but_the_packet_type_is_set_unless_told() -> None:
     """MQQB-026, MQQB-029: Reserved and X5 to X15 are sent as 0."""
     assert InternalHeader(flags=InternalType.SESSION_ACK).pack() == b"\0\0\x01\0"
+    assert InternalHeader().pack() == bytes(4)
 
 
 def test_type_and_refusal_are_bits_of_the_flags() -> None:

@@ -26,6 +26,7 @@ from tests.samples import (
 )
 
 from openmsmq.errors import Malformed
+from openmsmq.packet.base import BaseHeader
 from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import decode_packet, read_packet
 from openmsmq.packet.trailer import ExtendedAddressHeader, SubqueueHeader, Trailer
@@ -44,6 +45,15 @@ def test_a_message_of_any_shape_comes_back(shape: str) -> None:
         assert (getattr(found, part) is None) == (getattr(message, part) is None), part
     assert found.session_is_inside == message.session_is_inside
     assert found.surplus == message.surplus
+
+
+def test_a_message_has_three_headers_unless_told_otherwise() -> None:
+    """MQQB-062."""
+    plain = MESSAGES["plain"]
+    assert UserMessage(plain.base, plain.user, plain.properties) == plain
+    reader = TracingReader(plain.encode())
+    UserMessage.read(reader, BaseHeader.read(reader))
+    assert reader.fields[7].path == "UserHeader.QueueManagerAddress"
 
 
 def test_headers_follow_in_the_order_of_the_specification() -> None:

@@ -173,6 +173,7 @@ def test_a_signature_follows_its_size() -> None:
     assert reader.offset == len(data)
     assert (header.signature, header.encode()) == (b"sig", data)
     assert MQFSignatureHeader.make(b"sig").encode() == pack("<HHI", 0x15E, 0, 3) + b"sig"
+    assert MQFSignatureHeader().encode() == pack("<HHI", 0x15E, 0, 0)
 
 
 @pytest.mark.parametrize(

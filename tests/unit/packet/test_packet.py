@@ -49,7 +49,10 @@ def test_packets_are_read_one_after_the_other() -> None:
 
 
 def test_a_stored_message_is_read_with_its_overlay() -> None:
-    """MQQB-163."""
+    """MQQB-163: another has none."""
     reader = TracingReader(MESSAGE)
     read_packet(reader, stored=True)
-    assert "UserHeader.AddressType" in [field.path for field in reader.fields]
+    assert reader.fields[7].path == "UserHeader.AddressLength"
+    reader = TracingReader(MESSAGE)
+    read_packet(reader)
+    assert reader.fields[7].path == "UserHeader.QueueManagerAddress"

@@ -42,6 +42,11 @@ def test_every_field_stands_at_its_place() -> None:
     assert header.encode() == data
 
 
+def test_a_new_header_says_nothing() -> None:
+    """MQQB-063, MQQB-076: 56 bytes of 0."""
+    assert MessagePropertiesHeader().encode() == bytes(56)
+
+
 @pytest.mark.parametrize("size", range(5))
 def test_the_header_is_padded_to_a_multiple_of_4(size: int) -> None:
     """MQQB-070."""
@@ -105,6 +110,8 @@ def test_unknown_algorithms_can_be_read() -> None:
 
 def test_the_flags_are_the_acknowledgements_asked_for() -> None:
     """MQQB-076: X4 to X7 are kept and tell nothing."""
+    assert (PropertyFlags.PA, PropertyFlags.PR) == (0x01, 0x02)
+    assert (PropertyFlags.NA, PropertyFlags.NR) == (0x04, 0x08)
     assert PropertyFlags.split(0xA5) == {"PA": 1, "PR": 0, "NA": 1, "NR": 0, "X4_X7": 10}
     data = patch(start(), 0, b"\xf0")
     assert read(data).encode() == data

@@ -47,6 +47,11 @@ def test_sizes_are_those_of_the_items() -> None:
     )
 
 
+def test_a_new_header_holds_nothing() -> None:
+    """MQQB-090, MQQB-096."""
+    assert SecurityHeader().encode() == SecurityHeader.make(0).encode() == bytes(16)
+
+
 @pytest.mark.parametrize("name", ITEMS)
 def test_an_item_of_size_0_takes_no_space(name: str) -> None:
     """MQQB-092."""

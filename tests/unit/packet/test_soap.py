@@ -53,6 +53,8 @@ def test_reserved_fields_are_kept() -> None:
     """MQQB-087."""
     data = pack("<HHIHHI", 0x0320, 0xABCD, 0, 0x0384, 0x1234, 0)
     assert SoapHeader.read(Reader(data)).encode() == data
+    unaligned = ODD_HEADER + pack("<HHI", 0x0384, 0x1234, 1) + b"\0\0"
+    assert SoapHeader.read(Reader(unaligned)).encode() == unaligned
 
 
 @pytest.mark.parametrize(

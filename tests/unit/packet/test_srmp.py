@@ -29,6 +29,11 @@ def test_a_new_envelope_is_padded_with_zeros() -> None:
     assert header.encode() == pack("<HHI", 0, 0, 1) + bytes(4)
 
 
+def test_new_headers_hold_nothing() -> None:
+    assert SRMPEnvelopeHeader().encode() == bytes(8)
+    assert CompoundMessageHeader().encode() == bytes(16)
+
+
 @pytest.mark.parametrize("length", [4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF])
 def test_an_envelope_longer_than_the_packet_is_refused(length: int) -> None:
     """MQQB-010: the length is compared before it is used, doubling does not wrap."""

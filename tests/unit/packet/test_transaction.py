@@ -53,6 +53,12 @@ def test_unused_flags_are_kept_and_tell_nothing() -> None:
     assert header.encode() == data
 
 
+def test_a_new_header_is_in_no_sequence() -> None:
+    """MQQB-081: number 0 and no predecessor."""
+    assert TransactionHeader().encode() == bytes(20)
+    assert TxSequenceID().number == 0
+
+
 def test_sequences_compare_by_time_first() -> None:
     """MQQB-083."""
     assert TxSequenceID(2, 1).number == 0x00000001_00000002

@@ -8,7 +8,7 @@ from struct import pack
 import pytest
 from tests.samples import OTHER, SENT, SOURCE, TARGET, refusal
 
-from openmsmq.errors import IllegalFormatName
+from openmsmq.errors import IllegalFormatName, Malformed
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.reference import ReferenceCode
 from openmsmq.packet.user import (
@@ -246,6 +246,18 @@ def test_a_stored_header_cut_short_is_refused(size: int, field: str, offset: int
     data = header(direct("OS:a"), dq=7)[:size]
     found = refusal(lambda reader: UserHeader.read(reader, stored=True), data)
     assert found == (f"UserHeader.{field}", offset)
+
+
+def test_the_kind_of_a_stored_destination_is_not_looked_for_past_the_end() -> None:
+    """MQQB-010: the bytes may be there, but they are not this header's."""
+    data = header(direct("OS:a"), dq=7)
+    seconds = []
+    for end in (47, 48):
+        reader = TracingReader(data, 0, end)
+        with pytest.raises(Malformed):
+            UserHeader.read(reader, stored=True)
+        seconds.append(reader.fields[1].path)
+    assert seconds == ["UserHeader.QueueManagerAddress", "UserHeader.AddressLength"]
 
 
 def test_both_layouts_of_the_start_agree_where_they_overlap() -> None:

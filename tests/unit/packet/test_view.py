@@ -158,6 +158,11 @@ def test_a_name_that_is_none_is_refused_when_it_is_asked_for() -> None:
     assert packet.response_queue is None
 
 
+def test_a_direct_destination_is_understood_once() -> None:
+    first, second = view(MESSAGES["plain"]), view(MESSAGES["transaction"])
+    assert first.destination is second.destination
+
+
 def test_a_connector_type_is_kept() -> None:
     """MQQB-058."""
     assert view(MESSAGES["connector type"]).user.connector_type == OTHER

@@ -6,8 +6,18 @@ from dataclasses import replace
 from struct import pack
 
 import pytest
-from tests.samples import MESSAGES, SECURITY, SESSION, direct, patch, properties, user_message
+from tests.samples import (
+    MESSAGES,
+    OTHER,
+    SECURITY,
+    SESSION,
+    direct,
+    patch,
+    properties,
+    user_message,
+)
 
+from openmsmq.names.reference import QueueReference, ReferenceCode
 from openmsmq.packet.connection import SessionAck
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet, read_packet
@@ -32,6 +42,7 @@ NOT_PLAIN = {
     "all",
 }
 PLAIN = MESSAGES["plain"].encode()
+REFERENCES = [QueueReference(ReferenceCode(code), OTHER, 12) for code in range(7)]
 FRONT = ("TransactionHeader", "SecurityHeader", "MessagePropertiesHeader")
 
 
@@ -68,6 +79,34 @@ def test_direct_names_end_on_a_boundary_of_4(text: str) -> None:
     """MQQB-055: also where a direct destination is all there is."""
     message = user_message(destination=direct(text))
     assert properties_offset(message.encode()) == starts(message)["MessagePropertiesHeader"]
+
+
+@pytest.mark.parametrize("destination", [0, 3, 5, 7])
+@pytest.mark.parametrize("admin", [0, 2, 3, 5, 6, 7])
+@pytest.mark.parametrize("response", range(8))
+def test_names_of_all_kinds_are_stepped_over(destination: int, admin: int, response: int) -> None:
+    """MQQB-049 to MQQB-052, MQQB-055 to MQQB-057."""
+    names = [
+        direct("OS:ab") if code == 7 else REFERENCES[code]
+        for code in (destination, admin, response)
+    ]
+    message = user_message(destination=names[0], admin=names[1], response=names[2])
+    data = message.encode()
+    assert properties_offset(data) == starts(message)["MessagePropertiesHeader"]
+    assert is_plain(data)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        user_message(destination=direct("")),
+        user_message(header=properties(label="x" * 249)),
+        user_message(header=replace(properties(), correlation_id=b"\xff" * 20)),
+    ],
+)
+def test_values_at_their_bounds_are_plain(message: UserMessage) -> None:
+    """MQQB-055, MQQB-063, MQQB-066."""
+    assert is_plain(message.encode())
 
 
 @pytest.mark.parametrize("shape", MESSAGES)
@@ -110,8 +149,8 @@ def test_what_is_not_surely_sound_is_looked_at_closer(data: bytes) -> None:
 
 def test_a_packet_over_the_limit_is_not_plain() -> None:
     """MQQB-008."""
-    largest = user_message(header=properties(bytes(0x400000 - 180), ""))
-    assert largest.base.packet_size == 0x400000 - 4
+    largest = user_message(header=properties(bytes(0x400000 - 176), ""))
+    assert largest.base.packet_size == 0x400000
     assert is_plain(largest.encode())
     over = user_message(header=properties(bytes(0x400000), ""))
     assert not is_plain(over.encode())

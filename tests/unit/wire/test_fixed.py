@@ -156,12 +156,19 @@ def test_values_cannot_be_changed() -> None:
         Point().x = 1  # type: ignore[misc] # that is the point
 
 
+def test_values_are_small() -> None:
+    """Slots only: there is one such object for each header of each packet."""
+    assert not hasattr(Point(), "__dict__")
+    assert not hasattr(Longer(), "__dict__")
+
+
 def test_groups_of_bits_are_listed_from_the_lowest() -> None:
     assert Word.GROUPS == (("LOW", 0, 1), ("MIDDLE", 2, 2), ("HIGH", 4, 4))
 
 
 def test_a_word_is_split_into_its_groups() -> None:
     assert Word.split(0xA9) == {"LOW": 1, "MIDDLE": 2, "HIGH": 10}
+    assert Word.split(0x01) == {"LOW": 1, "MIDDLE": 0, "HIGH": 0}
 
 
 def test_only_masks_are_groups() -> None:

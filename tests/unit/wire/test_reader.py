@@ -43,7 +43,7 @@ def test_numbers_are_little_endian() -> None:
 
 def test_the_first_three_parts_of_a_guid_are_little_endian() -> None:
     """MQQB-004."""
-    reader = Reader(bytes.fromhex("67452301ab89de4c8f0123456789abcd"))
+    reader = Reader(bytes.fromhex("67452301ab89de4c8f0123456789abcd ff"))
     assert reader.guid("Guid") == UUID("01234567-89ab-4cde-8f01-23456789abcd")
 
 
@@ -104,12 +104,17 @@ def test_text_ends_with_the_first_null_on_its_own_boundary() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"a\0b\0", b"a\0\0b"])
 def test_text_without_its_null_is_refused(data: bytes) -> None:
-    assert refusal(lambda reader: reader.utf16z("Text"), data) == ("Text", 0)
+    with pytest.raises(Malformed, match="Text at offset 1: text without its terminating null"):
+        Reader(b"-" + data, 1).utf16z("Text")
 
 
 def test_a_null_past_the_end_does_not_count() -> None:
     with pytest.raises(Malformed):
         Reader(b"a\0\0\0", 0, 2).utf16z("Text")
+
+
+def test_a_structure_may_end_with_the_data() -> None:
+    assert Reader(b"\x01\x00\x02\x00\x00\x00").fixed(Pair) == Pair(1, 2)
 
 
 def test_a_structure_is_read_whole() -> None:
