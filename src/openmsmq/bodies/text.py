@@ -20,6 +20,7 @@ from typing import Final
 
 MARKS: Final = ((BOM_UTF8, "utf-8"), (BOM_UTF16_LE, "utf-16-le"), (BOM_UTF16_BE, "utf-16-be"))
 
+_ALL_MARKS = tuple(mark for mark, _ in MARKS)
 _UTF16_LEAST = 2
 "Characters below which unmarked UTF-16 is anyone's guess."
 
@@ -37,7 +38,7 @@ def decode_text(data: bytes) -> str | None:
         text = text.removesuffix("\0")
         if _PRINTABLE.search(text) and not _CONTROLS.search(text):
             return text
-    return _unmarked_utf16(data)
+    return None if data.startswith(_ALL_MARKS) else _unmarked_utf16(data)
 
 
 def decode_marked(data: bytes) -> str | None:

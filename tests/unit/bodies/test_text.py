@@ -69,3 +69,8 @@ def test_a_broken_mark_gives_nothing() -> None:
 def test_half_a_surrogate_pair_is_replaced() -> None:
     assert encodable("a\ud800b") == "a\ufffdb"
     assert encodable("a\U0001f600b") == "a\U0001f600b"
+
+
+def test_a_mark_decides_even_if_what_follows_is_no_text() -> None:
+    """Not UTF-16, though the bytes would make two characters of it."""
+    assert decode_text(b"\xef\xbb\xbf\0") is None
