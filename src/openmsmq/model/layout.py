@@ -1,0 +1,107 @@
+"""Rows of the store: how keys sort and what a message's record holds.
+
+A lookup identifier is (7 - priority) in its high byte and the arrival number below
+([MS-MQDMPR] 3.1.7.1.9), so that identifiers rise along the queue and the index sorts as the queue
+does. The packet lies apart, in chunks, and never moves.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final, NamedTuple
+
+from openmsmq.properties.message import PRIORITY_MAX
+
+ARRIVAL_BITS: Final = 56
+ARRIVAL_MASK: Final = (1 << ARRIVAL_BITS) - 1
+LOOKUP_MAX: Final = (1 << 64) - 1
+CHUNK_SIZE: Final = 4000
+"Larger values would leave LMDB's pages half empty and fragment its file."
+
+_index = Struct(">IQ")
+_packet = Struct(">QH")
+_queue = Struct(">IB")
+_counters = Struct("<QQ")
+_record = Struct("<QIIIIIIHH")
+
+index_key: Final = _index.pack
+"Queue number and lookup identifier."
+split_index_key: Final = _index.unpack
+packet_key: Final = _packet.pack
+"Packet number and chunk."
+split_packet_key: Final = _packet.unpack
+pack_record: Final = _record.pack
+packet_place: Final = Struct("<QI").unpack_from
+"Packet number and size, the first fields of a record."
+
+local_facts: Final = Struct("<12xI4xII").unpack_from
+"When it arrived, how often it was aborted and moved, without the rest of the record."
+
+PROPERTIES_ROW: Final = 0
+COUNTERS_ROW: Final = 1
+DELETED_ROW: Final = 2
+"Marks a queue that is deleted but whose messages are not all removed yet."
+PURGED_ROW: Final = 3
+"Up to which arrival a queue was purged, while somebody holds messages from before."
+
+
+class Record(NamedTuple):
+    """What is known of a message beside its packet."""
+
+    packet_number: int
+    size: int
+    "Of the packet, in bytes."
+    arrived_time: int
+    "Seconds since 1970 UTC."
+    expires: int
+    "When it may be received no longer; 0xFFFFFFFF for never."
+    abort_count: int = 0
+    "Transactions that received it and were aborted."
+    move_count: int = 0
+    last_move_time: int = 0
+    message_class: int = 0
+    "The reason it is a dead letter; 0 for none."
+    flags: int = 0
+
+    @classmethod
+    def unpack(cls, raw: bytes) -> Record:
+        """The record stored as `raw`."""
+        return cls(*_record.unpack(raw))
+
+    def pack(self) -> bytes:
+        """The bytes to store."""
+        return _record.pack(*self)
+
+
+def lookup_id(priority: int, arrival: int) -> int:
+    """The lookup identifier of the message that arrived as number `arrival`."""
+    return PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
+
+
+def queue_key(number: int, row: int = PROPERTIES_ROW) -> bytes:
+    """The key of a row about a queue."""
+    return _queue.pack(number, row)
+
+
+def pack_counters(messages: int, size: int) -> bytes:
+    """How many messages a queue holds, and their bytes."""
+    return _counters.pack(messages, size)
+
+
+def unpack_counters(raw: bytes) -> tuple[int, int]:
+    """The reverse of `pack_counters`."""
+    messages, size = _counters.unpack(raw)
+    return messages, size
+
+
+def chunks(packet: bytes) -> list[bytes]:
+    """A packet in the pieces it is stored in."""
+    if len(packet) <= CHUNK_SIZE:
+        return [packet]
+    return [packet[start : start + CHUNK_SIZE] for start in range(0, len(packet), CHUNK_SIZE)]
+
+
+def packet_keys(number: int, size: int) -> list[bytes]:
+    """The keys of the chunks of a packet."""
+    count = max(1, -(-size // CHUNK_SIZE))
+    return [packet_key(number, chunk) for chunk in range(count)]

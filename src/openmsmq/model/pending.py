@@ -1,0 +1,47 @@
+"""A call that has been made and will be answered later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Pending(Generic[T]):
+    """The answer to a call: not there yet, a value, or an error.
+
+    Whoever waits sets `on_done`; it is called once, by whoever brings the answer.
+    """
+
+    __slots__ = ("_value", "done", "error", "on_done")
+
+    def __init__(self) -> None:
+        self.done = False
+        self.error: BaseException | None = None
+        self.on_done: Callable[[], None] | None = None
+        self._value: T | None = None
+
+    def succeed(self, value: T) -> None:
+        """Bring the answer."""
+        assert not self.done, "a call is answered once"
+        self._value = value
+        self._finish()
+
+    def fail(self, error: BaseException) -> None:
+        """Bring the reason why there is no answer."""
+        assert not self.done, "a call is answered once"
+        self.error = error
+        self._finish()
+
+    def result(self) -> T:
+        """The answer, which must be there."""
+        assert self.done, "the answer is not there yet"
+        if self.error is not None:
+            raise self.error
+        return self._value  # type: ignore[return-value] # T may include None
+
+    def _finish(self) -> None:
+        self.done = True
+        if self.on_done is not None:
+            self.on_done()

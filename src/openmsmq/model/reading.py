@@ -1,0 +1,137 @@
+"""Finding readable messages, taking them, and waiting for them ([MS-MQDMPR] 3.1.7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import merge
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from openmsmq.model.cursor import Cursor
+from openmsmq.model.layout import (
+    ARRIVAL_MASK,
+    CHUNK_SIZE,
+    LOOKUP_MAX,
+    index_key,
+    packet_key,
+    packet_keys,
+    packet_place,
+)
+from openmsmq.model.pending import Pending
+from openmsmq.model.queue import Queue
+from openmsmq.model.storage import Snapshot, Table
+
+
+class Holder:
+    """Whoever has taken messages and not yet removed or returned them."""
+
+    __slots__ = ()
+
+
+REMOVING: Final = Holder()
+"Holds messages that are received and leave the store with the next commit."
+
+
+class Entry(NamedTuple):
+    """A message found in a queue."""
+
+    lookup: int
+    record: bytes
+    packet: bytes
+    express: bool = False
+
+
+class Waiter(NamedTuple):
+    """A read that waits for a message ([MS-MQDMPR] 3.1.1.10)."""
+
+    attempt: Callable[[list[int]], bool]
+    "Tries again, told which messages have just become readable; True if it was satisfied."
+    pending: Pending[Any]
+    owner: object
+    "The handle it reads through."
+    cursor: Cursor | None = None
+    "The cursor it reads with, if any."
+
+    def give_up(self) -> None:
+        """It waits no longer."""
+        if self.cursor is not None:
+            self.cursor.give_up()
+
+
+Found = tuple[int, bytes, bool]
+"Lookup identifier, record, and whether it is an express message."
+
+
+def readable(snapshot: Snapshot, queue: Queue, after: int) -> Iterator[Found]:
+    """Messages above lookup identifier `after` that anybody may take, in order of the queue.
+
+    (Seek Available Message Position, [MS-MQDMPR] 3.1.7.3.2.)
+    """
+    after = max(after, queue.start)
+    if after >= LOOKUP_MAX:
+        return
+    held, purged = queue.held, queue.purge_mark
+    first, end = index_key(queue.number, after + 1), index_key(queue.number + 1, 0)
+    found = _stored(snapshot.scan(Table.INDEX, first, end))
+    if queue.express:
+        found = merge(found, _express(queue.express.after(after)))
+    for item in found:
+        if item[0] not in held and item[0] & ARRIVAL_MASK > purged:
+            yield item
+
+
+def readable_back(snapshot: Snapshot, queue: Queue, before: int) -> Iterator[Found]:
+    """The same below lookup identifier `before`, in falling order."""
+    held, purged = queue.held, queue.purge_mark
+    first, end = index_key(queue.number, 0), index_key(queue.number, before)
+    stored = _stored(snapshot.scan_back(Table.INDEX, first, end))
+    for item in merge(stored, _express(queue.express.before(before)), reverse=True):
+        if item[0] not in held and item[0] & ARRIVAL_MASK > purged:
+            yield item
+
+
+def _stored(rows: Iterator[tuple[bytes, bytes]]) -> Iterator[Found]:
+    for key, raw in rows:
+        yield int.from_bytes(key[4:], "big"), raw, False
+
+
+def _express(entries: Iterator[Entry]) -> Iterator[Found]:
+    for entry in entries:
+        yield entry.lookup, entry.record, True
+
+
+def fetch(snapshot: Snapshot, queue: Queue, found: list[Found]) -> list[Entry]:
+    """The packets of messages that were found."""
+    keys = []
+    for _, raw, express in found:
+        number, size = packet_place(raw)
+        if express or size > CHUNK_SIZE:
+            return [_fetch_one(snapshot, queue, item) for item in found]
+        keys.append(packet_key(number, 0))
+    packets = snapshot.get_many(Table.PACKETS, keys)
+    return [Entry(item[0], item[1], packet) for item, packet in zip(found, packets, strict=True)]
+
+
+def _fetch_one(snapshot: Snapshot, queue: Queue, item: Found) -> Entry:
+    lookup, raw, express = item
+    if express:
+        return queue.express[lookup]
+    number, size = packet_place(raw)
+    packet = b"".join(snapshot.get_many(Table.PACKETS, packet_keys(number, size)))
+    return Entry(lookup, raw, packet)
+
+
+def first_readable(snapshot: Snapshot, queue: Queue, count: int, after: int = 0) -> list[Found]:
+    """Up to `count` readable messages above `after`."""
+    return list(islice(readable(snapshot, queue, after), count))
+
+
+def hold(queue: Queue, found: list[Entry], holder: Holder, *, from_start: bool) -> None:
+    """Make messages unreadable for everybody but `holder`.
+
+    `from_start` says that they are the first readable ones: nothing up to the last of them is
+    readable any longer, and nobody needs to look there again.
+    """
+    queue.held.update((entry.lookup, holder) for entry in found)
+    if from_start and found:
+        queue.start = found[-1].lookup

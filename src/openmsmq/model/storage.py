@@ -1,0 +1,104 @@
+"""What the rules need of a store: ordered tables, one writer, commits that last.
+
+The rules never touch a disk themselves: they read a snapshot of what was last committed and write
+through a transaction that somebody else begins and commits, so that one sync serves many callers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import Protocol
+
+
+class Table(IntEnum):
+    """The tables of a store; keys sort as bytes."""
+
+    META = 0
+    "Few rows about the store itself: format, identity, counters."
+    QUEUES = 1
+    "Queue number -> its properties and counters."
+    INDEX = 2
+    "(queue, lookup identifier) -> record of a message; sorts as the queue does."
+    PACKETS = 3
+    "(packet number, chunk) -> bytes; only ever appended to."
+    TRANSACTIONS = 4
+    "What open and prepared transactions have done so far."
+
+
+class Snapshot(Protocol):
+    """The state at the last commit. Nothing it gave out may be kept beyond `Store.refresh`."""
+
+    def get(self, table: Table, key: bytes) -> bytes | None:
+        """The value of a key; None if there is none."""
+        ...
+
+    def get_many(self, table: Table, keys: Iterable[bytes]) -> list[bytes]:
+        """The values of keys that are all there, in their order."""
+        ...
+
+    def scan(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Rows with first <= key < end, in rising order."""
+        ...
+
+    def scan_back(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Rows with first <= key < end, in falling order."""
+        ...
+
+
+class Writer(Snapshot, Protocol):
+    """The one write transaction; it reads its own writes."""
+
+    def put(self, table: Table, key: bytes, value: bytes) -> None:
+        """Write one row, over any that has this key."""
+        ...
+
+    def put_many(
+        self, table: Table, rows: Iterable[tuple[bytes, bytes]], *, append: bool = False
+    ) -> None:
+        """Write rows; with `append`, all their keys rise and lie above those in the table."""
+        ...
+
+    def delete(self, table: Table, key: bytes) -> bool:
+        """Remove one row; False if it was not there."""
+        ...
+
+    def delete_many(self, table: Table, keys: Iterable[bytes]) -> None:
+        """Remove rows; those that are not there are no error."""
+        ...
+
+
+class Store(Protocol):
+    """Where everything that must last is kept."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What was last committed and refreshed to."""
+        ...
+
+    def begin(self) -> Writer:
+        """Open the write transaction; `commit` or `abort` must follow on the same thread.
+
+        The writer itself may be used from another thread meanwhile, one at a time.
+        """
+        ...
+
+    def commit(self) -> None:
+        """Make the transaction last; it is on disk when this returns. `StorageError` if not."""
+        ...
+
+    def abort(self) -> None:
+        """Forget the transaction."""
+        ...
+
+    def refresh(self) -> None:
+        """Let `snapshot` show the last commit."""
+        ...
+
+    def has_room(self) -> bool:
+        """Whether there is space left for new messages, not only for removing old ones."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; what was committed stays."""
+        ...

@@ -1,0 +1,514 @@
+"""Queues, handles, and commits that many callers share."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from tests.unit.model.world import MANY, NOW, OWNER, World, commit_all, message, packets, properties
+
+from openmsmq.errors import (
+    OperationCancelled,
+    QueueExists,
+    QueueNotAvailable,
+    QueueNotFound,
+    SharingViolation,
+    StorageFailed,
+    StorageFull,
+)
+from openmsmq.model import core as core_module
+from openmsmq.model.opening import Access, Mode, Share
+from openmsmq.model.pending import Pending
+from openmsmq.model.reading import Holder
+from openmsmq.model.recovery import MESSAGE_ID_BLOCK
+from openmsmq.model.storage import Table
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queues are emptied two messages a commit."""
+    monkeypatch.setattr(core_module, "STEP", 2)
+
+
+def names(world: World) -> list[str]:
+    return [queue.properties.name for queue in world.core.queues]
+
+
+# Commits
+
+
+def test_one_commit_serves_all_who_asked_before_it(world: World) -> None:
+    queue = world.queue()
+    sends = [world.sending.send(queue, [message(str(n))], NOW) for n in range(5)]
+    created = world.core.create(properties("new"))
+    commits = world.store.writes
+    world.commit()
+    assert all(pending.done for pending in sends)
+    assert created.done
+    assert not world.core.wants_commit
+    assert world.store.writes > commits
+    assert world.read(queue) == list("01234")
+
+
+def test_what_is_asked_during_a_commit_belongs_to_the_next(world: World) -> None:
+    queue = world.queue()
+    first = world.sending.send(queue, [message("1")], NOW)
+    assert world.core.wants_commit
+    assert not world.core.is_committing
+    world.core.start_commit(world.store.begin())
+    second = world.sending.send(queue, [message("2")], NOW)
+    assert world.core.is_committing
+    assert not world.core.wants_commit
+    world.store.commit()
+    world.core.finish_commit()
+    assert (first.done, second.done) == (True, False)
+    assert world.core.wants_commit
+    assert world.read(queue) == ["1"]
+    world.commit()
+    assert world.read(queue) == ["1", "2"]
+
+
+def test_a_commit_cannot_be_finished_that_was_not_started(world: World) -> None:
+    with pytest.raises(AssertionError):
+        world.core.finish_commit()
+
+
+def test_when_a_commit_fails_everybody_is_told_and_nothing_has_changed(world: World) -> None:
+    """DMPR-389."""
+    queue = world.queue(label="old")
+    world.send(queue, "a", "b")
+    disk = world.store.committed
+    asked: list[Pending[Any]] = [
+        world.sending.send(queue, [message("c")], NOW),
+        world.receiving.receive(queue, 1, OWNER, wait=False),
+        world.core.create(properties("new")),
+        world.core.change(queue, properties(label="new")),
+    ]
+    world.commit(StorageFailed("disk"))
+    assert all(isinstance(pending.error, StorageFailed) for pending in asked)
+    assert world.store.committed == disk
+    assert names(world) == ["q"]
+    assert world.read(queue) == ["a", "b"]
+    assert queue.properties.label == "old"
+    assert queue.total_size == 2
+    assert not world.core.wants_commit
+
+
+def test_on_a_full_disk_what_frees_room_is_tried_again(world: World) -> None:
+    queue, other = world.queue(), world.queue("other")
+    world.send(queue, "a", "b")
+    sends = world.sending.send(other, [message("c")], NOW)
+    receives = world.receiving.receive(queue, 1, OWNER, wait=False)
+    purge = world.core.purge(queue)
+    world.commit(StorageFull("disk"))
+    later = world.sending.send(other, [message("d")], NOW)
+    assert isinstance(sends.error, StorageFull)
+    assert not receives.done
+    assert packets(world.done(receives)) == ["a"]
+    assert purge.result() == 1
+    assert later.done
+    assert world.read(other) == ["d"]
+
+
+@pytest.mark.parametrize("grows", [True, False])
+def test_on_a_full_disk_what_is_alone_is_refused(world: World, grows: bool) -> None:
+    queue = world.queue()
+    world.send(queue, "a")
+    send = world.sending.send
+    pending: Pending[Any] = send(queue, [message("b")], NOW) if grows else world.core.purge(queue)
+    world.commit(StorageFull("disk"))
+    assert isinstance(pending.error, StorageFull)
+    assert world.read(queue) == ["a"]
+
+
+def test_when_no_commit_can_be_begun_everybody_is_told(world: World) -> None:
+    queue = world.queue()
+    world.send(queue, "a")
+    send = world.sending.send(queue, [message("b")], NOW)
+    receive = world.receiving.receive(queue, 1, OWNER, wait=False)
+    waiting = world.wait_peek(queue)
+    world.core.refuse(StorageFailed("disk"))
+    assert isinstance(send.error, StorageFailed)
+    assert isinstance(receive.error, StorageFailed)
+    assert packets(waiting.result()) == ["a"]
+    assert not world.core.wants_commit
+    world.send(queue, "c")
+    assert world.read(queue) == ["a", "c"]
+
+
+def test_message_identifiers_are_reserved_before_they_are_used(world: World) -> None:
+    """DMPR-053."""
+    numbers = world.core.numbers
+    world.core.take_message_ids(MESSAGE_ID_BLOCK // 2)
+    assert not world.core.wants_commit
+    world.core.take_message_ids(1)
+    assert world.core.wants_commit
+    world.commit()
+    world.core.take_message_ids(MESSAGE_ID_BLOCK // 2)
+    used = numbers.message_id
+    assert world.restart().core.numbers.message_id >= used
+    world.core.take_message_ids(1)
+    world.commit(StorageFull("disk"))
+
+
+# Creating, changing, deleting
+
+
+def test_a_new_queue_is_empty_and_has_what_it_was_given(world: World) -> None:
+    """DMPR-119, DMPR-121, DMPR-122, DMPR-128."""
+    given = properties("Orders", label="x", transactional=True, quota=5, type=UUID(int=9))
+    pending = world.core.create(given)
+    assert not pending.done
+    world.commit()
+    queue = pending.result()
+    assert queue.properties == given
+    assert (queue.messages, queue.total_size, queue.modes) == (0, 0, [])
+    assert world.read(queue) == []
+    assert world.core.find("orders") is queue
+    assert world.core.by_number[queue.number] is queue
+    assert world.restart().core.find("ORDERS").properties == given
+
+
+def test_queues_are_listed_by_name_and_found_whatever_the_case(world: World) -> None:
+    for name in ("b", "a", "C"):
+        world.queue(name)
+    assert names(world) == ["a", "b", "C"]
+    assert world.core.find("c").properties.name == "C"
+
+
+def test_an_unknown_queue_is_not_found(world: World) -> None:
+    """DMPR-156."""
+    with pytest.raises(QueueNotFound) as info:
+        world.core.find("nowhere")
+    assert info.value.hresult == 0xC00E0003
+
+
+def test_a_name_is_given_once(world: World) -> None:
+    """Even before the first queue is on disk (DMPR-129)."""
+    world.core.create(properties("Orders"))
+    for _ in range(2):
+        with pytest.raises(QueueExists) as info:
+            world.core.create(properties("oRDERS", label="other"))
+        assert info.value.hresult == 0xC00E0005
+        commit_all(world.core)
+    assert world.core.find("orders").properties.label == ""
+
+
+def test_a_queue_that_could_not_be_created_is_not_there(world: World) -> None:
+    """A send that trusted in it is refused."""
+    pending = world.core.create(properties())
+    queue = world.core.find("q")
+    world.core.start_commit(world.store.begin())
+    send = world.sending.send(queue, [message("a")], NOW)
+    world.store.abort()
+    world.core.finish_commit(StorageFailed("disk"))
+    assert isinstance(pending.error, StorageFailed)
+    assert names(world) == []
+    with pytest.raises(QueueNotAvailable):
+        world.done(send)
+    assert world.read(world.queue()) == []
+
+
+def test_a_change_counts_when_it_is_on_disk(world: World) -> None:
+    """DMPR-001."""
+    queue = world.queue()
+    changed = queue.properties.changed(NOW + 1, label="new", quota=3)
+    pending = world.core.change(queue, changed)
+    assert queue.properties.label == ""
+    world.done(pending)
+    assert queue.properties == changed
+    assert world.restart().core.find("q").properties == changed
+
+
+def test_a_deleted_queue_is_gone_with_its_messages(world: World, small_steps: None) -> None:
+    """DMPR-130, DMPR-131, DMPR-132."""
+    queue, other = world.queue(), world.queue("other")
+    world.send(queue, *"abcdefg")
+    world.send(queue, "x", express=True)
+    world.send(other, "o")
+    pending = world.core.delete(queue)
+    assert names(world) == ["other"]
+    with pytest.raises(QueueNotFound):
+        world.core.find("q")
+    world.done(pending)
+    tables = world.store.committed.tables
+    assert (len(tables[Table.INDEX]), len(tables[Table.PACKETS])) == (1, 1)
+    assert len(tables[Table.QUEUES]) == 2
+    assert world.core.express_size == 0
+    assert world.read(other) == ["o"]
+
+
+def test_a_delete_is_answered_before_all_messages_are_removed(
+    world: World, small_steps: None
+) -> None:
+    queue = world.queue()
+    world.send(queue, *"abcde")
+    pending = world.core.delete(queue)
+    world.commit()
+    assert pending.done
+    assert len(world.store.committed.tables[Table.INDEX]) == 5
+    world.commit()
+    assert len(world.store.committed.tables[Table.INDEX]) == 3
+    again = world.queue()
+    assert world.read(again) == []
+    assert again.number != queue.number
+    assert not world.store.committed.tables[Table.INDEX]
+
+
+def test_removing_the_messages_of_a_deleted_queue_goes_on_after_the_next_start(
+    world: World,
+) -> None:
+    queue = world.queue()
+    world.send(queue, "a")
+    world.core.delete(queue)
+    world.commit()
+    world.commit(StorageFailed("disk"))
+    assert not world.core.wants_commit
+    again = world.restart()
+    again.commit()
+    assert not again.store.committed.tables[Table.INDEX]
+    assert not again.store.committed.tables[Table.QUEUES]
+
+
+def test_a_queue_is_deleted_once(world: World) -> None:
+    queue = world.queue()
+    pending = world.core.delete(queue)
+    for _ in range(2):
+        with pytest.raises(QueueNotFound):
+            world.core.delete(queue)
+        world.done(pending)
+
+
+def test_a_deleted_queue_is_neither_changed_nor_purged(world: World) -> None:
+    """A change would bring it back after the next start."""
+    queue = world.queue()
+    world.done(world.core.delete(queue))
+    with pytest.raises(QueueNotAvailable):
+        world.core.change(queue, queue.properties)
+    with pytest.raises(QueueNotAvailable):
+        world.core.purge(queue)
+    assert names(world.restart()) == []
+
+
+def test_a_delete_that_fails_leaves_the_queue_and_its_name(world: World) -> None:
+    queue = world.queue()
+    world.send(queue, "a")
+    world.send(queue, "b", express=True)
+    pending = world.core.delete(queue)
+    with pytest.raises(QueueExists):
+        world.core.create(properties())
+    world.commit(StorageFailed("disk"))
+    assert isinstance(pending.error, StorageFailed)
+    assert names(world) == ["q"]
+    assert world.core.find("q") is queue
+    assert world.read(queue) == ["a", "b"]
+    world.send(queue, "c")
+    world.done(world.core.delete(queue))
+    assert world.read(world.queue()) == []
+
+
+def test_a_queue_deleted_before_it_was_created_on_a_full_disk_is_gone(world: World) -> None:
+    created = world.core.create(properties())
+    deleted = world.core.delete(world.core.find("q"))
+    world.commit(StorageFull("disk"))
+    new = world.queue()
+    assert isinstance(created.error, StorageFull)
+    assert deleted.done
+    assert world.core.find("q") is new
+    assert names(world.restart()) == ["q"]
+
+
+def test_a_queue_that_could_be_neither_created_nor_deleted_is_not_there(world: World) -> None:
+    created = world.core.create(properties())
+    deleted = world.core.delete(world.core.find("q"))
+    world.commit(StorageFailed("disk"))
+    assert isinstance(created.error, StorageFailed)
+    assert isinstance(deleted.error, StorageFailed)
+    assert names(world) == []
+    assert world.core.by_number == {}
+    world.queue()
+
+
+def test_a_message_received_while_its_queue_is_deleted_is_received(world: World) -> None:
+    queue = world.queue()
+    world.send(queue, "a", "b")
+    pending = world.receiving.receive(queue, 1, OWNER, wait=False)
+    world.core.delete(queue)
+    assert packets(world.done(pending)) == ["a"]
+    assert not world.store.committed.tables[Table.PACKETS]
+
+
+# Purging
+
+
+def test_a_purge_removes_what_is_there_and_says_how_much(world: World, small_steps: None) -> None:
+    """DMPR-136, DMPR-138."""
+    queue, other = world.queue(), world.queue("other")
+    world.send(queue, *"abcde")
+    world.send(queue, "x", "y", express=True)
+    world.send(other, "o")
+    pending = world.core.purge(queue)
+    assert world.read(queue) == []
+    assert world.done(pending) == 7
+    assert (queue.messages, queue.total_size, world.core.express_size) == (0, 0, 0)
+    assert world.read(other) == ["o"]
+    world.send(queue, "new")
+    assert world.read(queue) == ["new"]
+    assert world.done(world.core.purge(queue)) == 1
+    assert world.done(world.core.purge(queue)) == 0
+    again = world.restart()
+    assert again.read(again.core.find("q")) == []
+
+
+def test_a_purge_leaves_what_comes_after_it(world: World, small_steps: None) -> None:
+    queue = world.queue()
+    world.send(queue, *"abc")
+    pending = world.core.purge(queue)
+    world.sending.send(queue, [message("d"), message("e", priority=7)], NOW)
+    world.commit()
+    assert world.read(queue) == ["e", "d"]
+    assert world.done(pending) == 3
+    assert world.read(queue) == ["e", "d"]
+
+
+def test_a_purge_leaves_locked_messages_to_whoever_holds_them(world: World) -> None:
+    """They are removed when they are given back (DMPR-137)."""
+    queue = world.queue()
+    world.send(queue, "a", "b")
+    world.send(queue, "c", express=True)
+    taken = world.take(queue, MANY, Holder())
+    world.send(queue, "d")
+    assert world.done(world.core.purge(queue)) == 1
+    assert queue.total_size == 3
+    world.done(world.receiving.end(queue, [entry.lookup for entry in taken], delete=False))
+    assert world.read(queue) == []
+    assert queue.total_size == 0
+
+
+def test_two_purges_at_once_count_every_message_once(world: World) -> None:
+    queue = world.queue()
+    world.send(queue, *"abc")
+    first = world.core.purge(queue)
+    second = world.core.purge(queue)
+    assert world.done(first) + world.done(second) == 3
+    assert (queue.messages, queue.total_size) == (0, 0)
+
+
+def test_a_purge_that_fails_leaves_the_messages_readable(world: World, small_steps: None) -> None:
+    """Those it has not removed yet."""
+    queue = world.queue()
+    world.send(queue, *"abcde")
+    taken = world.take(queue, 1, Holder())
+    pending = world.core.purge(queue)
+    world.commit()
+    waiting = world.wait_peek(queue)
+    world.commit(StorageFailed("disk"))
+    assert isinstance(pending.error, StorageFailed)
+    assert packets(waiting.result()) == ["c"]
+    world.done(world.receiving.end(queue, [taken[0].lookup], delete=False))
+    assert world.read(queue) == list("acde")
+
+
+def test_a_purge_tried_again_counts_once(world: World) -> None:
+    queue = world.queue()
+    world.send(queue, *"abc")
+    pending = world.core.purge(queue)
+    world.sending.send(queue, [message("d")], NOW)
+    world.commit(StorageFull("disk"))
+    assert world.done(pending) == 3
+
+
+def test_a_queue_deleted_while_it_is_purged_is_gone(world: World, small_steps: None) -> None:
+    queue = world.queue()
+    world.send(queue, *"abcde")
+    pending = world.core.purge(queue)
+    world.core.start_commit(world.store.begin())
+    world.core.delete(queue)
+    world.store.commit()
+    world.core.finish_commit()
+    world.done(pending)
+    assert not world.store.committed.tables[Table.INDEX]
+    assert not world.store.committed.tables[Table.PACKETS]
+
+
+# Handles and readers
+
+
+def test_handles_share_a_queue_as_they_were_opened(world: World) -> None:
+    """DMPR-169, DMPR-170, DMPR-176."""
+    queue = world.queue()
+    lone = Mode(Access.RECEIVE, Share.DENY_RECEIVE)
+    world.core.open(queue, lone)
+    with pytest.raises(SharingViolation):
+        world.core.open(queue, Mode())
+    assert queue.modes == [lone]
+    world.core.open(queue, Mode(Access.SEND))
+    world.core.close(queue, lone, OWNER)
+    assert queue.modes == [Mode(Access.SEND)]
+    world.core.open(queue, Mode())
+
+
+def test_closing_a_handle_cancels_the_reads_that_wait_on_it(world: World) -> None:
+    """And no others (DMPR-174)."""
+    queue = world.queue()
+    mine, theirs = object(), object()
+    for mode in (Mode(), Mode()):
+        world.core.open(queue, mode)
+    waiting = world.wait_receive(queue, owner=mine)
+    other = world.wait_receive(queue, owner=theirs)
+    world.core.close(queue, Mode(), mine)
+    assert isinstance(waiting.error, OperationCancelled)
+    assert waiting.error.hresult == 0xC00E0008
+    assert not other.done
+    assert len(queue.modes) == 1
+
+
+def test_closing_the_handle_of_a_deleted_queue_is_harmless(world: World) -> None:
+    """DMPR-172."""
+    queue = world.queue()
+    world.core.open(queue, Mode())
+    world.done(world.core.delete(queue))
+    world.core.close(queue, Mode(), OWNER)
+    assert not queue.modes
+
+
+def test_all_reads_can_be_cancelled_at_once(world: World) -> None:
+    waiting = [world.wait_receive(world.queue(name)) for name in "ab"]
+    world.core.cancel_everywhere(OperationCancelled("closed"))
+    assert all(isinstance(pending.error, OperationCancelled) for pending in waiting)
+
+
+def test_the_size_of_all_queues_is_the_sum_of_theirs(world: World) -> None:
+    first, second = world.queue("a"), world.queue("b")
+    world.send(first, "12")
+    world.send(second, "345")
+    world.send(second, "6", express=True)
+    assert world.core.total_size == 6
+
+
+def test_readers_wake_after_all_effects_of_a_commit(world: World) -> None:
+    """A reader that waits takes the first message, not the first that was written."""
+    queue = world.queue()
+    waiting = world.wait_receive(queue)
+    for priority in (1, 7, 3):
+        world.sending.send(queue, [message(str(priority), priority=priority)], NOW)
+    world.commit()
+    assert packets(world.done(waiting)) == ["7"]
+    assert world.read(queue) == ["3", "1"]
+
+
+def test_after_a_full_disk_work_goes_on(world: World) -> None:
+    queue = world.queue()
+    send = world.sending.send(queue, [message("x")], NOW)
+    change = world.core.change(queue, queue.properties)
+    world.commit(StorageFull("disk"))
+    assert isinstance(send.error, StorageFull)
+    assert isinstance(change.error, StorageFull)
+    world.send(queue, "a")
+    assert world.read(queue) == ["a"]

@@ -1,0 +1,85 @@
+"""Rows of the store: keys that sort as queues do, and records."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from openmsmq.model.layout import (
+    ARRIVAL_MASK,
+    CHUNK_SIZE,
+    LOOKUP_MAX,
+    PROPERTIES_ROW,
+    Record,
+    chunks,
+    index_key,
+    lookup_id,
+    pack_counters,
+    packet_keys,
+    packet_place,
+    queue_key,
+    split_index_key,
+    split_packet_key,
+    unpack_counters,
+)
+
+RECORD = Record(
+    packet_number=1 << 40,
+    size=4_000_000,
+    arrived_time=1_700_000_000,
+    expires=0xFFFFFFFF,
+    abort_count=2,
+    move_count=3,
+    last_move_time=1_700_000_001,
+    message_class=0xC001,
+    flags=1,
+)
+
+
+@pytest.mark.parametrize("priority", range(8))
+def test_a_lookup_identifier_is_seven_less_priority_above_the_arrival_number(priority: int) -> None:
+    """DMPR-190, DMPR-191."""
+    lookup = lookup_id(priority, 0x0123456789ABCD)
+    assert lookup >> 56 == 7 - priority
+    assert lookup & ARRIVAL_MASK == 0x0123456789ABCD
+
+
+def test_lookup_identifiers_rise_along_the_queue() -> None:
+    """Higher priorities first, then earlier arrivals (DMPR-043, DMPR-052)."""
+    order = [lookup_id(7, 9), lookup_id(7, 10), lookup_id(3, 1), lookup_id(3, 2), lookup_id(0, 1)]
+    assert all(first < second for first, second in pairwise(order))
+
+
+def test_keys_of_the_index_sort_as_queues_and_their_messages_do() -> None:
+    order = [(1, 0), (1, 1), (1, 256), (1, LOOKUP_MAX), (2, 0), (256, 0)]
+    keys = [index_key(*pair) for pair in order]
+    assert keys == sorted(keys)
+    assert [split_index_key(key) for key in keys] == order
+
+
+def test_a_record_is_stored_and_read_back() -> None:
+    raw = RECORD.pack()
+    assert Record.unpack(raw) == RECORD
+    assert packet_place(raw) == (RECORD.packet_number, RECORD.size)
+
+
+def test_rows_about_a_queue_sort_by_queue_then_kind() -> None:
+    keys = [queue_key(1, PROPERTIES_ROW), queue_key(1, 1), queue_key(1, 2), queue_key(256)]
+    assert keys == sorted(keys)
+    assert queue_key(1) == keys[0]
+
+
+def test_counters_are_stored_and_read_back() -> None:
+    assert unpack_counters(pack_counters(10_000_000, 1 << 50)) == (10_000_000, 1 << 50)
+
+
+@pytest.mark.parametrize("size", [0, 1, CHUNK_SIZE - 1, CHUNK_SIZE, CHUNK_SIZE + 1, 3 * CHUNK_SIZE])
+def test_a_packet_is_cut_into_chunks_that_have_a_key_each(size: int) -> None:
+    packet = bytes(i % 251 for i in range(size))
+    parts = chunks(packet)
+    keys = packet_keys(9, size)
+    assert b"".join(parts) == packet
+    assert all(len(part) <= CHUNK_SIZE for part in parts)
+    assert [split_packet_key(key) for key in keys] == [(9, i) for i in range(len(parts))]
+    assert keys == sorted(keys)

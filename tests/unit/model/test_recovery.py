@@ -1,0 +1,206 @@
+"""Starting on what an earlier process has left."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from tests.unit.model.world import MANY, NOW, World, commit, message
+
+from openmsmq.model import core as core_module
+from openmsmq.model.layout import ARRIVAL_MASK, queue_key
+from openmsmq.model.reading import Holder
+from openmsmq.model.recovery import (
+    ARRIVAL_BLOCK,
+    ARRIVAL_KEY,
+    FIRST_QUEUE_NUMBER,
+    IDENTITY_KEY,
+    MESSAGE_ID_BLOCK,
+    load,
+    pack_number,
+)
+from openmsmq.model.storage import Table
+from openmsmq.model.transaction import SPILL_SIZE
+from openmsmq.store.memory import Crash, MemoryStore
+
+ME, OTHER = UUID(int=1), UUID(int=2)
+
+
+def test_a_new_store_gets_an_identity_that_stays() -> None:
+    """DMPR-004."""
+    store = MemoryStore()
+    assert load(store, ME).identity == ME
+    assert store.snapshot.get(Table.META, IDENTITY_KEY) == ME.bytes
+    assert load(MemoryStore(store.committed), OTHER).identity == ME
+
+
+def test_a_new_store_is_empty_and_its_numbers_begin() -> None:
+    found = load(MemoryStore(), ME)
+    assert (found.queues, found.prepared, found.emptying) == ({}, [], [])
+    assert (found.numbers.packet, found.numbers.arrival, found.numbers.message_id) == (1, 0, 0)
+    assert (found.numbers.arrival_end, found.numbers.message_id_end) == (
+        ARRIVAL_BLOCK,
+        MESSAGE_ID_BLOCK,
+    )
+
+
+def test_messages_come_back_as_they_were() -> None:
+    """DMPR-001, DMPR-061, DMPR-097, DMPR-391."""
+    world = World()
+    queue = world.queue("private$\\Orders", label="x", transactional=False)
+    for number in range(20):
+        world.send(queue, message(f"{number}" * 900, priority=number % 8, expires=NOW + number))
+    world.receive(queue, 3)
+    before = world.take(queue, MANY, Holder())
+    again = World(world.store.committed)
+    found = again.core.find("PRIVATE$\\orders")
+    assert again.take(found, MANY, Holder()) == before
+    assert found.properties == queue.properties
+    assert (found.number, found.messages, found.size) == (queue.number, queue.messages, queue.size)
+
+
+def test_what_was_never_to_last_is_gone() -> None:
+    """Express messages, handles, and reads that wait (DMPR-003, DMPR-114)."""
+    world = World()
+    queue = world.queue()
+    world.send(queue, "a", express=True)
+    world.receive(queue)
+    world.wait_receive(queue)
+    found = world.restart().core.find("q")
+    assert not found.waiters
+    assert not found.modes
+    assert (found.messages, found.total_size) == (0, 0)
+
+
+def test_messages_that_a_dead_reader_had_locked_are_readable() -> None:
+    """DMPR-392."""
+    world = World()
+    queue = world.queue(transactional=True)
+    world.fill(queue, *"abc")
+    world.receive(queue, 1, Holder())
+    world.receive(queue, 1, world.transacting.begin())
+    world.receiving.receive(queue, 1, object(), wait=False)
+    again = world.restart()
+    assert again.read(again.core.find("q")) == list("abc")
+
+
+def test_transactions_that_were_not_prepared_are_aborted() -> None:
+    """Named ones too; nothing of them is left in the store (DMPR-388)."""
+    world = World()
+    queue = world.queue(transactional=True)
+    world.fill(queue, "a")
+    for xid in ("", "named"):
+        transaction = world.transacting.begin(xid)
+        world.send(queue, "x" * (SPILL_SIZE + 1), transaction=transaction)
+    assert world.store.committed.tables[Table.TRANSACTIONS]
+    again = world.restart()
+    assert again.read(again.core.find("q")) == ["a"]
+    assert not again.store.committed.tables[Table.TRANSACTIONS]
+    assert len(again.store.committed.tables[Table.PACKETS]) == 1
+
+
+def test_no_number_is_used_twice_whatever_was_lost() -> None:
+    """Express messages leave no trace, yet their numbers are not met again (DMPR-053, DMPR-393)."""
+    world = World()
+    seen: set[int] = set()
+    ids: list[int] = []
+    for _ in range(3):
+        queue = world.core.find("q") if world.core.queues else world.queue()
+        before = set(world.lookups(queue))
+        world.send(queue, "a", "b")
+        world.send(queue, "c", express=True)
+        new = {lookup & ARRIVAL_MASK for lookup in set(world.lookups(queue)) - before}
+        assert not new & seen
+        assert not seen or min(new) > max(seen)
+        seen |= new
+        ids.append(world.core.numbers.message_id + 1)
+        world.core.take_message_ids(10)
+        ids.append(world.core.numbers.message_id)
+        world = world.restart()
+    assert ids == sorted(set(ids))
+
+
+def test_a_long_life_reserves_more_arrival_numbers_before_they_run_out() -> None:
+    """DMPR-030, DMPR-393."""
+    world = World()
+    queue = world.queue()
+    world.core.numbers.arrival += ARRIVAL_BLOCK // 2
+    world.send(queue, "a")
+    world.core.numbers.arrival += ARRIVAL_BLOCK // 2
+    world.send(queue, "b")
+    again = world.restart()
+    found = again.core.find("q")
+    again.send(found, "c")
+    assert again.read(found) == list("abc")
+    assert not World(again.store.committed).core.wants_commit
+
+
+def test_the_store_reserves_ahead_of_use() -> None:
+    """What a process may use is on disk before it begins."""
+    world = World()
+    row = world.store.committed.tables[Table.META][ARRIVAL_KEY]
+    assert row == pack_number(world.core.numbers.arrival_end)
+    assert world.core.numbers.arrival < world.core.numbers.arrival_end
+
+
+def test_rows_about_queues_that_this_version_does_not_know_are_left_alone() -> None:
+    world = World()
+    world.send(world.queue(), "a")
+    disk = world.store.committed
+    disk.tables[Table.QUEUES][queue_key(FIRST_QUEUE_NUMBER, 9)] = b"?"
+    again = World(disk)
+    assert again.read(again.core.find("q")) == ["a"]
+
+
+def test_a_start_that_fails_changes_nothing() -> None:
+    world = World()
+    world.send(world.queue(), "a")
+    disk = world.store.committed
+    for write in range(1, 20):
+        store = MemoryStore(disk)
+        store.fail_at(write)
+        try:
+            load(store, OTHER)
+        except Crash:
+            assert store.committed == disk
+        else:
+            break
+    else:
+        pytest.fail("starting writes more than expected")
+    assert write > 3
+
+
+def test_queue_numbers_begin_above_those_of_built_in_queues_and_are_not_shared() -> None:
+    """DMPR-035."""
+    world = World()
+    numbers = [world.queue(name).number for name in "abc"]
+    assert numbers[0] == FIRST_QUEUE_NUMBER
+    world = world.restart()
+    numbers += [world.queue(name).number for name in "de"]
+    assert len(set(numbers)) == 5
+
+
+@pytest.mark.parametrize("commits", [0, 1, 2, 3, 4, 5])
+def test_a_delete_that_a_crash_interrupted_is_finished(
+    monkeypatch: pytest.MonkeyPatch, commits: int
+) -> None:
+    """DMPR-130, DMPR-132."""
+    monkeypatch.setattr(core_module, "STEP", 2)
+    world = World()
+    queue, other = world.queue(), world.queue("other")
+    world.send(queue, *"abcde")
+    world.send(other, "o")
+    world.core.delete(queue)
+    for _ in range(commits):
+        if world.core.wants_commit:
+            commit(world.core)
+    again = world.restart()
+    assert [known.properties.name for known in again.core.queues] == ["other"] + ["q"] * (
+        not commits
+    )
+    new = again.queue("new")
+    assert again.read(new) == []
+    expected = 6 if not commits else 1
+    assert len(again.store.committed.tables[Table.INDEX]) == expected
+    assert len(again.store.committed.tables[Table.PACKETS]) == expected
+    assert len(again.core.queues) == (3 if not commits else 2)
