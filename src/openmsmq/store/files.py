@@ -1,0 +1,126 @@
+"""The files of a store in their directory: making them, opening them, and giving nothing away.
+
+data.mdb        LMDB's pages; complete from its first moment, see `create`
+lock.mdb        LMDB's table of readers, of no worth when the store is closed
+openmsmq.lock   lets one process in
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import lmdb
+
+from openmsmq.errors import StoreDamaged, StoreForeign
+from openmsmq.model.storage import Table
+from openmsmq.store.faults import storage_error
+from openmsmq.store.format import FORMAT_KEY, format_row
+from openmsmq.store.pages import DATA_FILE
+
+MAP_SIZE: Final = 1 << 40
+"How far a store may grow; the address space is reserved, neither memory nor disk is."
+_MAP_SIZE_LEAST: Final = 1 << 30
+_LMDB_LOCK_FILE: Final = "lock.mdb"
+_LMDB_LOCK_SIZE: Final = 4096
+_LMDB_MAJOR: Final = 0  # the file format of LMDB 0.9, whatever later libraries prefer
+_READERS_MAX: Final = 8
+_MAKING: Final = "openmsmq.making"
+
+TABLE_NAMES: Final = tuple(table.name.lower().encode() for table in Table)
+
+
+def make_directory(directory: Path) -> None:
+    """Have a directory that others cannot look into, and that outlasts a power cut."""
+    if directory.is_dir():
+        return
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _sync(directory.parent)
+    except OSError as error:
+        raise storage_error(error) from error
+
+
+def create(directory: Path) -> None:
+    """Make an empty store.
+
+    It is made beside its place and moved there when it is complete. So a data file that is empty
+    or has no format row never is one that a crash left half-made, and can always be refused.
+    """
+    making = directory / _MAKING
+    try:
+        making.mkdir(mode=0o700, exist_ok=True)
+        (making / DATA_FILE).unlink(missing_ok=True)
+        environment = open_environment(making, MAP_SIZE)
+        try:
+            _fill(environment)
+        finally:
+            environment.close()
+        (making / DATA_FILE).rename(directory / DATA_FILE)
+        _sync(directory)
+        (making / _LMDB_LOCK_FILE).unlink()
+        making.rmdir()
+    except (OSError, lmdb.Error) as error:
+        raise storage_error(error, directory) from error
+
+
+def open_environment(directory: Path, map_size: int) -> lmdb.Environment:
+    """LMDB's environment, with as large a map as the system grants."""
+    _write_lock_file(directory / _LMDB_LOCK_FILE)
+    while True:
+        try:
+            return lmdb.Environment(
+                str(directory),
+                map_size=map_size,
+                mode=0o600,
+                max_readers=_READERS_MAX,
+                max_dbs=len(Table),
+                max_spare_txns=2,
+                lib_version=_LMDB_MAJOR,
+            )
+        except lmdb.MemoryError:
+            if map_size <= _MAP_SIZE_LEAST:
+                raise
+            map_size >>= 2
+
+
+def open_tables(environment: lmdb.Environment) -> tuple[lmdb._Database, ...]:
+    """The tables of a store that has them all, in the order of `Table`."""
+    path = environment.path()
+    with environment.begin() as transaction:
+        missing = [name for name in TABLE_NAMES if transaction.get(name) is None]
+    if TABLE_NAMES[Table.META] in missing:
+        raise StoreForeign(f"{path} has no tables of a store")
+    if missing:
+        raise StoreDamaged(f"{path} has no table {missing[0].decode()}")
+    try:
+        return tuple(environment.open_db(name, create=False) for name in TABLE_NAMES)
+    except lmdb.IncompatibleError as error:
+        raise StoreForeign(f"{path} has rows in place of tables") from error
+
+
+def _fill(environment: lmdb.Environment) -> None:
+    with environment.begin(write=True) as transaction:
+        for name in TABLE_NAMES:
+            environment.open_db(name, transaction)
+        meta = environment.open_db(TABLE_NAMES[Table.META], transaction)
+        transaction.put(FORMAT_KEY, format_row(), db=meta)
+
+
+def _write_lock_file(path: Path) -> None:
+    # LMDB only sets the size of this file and then writes to it through a map, which on a full
+    # disk would end the process. Blocks that were written before are there for certain.
+    with path.open("ab") as file:
+        if missing := max(_LMDB_LOCK_SIZE - file.tell(), 0):
+            file.write(bytes(missing))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,198 @@
+"""The store on disk: one LMDB environment, one writer, one snapshot.
+
+Let `refresh` follow every commit: a snapshot that stays behind keeps the pages of everything
+removed since, and the file grows. Cutting large values into chunks is up to the caller.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import lmdb
+
+from openmsmq.errors import StorageFull, StoreMissing
+from openmsmq.model.storage import Table
+from openmsmq.store import files, pages
+from openmsmq.store.faults import storage_error
+from openmsmq.store.format import FORMAT, FORMAT_KEY, migrate, read_format
+from openmsmq.store.lock import DirectoryLock
+from openmsmq.store.rows import LmdbSnapshot, LmdbWriter
+
+if TYPE_CHECKING:
+    from openmsmq.store.rows import Tables, Transaction
+
+RESERVE: Final = 32 * 1024 * 1024
+"Space kept from new messages, for removing old ones takes space too."
+
+
+class LmdbStore:
+    """A `Store` in a directory; `open` is the way to one."""
+
+    def __init__(
+        self, directory: Path, lock: DirectoryLock, environment: lmdb.Environment, reserve: int
+    ) -> None:
+        self._directory = directory
+        self._lock = lock
+        self._environment = environment
+        self._reserve = reserve
+        self._tables: Tables = files.open_tables(environment)
+        self._snapshot = LmdbSnapshot(environment.begin(), self._tables)
+        self._transaction: Transaction | None = None
+        self._thread = 0
+        self._has_room = False
+        self._is_open = True
+
+    @classmethod
+    def open(
+        cls,
+        directory: str | os.PathLike[str],
+        *,
+        create: bool = True,
+        map_size: int = files.MAP_SIZE,
+        reserve: int = RESERVE,
+        walk_max: int = pages.WALK_MAX,
+    ) -> LmdbStore:
+        """The store in `directory`, made if there is none and `create` allows it.
+
+        What is there and is no whole store of this program is refused and left as it is:
+        `StoreForeign`, `StoreDamaged`, `StoreTooNew`.
+        """
+        path = Path(directory)
+        data = path / pages.DATA_FILE
+        if create:
+            files.make_directory(path)
+        elif not data.exists():
+            raise StoreMissing(str(path))
+        lock = DirectoryLock(path)
+        try:
+            if not data.exists():
+                files.create(path)
+            pages.check(data, walk_max=walk_max)
+            return cls._open_checked(path, lock, map_size, reserve)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def verify(cls, directory: str | os.PathLike[str]) -> None:
+        """Look at every page of a store that nobody has open; `StoreDamaged` if one is wrong."""
+        cls.open(directory, create=False, walk_max=sys.maxsize).close()
+
+    @classmethod
+    def _open_checked(
+        cls, directory: Path, lock: DirectoryLock, map_size: int, reserve: int
+    ) -> LmdbStore:
+        try:
+            environment = files.open_environment(directory, map_size)
+            try:
+                store = cls(directory, lock, environment, reserve)
+                store._migrate()
+            except BaseException:
+                environment.close()
+                raise
+        except (lmdb.Error, OSError) as error:
+            raise storage_error(error, directory) from error
+        return store
+
+    def _migrate(self) -> None:
+        row = self._snapshot.get(Table.META, FORMAT_KEY)
+        version = read_format(row, self._directory)
+        if version < FORMAT:
+            migrate(self.begin(), version)
+            self.commit()
+            self.refresh()
+
+    @property
+    def snapshot(self) -> LmdbSnapshot:
+        """What was last committed and refreshed to."""
+        return self._snapshot
+
+    def begin(self) -> LmdbWriter:
+        """Open the write transaction; `commit` or `abort` must follow on the same thread."""
+        assert self._transaction is None, "there is one write transaction at a time"
+        try:
+            self._transaction = self._environment.begin(write=True)
+        except lmdb.Error as error:
+            raise storage_error(error, self._directory) from error
+        self._thread = threading.get_ident()
+        return LmdbWriter(self._transaction, self._tables)
+
+    def commit(self) -> None:
+        """Make the transaction last; it is on disk when this returns.
+
+        If this fails, nothing of it was kept, and the next transaction may begin.
+        """
+        try:
+            self._end().commit()
+        except lmdb.Error as error:
+            # LMDB calls it an I/O error when the last room on the disk took part of a write.
+            if error.code == errno.EIO and self._is_disk_full():
+                raise StorageFull(str(self._directory)) from error
+            raise storage_error(error, self._directory) from error
+        finally:
+            self._has_room = False
+
+    def abort(self) -> None:
+        """Forget the transaction."""
+        self._end().abort()
+
+    def _end(self) -> Transaction:
+        transaction = self._transaction
+        assert transaction is not None, "no write transaction is open"
+        # LMDB's lock belongs to the thread: let go by another, the next `begin` waits for ever.
+        assert self._thread == threading.get_ident(), "begun on another thread"
+        self._transaction = None
+        return transaction
+
+    def refresh(self) -> None:
+        """Let `snapshot` show the last commit."""
+        try:
+            self._snapshot.renew(self._environment.begin())
+        except lmdb.Error as error:
+            raise storage_error(error, self._directory) from error
+
+    def has_room(self) -> bool:
+        """Whether there is space left for new messages, not only for removing old ones.
+
+        A yes holds until the next commit; a no is asked again, since others may free space.
+        """
+        if not self._has_room:
+            try:
+                self._has_room = self._room() >= self._reserve
+            except (lmdb.Error, OSError) as error:
+                raise storage_error(error, self._directory) from error
+        return self._has_room
+
+    def _room(self) -> int:
+        """Bytes that can still be written: unused pages in the file, and growth."""
+        info = self._environment.info()
+        page_size, used = self._snapshot.pages()
+        in_file = info["last_pgno"] + 1
+        growth = min(self._disk_space(), info["map_size"] - in_file * page_size)
+        return growth + max(in_file - used, 0) * page_size
+
+    def _is_disk_full(self) -> bool:
+        try:
+            return self._disk_space() < self._reserve
+        except OSError:
+            return False
+
+    def _disk_space(self) -> int:
+        disk = os.statvfs(self._directory)
+        return disk.f_bavail * disk.f_frsize
+
+    def close(self) -> None:
+        """Release everything; what was committed stays, an open transaction is forgotten."""
+        if not self._is_open:
+            return
+        if self._transaction is not None:
+            self.abort()
+        self._is_open = False
+        self._snapshot.end()
+        self._environment.close()
+        self._lock.release()

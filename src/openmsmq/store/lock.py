@@ -1,0 +1,53 @@
+"""One process at a time: a lock file in the directory, held as long as the store is open.
+
+The kernel holds the lock for the open file, so that of a process that died is gone with it and
+the file it left blocks nobody. A forked child shares the open file and thereby the lock: a process
+with an open store starts others by spawning, never by forking alone, and a child that was forked
+nevertheless must not use the store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+from pathlib import Path
+from typing import Final
+
+from openmsmq.errors import StoreInUse
+from openmsmq.store.faults import storage_error
+
+LOCK_FILE: Final = "openmsmq.lock"
+_HOLDER_SIZE_MAX: Final = 300
+
+
+class DirectoryLock:
+    """The right to use a directory, from its making until `release`."""
+
+    def __init__(self, directory: Path) -> None:
+        try:
+            self._file = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise storage_error(error) from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._file, _HOLDER_SIZE_MAX, 0).decode(errors="replace").strip()
+            os.close(self._file)
+            raise StoreInUse(f"{directory} by {holder or 'another process'}") from None
+        except OSError as error:
+            os.close(self._file)
+            raise storage_error(error, directory / LOCK_FILE) from error
+        self._write(f"process {os.getpid()} on {socket.gethostname()}\n")
+
+    def release(self) -> None:
+        """Let others in. The file stays, for removing it could take it from the next holder."""
+        self._write("")
+        os.close(self._file)
+
+    def _write(self, holder: str) -> None:
+        # Only people read this: on a full disk the lock counts without it.
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, holder.encode(), 0)

@@ -1,0 +1,223 @@
+"""The store in memory, whose disk can be taken out and whose process can die at any write.
+
+It keeps to the contract more strictly than the one on disk: what is void by it fails here at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from sortedcontainers import SortedDict
+
+from openmsmq.model.storage import Table
+
+_KEY_SIZE_MAX: Final = 510  # of LMDB, less the byte by which a scan steps on
+
+_Rows = SortedDict[bytes, bytes]
+_Changes = list[tuple[Table, bytes, bytes | None]]
+"What became of keys, in order; None for removed."
+
+
+class Crash(BaseException):
+    """The process died here; only what was committed before is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """What a store has committed, to be given to the next one."""
+
+    tables: tuple[dict[bytes, bytes], ...]
+
+
+class _Reader:
+    """Rows, until they are void."""
+
+    def __init__(self, tables: list[_Rows]) -> None:
+        self._tables = tables
+        self._age = 0
+        "Rises whenever all that was given out becomes void."
+
+    def get(self, table: Table, key: bytes) -> bytes | None:
+        """The value of a key; None if there is none."""
+        return self._tables[table].get(key)
+
+    def get_many(self, table: Table, keys: Iterable[bytes]) -> list[bytes]:
+        """The values of keys that are all there, in their order."""
+        rows = self._tables[table]
+        wanted = list(keys)
+        assert all(key in rows for key in wanted), f"a row of {table.name} is not there"
+        return [rows[key] for key in wanted]
+
+    def scan(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Rows with first <= key < end, in rising order."""
+        age, rows = self._age, self._tables[table]
+        while (at := rows.bisect_left(first)) < len(rows):
+            key, value = rows.peekitem(at)
+            if key >= end:
+                return
+            yield key, value
+            assert age == self._age, "used after its transaction"
+            first = key + b"\0"
+
+    def scan_back(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Rows with first <= key < end, in falling order."""
+        age, rows = self._age, self._tables[table]
+        while at := rows.bisect_left(end):
+            key, value = rows.peekitem(at - 1)
+            if key < first:
+                return
+            yield key, value
+            assert age == self._age, "used after its transaction"
+            end = key
+
+
+class MemorySnapshot(_Reader):
+    """The state at the last refresh."""
+
+    def renew(self, changes: _Changes) -> None:
+        """Go on with what has changed since."""
+        _apply(changes, self._tables)
+        self._age += 1
+
+
+class MemoryWriter(_Reader):
+    """The write transaction."""
+
+    def __init__(self, tables: list[_Rows], store: MemoryStore) -> None:
+        super().__init__(tables)
+        self._store = store
+        self.changes: _Changes = []
+
+    def put(self, table: Table, key: bytes, value: bytes) -> None:
+        """Write one row, over any that has this key."""
+        assert 0 < len(key) <= _KEY_SIZE_MAX, "a key is empty or too long"
+        self._change(table, key, value)
+
+    def put_many(
+        self, table: Table, rows: Iterable[tuple[bytes, bytes]], *, append: bool = False
+    ) -> None:
+        """Write rows; with `append`, all their keys rise and lie above those in the table."""
+        known = self._tables[table]
+        for key, value in rows:
+            assert not append or not known or key > known.peekitem()[0], (
+                f"a row appended to {table.name} does not lie above the others"
+            )
+            self.put(table, key, value)
+
+    def delete(self, table: Table, key: bytes) -> bool:
+        """Remove one row; False if it was not there."""
+        is_there = key in self._tables[table]
+        self._change(table, key, None)
+        return is_there
+
+    def delete_many(self, table: Table, keys: Iterable[bytes]) -> None:
+        """Remove rows; those that are not there are no error."""
+        for key in keys:
+            self._change(table, key, None)
+
+    def end(self) -> None:
+        """Let nothing be written any more."""
+        self._age += 1
+
+    def _change(self, table: Table, key: bytes, value: bytes | None) -> None:
+        assert not self._age, "used after its transaction"
+        self._store.count_write()
+        self.changes.append((table, key, value))
+        _apply(self.changes[-1:], self._tables)
+
+
+class MemoryStore:
+    """A `Store` for tests; `state` is the disk that an earlier one has left."""
+
+    def __init__(self, state: Disk | None = None) -> None:
+        tables = state.tables if state else tuple({} for _ in Table)
+        self._disk, seen, self._written = (list(map(_Rows, tables)) for _ in range(3))
+        self._snapshot = MemorySnapshot(seen)
+        self._unseen: _Changes = []
+        self._writer: MemoryWriter | None = None
+        self._fails_at = -1
+        self._fails_after = False
+        self.writes = 0
+        "Writes so far: each row put or removed, and each commit."
+        self.room = True
+        "What `has_room` says."
+
+    @property
+    def committed(self) -> Disk:
+        """The disk as it would be found if the process died now."""
+        return Disk(tuple(map(dict, self._disk)))
+
+    def fail_at(self, write: int, *, after: bool = False) -> None:
+        """Let the write with this number, counted from now and from 1, raise `Crash`.
+
+        If that write is a commit, `after` lets it take effect first. All writes after it fail too.
+        """
+        assert write > 0, "writes are counted from 1"
+        self._fails_at = self.writes + write
+        self._fails_after = after
+
+    def count_write(self) -> None:
+        """One write more, or the end."""
+        if self.writes + 1 == self._fails_at:
+            raise Crash
+        self.writes += 1
+
+    @property
+    def snapshot(self) -> MemorySnapshot:
+        """What was last committed and refreshed to."""
+        return self._snapshot
+
+    def begin(self) -> MemoryWriter:
+        """Open the write transaction."""
+        assert self._writer is None, "there is one write transaction at a time"
+        self._writer = MemoryWriter(self._written, self)
+        return self._writer
+
+    def commit(self) -> None:
+        """Make the transaction last."""
+        changes = self._end()
+        try:
+            self.count_write()
+        except Crash:
+            if self._fails_after:
+                _apply(changes, self._disk)
+            raise
+        _apply(changes, self._disk)
+        self._unseen += changes
+
+    def abort(self) -> None:
+        """Forget the transaction."""
+        changes = self._end()
+        _apply(
+            [(table, key, self._disk[table].get(key)) for table, key, _ in changes], self._written
+        )
+
+    def _end(self) -> _Changes:
+        writer, self._writer = self._writer, None
+        assert writer is not None, "no write transaction is open"
+        writer.end()
+        return writer.changes
+
+    def refresh(self) -> None:
+        """Let `snapshot` show the last commit."""
+        self._snapshot.renew(self._unseen)
+        self._unseen = []
+
+    def has_room(self) -> bool:
+        """Whether there is space left for new messages: what `room` says."""
+        return self.room
+
+    def close(self) -> None:
+        """Release everything; what was committed stays, an open transaction is forgotten."""
+        if self._writer is not None:
+            self.abort()
+
+
+def _apply(changes: _Changes, tables: list[_Rows]) -> None:
+    for table, key, value in changes:
+        if value is None:
+            tables[table].pop(key, None)
+        else:
+            tables[table][key] = value

@@ -1,0 +1,124 @@
+"""The data file of LMDB, looked at without LMDB.
+
+LMDB maps its file and trusts it: pages that are missing or make no sense end the process with a
+signal. So what could do that is found here, with plain reads, before LMDB sees the file.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import lmdb.verify
+
+from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooNew
+from openmsmq.store.faults import storage_error
+
+DATA_FILE: Final = "data.mdb"
+WALK_MAX: Final = 64 * 1024 * 1024
+"Up to this size a file is looked at page by page before it is opened: a quarter of a second."
+
+_MAGIC: Final = struct.pack("=I", 0xBEEFC0DE)
+_VERSION: Final = 1
+_META_FLAG: Final = 0x08
+_TREE_FLAGS: Final = (0x08, 0)  # numbers as keys in the free list, bytes in the other
+_NO_PAGE: Final = 2**64 - 1
+_PAGE_SIZES: Final = tuple(1 << bits for bits in range(8, 17))
+# Number, flags; magic, version; page size, flags and root of the free list; flags and root of the
+# tables; last page, transaction. All in the byte order of the machine, as LMDB writes them.
+_META: Final = struct.Struct("=Q2xH4x 4sI16x IH34xQ 4xH34xQ QQ")
+_MAGIC_AT: Final = 16
+_MAGIC_AT_LATER: Final = 24  # in LMDB 1.0, whose page headers are longer
+assert _META.size == _MAGIC_AT + 136
+
+
+@dataclass(frozen=True, slots=True)
+class _Meta:
+    """One of the two pages that say where everything else is; the later one counts."""
+
+    number: int
+    flags: int
+    magic: bytes
+    version: int
+    page_size: int
+    free_flags: int
+    free_root: int
+    main_flags: int
+    main_root: int
+    last_page: int
+    transaction: int
+
+    def fault(self, number: int, first: _Meta) -> str:
+        """What cannot be true of meta page `number` beside the first one; empty if nothing."""
+        pages = range(2, self.last_page + 1)
+        roots = (self.free_root, self.main_root)
+        whole = (
+            (self.magic == _MAGIC, "its mark is gone"),
+            (self.number == number, "it has the number of another page"),
+            (bool(self.flags & _META_FLAG), "it is marked as another kind of page"),
+            (self.version == first.version, "it has another version than the first"),
+            (self.page_size == first.page_size, "it has another page size than the first"),
+            ((self.free_flags, self.main_flags) == _TREE_FLAGS, "its trees are of another kind"),
+            (self.last_page >= 1, "it counts too few pages"),
+            (all(root in pages or root == _NO_PAGE for root in roots), "it points to no page"),
+            (self.transaction % 2 == number or not self.transaction, "it was written out of turn"),
+        )
+        return next((text for holds, text in whole if not holds), "")
+
+
+def check(path: Path, *, walk_max: int = WALK_MAX) -> None:
+    """Refuse a file that LMDB could not open, or could not survive; it is only read.
+
+    Every page of a file up to `walk_max` bytes is looked at, of a larger one the first two.
+    """
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            latest = _latest(file, path, size)
+    except OSError as error:
+        raise storage_error(error) from error
+    # Pages at the end that are free may never have been written, so that a file which is too
+    # short is not yet a damaged one: the walk knows which pages matter.
+    is_short = size < (latest.last_page + 1) * latest.page_size
+    if is_short or size <= walk_max:
+        _walk(path)
+
+
+def _walk(path: Path) -> None:
+    """Look at every page of the file, which nobody may write to meanwhile."""
+    try:
+        # The library has types for its main module only.
+        faults = lmdb.verify.verify(str(path), subdir=False)  # type: ignore[no-untyped-call]
+    except OSError as error:
+        raise storage_error(error) from error
+    except lmdb.verify.VerifyError as error:
+        raise StoreDamaged(f"{path}: {error}") from error
+    if faults:
+        raise StoreDamaged(f"{path}: {faults[0]}")
+
+
+def _latest(file: BinaryIO, path: Path, size: int) -> _Meta:
+    """The meta page that counts, both having been checked."""
+    if not size:
+        raise StoreDamaged(f"{path} is empty")
+    start = file.read(max(_PAGE_SIZES) + _META.size)
+    if start[_MAGIC_AT_LATER:].startswith(_MAGIC):
+        raise StoreTooNew(f"{path} is of a later LMDB")
+    if not any(start[at + _MAGIC_AT :].startswith(_MAGIC) for at in (0, *_PAGE_SIZES)):
+        raise StoreForeign(f"{path} is no LMDB file")
+    if len(start) < _META.size:
+        raise StoreDamaged(f"{path} ends within its first page")
+    first = _Meta(*_META.unpack_from(start))
+    if first.page_size not in _PAGE_SIZES:
+        raise StoreDamaged(f"{path}: page 0 is damaged, its page size is impossible")
+    if len(start) < first.page_size + _META.size:
+        raise StoreDamaged(f"{path} ends within its second page")
+    second = _Meta(*_META.unpack_from(start, first.page_size))
+    for number, meta in enumerate((first, second)):
+        if fault := meta.fault(number, first):
+            raise StoreDamaged(f"{path}: page {number} is damaged, {fault}")
+    if first.version != _VERSION:
+        raise StoreTooNew(f"{path} has version {first.version} of LMDB's own format")
+    return max(first, second, key=lambda meta: meta.transaction)

@@ -1,0 +1,162 @@
+"""Reading and writing rows inside LMDB's transactions. Every call here is on a hot path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import lmdb
+
+from openmsmq.model.storage import Table
+from openmsmq.store.faults import storage_error
+
+if TYPE_CHECKING:
+    Transaction = lmdb.Transaction[bytes]
+    Tables = tuple[lmdb._Database, ...]
+
+
+class _Reader:
+    """What snapshot and writer have in common."""
+
+    __slots__ = ("_tables", "_transaction")
+
+    def __init__(self, transaction: Transaction, tables: Tables) -> None:
+        self._transaction = transaction
+        self._tables = tables
+
+    def get(self, table: Table, key: bytes) -> bytes | None:
+        """The value of a key; None if there is none."""
+        try:
+            return self._transaction.get(key, None, self._tables[table])
+        except lmdb.Error as error:
+            raise storage_error(error) from error
+
+    def get_many(self, table: Table, keys: Iterable[bytes]) -> list[bytes]:
+        """The values of keys that are all there, in their order."""
+        # A plain loop is as fast as the library's own call for many keys, and faster for few.
+        transaction, rows = self._transaction, self._tables[table]
+        values = []
+        try:
+            for key in keys:
+                value = transaction.get(key, None, rows)
+                assert value is not None, f"a row of {table.name} is not there"
+                values.append(value)
+        except lmdb.Error as error:
+            raise storage_error(error) from error
+        return values
+
+
+class LmdbSnapshot(_Reader):
+    """The state at the last refresh."""
+
+    __slots__ = ()
+
+    def renew(self, transaction: Transaction) -> None:
+        """Go on with a later transaction; what the earlier one gave out is void."""
+        self._transaction.abort()
+        self._transaction = transaction
+
+    def end(self) -> None:
+        """Give the pages back; nothing can be read any more."""
+        self._transaction.abort()
+
+    def pages(self) -> tuple[int, int]:
+        """The size of a page, and how many of them the rows of all tables take."""
+        stats = [self._transaction.stat(table) for table in self._tables]
+        used = sum(
+            stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"] for stat in stats
+        )
+        return stats[0]["psize"], used
+
+    def scan(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Rows with first <= key < end, in rising order."""
+        try:
+            cursor = self._transaction.cursor(self._tables[table])
+            if cursor.set_range(first):
+                for row in cursor.iternext():
+                    if row[0] >= end:
+                        return
+                    yield row
+        except lmdb.Error as error:
+            raise storage_error(error) from error
+
+    def scan_back(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Rows with first <= key < end, in falling order."""
+        try:
+            cursor = self._transaction.cursor(self._tables[table])
+            if cursor.prev() if cursor.set_range(end) else cursor.last():
+                for row in cursor.iterprev():
+                    if row[0] < first:
+                        return
+                    yield row
+        except lmdb.Error as error:
+            raise storage_error(error) from error
+
+
+class LmdbWriter(_Reader):
+    """The write transaction. Its scans look anew at each step, so the table may change meanwhile.
+
+    After an error nothing of it can be committed.
+    """
+
+    __slots__ = ()
+
+    def scan(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Rows with first <= key < end, in rising order."""
+        try:
+            cursor = self._transaction.cursor(self._tables[table])
+            while cursor.set_range(first):
+                key, value = cursor.item()
+                if key >= end:
+                    return
+                yield key, value
+                first = key + b"\0"
+        except lmdb.Error as error:
+            raise storage_error(error) from error
+
+    def scan_back(self, table: Table, first: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Rows with first <= key < end, in falling order."""
+        try:
+            cursor = self._transaction.cursor(self._tables[table])
+            while cursor.prev() if cursor.set_range(end) else cursor.last():
+                key, value = cursor.item()
+                if key < first:
+                    return
+                yield key, value
+                end = key
+        except lmdb.Error as error:
+            raise storage_error(error) from error
+
+    def put(self, table: Table, key: bytes, value: bytes) -> None:
+        """Write one row, over any that has this key."""
+        try:
+            self._transaction.put(key, value, True, True, False, self._tables[table])
+        except lmdb.Error as error:
+            raise storage_error(error) from error
+
+    def put_many(
+        self, table: Table, rows: Iterable[tuple[bytes, bytes]], *, append: bool = False
+    ) -> None:
+        """Write rows; with `append`, all their keys rise and lie above those in the table."""
+        try:
+            cursor = self._transaction.cursor(self._tables[table])
+            given, written = cursor.putmulti(rows, True, True, append)
+        except lmdb.Error as error:
+            raise storage_error(error) from error
+        assert given == written, f"a row appended to {table.name} does not lie above the others"
+
+    def delete(self, table: Table, key: bytes) -> bool:
+        """Remove one row; False if it was not there."""
+        try:
+            return self._transaction.delete(key, b"", self._tables[table])
+        except lmdb.Error as error:
+            raise storage_error(error) from error
+
+    def delete_many(self, table: Table, keys: Iterable[bytes]) -> None:
+        """Remove rows; those that are not there are no error."""
+        delete, rows = self._transaction.delete, self._tables[table]
+        try:
+            for key in keys:
+                delete(key, b"", rows)
+        except lmdb.Error as error:
+            raise storage_error(error) from error
