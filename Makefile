@@ -27,6 +27,7 @@ check: $(READY)  ## format, lint, types, house rules, fast tests; before every c
 fix: $(READY)  ## format, mend lint, write the generated pages again
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format --quiet
+	$(BIN)/python -m tools.generate_sync
 	$(BIN)/python -m tools.generate_docs
 
 test: $(READY)  ## everything that must hold; what CI runs
@@ -43,6 +44,7 @@ fuzz: $(READY)  ## coverage-guided fuzzing of every decoder; FUZZ_RUNS=n inputs 
 	$(BIN)/python -m tests.fuzz --runs $(FUZZ_RUNS)
 
 docs: $(READY)  ## write the generated pages again and check all of docs/
+	$(BIN)/python -m tools.generate_sync
 	$(BIN)/python -m tools.generate_docs
 	$(PYTEST) -q tests/docs tests/tidy
 

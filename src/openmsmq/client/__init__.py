@@ -1,0 +1,1 @@
+"""The public API: queue managers, queues, cursors and transactions, sync and async."""

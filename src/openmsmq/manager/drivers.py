@@ -1,0 +1,251 @@
+"""Who commits, and how callers wait: threads that share the work, or an event loop.
+
+In both cases calls gather while a commit syncs, and one sync then serves all of them. There is no
+timer: a batch is whatever came meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from openmsmq.errors import (
+    InvalidHandle,
+    MQError,
+    OperationCancelled,
+    ReceiveTimeout,
+    StorageFailed,
+)
+from openmsmq.model.core import Core
+from openmsmq.model.pending import Pending
+
+T = TypeVar("T")
+GiveUp = Callable[[Pending[T], MQError], bool]
+"Takes a call that waits back; False if it does not wait any longer."
+CLOSED = "the queue manager is closed"
+
+
+class ThreadDriver:
+    """Threads call the core in turn; the first that finds something to commit commits for all."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._changed = threading.Condition()
+        self._broken: MQError | None = None
+        "Why nothing can be committed any more."
+        self._followers = 0
+        "Threads that wait for something to happen."
+        self._closed = False
+
+    def call(self, make: Callable[[], T]) -> T:
+        """Call the core when no other thread does."""
+        with self._changed:
+            self._require_open()
+            self._changed.notify_all()  # a call may answer others: to close a handle ends reads
+            return make()
+
+    def wait(
+        self,
+        make: Callable[[], Pending[T]],
+        timeout: float | None = None,
+        give_up: GiveUp[T] | None = None,
+        undo: Callable[[T], None] | None = None,
+    ) -> T:
+        """Call the core and wait for the answer, for a read not longer than `timeout`.
+
+        A caller that is interrupted does not get its answer: `undo` is done with it instead.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self._changed:
+            self._require_open()
+            pending = make()
+            self._changed.notify_all()
+            try:
+                while not pending.done:
+                    if self._core.wants_commit:
+                        self._commit()
+                    elif not self._follow(deadline) and deadline is not None:
+                        if give_up is None or give_up(pending, ReceiveTimeout()):
+                            break
+                        deadline = None
+            except KeyboardInterrupt:
+                _abandon(pending, give_up, undo)
+                self._changed.notify_all()
+                raise
+            if self._core.wants_commit and not self._followers:
+                self._commit()  # nobody waits for what is left, so nobody else would
+            return pending.result()
+
+    def _follow(self, deadline: float | None) -> bool:
+        """Wait until something happens; False if it was too late for that."""
+        self._followers += 1
+        try:
+            return self._changed.wait(_left(deadline))
+        finally:
+            self._followers -= 1
+
+    def _commit(self) -> None:
+        """Commit for everybody; others may call the core while the disk works."""
+        core = self._core
+        error: BaseException | None = None
+        try:
+            if self._broken is not None:
+                raise self._broken
+            writer = core.store.begin()
+        except MQError as refused:
+            core.refuse(refused)
+            self._changed.notify_all()
+            return
+        try:
+            core.start_commit(writer)
+        except MQError as refused:
+            core.store.abort()
+            error = refused
+        else:
+            self._changed.release()
+            try:
+                core.store.commit()
+            except MQError as refused:
+                error = refused
+            except BaseException:
+                # Whether it is on disk nobody can say: only a fresh look at the store can.
+                error = self._broken = StorageFailed("interrupted; open the directory again")
+                self._closed = True
+                raise
+            finally:
+                self._changed.acquire()
+                core.finish_commit(error)
+                self._changed.notify_all()
+            return
+        core.finish_commit(error)
+        self._changed.notify_all()
+
+    def close(self) -> None:
+        """Finish what was asked for; later calls are refused."""
+        with self._changed:
+            self._closed = True
+            self._core.cancel_everywhere(OperationCancelled(CLOSED))
+            self._changed.notify_all()
+            while self._core.wants_commit or self._core.is_committing:
+                if self._core.wants_commit:
+                    self._commit()
+                else:
+                    self._changed.wait()
+            self._core.store.close()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise InvalidHandle(CLOSED)
+
+
+def _abandon(
+    pending: Pending[T], give_up: GiveUp[T] | None, undo: Callable[[T], None] | None
+) -> None:
+    """Nobody waits for this answer any longer."""
+    if undo is None or (give_up is not None and give_up(pending, ReceiveTimeout())):
+        return
+
+    def answered() -> None:
+        if pending.error is None:
+            undo(pending.result())
+
+    if pending.done:
+        answered()
+    else:
+        pending.on_done = answered
+
+
+def _left(deadline: float | None) -> float | None:
+    """Seconds until the deadline, as many as a thread can wait."""
+    if deadline is None:
+        return None
+    return min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX)
+
+
+class LoopDriver:
+    """An event loop calls the core; one thread beside it does nothing but begin and commit."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="openmsmq-commit")
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+
+    def call(self, make: Callable[[], T]) -> T:
+        """Call the core."""
+        self._require_open()
+        return make()
+
+    async def wait(
+        self,
+        make: Callable[[], Pending[T]],
+        timeout: float | None = None,
+        give_up: GiveUp[T] | None = None,
+        undo: Callable[[T], None] | None = None,
+    ) -> T:
+        """Call the core and wait for the answer, for a read not longer than `timeout`.
+
+        A caller that is cancelled does not get its answer: `undo` is done with it instead.
+        """
+        self._require_open()
+        pending = make()
+        self._commit_if_wanted()
+        if not pending.done:
+            answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            pending.on_done = lambda: None if answered.done() else answered.set_result(None)
+            try:
+                if timeout is not None:
+                    await asyncio.wait((answered,), timeout=timeout)
+                if timeout is None or not (
+                    answered.done() or (give_up and give_up(pending, ReceiveTimeout()))
+                ):
+                    await answered
+            except asyncio.CancelledError:
+                _abandon(pending, give_up, undo)
+                self._commit_if_wanted()
+                raise
+        return pending.result()
+
+    def _commit_if_wanted(self) -> None:
+        if self._core.wants_commit and (self._task is None or self._task.done()):
+            self._task = asyncio.get_running_loop().create_task(self._commit())
+
+    async def _commit(self) -> None:
+        loop = asyncio.get_running_loop()
+        core = self._core
+        while core.wants_commit:
+            error: BaseException | None = None
+            try:
+                writer = await loop.run_in_executor(self._thread, core.store.begin)
+            except MQError as refused:
+                core.refuse(refused)
+                continue
+            try:
+                core.start_commit(writer)
+            except MQError as refused:
+                await loop.run_in_executor(self._thread, core.store.abort)
+                error = refused
+            else:
+                try:
+                    await loop.run_in_executor(self._thread, core.store.commit)
+                except MQError as refused:
+                    error = refused
+            core.finish_commit(error)
+
+    async def close(self) -> None:
+        """Finish what was asked for; later calls are refused."""
+        self._closed = True
+        self._core.cancel_everywhere(OperationCancelled(CLOSED))
+        self._commit_if_wanted()
+        if self._task is not None:
+            await self._task
+        self._thread.shutdown()
+        self._core.store.close()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise InvalidHandle(CLOSED)

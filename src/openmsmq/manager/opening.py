@@ -1,0 +1,29 @@
+"""Opening a directory as a queue manager."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+from openmsmq.clock import SystemClock
+from openmsmq.manager.local import LocalManager
+from openmsmq.store.lmdb import LmdbStore
+
+
+def open_directory(
+    directory: str | os.PathLike[str], name: str | None = None, quota: int | None = None
+) -> LocalManager:
+    """The queue manager kept in `directory`, which is made if it is not there.
+
+    `name` is what other computers call this one; by default the host's own name. `quota` limits
+    the messages of all queues together, in KiB.
+    """
+    store = LmdbStore.open(Path(directory))
+    try:
+        manager = LocalManager(store, SystemClock(), name=name or socket.gethostname())
+    except BaseException:
+        store.close()
+        raise
+    manager.core.quota = quota
+    return manager

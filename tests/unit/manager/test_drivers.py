@@ -1,0 +1,656 @@
+"""Threads and event loops that drive a core: commits they share, waits, and interruptions."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import signal
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+from uuid import UUID
+
+import pytest
+from tests.unit.manager.stores import PATIENCE, SlowStore, until
+from tests.unit.model.world import NOW, OWNER, commit_all, message, packets, properties
+
+from openmsmq.errors import (
+    InvalidHandle,
+    MQError,
+    OperationCancelled,
+    ReceiveTimeout,
+    StorageFailed,
+    StorageFull,
+)
+from openmsmq.manager.drivers import LoopDriver, ThreadDriver
+from openmsmq.model.core import Core
+from openmsmq.model.pending import Pending
+from openmsmq.model.queue import Queue
+from openmsmq.model.reading import Entry
+from openmsmq.model.receiving import Receiving
+from openmsmq.model.recovery import MESSAGE_ID_BLOCK
+from openmsmq.model.sending import Sending
+from openmsmq.model.storage import Table
+
+T = TypeVar("T")
+
+
+class Setting:
+    """A core with one queue on a store that can be held up."""
+
+    def __init__(self) -> None:
+        self.store = SlowStore()
+        self.core = Core(self.store, new_identity=UUID(int=7))
+        self.sending = Sending(self.core)
+        self.receiving = Receiving(self.core)
+        pending = self.core.create(properties())
+        commit_all(self.core)
+        self.queue: Queue = pending.result()
+        self.store.commits = 0
+
+    def send(self, *sent: str, express: bool = False) -> Pending[None]:
+        outgoing = [message(one, express=express) for one in sent]
+        return self.sending.send(self.queue, outgoing, NOW)
+
+    def receive(self, *, wait: bool = True) -> Pending[list[Entry]]:
+        return self.receiving.receive(self.queue, 1, OWNER, wait=wait)
+
+    def give_up(self, pending: Pending[list[Entry]], error: MQError) -> bool:
+        return self.core.cancel(self.queue, pending, error)
+
+    def undo(self, entries: list[Entry]) -> None:
+        self.receiving.put_back(self.queue, entries)
+
+    @property
+    def readable(self) -> list[str]:
+        found = self.receiving.peek(self.queue, 100, OWNER, wait=False)
+        return [] if found.error else packets(found.result())
+
+
+@pytest.fixture
+def setting() -> Setting:
+    return Setting()
+
+
+class Threads:
+    """Calls made by threads of their own."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.driver = ThreadDriver(setting.core)
+        self._pool = ThreadPoolExecutor(32)
+
+    def start(self, call: Callable[[], T]) -> Future[T]:
+        return self._pool.submit(call)
+
+    def send(self, *sent: str) -> None:
+        self.driver.wait(lambda: self.setting.send(*sent))
+
+    def receive(self, timeout: float | None = PATIENCE) -> list[str]:
+        setting = self.setting
+        found = self.driver.wait(setting.receive, timeout, setting.give_up, setting.undo)
+        return packets(found)
+
+    def close(self) -> None:
+        self.setting.store.gate.set()
+        self.driver.close()
+        self._pool.shutdown()
+
+
+@pytest.fixture
+def threads(setting: Setting) -> Iterator[Threads]:
+    made = Threads(setting)
+    yield made
+    made.close()
+
+
+# Threads
+
+
+def test_a_call_is_answered_after_its_commit(threads: Threads, setting: Setting) -> None:
+    threads.send("a")
+    assert setting.store.commits == 1
+    assert threads.receive() == ["a"]
+    assert setting.store.commits == 2
+    assert threads.driver.call(lambda: setting.readable) == []
+
+
+def test_calls_gather_while_a_commit_is_under_way(threads: Threads, setting: Setting) -> None:
+    """One commit then serves all of them."""
+    setting.store.gate.clear()
+    first = threads.start(lambda: threads.send("0"))
+    until(lambda: setting.core.is_committing)
+    others = [threads.start(lambda n=n: threads.send(str(n))) for n in range(1, 21)]  # type: ignore[misc]
+    until(lambda: setting.queue.reserved == len("0") + 9 * 1 + 11 * 2)
+    setting.store.gate.set()
+    for sent in (first, *others):
+        sent.result(PATIENCE)
+    assert setting.store.commits == 2
+    assert sorted(map(int, setting.readable)) == list(range(21))
+
+
+def test_a_reader_gets_what_another_thread_sends(threads: Threads, setting: Setting) -> None:
+    """DMPR-202, DMPR-205."""
+    waiting = threads.start(lambda: threads.receive(None))
+    until(lambda: setting.queue.waiters)
+    threads.send("a")
+    assert waiting.result(PATIENCE) == ["a"]
+    assert setting.readable == []
+
+
+@pytest.mark.parametrize("timeout", [1e12, 1e300, math.inf])
+def test_a_reader_may_wait_longer_than_a_computer_lives(
+    threads: Threads, setting: Setting, timeout: float
+) -> None:
+    waiting = threads.start(lambda: threads.receive(timeout))
+    until(lambda: setting.queue.waiters)
+    threads.send("a")
+    assert waiting.result(PATIENCE) == ["a"]
+
+
+def test_a_reader_waits_as_long_as_it_said(threads: Threads, setting: Setting) -> None:
+    """DMPR-264, DMPR-265."""
+    start = time.monotonic()
+    with pytest.raises(ReceiveTimeout):
+        threads.receive(0.03)
+    assert 0.03 <= time.monotonic() - start < 5
+    assert not setting.queue.waiters
+    threads.send("a")
+    assert setting.readable == ["a"]
+
+
+def test_a_message_found_in_time_is_given_though_its_removal_takes_longer(
+    threads: Threads, setting: Setting
+) -> None:
+    threads.send("a", "b")
+    setting.store.gate.clear()
+    other = threads.start(lambda: threads.send("c"))
+    until(lambda: setting.core.is_committing)
+    late = threads.start(lambda: threads.receive(0.01))
+    until(lambda: len(setting.queue.held) == 1)
+    time.sleep(0.03)
+    assert not late.done()
+    setting.store.gate.set()
+    assert late.result(PATIENCE) == ["a"]
+    other.result(PATIENCE)
+
+
+@pytest.mark.parametrize("where", ["begin", "write", "commit"])
+def test_a_store_that_refuses_is_reported_to_all_and_used_again(
+    threads: Threads, setting: Setting, where: str
+) -> None:
+    setting.store.gate.clear()
+    first = threads.start(lambda: threads.send("0"))
+    until(lambda: setting.core.is_committing)
+    others = [threads.start(lambda: threads.send("x")) for _ in range(3)]
+    until(lambda: setting.queue.reserved == 4)
+    setting.store.refuse = {where: StorageFailed("disk")}
+    setting.store.gate.set()
+    first.result(PATIENCE)
+    for sent in others:
+        with pytest.raises(StorageFailed):
+            sent.result(PATIENCE)
+    threads.send("again")
+    assert setting.readable[-1] == "again"
+
+
+def test_on_a_full_disk_receives_go_on(threads: Threads, setting: Setting) -> None:
+    threads.send("a")
+    setting.store.gate.clear()
+    first = threads.start(lambda: threads.send("b"))
+    until(lambda: setting.core.is_committing)
+    refused = threads.start(lambda: threads.send("c"))
+    received = threads.start(threads.receive)
+    until(lambda: setting.queue.held and setting.queue.reserved == 2)
+    setting.store.refuse = {"write": StorageFull("disk")}
+    setting.store.gate.set()
+    first.result(PATIENCE)
+    assert received.result(PATIENCE) == ["a"]
+    with pytest.raises(StorageFull):
+        refused.result(PATIENCE)
+    assert setting.readable == ["b"]
+
+
+def test_what_nobody_waits_for_is_committed_too(threads: Threads, setting: Setting) -> None:
+    """Message identifiers are reserved though only express messages are sent (DMPR-053)."""
+    setting.core.take_message_ids(MESSAGE_ID_BLOCK)
+    before = setting.store.committed
+    threads.driver.wait(lambda: setting.send("a", express=True))
+    assert setting.store.committed.tables[Table.META] != before.tables[Table.META]
+    assert not setting.core.wants_commit
+
+
+def test_closing_finishes_what_was_asked_for(threads: Threads, setting: Setting) -> None:
+    setting.store.gate.clear()
+    sends = [threads.start(lambda: threads.send("a"))]
+    until(lambda: setting.core.is_committing)
+    sends += [threads.start(lambda: threads.send("b")) for _ in range(2)]
+    until(lambda: setting.queue.reserved == 3)
+    closing = threads.start(threads.driver.close)
+    time.sleep(0.01)
+    assert not closing.done()
+    setting.store.gate.set()
+    closing.result(PATIENCE)
+    for sent in sends:
+        sent.result(PATIENCE)
+    assert len(setting.store.committed.tables[Table.INDEX]) == 3
+    assert setting.store.closed == 1
+
+
+def test_closing_commits_what_nobody_waits_for(threads: Threads, setting: Setting) -> None:
+    threads.driver.call(lambda: setting.send("a"))
+    threads.driver.close()
+    assert len(setting.store.committed.tables[Table.INDEX]) == 1
+
+
+def test_closing_ends_the_waits_of_others(threads: Threads, setting: Setting) -> None:
+    waiting = [threads.start(lambda: threads.receive(None)) for _ in range(3)]
+    until(lambda: len(setting.queue.waiters) == 3)
+    threads.driver.close()
+    for pending in waiting:
+        with pytest.raises(OperationCancelled):
+            pending.result(PATIENCE)
+
+
+def test_after_closing_every_call_is_refused(threads: Threads, setting: Setting) -> None:
+    threads.driver.close()
+    threads.driver.close()
+    with pytest.raises(InvalidHandle) as info:
+        threads.send("a")
+    assert info.value.hresult == 0xC00E0007
+    with pytest.raises(InvalidHandle):
+        threads.driver.call(lambda: None)
+
+
+needs_main_thread = pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(),
+    reason="only the main thread is interrupted",
+)
+
+
+def interrupt() -> None:
+    """What Ctrl-C does to the main thread."""
+    ident = threading.main_thread().ident
+    assert ident is not None
+    signal.pthread_kill(ident, signal.SIGINT)
+
+
+@needs_main_thread
+def test_a_reader_that_is_interrupted_while_it_waits_takes_nothing(
+    threads: Threads, setting: Setting
+) -> None:
+    def when_it_waits() -> None:
+        until(lambda: setting.queue.waiters)
+        interrupt()
+
+    interrupting = threads.start(when_it_waits)
+    with pytest.raises(KeyboardInterrupt):
+        threads.receive(None)
+    interrupting.result(PATIENCE)
+    assert not setting.queue.waiters
+    threads.send("a")
+    assert setting.readable == ["a"]
+
+
+@needs_main_thread
+def test_a_reader_that_is_interrupted_while_its_message_is_removed_loses_nothing(
+    threads: Threads, setting: Setting
+) -> None:
+    threads.send("a", "b")
+    setting.store.gate.clear()
+    other = threads.start(lambda: threads.send("c"))
+    until(lambda: setting.core.is_committing)
+
+    def when_it_waits() -> None:
+        until(lambda: setting.queue.held)
+        interrupt()
+
+    interrupting = threads.start(when_it_waits)
+    with pytest.raises(KeyboardInterrupt):
+        threads.receive(None)
+    interrupting.result(PATIENCE)
+    setting.store.gate.set()
+    other.result(PATIENCE)
+    threads.send("d")
+    assert setting.readable == list("abcd")
+
+
+@needs_main_thread
+def test_a_sender_that_is_interrupted_has_sent(threads: Threads, setting: Setting) -> None:
+    """It cannot be called back; nobody else is disturbed."""
+    setting.store.gate.clear()
+    other = threads.start(lambda: threads.send("a"))
+    until(lambda: setting.core.is_committing)
+
+    def when_it_waits() -> None:
+        until(lambda: setting.queue.reserved == 2)
+        interrupt()
+
+    interrupting = threads.start(when_it_waits)
+    with pytest.raises(KeyboardInterrupt):
+        threads.send("b")
+    interrupting.result(PATIENCE)
+    setting.store.gate.set()
+    other.result(PATIENCE)
+    threads.send("c")
+    assert setting.readable == list("abc")
+
+
+def test_a_commit_that_is_interrupted_ends_the_manager_and_hangs_nobody(
+    threads: Threads, setting: Setting
+) -> None:
+    """Nobody can say whether it is on disk, so that the directory must be opened again."""
+    setting.store.gate.clear()
+    setting.store.refuse = {"commit": KeyboardInterrupt()}
+    committing = threads.start(lambda: threads.send("a"))
+    until(lambda: setting.core.is_committing)
+    gathering = threads.start(lambda: threads.send("b"))
+    waiting = threads.start(lambda: threads.receive(None))
+    until(lambda: setting.queue.reserved == 2 and setting.queue.waiters)
+    setting.store.gate.set()
+    with pytest.raises(KeyboardInterrupt):
+        committing.result(PATIENCE)
+    with pytest.raises(StorageFailed):
+        gathering.result(PATIENCE)
+    with pytest.raises(InvalidHandle):
+        threads.send("c")
+    threads.driver.close()
+    with pytest.raises(OperationCancelled):
+        waiting.result(PATIENCE)
+    assert setting.store.closed == 1
+
+
+# An event loop
+
+
+class Loop:
+    """Calls made by tasks of one event loop."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.driver = LoopDriver(setting.core)
+
+    async def send(self, *sent: str) -> None:
+        await self.driver.wait(lambda: self.setting.send(*sent))
+
+    async def receive(self, timeout: float | None = PATIENCE, *, wait: bool = True) -> list[str]:
+        setting = self.setting
+        found = await self.driver.wait(
+            lambda: setting.receive(wait=wait), timeout, setting.give_up, setting.undo
+        )
+        return packets(found)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait until something has happened that no task tells of."""
+        while not condition():  # noqa: ASYNC110  # the core knows no loop
+            await asyncio.sleep(0.001)
+
+    async def committing(self) -> None:
+        """Wait until a commit is under way."""
+        await self.until(lambda: self.setting.core.is_committing)
+
+    async def waiting(self, count: int = 1) -> None:
+        """Wait until so many readers wait."""
+        await self.until(lambda: len(self.setting.queue.waiters) >= count)
+
+
+def run(setting: Setting, test: Callable[[Loop], Coroutine[Any, Any, None]]) -> None:
+    """Run a test in an event loop of its own."""
+
+    async def main() -> None:
+        loop = Loop(setting)
+        try:
+            await asyncio.wait_for(test(loop), PATIENCE)
+        finally:
+            setting.store.gate.set()
+            await loop.driver.close()
+
+    asyncio.run(main())
+
+
+def test_a_task_is_answered_after_its_commit(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.send("a")
+        assert setting.store.commits == 1
+        assert await loop.receive() == ["a"]
+        assert loop.driver.call(lambda: setting.readable) == []
+
+    run(setting, test)
+
+
+def test_an_answer_that_is_there_at_once_needs_no_commit(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.driver.wait(lambda: setting.send("a", express=True))
+        assert await loop.receive() == ["a"]
+        assert setting.store.commits == 0
+
+    run(setting, test)
+
+
+def test_tasks_gather_while_a_commit_is_under_way(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        setting.store.gate.clear()
+        first = asyncio.create_task(loop.send("first"))
+        await loop.committing()
+        others = [asyncio.create_task(loop.send(str(n))) for n in range(20)]
+        await asyncio.sleep(0)
+        setting.store.gate.set()
+        await asyncio.gather(first, *others)
+        assert setting.store.commits == 2
+        assert setting.readable == ["first", *map(str, range(20))]
+
+    run(setting, test)
+
+
+def test_a_task_gets_what_another_sends(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        waiting = [asyncio.create_task(loop.receive(timeout)) for timeout in (None, 1e12, math.inf)]
+        await loop.waiting(3)
+        await loop.send("a", "b", "c")
+        assert await asyncio.gather(*waiting) == [["a"], ["b"], ["c"]]
+
+    run(setting, test)
+
+
+def test_a_task_waits_as_long_as_it_said(setting: Setting) -> None:
+    """DMPR-264, DMPR-265."""
+
+    async def test(loop: Loop) -> None:
+        start = time.monotonic()
+        with pytest.raises(ReceiveTimeout):
+            await loop.receive(0.03)
+        assert 0.02 <= time.monotonic() - start < 5
+        assert not setting.queue.waiters
+
+    run(setting, test)
+
+
+def test_a_task_gets_what_was_found_in_time_though_the_removal_takes_longer(
+    setting: Setting,
+) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.send("a")
+        setting.store.gate.clear()
+        late = asyncio.create_task(loop.receive(0.01))
+        await asyncio.sleep(0.03)
+        assert not late.done()
+        setting.store.gate.set()
+        assert await late == ["a"]
+
+    run(setting, test)
+
+
+def test_a_call_without_a_way_back_waits_for_its_answer(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        setting.store.gate.clear()
+        late = asyncio.create_task(loop.driver.wait(lambda: setting.send("a"), 0.01))
+        await asyncio.sleep(0.03)
+        setting.store.gate.set()
+        await late
+        assert setting.readable == ["a"]
+
+    run(setting, test)
+
+
+async def cancelled(task: Awaitable[object]) -> bool:
+    try:
+        await task
+    except asyncio.CancelledError:
+        return True
+    return False
+
+
+def test_a_task_cancelled_while_it_waits_takes_nothing(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        for timeout in (None, PATIENCE):
+            waiting = asyncio.create_task(loop.receive(timeout))
+            await loop.waiting()
+            waiting.cancel()
+            assert await cancelled(waiting)
+            assert not setting.queue.waiters
+        await loop.send("a")
+        assert setting.readable == ["a"]
+
+    run(setting, test)
+
+
+@pytest.mark.parametrize(("timeout", "pause"), [(None, 0.0), (PATIENCE, 0.0), (0, 0.005)])
+def test_a_task_cancelled_while_its_message_is_removed_loses_nothing(
+    setting: Setting, timeout: float | None, pause: float
+) -> None:
+    """It goes to the next reader."""
+
+    async def test(loop: Loop) -> None:
+        await loop.send("a", "b")
+        setting.store.gate.clear()
+        receiving = asyncio.create_task(loop.receive(timeout, wait=timeout != 0))
+        await loop.committing()
+        await asyncio.sleep(pause)
+        receiving.cancel()
+        assert await cancelled(receiving)
+        setting.store.gate.set()
+        assert await loop.receive() == ["b"]
+        assert await loop.receive() == ["a"]
+
+    run(setting, test)
+
+
+def test_a_task_cancelled_at_the_moment_of_its_answer_loses_nothing(setting: Setting) -> None:
+    """A reader that waits gets the message without any further call."""
+
+    async def test(loop: Loop) -> None:
+        await loop.send("a")
+        setting.store.gate.clear()
+        receiving = asyncio.create_task(loop.receive(None))
+        await loop.committing()
+        next_reader = asyncio.create_task(loop.receive(None))
+        await loop.waiting()
+        setting.store.gate.set()
+        while setting.core.is_committing:  # noqa: ASYNC110  # every turn of the loop counts
+            await asyncio.sleep(0)
+        receiving.cancel()
+        if await cancelled(receiving):
+            assert await next_reader == ["a"]
+        else:
+            assert receiving.result() == ["a"]
+            next_reader.cancel()
+
+    run(setting, test)
+
+
+def test_a_removal_that_fails_after_its_task_was_cancelled_changes_nothing(
+    setting: Setting,
+) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.send("a")
+        setting.store.gate.clear()
+        setting.store.refuse = {"commit": StorageFailed("disk")}
+        receiving = asyncio.create_task(loop.receive(None))
+        await loop.committing()
+        receiving.cancel()
+        assert await cancelled(receiving)
+        setting.store.gate.set()
+        await loop.until(lambda: not setting.core.is_committing)
+        assert setting.readable == ["a"]
+        assert not setting.core.wants_commit
+
+    run(setting, test)
+
+
+def test_a_send_that_was_cancelled_is_not_undone(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        setting.store.gate.clear()
+        sending = asyncio.create_task(loop.send("a"))
+        await loop.committing()
+        sending.cancel()
+        assert await cancelled(sending)
+        setting.store.gate.set()
+        assert await loop.receive() == ["a"]
+
+    run(setting, test)
+
+
+@pytest.mark.parametrize("where", ["begin", "write", "commit"])
+def test_a_store_that_refuses_is_reported_to_the_tasks_and_used_again(
+    setting: Setting, where: str
+) -> None:
+    async def test(loop: Loop) -> None:
+        setting.store.refuse = {where: StorageFailed("disk")}
+        sends = [asyncio.create_task(loop.send("x")) for _ in range(3)]
+        for sent in sends:
+            with pytest.raises(StorageFailed):
+                await sent
+        await loop.send("a")
+        assert setting.readable == ["a"]
+
+    run(setting, test)
+
+
+def test_closing_finishes_what_tasks_asked_for(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        setting.store.gate.clear()
+        sending = asyncio.create_task(loop.send("a"))
+        await loop.committing()
+        loop.driver.call(lambda: setting.send("b"))
+        closing = asyncio.create_task(loop.driver.close())
+        await asyncio.sleep(0.01)
+        assert not closing.done()
+        setting.store.gate.set()
+        await asyncio.gather(sending, closing)
+
+    run(setting, test)
+    assert len(setting.store.committed.tables[Table.INDEX]) == 2
+
+
+def test_closing_ends_the_waits_of_tasks(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        waiting = [asyncio.create_task(loop.receive(None)) for _ in range(3)]
+        await loop.waiting(3)
+        await loop.driver.close()
+        for pending in waiting:
+            with pytest.raises(OperationCancelled):
+                await pending
+
+    run(setting, test)
+
+
+def test_after_closing_every_call_of_a_task_is_refused(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.driver.close()
+        with pytest.raises(InvalidHandle):
+            await loop.send("a")
+        with pytest.raises(InvalidHandle):
+            loop.driver.call(lambda: None)
+
+    run(setting, test)
+
+
+def test_no_thread_is_left_behind(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.send("a")
+
+    before = threading.active_count()
+    run(setting, test)
+    assert threading.active_count() == before
