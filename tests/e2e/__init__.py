@@ -1,0 +1,1 @@
+"""Real processes and real disks: what unit tests cannot show."""
