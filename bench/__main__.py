@@ -1,6 +1,8 @@
 """`make bench`: every benchmark there is, one after the other."""
 
-from bench import codec
+from bench import codec, core
 
-for line in codec.lines():
-    print(line)
+for table in (codec, core):
+    for line in table.lines():
+        print(line, flush=True)
+    print()
