@@ -1,7 +1,7 @@
 """Writes the pages that are derived from code and tests: `python -m tools.generate_docs`.
 
     docs/protocol/mqmq.md   every structure: section, module, test
-    docs/protocol/mqqb.md   every number of the checklist: code and test
+    docs/protocol/mqqb.md   every number of a checklist: code and test; likewise dmpr.md
 
 A test compares the pages with what this would write, so that neither can drift.
 """
@@ -18,9 +18,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PROTOCOL = ROOT / "docs" / "protocol"
 CITATION = re.compile(r"\[(M[SC]-[A-Z]+)\] (\d[\d.]*\d|\d)((?:,? (?:and )?\d[\d.]*\d)*)")
-CHECK = re.compile(r"- (MQQB-\d{3}) \[([A-Z ]+)\] \(([^)]*)\) (.*)")
+CHECK = re.compile(r"- ([A-Z]+-\d{3}) \[([A-Z ]+)\] \(([^)]*)\) (.*)")
+CHECKLISTS = {"mqqb": "The binary protocol", "dmpr": "The data model and its rules"}
 SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR"}
-NUMBER = re.compile(r"MQQB-(\d{3})(?:(?: to |\.\.| - )(?:MQQB-)?(\d{3}))?")
+NUMBER = re.compile(r"([A-Z]{4})-(\d{3})(?:(?: to |\.\.| - )(?:[A-Z]{4}-)?(\d{3}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class Definition:
 
 def pages() -> dict[Path, str]:
     """The generated pages and their text."""
-    return {PROTOCOL / "mqmq.md": structures_page(), PROTOCOL / "mqqb.md": checklist_page()}
+    maps = {PROTOCOL / f"{name}.md": checklist_page(name) for name in CHECKLISTS}
+    return {PROTOCOL / "mqmq.md": structures_page(), **maps}
 
 
 @cache
@@ -89,17 +91,17 @@ def structures_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def checklist_page() -> str:
-    """The map from checklist numbers to code and tests."""
+def checklist_page(name: str) -> str:
+    """The map from the numbers of a checklist to code and tests."""
     tests = citations()
     modules = _modules_by_section()
-    checks = CHECK.findall((PROTOCOL / "checklist-mqqb.md").read_text())
+    checks = CHECK.findall((PROTOCOL / f"checklist-{name}.md").read_text())
     done = sum(1 for number, *_ in checks if number in tests)
     lines = [
-        "# The binary protocol: what is done",
+        f"# {CHECKLISTS[name]}: what is done",
         "",
-        f"Of {len(checks)} statements of the [checklist](checklist-mqqb.md), {done} have code and a"
-        " test that cites them.",
+        f"Of {len(checks)} statements of the [checklist](checklist-{name}.md), {done} have code and"
+        " a test that cites them.",
         "The others are not done yet. Written by `make docs`: the code column lists modules that",
         "cite the statement's section, the test column the test modules that cite its number.",
         "",
@@ -122,9 +124,9 @@ def citations() -> dict[str, set[Path]]:
     """The test modules that cite each checklist number; `MQQB-012 to MQQB-025` cites a range."""
     found: dict[str, set[Path]] = defaultdict(set)
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for first, last in NUMBER.findall(path.read_text()):
+        for checklist, first, last in NUMBER.findall(path.read_text()):
             for number in range(int(first), int(last or first) + 1):
-                found[f"MQQB-{number:03d}"].add(path.relative_to(ROOT))
+                found[f"{checklist}-{number:03d}"].add(path.relative_to(ROOT))
     return found
 
 

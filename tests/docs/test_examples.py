@@ -37,7 +37,10 @@ def test_commands_print_what_the_page_shows(page: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(("page", "text"), blocks("python"))
-def test_python_examples_run(page: str, text: str) -> None:
+def test_python_examples_run(
+    page: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     exec(compile(text, page, "exec"), {})
 
 
