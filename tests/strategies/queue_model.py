@@ -302,7 +302,7 @@ class Model:
         def fail(error: type[BaseException]) -> None:
             for position in marked:
                 position.purges.discard(answer)
-            self.fresh[queue].update(p for p in marked if p.is_available)
+            self.fresh[queue].update()  # readers look again, but nothing is new
             answer.fail(error)
 
         self.submit(finish, fail, start, grows=False)

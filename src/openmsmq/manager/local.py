@@ -82,8 +82,7 @@ class LocalManager:
 
     def change_queue(self, queue: Queue, **changes: Any) -> Pending[None]:
         """Give a queue other properties."""
-        changed = queue.properties.changed(int(self._clock.now()), **changes)
-        return self.core.change(queue, changed)
+        return self.core.change(queue, int(self._clock.now()), changes)
 
     # Messages
 

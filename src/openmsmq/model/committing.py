@@ -24,7 +24,7 @@ from openmsmq.model.layout import (
     packet_keys,
     queue_key,
 )
-from openmsmq.model.queue import Queue
+from openmsmq.model.queue import Queue, QueueProperties
 from openmsmq.model.reading import Entry
 from openmsmq.model.storage import Table, Writer
 from openmsmq.properties.message import PRIORITY_MAX
@@ -66,6 +66,7 @@ class Batch:
         "_index_rows",
         "_packet_deletes",
         "_packet_rows",
+        "_properties",
         "_removed",
         "_touched",
         "inserted",
@@ -78,6 +79,7 @@ class Batch:
         self.numbers = numbers
         self.inserted: dict[Queue, list[int]] = defaultdict(list)
         "Lookup identifiers of new messages, for those who wait."
+        self._properties: dict[Queue, QueueProperties] = {}
         self._packet_rows: list[tuple[bytes, bytes]] = []
         self._index_rows: list[tuple[bytes, bytes]] = []
         self._packet_deletes: list[bytes] = []
@@ -173,6 +175,15 @@ class Batch:
             self._packet_deletes.append(packet_key(number, 0))
         else:
             self._packet_deletes += packet_keys(number, size)
+
+    def properties(self, queue: Queue) -> QueueProperties:
+        """The properties of a queue, as changed by this commit."""
+        return self._properties.get(queue, queue.properties)
+
+    def set_properties(self, queue: Queue, properties: QueueProperties) -> None:
+        """Keep the properties of a queue."""
+        self._properties[queue] = properties
+        self.writer.put(Table.QUEUES, queue_key(queue.number), properties.to_row())
 
     def write(self) -> None:
         """Hand all rows to the store's transaction."""

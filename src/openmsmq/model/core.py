@@ -13,7 +13,7 @@ What readers see is what the last finished commit left. The caller serialises al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -44,9 +44,9 @@ from openmsmq.model.reading import REMOVING, Entry
 from openmsmq.model.recovery import (
     ARRIVAL_BLOCK,
     ARRIVAL_KEY,
-    FIRST_QUEUE_NUMBER,
     MESSAGE_ID_BLOCK,
     MESSAGE_ID_KEY,
+    QUEUE_NUMBER_KEY,
     load,
     pack_number,
 )
@@ -73,8 +73,7 @@ class Core:
         self.store = store
         self._queues = loaded.queues
         self._by_name = {fold(q.properties.name): q for q in loaded.queues.values()}
-        numbers = [q.number for q in (*loaded.queues.values(), *loaded.emptying)]
-        self._next_number = max((*numbers, FIRST_QUEUE_NUMBER - 1)) + 1
+        self._next_number = loaded.next_queue
         self._operations: list[Operation] = []
         self._committing: tuple[list[Operation], Batch] | None = None
         self._awake: list[tuple[Queue, list[int]]] = []
@@ -310,32 +309,34 @@ class Core:
             queue.deleted = True
             pending.fail(error)
 
-        row = properties.to_row()
-        self.submit(
-            lambda batch: batch.writer.put(Table.QUEUES, queue_key(number), row),
-            lambda: pending.succeed(queue),
-            failed,
-            grows=True,
-        )
+        def apply(batch: Batch) -> None:
+            batch.set_properties(queue, properties)
+            # So that what a transaction has sent to a deleted queue never ends in another one.
+            batch.writer.put(Table.META, QUEUE_NUMBER_KEY, pack_number(number + 1))
+
+        self.submit(apply, lambda: pending.succeed(queue), failed, grows=True)
         return pending
 
-    def change(self, queue: Queue, properties: QueueProperties) -> Pending[None]:
-        """Give a queue other properties; its name and kind stay."""
+    def change(self, queue: Queue, now: int, changes: Mapping[str, Any]) -> Pending[None]:
+        """Give a queue other properties; its name and kind stay.
+
+        Changes under way together are made one after the other.
+        """
         if queue.deleted:
             raise QueueNotAvailable(queue.properties.name)
         pending: Pending[None] = Pending()
-        row = properties.to_row()
+        changed = queue.properties.changed(now, **changes)  # refused now, if ever
+
+        def apply(batch: Batch) -> None:
+            nonlocal changed
+            changed = batch.properties(queue).changed(now, **changes)
+            batch.set_properties(queue, changed)
 
         def committed() -> None:
-            queue.properties = properties
+            queue.properties = changed
             pending.succeed(None)
 
-        self.submit(
-            lambda batch: batch.writer.put(Table.QUEUES, queue_key(queue.number), row),
-            committed,
-            pending.fail,
-            grows=True,
-        )
+        self.submit(apply, committed, pending.fail, grows=True)
         return pending
 
     def delete(self, queue: Queue) -> Pending[None]:

@@ -24,6 +24,7 @@ from openmsmq.model.transaction import Transaction, load_transactions
 IDENTITY_KEY: Final = b"identity"
 ARRIVAL_KEY: Final = b"arrival"
 MESSAGE_ID_KEY: Final = b"message-id"
+QUEUE_NUMBER_KEY: Final = b"queue-number"
 ARRIVAL_BLOCK: Final = 1 << 32
 "Arrival numbers reserved at each start; 56 bits allow sixteen million starts."
 MESSAGE_ID_BLOCK: Final = 1 << 16
@@ -43,6 +44,8 @@ class Loaded:
     prepared: list[Transaction]
     emptying: list[Queue]
     "Deleted queues with messages still to be removed."
+    next_queue: int
+    "The number of the next queue to be created."
 
 
 def load(store: Store, new_identity: UUID) -> Loaded:
@@ -80,7 +83,8 @@ def load(store: Store, new_identity: UUID) -> Loaded:
         raise
     store.commit()
     store.refresh()
-    return Loaded(identity, numbers, queues, prepared, emptying)
+    next_queue = max(FIRST_QUEUE_NUMBER, _number(store.snapshot, QUEUE_NUMBER_KEY))
+    return Loaded(identity, numbers, queues, prepared, emptying, next_queue)
 
 
 def pack_number(number: int) -> bytes:

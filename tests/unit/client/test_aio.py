@@ -137,6 +137,7 @@ def test_a_deleted_queue_is_gone(manager: Manager, queue: Queue) -> None:
 
 
 def test_messages_are_sent_as_messages_bytes_or_text(queue: Queue) -> None:
+    """DMPR-197."""
     queue.send(Message(b"one", label="first"))
     queue.send(b"two")
     queue.send_many(["three", Message("four")])
@@ -286,7 +287,7 @@ def test_a_cursor_walks_and_takes(queue: Queue) -> None:
 
 
 def test_cursors_do_not_disturb_each_other(queue: Queue) -> None:
-    """DMPR-113, DMPR-207, DMPR-222."""
+    """DMPR-207, DMPR-222."""
     queue.send_many(["1", "2", "3"])
     first, second = queue.cursor(), queue.cursor()
     first.peek()

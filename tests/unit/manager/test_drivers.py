@@ -624,6 +624,14 @@ def test_closing_finishes_what_tasks_asked_for(setting: Setting) -> None:
     assert len(setting.store.committed.tables[Table.INDEX]) == 2
 
 
+def test_closing_commits_what_no_task_waits_for(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        loop.driver.call(lambda: setting.send("a"))
+
+    run(setting, test)
+    assert len(setting.store.committed.tables[Table.INDEX]) == 1
+
+
 def test_closing_ends_the_waits_of_tasks(setting: Setting) -> None:
     async def test(loop: Loop) -> None:
         waiting = [asyncio.create_task(loop.receive(None)) for _ in range(3)]

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.model.world import MANY, NOW, OWNER, World, commit_all, message, packets, properties
 
 from openmsmq.errors import (
+    IllegalPropertyValue,
     OperationCancelled,
     QueueExists,
     QueueNotAvailable,
@@ -80,7 +81,6 @@ def test_a_commit_cannot_be_finished_that_was_not_started(world: World) -> None:
 
 
 def test_when_a_commit_fails_everybody_is_told_and_nothing_has_changed(world: World) -> None:
-    """DMPR-389."""
     queue = world.queue(label="old")
     world.send(queue, "a", "b")
     disk = world.store.committed
@@ -88,7 +88,7 @@ def test_when_a_commit_fails_everybody_is_told_and_nothing_has_changed(world: Wo
         world.sending.send(queue, [message("c")], NOW),
         world.receiving.receive(queue, 1, OWNER, wait=False),
         world.core.create(properties("new")),
-        world.core.change(queue, properties(label="new")),
+        world.core.change(queue, NOW, {"label": "new"}),
     ]
     world.commit(StorageFailed("disk"))
     assert all(isinstance(pending.error, StorageFailed) for pending in asked)
@@ -219,11 +219,38 @@ def test_a_change_counts_when_it_is_on_disk(world: World) -> None:
     """DMPR-001."""
     queue = world.queue()
     changed = queue.properties.changed(NOW + 1, label="new", quota=3)
-    pending = world.core.change(queue, changed)
+    pending = world.core.change(queue, NOW + 1, {"label": "new", "quota": 3})
     assert queue.properties.label == ""
     world.done(pending)
     assert queue.properties == changed
     assert world.restart().core.find("q").properties == changed
+
+
+def test_changes_made_together_are_all_made(world: World) -> None:
+    queue = world.queue()
+    asked = [
+        world.core.change(queue, NOW + 1, {"label": "new"}),
+        world.core.change(queue, NOW + 2, {"quota": 3}),
+    ]
+    for pending in asked:
+        world.done(pending)
+    for found in (queue, world.restart().core.find("q")):
+        assert (found.properties.label, found.properties.quota) == ("new", 3)
+
+
+def test_a_change_that_is_not_possible_is_refused_at_once(world: World) -> None:
+    queue = world.queue()
+    with pytest.raises(IllegalPropertyValue):
+        world.core.change(queue, NOW, {"quota": -1})
+    assert not world.core.wants_commit
+
+
+def test_the_number_of_a_deleted_queue_is_never_given_again(world: World) -> None:
+    """DMPR-035: a transaction may have sent to it and come to its end much later."""
+    queue = world.queue()
+    world.done(world.core.delete(queue))
+    again = world.restart()
+    assert again.queue().number > queue.number
 
 
 def test_a_deleted_queue_is_gone_with_its_messages(world: World, small_steps: None) -> None:
@@ -290,7 +317,7 @@ def test_a_deleted_queue_is_neither_changed_nor_purged(world: World) -> None:
     queue = world.queue()
     world.done(world.core.delete(queue))
     with pytest.raises(QueueNotAvailable):
-        world.core.change(queue, queue.properties)
+        world.core.change(queue, NOW, {})
     with pytest.raises(QueueNotAvailable):
         world.core.purge(queue)
     assert names(world.restart()) == []
@@ -357,6 +384,7 @@ def test_a_purge_removes_what_is_there_and_says_how_much(world: World, small_ste
     assert world.read(queue) == []
     assert world.done(pending) == 7
     assert (queue.messages, queue.total_size, world.core.express_size) == (0, 0, 0)
+    assert len(world.store.committed.tables[Table.QUEUES]) == 4
     assert world.read(other) == ["o"]
     world.send(queue, "new")
     assert world.read(queue) == ["new"]
@@ -506,7 +534,7 @@ def test_readers_wake_after_all_effects_of_a_commit(world: World) -> None:
 def test_after_a_full_disk_work_goes_on(world: World) -> None:
     queue = world.queue()
     send = world.sending.send(queue, [message("x")], NOW)
-    change = world.core.change(queue, queue.properties)
+    change = world.core.change(queue, NOW, {})
     world.commit(StorageFull("disk"))
     assert isinstance(send.error, StorageFull)
     assert isinstance(change.error, StorageFull)

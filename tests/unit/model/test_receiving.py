@@ -384,6 +384,8 @@ def test_a_second_step_that_fails_gives_the_message_back(world: World, empty: Qu
     world.send(empty, "a")
     taken = world.take(empty, 1, READER)[0]
     pending = world.receiving.end(empty, [taken.lookup], delete=True)
+    with pytest.raises(TransactionSequence):
+        world.receiving.end(empty, [taken.lookup], delete=False)
     world.commit(StorageFailed("disk"))
     assert isinstance(failure(pending), StorageFailed)
     assert world.read(empty) == ["a"]

@@ -84,6 +84,22 @@ def test_messages_that_a_dead_reader_had_locked_are_readable() -> None:
     assert again.read(again.core.find("q")) == list("abc")
 
 
+def test_a_purge_of_messages_that_a_dead_reader_had_locked_is_finished() -> None:
+    """DMPR-137."""
+    world = World()
+    queue = world.queue()
+    world.send(queue, *"abc")
+    world.take(queue, 2, Holder())
+    assert world.done(world.core.purge(queue)) == 1
+    again = world.restart()
+    found = again.core.find("q")
+    assert again.read(found) == []
+    again.send(found, "d")
+    assert (again.read(found), found.messages) == (["d"], 1)
+    assert len(again.store.committed.tables[Table.INDEX]) == 1
+    assert len(again.store.committed.tables[Table.QUEUES]) == 2
+
+
 def test_transactions_that_were_not_prepared_are_aborted() -> None:
     """Named ones too; nothing of them is left in the store (DMPR-388)."""
     world = World()
@@ -153,6 +169,7 @@ def test_rows_about_queues_that_this_version_does_not_know_are_left_alone() -> N
 
 
 def test_a_start_that_fails_changes_nothing() -> None:
+    """Whoever started it is told (DMPR-389)."""
     world = World()
     world.send(world.queue(), "a")
     disk = world.store.committed
