@@ -14,7 +14,6 @@ What readers see is what the last finished commit left. The caller serialises al
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -28,19 +27,17 @@ from openmsmq.errors import (
     StorageFull,
 )
 from openmsmq.model.committing import Batch, Operation
+from openmsmq.model.emptying import drop_messages, purge, resume_purge
 from openmsmq.model.layout import (
-    ARRIVAL_MASK,
     COUNTERS_ROW,
     DELETED_ROW,
     PURGED_ROW,
-    index_key,
-    packet_place,
     queue_key,
 )
 from openmsmq.model.opening import Mode, check_sharing
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue, QueueProperties
-from openmsmq.model.reading import REMOVING, Entry
+from openmsmq.model.reading import Entry
 from openmsmq.model.recovery import (
     ARRIVAL_BLOCK,
     ARRIVAL_KEY,
@@ -52,9 +49,6 @@ from openmsmq.model.recovery import (
 )
 from openmsmq.model.storage import Snapshot, Store, Table, Writer
 from openmsmq.names.parts import fold
-
-STEP = 2000
-"Messages removed in one commit when a queue is emptied, so that nobody else waits for long."
 
 
 class Core:
@@ -79,10 +73,10 @@ class Core:
         self._awake: list[tuple[Queue, list[int]]] = []
         self._after_commit: list[Callable[[], None]] = []
         for queue in loaded.emptying:
-            self._drop_messages(queue)
+            drop_messages(self, queue)
         for queue in loaded.queues.values():
-            if mark := queue.purge_mark:
-                self._purge_step(queue, mark, lambda removed: None, lambda error: None)
+            if queue.purge_mark:
+                resume_purge(self, queue)
 
     # Commits
 
@@ -365,7 +359,7 @@ class Core:
             self._forget_name(queue)
             self.drop_express(queue, queue.express.lookups())
             pending.succeed(None)
-            self._drop_messages(queue)
+            drop_messages(self, queue)
 
         def failed(error: BaseException) -> None:
             if self._by_name.get(fold(queue.properties.name)) is queue:  # else it never was
@@ -381,93 +375,11 @@ class Core:
         if self._by_name.get(name) is queue:
             del self._by_name[name]
 
-    def _drop_messages(self, queue: Queue, after: int = 0) -> None:
-        """Remove the messages of a deleted queue, some with every commit."""
-        rows: list[tuple[bytes, bytes]] = []
-
-        def apply(batch: Batch) -> None:
-            rows[:] = _rows(batch.writer, queue, after)
-            batch.writer.delete_many(Table.INDEX, [key for key, _ in rows])
-            for _, raw in rows:
-                batch.drop_packet(*packet_place(raw))
-            if len(rows) < STEP:
-                batch.writer.delete(Table.QUEUES, queue_key(queue.number, DELETED_ROW))
-
-        def committed() -> None:
-            if len(rows) == STEP:
-                self._drop_messages(queue, _lookup(rows[-1][0]))
-
-        self.submit(apply, committed, lambda error: None)
-
     def purge(self, queue: Queue) -> Pending[int]:
-        """Purge Queue ([MS-MQDMPR] 3.1.7.1.7); the answer is the number of messages removed.
-
-        What has arrived so far is unreadable at once and removed with the next commits. Messages
-        held by somebody are removed when they are given back; uncommitted sends stay (A-30).
-        """
+        """Purge Queue ([MS-MQDMPR] 3.1.7.1.7); the answer is the number of messages removed."""
         if queue.deleted:
             raise QueueNotAvailable(queue.properties.name)
-        pending: Pending[int] = Pending()
-        queue.purge_mark = mark = self.numbers.arrival
-        queue.purges.append(mark)
-        express = [lookup for lookup in queue.express.lookups() if lookup not in queue.held]
-        self.drop_express(queue, express)
-
-        def failed(error: BaseException) -> None:
-            queue.purges.remove(mark)
-            queue.purge_mark = max((queue.purged_to, *queue.purges))
-            self.wake(queue, [1])
-            pending.fail(error)
-
-        def purged(removed: int) -> None:
-            queue.purges.remove(mark)
-            queue.purged_to = max(queue.purged_to, mark)
-            pending.succeed(len(express) + removed)
-
-        self._purge_step(queue, mark, purged, failed)
-        return pending
-
-    def _purge_step(
-        self,
-        queue: Queue,
-        mark: int,
-        purged: Callable[[int], None],
-        failed: Callable[[BaseException], None],
-        *,
-        after: int = 0,
-        count: int = 0,
-    ) -> None:
-        rows: list[tuple[bytes, bytes]] = []
-        removed = 0
-
-        def apply(batch: Batch) -> None:
-            nonlocal removed
-            removed = 0
-            rows[:] = _rows(batch.writer, queue, after)
-            for key, raw in rows:
-                lookup = _lookup(key)
-                if lookup not in queue.held and lookup & ARRIVAL_MASK <= mark:
-                    removed += batch.remove(queue, lookup, *packet_place(raw))
-            if len(rows) < STEP:
-                self._note_purge(batch.writer, queue, mark)
-
-        def committed() -> None:
-            if len(rows) == STEP and not queue.deleted:
-                last, so_far = _lookup(rows[-1][0]), count + removed
-                self._purge_step(queue, mark, purged, failed, after=last, count=so_far)
-            else:
-                purged(count + removed)
-
-        self.submit(apply, committed, failed)
-
-    def _note_purge(self, writer: Writer, queue: Queue, mark: int) -> None:
-        """Remember a purge for those messages that somebody holds, beyond a crash too."""
-        key = queue_key(queue.number, PURGED_ROW)
-        kept = (at for at, holder in queue.held.items() if holder is not REMOVING)
-        if not queue.deleted and any(lookup & ARRIVAL_MASK <= mark for lookup in kept):
-            writer.put(Table.QUEUES, key, pack_number(mark))
-        else:
-            writer.delete(Table.QUEUES, key)
+        return purge(self, queue)
 
     # Handles
 
@@ -482,13 +394,3 @@ class Core:
         for waiter in list(queue.waiters):
             if waiter.owner is owner:
                 self.cancel(queue, waiter.pending, OperationCancelled("the queue was closed"))
-
-
-def _rows(writer: Writer, queue: Queue, after: int) -> list[tuple[bytes, bytes]]:
-    """The next rows of a queue's index, a step's worth."""
-    first, end = index_key(queue.number, after + 1), index_key(queue.number + 1, 0)
-    return list(islice(writer.scan(Table.INDEX, first, end), STEP))
-
-
-def _lookup(key: bytes) -> int:
-    return int.from_bytes(key[4:], "big")

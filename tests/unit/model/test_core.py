@@ -18,7 +18,7 @@ from openmsmq.errors import (
     StorageFailed,
     StorageFull,
 )
-from openmsmq.model import core as core_module
+from openmsmq.model import emptying
 from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.pending import Pending
 from openmsmq.model.reading import Holder
@@ -34,7 +34,7 @@ def world() -> World:
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Queues are emptied two messages a commit."""
-    monkeypatch.setattr(core_module, "STEP", 2)
+    monkeypatch.setattr(emptying, "STEP", 2)
 
 
 def names(world: World) -> list[str]:

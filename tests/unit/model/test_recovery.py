@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from tests.unit.model.world import MANY, NOW, World, commit, message
 
-from openmsmq.model import core as core_module
+from openmsmq.model import emptying
 from openmsmq.model.layout import ARRIVAL_MASK, queue_key
 from openmsmq.model.reading import Holder
 from openmsmq.model.recovery import (
@@ -202,7 +202,7 @@ def test_a_delete_that_a_crash_interrupted_is_finished(
     monkeypatch: pytest.MonkeyPatch, commits: int
 ) -> None:
     """DMPR-130, DMPR-132."""
-    monkeypatch.setattr(core_module, "STEP", 2)
+    monkeypatch.setattr(emptying, "STEP", 2)
     world = World()
     queue, other = world.queue(), world.queue("other")
     world.send(queue, *"abcde")
