@@ -1,38 +1,81 @@
-"""Queues behave as the plain lists of [MS-MQDMPR] do, however calls and commits interleave."""
+"""Queues behave as the plain lists of [MS-MQDMPR] do, however calls and commits interleave.
+
+`tests/strategies/model` is that description. Random work is done on both; contents, order, counts,
+sizes and answers are compared after every step. Commits are steps of their own: they start and
+finish, or fail, with other calls between.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, note, settings
-from tests.strategies.queues import FaultyStore, Run, Step, steps
+from tests.strategies.queue_run import Run
+from tests.strategies.queues import FaultyStore, Step, program
 
-from openmsmq.model import transaction
+from openmsmq.model import emptying, transaction
 
-SPILL_SIZE = 700
+STEPS = 50
+PROGRAMS = 100
+"In each part, so that several processes can share the work."
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _small_transactions() -> Iterator[None]:
-    """Let transactions write to the store after a few messages already."""
+def _small_sizes() -> Iterator[None]:
+    """Let transactions write to the store, and purges take a further commit, after few messages."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transaction, "SPILL_SIZE", SPILL_SIZE)
+        patch.setattr(transaction, "SPILL_SIZE", 700)
+        patch.setattr(emptying, "STEP", 3)
         yield
 
 
-def work(program: list[Step]) -> None:
+def work(steps: list[Step]) -> None:
+    """Do all steps, and agree after each."""
     run = Run(FaultyStore())
-    for number, step in enumerate(program):
-        if step.action != "rest":
-            note(f"{number}: {step}")
+    run.set_up()
+    for step in steps:
+        run.check()
         run.do(step)
+    run.check()
     run.commit()
     run.check()
 
 
+def failure(steps: list[Step]) -> Exception | None:
+    try:
+        work(steps)
+    except Exception as error:
+        return error
+    return None
+
+
+def shortened(steps: list[Step]) -> list[Step]:
+    """Steps that fail still, none of which can be left out."""
+    at = 0
+    while at < len(steps):
+        fewer = steps[:at] + steps[at + 1 :]
+        if failure(fewer) is None:
+            at += 1
+        else:
+            steps = fewer
+    return steps
+
+
+def try_programs(seeds: range) -> None:
+    for seed in seeds:
+        steps = program(seed, STEPS)
+        if failure(steps) is not None:
+            fewer = shortened(steps)
+            lines = "\n".join(map(str, fewer))
+            raise AssertionError(f"seed {seed}, with\n{lines}") from failure(fewer)
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_a_manager_does_what_the_model_does(part: int) -> None:
+    try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS))
+
+
 @pytest.mark.slow
-@settings(max_examples=1000, derandomize=True)
-@given(steps(50))
-def test_a_manager_does_what_the_model_does(program: list[Step]) -> None:
-    work(program)
+@pytest.mark.parametrize("part", range(10, 40))
+def test_it_does_so_in_many_more_programs(part: int) -> None:
+    try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS))

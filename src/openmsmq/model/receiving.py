@@ -95,20 +95,22 @@ class Receiving:
         """Undo a receive whose caller is gone: the messages return to their places."""
         if queue.deleted:
             return
-        back = [entry for entry in entries if not queue.is_purged(entry.lookup)]
-        stored = [entry for entry in back if not entry.express]
-        self._core.add_express(queue, [entry for entry in back if entry.express])
+        stored = [entry for entry in entries if not entry.express]
+        express = [e for e in entries if e.express and not queue.is_purged(e.lookup)]
+        self._core.add_express(queue, express)
+        self._core.wake(queue, [entry.lookup for entry in express])
+        self._core.settle()
+        back: Entries = []
+
+        def apply(batch: Batch) -> None:
+            back[:] = [entry for entry in stored if not queue.is_purged(entry.lookup)]
+            batch.reinsert(queue, back)
 
         def committed() -> None:
             self._core.wake(queue, [entry.lookup for entry in back])
 
-        if not stored:
-            committed()
-            self._core.settle()
-            return
-        self._core.submit(
-            lambda batch: batch.reinsert(queue, stored), committed, lambda error: None, grows=True
-        )
+        if stored:
+            self._core.submit(apply, committed, lambda error: None, grows=True)
 
     def end(self, queue: Queue, lookups: list[int], *, delete: bool) -> Pending[None]:
         """Dequeue Message End ([MS-MQDMPR] 3.1.7.1.12): remove what was taken, or give it back."""

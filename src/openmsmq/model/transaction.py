@@ -200,7 +200,10 @@ def load_transactions(
         number, kind, _ = _key.unpack(key)
         transaction = found.setdefault(number, Transaction(number))
         if kind == SENT:
+            queue_number, _, _, size, _ = _sent.unpack(row)
             transaction._sent_rows += 1
+            if queue_number in queues:
+                transaction.reserved[queues[queue_number]] += size
         elif kind == RECEIVED:
             queue_number, lookup = _received.unpack(row)
             queue = queues.get(queue_number)
@@ -212,4 +215,6 @@ def load_transactions(
             transaction.xid = json.loads(row)["xid"]
             transaction.state = State.PREPARED
             prepared.append(transaction)
+            for queue, size in transaction.reserved.items():
+                queue.reserved += size
     return prepared, [t for t in found.values() if t.state is not State.PREPARED]

@@ -307,7 +307,7 @@ def test_what_was_purged_or_deleted_is_not_put_back(world: World, queue: Queue) 
     taken = world.take(queue, 2)
     world.done(world.core.purge(queue))
     world.receiving.put_back(queue, taken)
-    assert not world.core.wants_commit
+    commit_all(world.core)
     assert world.read(queue) == []
     assert queue.total_size == 0
     world.done(world.core.delete(queue))

@@ -1,0 +1,1 @@
+"""A queue manager as [MS-MQDMPR] describes it, slow and obvious: plain lists with states."""

@@ -1,0 +1,232 @@
+"""Reading in the model: at once or waiting, with cursors, by identifier, in two steps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from openmsmq.errors import (
+    IllegalCursorAction,
+    InvalidHandle,
+    MessageAlreadyReceived,
+    MessageNotFound,
+    MQError,
+    OperationCancelled,
+    QueueNotAvailable,
+    ReceiveTimeout,
+    TransactionSequence,
+    TransactionUsage,
+)
+from openmsmq.model.receiving import Seek
+from tests.strategies.model.commits import Commits, Error
+from tests.strategies.model.parts import (
+    REMOVING,
+    Answer,
+    Cursor,
+    Position,
+    Queue,
+    Reader,
+    State,
+    Transaction,
+    hold,
+)
+
+
+class Reading(Commits):
+    """Reads; what they remove leaves with a commit."""
+
+    def finish(self, error: MQError | None = None) -> None:
+        """The commit is over, and readers are woken once the books are in order (A-55)."""
+        super().finish(error)
+        self.wake()
+
+    def read(self, queue: Queue, reader: Reader, *, wait: bool, following: bool = False) -> Answer:
+        """Dequeue and Peek Message, with a cursor or without ([MS-MQDMPR] 3.1.7.1.10 - .15)."""
+        answer = reader.answer
+        if error := self._refusal(queue, reader, following=following):
+            return answer.fail(*error)
+        cursor = reader.cursor
+        if cursor is not None and cursor.state is State.READ and not following:
+            under = queue.find(cursor.position)
+            if under is None or not under.is_available:
+                return answer.fail(MessageAlreadyReceived)
+            self._satisfy(queue, reader, [under])
+        elif found := self._found(queue, reader, set()):
+            self._satisfy(queue, reader, found)
+        elif wait:
+            if cursor is not None:
+                cursor.state, cursor.destructive = State.WAITING, reader.destructive
+                cursor.passed = max((p.lookup for p in queue.positions), default=0)
+            queue.readers.append(reader)
+        elif cursor is not None and reader.destructive:
+            answer.fail(MessageNotFound)
+        else:
+            if cursor is not None:
+                cursor.expire()
+            answer.fail(ReceiveTimeout)
+        return answer
+
+    def _refusal(
+        self, queue: Queue, reader: Reader, *, following: bool
+    ) -> tuple[type[MQError], ...]:
+        """Why a read cannot be; any of the errors will do."""
+        errors: list[type[MQError]] = []
+        if queue.deleted:
+            errors.append(QueueNotAvailable)
+        if isinstance(reader.holder, Transaction):
+            if not reader.holder.is_open:
+                errors.append(TransactionSequence)
+            if not queue.transactional:
+                errors.append(TransactionUsage)
+        if (cursor := reader.cursor) is not None:
+            if cursor.closed:
+                errors.append(InvalidHandle)
+            if cursor.state is State.WAITING or (following and cursor.state is State.UNREAD):
+                errors.append(IllegalCursorAction)
+        return tuple(errors)
+
+    def _found(self, queue: Queue, reader: Reader, fresh: set[Position]) -> list[Position]:
+        """What a read finds: the first behind a cursor, or a new one if it waits (A-19)."""
+        if reader.cursor is None:
+            return queue.available()[: reader.count]
+        behind = [p for p in queue.available() if p.lookup > reader.cursor.position]
+        if behind:
+            return behind[:1]
+        # Several at once: any of them. The cursor tells which it was.
+        possible = [p for p in queue.available() if p in fresh]
+        chosen = [p for p in possible if p.lookup == reader.cursor.real.position]
+        return (chosen or possible)[:1]
+
+    def _satisfy(self, queue: Queue, reader: Reader, found: list[Position]) -> None:
+        if (cursor := reader.cursor) is not None:
+            cursor.position = found[0].lookup
+            cursor.state = State.UNREAD if reader.destructive else State.READ
+        if not reader.destructive:
+            reader.answer.succeed(list(found))
+        else:
+            self._take(queue, found, reader.holder, reader.answer)
+
+    def _take(self, queue: Queue, found: list[Position], holder: object, answer: Answer) -> None:
+        """A plain receive is answered when the messages are off the disk, others at once."""
+        hold(found, holder)
+        if isinstance(holder, Transaction):
+            holder.received += [(queue, p) for p in found]
+        if holder is not REMOVING:
+            answer.succeed(list(found))
+        else:
+            self._remove(queue, found, answer, list(found))
+
+    def _remove(
+        self, queue: Queue, gone: list[Position], answer: Answer, value: object = None
+    ) -> None:
+        if all(p.express for p in gone):
+            queue.remove(gone)
+            answer.succeed(value)
+            return
+
+        def finish() -> None:
+            queue.remove(gone)
+            answer.succeed(value)
+
+        def fail(error: Error) -> None:
+            hold(gone, None)
+            queue.remove([p for p in gone if p.express and p.is_purged])
+            self.fresh[queue].update(gone)
+            answer.fail(error)
+
+        self.submit(finish, fail, grows=False)
+
+    def end(self, queue: Queue, positions: list[Position], *, delete: bool) -> Answer:
+        """Dequeue Message End ([MS-MQDMPR] 3.1.7.1.12)."""
+        answer = Answer()
+        if queue.deleted:
+            return answer.fail(QueueNotAvailable)
+        gone = [p for p in positions if delete or p.is_purged]
+        back = [p for p in positions if p not in gone]
+        hold(back, None)
+        if back:
+            self.fresh[queue].update(back)
+        hold(gone, REMOVING)
+        if gone:
+            self._remove(queue, gone, answer)
+        else:
+            answer.succeed()
+        self.wake()
+        return answer
+
+    def put_back(self, queue: Queue, positions: list[Position]) -> None:
+        """Return what was received to its place, unless it was purged meanwhile."""
+        if queue.deleted:
+            return
+        hold(positions, None)
+        express = [p for p in positions if p.express and not p.is_purged]
+        stored = [p for p in positions if not p.express]
+        back: list[Position] = []
+        if express:
+            queue.place(express)
+            self.fresh[queue].update(express)
+            self.wake()
+
+        def start() -> None:
+            back[:] = [p for p in stored if not p.is_purged]
+
+        def finish() -> None:
+            queue.place(back)
+            if back:
+                self.fresh[queue].update(back)
+
+        if stored:
+            self.submit(finish, lambda error: None, start)
+
+    def by_lookup(
+        self, queue: Queue, lookup: int, seek: Seek, *, peek: bool, holder: object
+    ) -> Answer:
+        """Read Message By Lookup Identifier ([MS-MQDMPR] 3.1.7.1.13, 3.1.7.3.3)."""
+        reader = Reader(Answer(), 1, not peek, holder=REMOVING if peek else holder)
+        if error := self._refusal(queue, reader, following=False):
+            return reader.answer.fail(*error)
+        at = queue.find(lookup)
+        if at is None and seek not in (Seek.FIRST, Seek.LAST):
+            return reader.answer.fail(MessageNotFound)
+        if at is not None and seek is Seek.CURRENT:
+            is_locked = at.holder not in (None, REMOVING) and not at.is_purged
+            if not at.is_available:
+                return reader.answer.fail(
+                    TransactionUsage if peek and is_locked else MessageNotFound
+                )
+        found = {
+            Seek.CURRENT: [p for p in queue.available() if p is at],
+            Seek.FIRST: queue.available(),
+            Seek.NEXT: [p for p in queue.available() if p.lookup > lookup],
+            Seek.PREVIOUS: [p for p in reversed(queue.available()) if p.lookup < lookup],
+            Seek.LAST: queue.available()[::-1],
+        }[seek]
+        if not found:
+            return reader.answer.fail(MessageNotFound)
+        self._satisfy(queue, reader, found[:1])
+        return reader.answer
+
+    def wake(self) -> None:
+        """Message Position Available ([MS-MQDMPR] 3.1.7.2.2): one line per queue (A-18)."""
+        fresh, self.fresh = self.fresh, defaultdict(set)
+        for queue, positions in fresh.items():
+            for reader in list(queue.readers):
+                holder = reader.holder
+                if isinstance(holder, Transaction) and not holder.is_open:
+                    self.cancel(queue, reader, TransactionSequence)
+                elif found := self._found(queue, reader, positions):
+                    queue.readers.remove(reader)
+                    self._satisfy(queue, reader, found)
+
+    def cancel(self, queue: Queue, reader: Reader, error: type[MQError]) -> None:
+        """Cancel Waiting Message Read Request ([MS-MQDMPR] 3.1.7.1.17)."""
+        queue.readers.remove(reader)
+        if reader.cursor is not None:
+            reader.cursor.expire()
+        reader.answer.fail(error)
+
+    def close_cursor(self, cursor: Cursor) -> None:
+        """Close Cursor ([MS-MQDMPR] 3.1.7.1.2), with its reader told (A-51)."""
+        cursor.closed = True
+        for reader in list(cursor.queue.readers):
+            if reader.cursor is cursor:
+                self.cancel(cursor.queue, reader, OperationCancelled)
