@@ -58,6 +58,9 @@ class OptionalHeaders:
     "What follows the MessagePropertiesHeader; the whole is padded to 4 (AMB-9)."
 
     def __post_init__(self) -> None:
+        if self.security is not None:
+            sent = self.security.as_sent(encrypted=bool(self.privacy_level))
+            object.__setattr__(self, "security", sent)
         flags = (
             (UserFlags.CQ if self.connector_type is not None else 0)
             | (UserFlags.TH | _RECOVERABLE if self.transaction is not None else 0)

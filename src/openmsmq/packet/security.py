@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from struct import pack
 from typing import Annotated, Final, Self
 
 from openmsmq import limits
 from openmsmq.wire.fixed import U16, U32, Bits, Fixed, Named, extended, fixed
 from openmsmq.wire.reader import Reader
-from openmsmq.wire.text import padding
+from openmsmq.wire.text import decode_utf16, encode_utf16z, padding
 
 ITEMS: Final = ("SecurityID", "EncryptionKey", "Signature", "SenderCert", "ProviderInfo")
 
@@ -22,6 +24,9 @@ class SecurityFlags(Bits):
     AI = 0x0080  # there is SecurityData; the sizes decide all the same
     AS = 0x0F00  # kind of signature found; sent as 0
     X12_X15 = 0xF000
+
+
+_SET_BY_RULE: Final = SecurityFlags.AU | SecurityFlags.EB | SecurityFlags.DE | SecurityFlags.AS
 
 
 @fixed
@@ -117,6 +122,33 @@ class SecurityHeader(SecurityHeaderStart):
             paddings=tuple(paddings),
         )
 
+    def as_sent(self, *, encrypted: bool) -> Self:
+        """The same with the flags of a sender ([MS-MQDMPR] 3.1.7.1.32).
+
+        AU and AS are for the receiver to find. Whoever signs with a provider of their own names
+        it; any other signature is made with the default one, which DE says (A-62).
+        """
+        flags = self.flags & ~_SET_BY_RULE
+        flags |= SecurityFlags.EB if encrypted else 0
+        flags |= SecurityFlags.DE if self.signature and not self.provider_info else 0
+        return replace(self, flags=flags)
+
+    @property
+    def signature_type(self) -> int:
+        """The kind of signature found valid, a `SignatureType` ([MS-MQDMPR] 3.1.7.1.31)."""
+        return (self.flags & SecurityFlags.AS) >> 8
+
+    @property
+    def provider_type(self) -> int:
+        """The kind of the provider that signed, if it is not the default one."""
+        return int.from_bytes(self.provider_info[:4], "little")
+
+    @property
+    def provider_name(self) -> str:
+        """The name of the provider that signed, if it is not the default one."""
+        raw = self.provider_info[4:]
+        return decode_utf16(raw[: len(raw) & ~1])
+
     def encode(self) -> bytes:
         """The bytes of the header."""
         items = (
@@ -130,3 +162,8 @@ class SecurityHeader(SecurityHeaderStart):
         for item, received in zip(items, self.paddings, strict=True):
             parts += (item, padding(len(item), received))
         return b"".join(parts)
+
+
+def encode_provider(kind: int, name: str) -> bytes:
+    """ProviderInfo: the provider an application signed with ([MS-MQMQ] 2.2.20.6)."""
+    return pack("<I", kind) + encode_utf16z(name)

@@ -90,6 +90,28 @@ def test_only_the_body_has_a_place() -> None:
         Message(b"x", 31)  # type: ignore[call-arg]  # the point of the test
 
 
+@pytest.mark.parametrize(
+    "name", ["soap_envelope", "soap_compound_message", "transaction_status_queue"]
+)
+def test_what_only_a_queue_manager_says_no_program_can_set(name: str) -> None:
+    """DMPR-096."""
+    given: dict[str, Any] = {name: "x"}
+    with pytest.raises(TypeError, match=name):
+        Message(**given)
+
+
+@pytest.mark.parametrize(
+    ("longest", "longer"),
+    [("x" * 249, "x" * 250), ("\N{GRINNING FACE}" * 124, "\N{GRINNING FACE}" * 125)],
+    ids=["ascii", "pairs"],
+)
+def test_a_label_has_at_most_249_characters(longest: str, longer: str) -> None:
+    """DMPR-077: counted as they travel, in UTF-16."""
+    assert Message(label=longest).label == longest
+    with pytest.raises(LabelTooLong):
+        Message(label=longer)
+
+
 def test_text_is_a_body_as_well() -> None:
     message = Message("hé")
     assert (message.body, message.body_type) == (b"h\0\xe9\0", 31)

@@ -136,6 +136,7 @@ def test_text_that_is_no_direct_name_is_kept_and_only_refused_when_named() -> No
     ],
 )
 def test_other_kinds_have_no_element(name: str) -> None:
+    """DMPR-072: a name of several queues is no member of a list."""
     unlisted: FormatName = parse_format_name(name)
     with pytest.raises(IllegalFormatName, match="a message cannot list"):
         MQFFormatNameElement.of(unlisted)

@@ -37,6 +37,20 @@ def resolve(reference: QueueReference, admin: QueueReference | None = None) -> F
     return reference.resolve(source=SOURCE, destination=DESTINATION, admin=admin)
 
 
+def test_every_code_of_a_queue_name_is_known() -> None:
+    """DMPR-362: the eight that DQ, AQ and RQ share."""
+    assert [ReferenceCode(code).name for code in range(8)] == [
+        "NONE",
+        "SAME_AS_ADMIN",
+        "PRIVATE_ON_SOURCE",
+        "PRIVATE_ON_DESTINATION",
+        "PRIVATE_ON_ADMIN_HOST",
+        "PUBLIC",
+        "PRIVATE_ELSEWHERE",
+        "DIRECT",
+    ]
+
+
 @pytest.mark.parametrize(
     ("code", "data", "name"),
     [

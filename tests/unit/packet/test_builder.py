@@ -22,6 +22,7 @@ from tests.samples import (
     TARGET,
     TRANSACTION,
 )
+from tests.unit.packet import mapped
 
 from openmsmq.errors import (
     IllegalFormatName,
@@ -33,12 +34,16 @@ from openmsmq.errors import (
 )
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
+from openmsmq.names.mqf import MQFFormatNameElement
 from openmsmq.names.reference import ReferenceCode
 from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
 from openmsmq.packet.debug import DebugHeader
 from openmsmq.packet.message import UserMessage
+from openmsmq.packet.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.packet import decode_packet
+from openmsmq.packet.security import SecurityFlags, SecurityHeader, encode_provider
+from openmsmq.packet.transaction import TransactionHeader, TxSequenceID
 from openmsmq.packet.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
 
@@ -121,7 +126,7 @@ def test_every_argument_has_its_place(argument: str, attribute: str, value: obje
 
 @pytest.mark.parametrize("size", range(9))
 def test_a_packet_is_padded_and_says_its_size(size: int) -> None:
-    """MQQB-005, MQQB-009, MQQB-068 to MQQB-070."""
+    """MQQB-005, MQQB-009, MQQB-068 to MQQB-070, DMPR-370."""
     built = message(body=b"b" * size, label="L", extension=b"e")
     assert built.base.packet_size == len(built.encode())
     assert built.base.packet_size % 4 == 0
@@ -200,7 +205,7 @@ def test_a_name_no_message_can_carry_is_refused() -> None:
 def test_a_header_is_announced_exactly_when_it_is_there(
     headers: OptionalHeaders, flag: int
 ) -> None:
-    """MQQB-023, MQQB-058 to MQQB-060."""
+    """MQQB-023, MQQB-058 to MQQB-060, DMPR-354, DMPR-358."""
     built = message(body=b"body", label="label", headers=headers)
     announced = UserFlags.CQ | UserFlags.TH | UserFlags.SH | UserFlags.HH | UserFlags.MQ
     assert built.user.flags & (announced | UserFlags.AH) == flag
@@ -219,7 +224,7 @@ def test_all_headers_fit_into_one_message() -> None:
     headers = OptionalHeaders(OTHER, TRANSACTION, SECURITY, DEBUG, SOAP, MULTI_QUEUE, 3, 4, 5)
     built = message(body=b"odd", headers=headers)
     assert built.security is not None
-    assert built.security.encode() == SECURITY.encode()
+    assert built.security.encode() == SECURITY.as_sent(encrypted=True).encode()
     assert built.soap is not None
     assert (built.soap.header, built.soap.body) == (SOAP.header, SOAP.body)
     assert built.multi_queue is not None
@@ -345,3 +350,211 @@ def test_a_builder_serves_many_messages() -> None:
 def test_headers_that_say_nothing_change_nothing() -> None:
     built = BUILDER.build(b"x", headers=replace(OptionalHeaders(), privacy_level=0))
     assert built == BUILDER.build(b"x")
+
+
+def everything(**headers: Any) -> bytes:
+    """The message of `mapped`, built; `headers` are other optional headers than its own."""
+    multi_queue = MultiQueueFormatHeader.make(
+        tuple(map(MQFFormatNameElement.of, mapped.MANY)),
+        (MQFFormatNameElement.of(mapped.ADMIN_NAME),),
+        (MQFFormatNameElement.of(mapped.DESTINATION_NAME),),
+        mapped.MULTI_SIGNATURE,
+    )
+    own: dict[str, Any] = {
+        "connector_type": mapped.CONNECTOR,
+        "transaction": TransactionHeader(
+            0x0F | 0x54321 << 4, TxSequenceID(7, 0x64000000), 5, 4, mapped.CONNECTOR_MANAGER
+        ),
+        "security": SecurityHeader.make(
+            1,
+            security_id=mapped.SID,
+            encryption_key=mapped.KEY,
+            signature=mapped.SIGNATURE,
+            sender_cert=mapped.CERTIFICATE,
+            provider_info=encode_provider(mapped.PROVIDER_TYPE, mapped.PROVIDER_NAME),
+        ),
+        "debug": DebugHeader(1, 0, mapped.REPORTS),
+        "multi_queue": multi_queue,
+        "privacy_level": 5,
+        "hash_algorithm": 0x800C,
+        "encryption_algorithm": 0x6610,
+    }
+    builder = PacketBuilder(
+        mapped.SOURCE,
+        mapped.DESTINATION_NAME,
+        destination_manager=mapped.TARGET,
+        admin=mapped.ADMIN_NAME,
+        response=mapped.RESPONSE_NAME,
+    )
+    return builder.build(
+        mapped.BODY,
+        mapped.LABEL,
+        priority=6,
+        journal=True,
+        dead_letter=True,
+        trace=True,
+        message_id=0x1001,
+        sent_time=0x65000000,
+        time_to_reach_queue=3600,
+        time_to_be_received=600,
+        acknowledge=0x0E,
+        message_class=0x8002,
+        correlation_id=mapped.CORRELATION,
+        body_type=0x1008,
+        app_specific=0x12345678,
+        extension=mapped.EXTENSION,
+        headers=OptionalHeaders(**own | headers),
+    )
+
+
+def test_every_field_is_written_from_its_attribute() -> None:
+    """DMPR-353, DMPR-363, DMPR-364, DMPR-370: byte for byte what was laid out by hand.
+
+    With a transaction, priority 6 is written as 0.
+    """
+    assert everything() == mapped.everything()
+    assert everything(transaction=None) == mapped.everything(in_transaction=False, priority=6)
+
+
+def test_what_is_written_is_read_again() -> None:
+    """DMPR-371."""
+    found = PacketView.parse(everything())
+    built = found.message()
+    assert built.transaction is not None
+    assert built.security is not None
+    assert built.multi_queue is not None
+    assert found.destination == mapped.DESTINATION_NAME
+    assert found.admin_queue == mapped.ADMIN_NAME
+    assert found.response_queue == mapped.RESPONSE_NAME
+    headers = OptionalHeaders(
+        connector_type=built.user.connector_type,
+        transaction=built.transaction,
+        security=built.security,
+        debug=built.debug,
+        multi_queue=built.multi_queue,
+        privacy_level=built.properties.privacy_level,
+        hash_algorithm=built.properties.hash_algorithm,
+        encryption_algorithm=built.properties.encryption_algorithm,
+    )
+    again = PacketBuilder(
+        found.source_queue_manager,
+        found.destination,
+        destination_manager=found.queue_manager_address,
+        admin=found.admin_queue,
+        response=found.response_queue,
+    ).build(
+        found.body,
+        found.label,
+        found.priority,
+        found.recoverable,
+        found.journal,
+        found.dead_letter,
+        found.trace,
+        found.message_id,
+        found.sent_time,
+        found.time_to_reach_queue,
+        found.time_to_be_received,
+        found.acknowledge,
+        found.message_class,
+        found.correlation_id,
+        found.body_type,
+        found.app_specific,
+        found.extension,
+        headers,
+    )
+    assert again == found.data
+
+
+@pytest.mark.parametrize(
+    ("security", "privacy"),
+    [
+        pytest.param(SecurityHeader.make(0, signature=b"signature"), 0, id="signed"),
+        pytest.param(SecurityHeader.make(0, encryption_key=b"key"), 3, id="encrypted"),
+        pytest.param(SecurityHeader.make(1, security_id=mapped.SID), 0, id="sender"),
+    ],
+)
+def test_security_has_its_header(security: SecurityHeader, privacy: int) -> None:
+    """DMPR-355, DMPR-366: whichever part of it is asked for (A-45)."""
+    built = message(headers=OptionalHeaders(security=security, privacy_level=privacy))
+    assert built.user.flags & UserFlags.SH
+    assert built.security is not None
+    assert bool(built.security.flags & SecurityFlags.EB) == bool(privacy)
+    assert not message().user.flags & UserFlags.SH
+    assert message().security is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"label": "x"}, {"body": b"x"}, {"extension": b"x"}, {"app_specific": 1}],
+    ids=lambda arguments: "".join(arguments),
+)
+def test_every_message_has_its_properties(arguments: dict[str, Any]) -> None:
+    """DMPR-356: also one without any."""
+    assert message(**arguments).user.flags & UserFlags.MP
+
+
+def test_a_report_queue_has_its_header() -> None:
+    """DMPR-357, DMPR-369: and tracing without one, since TR demands DH (A-60)."""
+    for trace, headers, queue in (
+        (False, OptionalHeaders(debug=DEBUG), OTHER),
+        (True, OptionalHeaders(debug=DEBUG), OTHER),
+        (True, OptionalHeaders(), None),
+    ):
+        built = message(trace=trace, headers=headers)
+        assert built.base.flags & BaseFlags.DH
+        assert built.debug is not None
+        assert built.debug.queue_identifier == queue
+        assert built.debug.flags == (1 if queue else 0)
+    assert message().debug is None
+    assert not message().base.flags & BaseFlags.DH
+
+
+@pytest.mark.parametrize("privacy", [0, 1, 3, 5])
+@pytest.mark.parametrize("flags", [0x0001, 0x0011, 0x0501, 0x0F71])
+def test_a_sender_claims_no_authentication(flags: int, privacy: int) -> None:
+    """DMPR-365, DMPR-366: whatever the header it is given says."""
+    security = SecurityHeader.make(flags, security_id=mapped.SID)
+    built = message(headers=OptionalHeaders(security=security, privacy_level=privacy)).security
+    assert built is not None
+    found = SecurityFlags.split(built.flags)
+    assert (found["AU"], found["AS"]) == (0, 0)
+    assert found["EB"] == (1 if privacy else 0)
+    assert found["ST"] == 1
+
+
+@pytest.mark.parametrize("flags", [0x0001, 0x0041])
+def test_the_default_provider_signs_unless_another_is_named(flags: int) -> None:
+    """DMPR-368, A-62: the system signs with the first, applications name theirs."""
+
+    def default_provider(**items: bytes) -> bool:
+        security = SecurityHeader.make(flags, **items)
+        built = message(headers=OptionalHeaders(security=security)).security
+        assert built is not None
+        return bool(built.flags & SecurityFlags.DE)
+
+    assert default_provider(signature=b"s")
+    assert not default_provider(signature=b"s", provider_info=encode_provider(1, "Mine"))
+    assert not default_provider(security_id=mapped.SID)
+
+
+@pytest.mark.parametrize(
+    ("label", "body", "extension", "certificate", "provider"),
+    [("", b"", b"", b"", "x"), ("Gr\u00fc\u00dfe", b"12345", b"123", b"1234567", "Provider")],
+    ids=["empty", "some"],
+)
+def test_sizes_fit_what_they_measure(
+    label: str, body: bytes, extension: bytes, certificate: bytes, provider: str
+) -> None:
+    """DMPR-367: a label and the name of a provider count their null."""
+    security = SecurityHeader.make(
+        0, sender_cert=certificate, provider_info=encode_provider(1, provider)
+    )
+    headers = OptionalHeaders(security=security)
+    built = message(body=body, label=label, extension=extension, headers=headers)
+    assert built.properties.label_length == (len(label) + 1 if label else 0)
+    assert built.properties.message_size == len(body)
+    assert built.properties.extension_size == len(extension)
+    assert built.security is not None
+    assert built.security.sender_cert_size == len(certificate)
+    assert built.security.provider_info_size == 2 * (len(provider) + 1) + 4
+    assert built.security.provider_name == provider

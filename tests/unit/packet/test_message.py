@@ -24,12 +24,17 @@ from tests.samples import (
     refusal,
     user_message,
 )
+from tests.unit.packet import mapped
 
 from openmsmq.errors import Malformed
 from openmsmq.packet.base import BaseHeader
 from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import decode_packet, read_packet
+from openmsmq.packet.security import SecurityFlags
 from openmsmq.packet.trailer import ExtendedAddressHeader, SubqueueHeader, Trailer
+from openmsmq.packet.transaction import TransactionFlags, TxSequenceID
+from openmsmq.packet.user import UserFlags
+from openmsmq.packet.view import PacketView
 from openmsmq.wire.reader import Reader, decode_whole
 from openmsmq.wire.trace import TracingReader
 
@@ -289,3 +294,158 @@ def test_a_stored_message_may_carry_a_session_header() -> None:
     assert stored.message.session == SESSION
     assert stored.trailer is not None
     assert stored.encode() == data
+
+
+def attributes(data: bytes) -> dict[str, object]:
+    """The attributes of a message by the names of [MS-MQDMPR] 3.1.7.1.31, and those only in .32."""
+    view = PacketView.parse(data)
+    message = view.message()
+    security, transaction = message.security, message.transaction
+    debug, multi_queue = message.debug, message.multi_queue
+    assert security is not None
+    assert debug is not None
+    assert multi_queue is not None
+    found: dict[str, object] = {
+        "Priority": view.priority,
+        "TracingRequested": view.trace,
+        "TimeToReachQueue": view.time_to_reach_queue,
+        "SourceMachineIdentifier": view.source_queue_manager,
+        "DestinationQueueManagerIdentifier": view.queue_manager_address,
+        "TimeToBeReceived": view.time_to_be_received,
+        "SentTime": view.sent_time,
+        "Identifier": view.message_id,
+        "DestinationQueueType": view.user.destination.code,
+        "AdministrationQueueType": view.user.admin.code,
+        "ResponseQueueType": view.user.response.code,
+        "DeliveryGuarantee": UserFlags.split(view.flags)["DM"],
+        "PositiveJournalingRequested": view.journal,
+        "NegativeJournalingRequested": view.dead_letter,
+        "DestinationQueueFormatName": view.destination,
+        "AdministrationQueueFormatName": view.admin_queue,
+        "ResponseQueueFormatName": view.response_queue,
+        "ConnectorTypeIdentifier": view.user.connector_type,
+        "AcknowledgementsRequested": view.acknowledge,
+        "Class": view.message_class,
+        "CorrelationIdentifier": view.correlation_id,
+        "BodyType": view.body_type,
+        "ApplicationTag": view.app_specific,
+        "PrivacyLevel": message.properties.privacy_level,
+        "HashAlgorithm": message.properties.hash_algorithm,
+        "EncryptionAlgorithm": message.properties.encryption_algorithm,
+        "Label": view.label,
+        "Extension": view.extension,
+        "Body": view.body,
+        "AuthenticationLevel": security.signature_type,
+        "SenderIdentifierType": security.flags & SecurityFlags.ST,
+        "SenderIdentifier": security.security_id,
+        "SymmetricKey": security.encryption_key,
+        "Signature": security.signature,
+        "SenderCertificate": security.sender_cert,
+        "AuthenticationProviderType": security.provider_type,
+        "AuthenticationProviderName": security.provider_name,
+        "DestinationMultiQueueFormatName": [e.name() for e in multi_queue.destination.elements],
+        "AdministrationMultiQueueFormatName": [
+            e.name() for e in multi_queue.administration.elements
+        ],
+        "ResponseMultiQueueFormatName": [e.name() for e in multi_queue.response.elements],
+        "MultipleDestinationSignature": multi_queue.signature.signature,
+        "TracingQueueIdentifier": debug.queue_identifier,
+    }
+    if transaction is not None:
+        found |= {
+            "FinalAckRequired": bool(transaction.flags & TransactionFlags.FA),
+            "FirstInTransaction": bool(transaction.flags & TransactionFlags.FM),
+            "LastInTransaction": bool(transaction.flags & TransactionFlags.LM),
+            "TransactionIdentifier": transaction.transaction_id,
+            "TransactionalMessageSequenceIdentifier": transaction.tx_sequence_id,
+            "TransactionSequenceNumber": transaction.tx_sequence_number,
+            "TransactionPreviousSequenceNumber": transaction.previous_tx_sequence_number,
+            "ConnectorQueueManagerIdentifier": transaction.connector_qm_guid,
+        }
+    return found
+
+
+EVERYTHING: dict[str, object] = {
+    "Priority": 0,
+    "TracingRequested": True,
+    "TimeToReachQueue": 3600,
+    "SourceMachineIdentifier": mapped.SOURCE,
+    "DestinationQueueManagerIdentifier": mapped.TARGET,
+    "TimeToBeReceived": 600,
+    "SentTime": 0x65000000,
+    "Identifier": 0x1001,
+    "DestinationQueueType": 3,
+    "AdministrationQueueType": 5,
+    "ResponseQueueType": 7,
+    "DeliveryGuarantee": 1,
+    "PositiveJournalingRequested": True,
+    "NegativeJournalingRequested": True,
+    "DestinationQueueFormatName": mapped.DESTINATION_NAME,
+    "AdministrationQueueFormatName": mapped.ADMIN_NAME,
+    "ResponseQueueFormatName": mapped.RESPONSE_NAME,
+    "ConnectorTypeIdentifier": mapped.CONNECTOR,
+    "AcknowledgementsRequested": 0x0E,
+    "Class": 0x8002,
+    "CorrelationIdentifier": mapped.CORRELATION,
+    "BodyType": 0x1008,
+    "ApplicationTag": 0x12345678,
+    "PrivacyLevel": 5,
+    "HashAlgorithm": 0x800C,
+    "EncryptionAlgorithm": 0x6610,
+    "Label": mapped.LABEL,
+    "Extension": mapped.EXTENSION,
+    "Body": mapped.BODY,
+    "AuthenticationLevel": 0,
+    "SenderIdentifierType": 1,
+    "SenderIdentifier": mapped.SID,
+    "SymmetricKey": mapped.KEY,
+    "Signature": mapped.SIGNATURE,
+    "SenderCertificate": mapped.CERTIFICATE,
+    "AuthenticationProviderType": mapped.PROVIDER_TYPE,
+    "AuthenticationProviderName": mapped.PROVIDER_NAME,
+    "DestinationMultiQueueFormatName": list(mapped.MANY),
+    "AdministrationMultiQueueFormatName": [mapped.ADMIN_NAME],
+    "ResponseMultiQueueFormatName": [mapped.DESTINATION_NAME],
+    "MultipleDestinationSignature": mapped.MULTI_SIGNATURE,
+    "TracingQueueIdentifier": mapped.REPORTS,
+    "FinalAckRequired": True,
+    "FirstInTransaction": True,
+    "LastInTransaction": True,
+    "TransactionIdentifier": 0x54321,
+    "TransactionalMessageSequenceIdentifier": TxSequenceID(7, 0x64000000),
+    "TransactionSequenceNumber": 5,
+    "TransactionPreviousSequenceNumber": 4,
+    "ConnectorQueueManagerIdentifier": mapped.CONNECTOR_MANAGER,
+}
+ONLY_WRITTEN = ("ConnectorTypeIdentifier", "Signature", "TransactionPreviousSequenceNumber")
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_every_attribute_is_read_from_its_field(name: str) -> None:
+    """DMPR-360, DMPR-353: the 47 of the text, and three it forgets (A-44)."""
+    assert len(EVERYTHING) == 47 + len(ONLY_WRITTEN)
+    assert attributes(mapped.everything())[name] == EVERYTHING[name]
+
+
+@pytest.mark.parametrize(("kind", "priority"), [(0, 0), (1, 5), (3, 7), (5, 3)])
+def test_priority_and_signature_type_are_read_too(kind: int, priority: int) -> None:
+    """DMPR-360, DMPR-361: the two that a sender leaves 0 in the message above."""
+    flags = mapped.SIGNED_BY_APPLICATION | kind << 8
+    data = mapped.everything(in_transaction=False, priority=priority, security_flags=flags)
+    found = attributes(data)
+    assert (found["AuthenticationLevel"], found["Priority"]) == (kind, priority)
+    assert found.keys() < EVERYTHING.keys()
+
+
+def test_a_header_that_is_not_there_leaves_its_attributes_unset() -> None:
+    """DMPR-359."""
+    view = PacketView.parse(MESSAGES["plain"].encode())
+    message = view.message()
+    assert message.transaction is view.transaction is None
+    assert message.security is view.security is None
+    assert message.debug is None
+    assert message.multi_queue is None
+    assert message.user.connector_type is None
+    without = PacketView.parse(mapped.everything(in_transaction=False))
+    assert without.transaction is None
+    assert without.security is not None

@@ -7,7 +7,8 @@ from struct import pack
 import pytest
 from tests.samples import SOURCE, refusal
 
-from openmsmq.packet.security import SecurityFlags, SecurityHeader
+from openmsmq.packet.security import SecurityFlags, SecurityHeader, encode_provider
+from openmsmq.properties.message import SignatureType
 from openmsmq.wire.reader import Reader
 
 ITEMS = {
@@ -82,6 +83,51 @@ def test_the_flags_say_what_was_done() -> None:
         "AS": 5,
         "X12_X15": 10,
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [
+        (0, SignatureType.NONE),
+        (1, SignatureType.MSMQ_1_0),
+        (3, SignatureType.MSMQ_2_0),
+        (5, SignatureType.MSMQ_3_0),
+    ],
+)
+@pytest.mark.parametrize("other_flags", [0x0000, 0xF0FF])
+def test_four_bits_say_which_signature_was_found(
+    kind: int, found: SignatureType, other_flags: int
+) -> None:
+    """DMPR-361: AS, which the text prints as AU (A-44)."""
+    data = pack("<HHHHII", other_flags | kind << 8, 0, 0, 0, 0, 0)
+    assert SecurityHeader.read(Reader(data)).signature_type == found
+
+
+def test_a_provider_is_a_type_and_a_name() -> None:
+    """DMPR-360, DMPR-363."""
+    info = b"\x18\0\0\0A\0b\0\0\0"
+    assert encode_provider(0x18, "Ab") == info
+    header = SecurityHeader.make(0, provider_info=info)
+    assert (header.provider_type, header.provider_name) == (0x18, "Ab")
+
+
+@pytest.mark.parametrize(
+    ("info", "kind", "name"),
+    [(b"", 0, ""), (b"\x01\x02", 0x201, ""), (b"\x01\0\0\0A\0b", 1, "A")],
+)
+def test_a_provider_cut_short_is_read_as_far_as_it_goes(info: bytes, kind: int, name: str) -> None:
+    header = SecurityHeader.make(0, provider_info=info)
+    assert (header.provider_type, header.provider_name) == (kind, name)
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_a_sender_sets_only_what_a_sender_knows(encrypted: bool) -> None:
+    """DMPR-365, DMPR-366, DMPR-368."""
+    sent = SecurityHeader.make(0xFFFF, **ITEMS).as_sent(encrypted=encrypted)
+    assert sent.flags == 0xF08F | (0x20 if encrypted else 0)
+    assert sent.sizes == (1, 2, 3, 4, 5)
+    signed = SecurityHeader.make(0, signature=b"s").as_sent(encrypted=encrypted)
+    assert signed.flags == 0x40 | (0x20 if encrypted else 0)
 
 
 def test_reserved_flags_are_kept() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import pytest
 
 from openmsmq.properties.message import (
@@ -63,6 +65,54 @@ def test_classes_have_the_numbers_of_the_specification() -> None:
 def test_a_class_has_its_number(found: MessageClass, number: int) -> None:
     """MQQB-372."""
     assert found == number
+
+
+LISTED: dict[type[IntEnum], dict[int, str]] = {
+    MessageClass: {
+        0x0000: "NORMAL",
+        0x0001: "REPORT",
+        0x0002: "ACK_REACH_QUEUE",
+        0x4000: "ACK_RECEIVE",
+        0x8000: "NACK_BAD_DST_Q",
+        0x8001: "NACK_DELETED",
+        0x8002: "NACK_REACH_QUEUE_TIMEOUT",
+        0x8003: "NACK_Q_EXCEED_QUOTA",
+        0x8004: "NACK_ACCESS_DENIED",
+        0x8005: "NACK_HOP_COUNT_EXCEEDED",
+        0x8006: "NACK_BAD_SIGNATURE",
+        0x8007: "NACK_BAD_ENCRYPTION",
+        0x8009: "NACK_NOT_TRANSACTIONAL_Q",
+        0x800A: "NACK_NOT_TRANSACTIONAL_MSG",
+        0x800B: "NACK_UNSUPPORTED_CRYPTO_PROVIDER",
+        0xC000: "NACK_Q_DELETED",
+        0xC001: "NACK_Q_PURGED",
+        0xC002: "NACK_RECEIVE_TIMEOUT",
+        0xC004: "NACK_RECEIVE_REJECTED",
+    },
+    PrivacyLevel: {0: "NONE", 1: "BASE", 3: "ENHANCED", 5: "AES"},
+    EncryptionAlgorithm: {
+        0x6602: "RC2",
+        0x6801: "RC4",
+        0x6610: "AES_256",
+        0x660E: "AES_128",
+        0x660F: "AES_192",
+    },
+    HashAlgorithm: {
+        0x8001: "MD2",
+        0x8002: "MD4",
+        0x8003: "MD5",
+        0x8004: "SHA1",
+        0x800C: "SHA256",
+        0x800E: "SHA512",
+    },
+    SenderIdType: {0: "NONE", 1: "SID", 2: "QUEUE_MANAGER"},
+}
+
+
+@pytest.mark.parametrize("codes", LISTED, ids=lambda codes: codes.__name__)
+def test_every_code_that_a_packet_may_carry_is_known(codes: type[IntEnum]) -> None:
+    """DMPR-362: 0x8003 is MD5, for which the text prints MD4 (A-44)."""
+    assert {code: codes(code).name for code in LISTED[codes]} == LISTED[codes]
 
 
 def test_deleted_and_purged_on_the_way_are_one_class() -> None:

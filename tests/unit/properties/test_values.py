@@ -14,6 +14,7 @@ from openmsmq.properties.values import (
     Answer,
     ConnectionStatus,
     ManagerConnection,
+    OperatingSystem,
     QueueLocation,
     QueueState,
     QueueType,
@@ -101,6 +102,31 @@ def test_ranges_and_texts_are_checked(
         check(item, value)
     for value in bad:
         refused(item, value)
+
+
+def test_a_queue_manager_runs_on_one_of_six_kinds_of_system() -> None:
+    """DMPR-008: the specification calls the first of them Other, its property NONE."""
+    assert {system.name: system.value for system in OperatingSystem} == {
+        "NONE": 0,
+        "FOREIGN": 0x100,
+        "WINDOWS_95": 0x200,
+        "WINDOWS_CLIENT": 0x300,
+        "WINDOWS_SERVER": 0x400,
+        "WINDOWS_ENTERPRISE_SERVER": 0x500,
+    }
+    for code in range(0x600 + 1):
+        if code in list(OperatingSystem):
+            check(QM.OS, code)
+        else:
+            refused(QM.OS, code)
+
+
+@pytest.mark.parametrize("cost", [0, 1_000_000, 0xFFFFFFFF])
+def test_a_link_that_costs_nothing_or_too_much_is_refused(cost: int) -> None:
+    """DMPR-101."""
+    refused(L.ACTUAL_COST, cost)
+    for good in (1, 2, 999_999):
+        check(L.ACTUAL_COST, good)
 
 
 @pytest.mark.parametrize(

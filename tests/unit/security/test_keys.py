@@ -157,8 +157,9 @@ def test_a_directory_key_that_is_no_key_is_found_out_on_conversion() -> None:
 
 
 def test_the_digest_of_a_certificate_is_its_md5() -> None:
-    """MQQB-161."""
+    """MQQB-161, DMPR-109: 16 bytes over the encoded form."""
     entry = UserCertificate.register(b"abc", UUID(int=1))
+    assert len(entry.digest) == 16
     assert entry.digest.hex() == "900150983cd24fb0d6963f7d28e17f72"
     assert entry.is_intact
     assert not UserCertificate(bytes(16), UUID(int=1), b"abc").is_intact
