@@ -1,7 +1,10 @@
 """Writes the pages that are derived from code and tests: `python -m tools.generate_docs`.
 
+    docs/cli.md             the reference of the command line (see generate_cli.py)
+    docs/configuration.md   what a service can be told (see generate_config.py)
     docs/protocol/mqmq.md   every structure: section, module, test
-    docs/protocol/mqqb.md   every number of a checklist: code and test; likewise dmpr.md
+    docs/protocol/mqqb.md   every number of a checklist: code and test, or why there is none;
+                            likewise dmpr.md
 
 A test compares the pages with what this would write, so that neither can drift.
 """
@@ -15,12 +18,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tools import generate_cli, generate_config
+
 ROOT = Path(__file__).parents[1]
 PROTOCOL = ROOT / "docs" / "protocol"
 CITATION = re.compile(r"\[(M[SC]-[A-Z]+)\] (\d[\d.]*\d|\d)((?:,? (?:and )?\d[\d.]*\d)*)")
 CHECK = re.compile(r"- ([A-Z]+-\d{3}) \[([A-Z ]+)\] \(([^)]*)\) (.*)")
 CHECKLISTS = {"mqqb": "The binary protocol", "dmpr": "The data model and its rules"}
 SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR"}
+REASON = re.compile(r"^\| ([A-Z]{4}-\d{3}[^|]*) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 NUMBER = re.compile(r"([A-Z]{4})-(\d{3})(?:(?: to |\.\.| - )(?:[A-Z]{4}-)?(\d{3}))?")
 
 
@@ -38,7 +44,11 @@ class Definition:
 def pages() -> dict[Path, str]:
     """The generated pages and their text."""
     maps = {PROTOCOL / f"{name}.md": checklist_page(name) for name in CHECKLISTS}
-    return {PROTOCOL / "mqmq.md": structures_page(), **maps}
+    reference = {
+        ROOT / "docs" / "cli.md": generate_cli.page(),
+        ROOT / "docs" / "configuration.md": generate_config.page(),
+    }
+    return {PROTOCOL / "mqmq.md": structures_page(), **maps, **reference}
 
 
 @cache
@@ -94,27 +104,28 @@ def structures_page() -> str:
 def checklist_page(name: str) -> str:
     """The map from the numbers of a checklist to code and tests."""
     tests = citations()
+    open_ones = reasons(name)
     modules = _modules_by_section()
-    checks = CHECK.findall((PROTOCOL / f"checklist-{name}.md").read_text())
+    checks = checklist(name)
     done = sum(1 for number, *_ in checks if number in tests)
     lines = [
         f"# {CHECKLISTS[name]}: what is done",
         "",
-        f"Of {len(checks)} statements of the [checklist](checklist-{name}.md), {done} have code and"
-        " a test that cites them.",
-        "The others are not done yet. Written by `make docs`: the code column lists modules that",
-        "cite the statement's section, the test column the test modules that cite its number.",
+        f"Of {len(checks)} statements of the [checklist](checklist-{name}.md), {done} have code",
+        f"and a test that cites them; the others say [why not](not-yet-{name}.md). Written by",
+        "`make docs`: the code column lists modules that cite the statement's section, else those",
+        "that the tests are about; the test column lists the test modules that cite its number.",
         "",
         "| Number | Level | Statement | Code | Test |",
         "|---|---|---|---|---|",
     ]
     for number, level, sections, text in checks:
         if number in tests:
-            code = sorted({m for s in _sections(sections) for m in modules.get(s, ())})
-            code_column = ", ".join(_short(module) for module in code)
+            code = {m for s in _sections(sections) for m in modules.get(s, ())}
+            code_column = ", ".join(map(_short, sorted(code or _tested_by(tests[number]))))
             test_column = ", ".join(f"[{t.name}](../../{t})" for t in sorted(tests[number]))
         else:
-            code_column, test_column = "", "not yet"
+            code_column, test_column = "", open_ones.get(number, "not yet")
         statement = text.replace("|", "\\|")
         lines.append(f"| {number} | {level} | {statement} | {code_column} | {test_column} |")
     return "\n".join(lines) + "\n"
@@ -124,10 +135,34 @@ def citations() -> dict[str, set[Path]]:
     """The test modules that cite each checklist number; `MQQB-012 to MQQB-025` cites a range."""
     found: dict[str, set[Path]] = defaultdict(set)
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for checklist, first, last in NUMBER.findall(path.read_text()):
-            for number in range(int(first), int(last or first) + 1):
-                found[f"{checklist}-{number:03d}"].add(path.relative_to(ROOT))
+        for number in numbers(path.read_text()):
+            found[number].add(path.relative_to(ROOT))
     return found
+
+
+def reasons(name: str) -> dict[str, str]:
+    """Why numbers of a checklist have no test: `not yet: the directory is not built`."""
+    found: dict[str, str] = {}
+    text = (PROTOCOL / f"not-yet-{name}.md").read_text()
+    for first_column, state, reason in REASON.findall(text):
+        for number in numbers(first_column):
+            assert number not in found, f"{number} has two reasons"
+            found[number] = f"{state}: {reason}"
+    return found
+
+
+def checklist(name: str) -> list[tuple[str, str, str, str]]:
+    """Number, level, sections and text of every statement."""
+    return CHECK.findall((PROTOCOL / f"checklist-{name}.md").read_text())
+
+
+def numbers(text: str) -> list[str]:
+    """The checklist numbers in a text; `MQQB-012 to MQQB-025` is a range."""
+    return [
+        f"{spec}-{number:03d}"
+        for spec, first, last in NUMBER.findall(text)
+        for number in range(int(first), int(last or first) + 1)
+    ]
 
 
 def _modules_by_section() -> dict[str, set[Path]]:
@@ -154,6 +189,13 @@ def _section_key(section: str) -> tuple[str, tuple[int, ...]]:
 def _test_of(module: Path) -> Path:
     inside = module.relative_to("src/openmsmq")
     return ROOT / "tests" / "unit" / inside.with_name(f"test_{inside.name}")
+
+
+def _tested_by(tests: set[Path]) -> set[Path]:
+    """The modules that unit tests are about, by the names of both."""
+    unit = (path for path in tests if path.parts[1] == "unit")
+    inside = (path.relative_to("tests/unit") for path in unit)
+    return {Path("src/openmsmq") / path.with_name(path.name[5:]) for path in inside}
 
 
 def _short(module: Path) -> str:

@@ -1,4 +1,4 @@
-"""Writes client/sync.py from client/aio.py: `python -m tools.generate_sync`.
+"""Writes the sync client from the async one: `python -m tools.generate_sync`.
 
 The two APIs differ in `async` and `await` and in nothing else.
 """
@@ -9,26 +9,46 @@ import re
 
 from tools.generate_docs import ROOT
 
-SOURCE = ROOT / "src" / "openmsmq" / "client" / "aio.py"
-SHADOW = ROOT / "src" / "openmsmq" / "client" / "sync.py"
+CLIENT = ROOT / "src" / "openmsmq" / "client"
+SHADOWS = {
+    "aio.py": "sync.py",
+    "backend_aio.py": "backend_sync.py",
+    "stream_aio.py": "stream_sync.py",
+    "transaction_aio.py": "transaction_sync.py",
+    "embedded_aio.py": "embedded_sync.py",
+    "remote_aio.py": "remote_sync.py",
+}
+"What is written from what; a source that is not there yet has no shadow."
 WORDS = (
-    (r"\basync def\b", "def"),
-    (r"\(await (self\._\w+\([^()]*\))\)", r"\1"),
+    (r"\basync (def|for|with)\b", r"\1"),
+    (r"(?<!\w)\(await (\w+(?:\.\w+)*\([^()]*\))\)", r"\1"),
     (r"\bawait ", ""),
-    (r"__aenter__", "__enter__"),
-    (r"__aexit__", "__exit__"),
-    (r"LoopDriver", "ThreadDriver"),
+    (r"__a(enter|exit|iter|next)__", r"__\1__"),
+    (r"\bStopAsyncIteration\b", "StopIteration"),
+    (r"\bAsyncIterator\b", "Iterator"),
+    (r"Coroutine\[Any, Any, (\w+)\]", r"\1"),
+    (r"import Callable, Coroutine, Sequence", "import Callable, Sequence"),
+    (r"\bLoopDriver\b", "ThreadDriver"),
+    (r"\b(backend|stream|transaction|embedded|remote|channel|waiting)_aio\b", r"\1_sync"),
 )
-TITLE = '"""The sync API, written from `aio.py` by `make fix`: change that file, not this one."""'
 
 
-def sync_text() -> str:
-    """The text of the sync API."""
-    text = SOURCE.read_text()
+def sync_texts() -> dict[str, str]:
+    """The sync modules by file name."""
+    return {
+        shadow: _sync_text(source, (CLIENT / source).read_text())
+        for source, shadow in SHADOWS.items()
+        if (CLIENT / source).exists()
+    }
+
+
+def _sync_text(source: str, text: str) -> str:
     for pattern, replacement in WORDS:
         text = re.sub(pattern, replacement, text)
-    return TITLE + text[text.index('"""', 3) + 3 :]
+    title = f'"""Written from `{source}` by `make fix`: change that file, not this one."""'
+    return title + text[text.index('"""', 3) + 3 :]
 
 
 if __name__ == "__main__":
-    SHADOW.write_text(sync_text())
+    for name, text in sync_texts().items():
+        (CLIENT / name).write_text(text)

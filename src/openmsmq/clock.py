@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID, uuid4
+
+_STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Clock(Protocol):
@@ -12,6 +14,10 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Seconds since 1970 UTC."""
+        ...
+
+    def elapsed(self) -> float:
+        """Seconds since some moment, counted by what never jumps."""
         ...
 
     def new_guid(self) -> UUID:
@@ -25,6 +31,10 @@ class SystemClock:
     def now(self) -> float:
         """Seconds since 1970 UTC."""
         return time.time()
+
+    def elapsed(self) -> float:
+        """Seconds since the computer started; where that is known, its sleep among them."""
+        return time.clock_gettime(_STEADY)
 
     def new_guid(self) -> UUID:
         """A random identifier."""

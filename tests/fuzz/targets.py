@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from uuid import UUID
 
+from openmsmq.app.calls import Call, Closing, Hello, Welcome, decode_error, encode_error
+from openmsmq.app.frames import FROM_CLIENT, Frame, Framer, encode_frame
+from openmsmq.app.members import Members
+from openmsmq.app.messages import Cancel, Credit, End, Messages, Read, Send, Sent, Subscribe
+from openmsmq.app.stamper import Stamper
+from openmsmq.app.stamping import Destination, check_for_sending
 from openmsmq.bodies.decode import decode_body
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.errors import IllegalFormatName, IllegalQueuePathName, Malformed
-from openmsmq.names.format import parse_format_name
+from openmsmq.messages.pack import IN_TRANSACTION
+from openmsmq.names.format import PublicName, parse_format_name
 from openmsmq.names.parse import parse_name
 from openmsmq.packet.describe import describe
 from openmsmq.packet.framing import PacketFramer
@@ -28,6 +36,8 @@ from openmsmq.security.keys import (
 )
 from openmsmq.security.sid import Sid
 from openmsmq.wire.reader import decode_whole
+
+MANAGER = UUID("aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000")
 
 
 def packet(data: bytes) -> None:
@@ -104,6 +114,61 @@ def security(data: bytes) -> None:
         decode_addresses(data)
 
 
+def frames(data: bytes) -> None:
+    """A connection of a program, in one piece and in two: the same frames, the same end."""
+    cut = data[0] if data else 0
+    whole = _taken([data])
+    assert whole == _taken([data[:cut], data[cut:]])
+    written = b"".join(encode_frame(*frame) for frame in whole[0])
+    assert data.startswith(written)
+
+
+def _taken(chunks: list[bytes]) -> tuple[list[Frame], str]:
+    framer = Framer(FROM_CLIENT, limit=1024)
+    found: list[Frame] = []
+    try:
+        for chunk in chunks:
+            framer.receive_data(chunk)
+            found.extend(framer.frames())
+    except Malformed as error:
+        return found, str(error)
+    return found, ""
+
+
+def payloads(data: bytes) -> None:
+    """Payloads of every kind; those in JSON may be written otherwise, and mean the same."""
+    for kind in (Send, Sent, Read, Messages, End, Subscribe, Credit, Cancel):
+        with suppress(Malformed):
+            assert kind.decode(data).encode() == data
+    for written in (Hello, Welcome, Call, Closing, Members):
+        with suppress(Malformed):
+            found = written.decode(data)
+            assert written.decode(found.encode()) == found
+    with suppress(Malformed):
+        error = decode_error(data)
+        assert str(decode_error(encode_error(error))) == str(error)
+
+
+def sending(data: bytes) -> None:
+    """Packets of programs: refused, or made into packets that others can read."""
+    cut = 2 * data[0] if data else 0
+    destination = Destination.of(PublicName(MANAGER), manager=MANAGER)
+    stamper = Stamper(MANAGER, destination, headers=IN_TRANSACTION)
+    for packet in (data[1:], data[1:cut], data[cut:]):
+        before = found = None
+        with suppress(Malformed):
+            before = check_for_sending(packet)
+        with suppress(Malformed):
+            (found,) = stamper.stamp([packet], first_id=1, sent_time=1)
+        assert (before is None) == (found is None)
+        if before is not None and found is not None:
+            after = decode_packet(found.packet)
+            assert isinstance(after, UserMessage)
+            assert not after.surplus
+            assert (after.properties.body, after.properties.label) == (before.body, before.label)
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    target.__name__: target for target in (packet, stored, stream, name, body, security)
+    target.__name__: target
+    for target in (packet, stored, stream, name, body, security, frames, payloads, sending)
 }

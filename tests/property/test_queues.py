@@ -13,7 +13,7 @@ import pytest
 from tests.strategies.queue_run import Run
 from tests.strategies.queues import FaultyStore, Step, program
 
-from openmsmq.model import emptying, transaction
+from openmsmq.model import core, emptying, expiring, recovery, transaction
 
 STEPS = 50
 PROGRAMS = 100
@@ -22,10 +22,13 @@ PROGRAMS = 100
 
 @pytest.fixture(autouse=True, scope="module")
 def _small_sizes() -> Iterator[None]:
-    """Let transactions write to the store, and purges take a further commit, after few messages."""
+    """Let everything that happens after many messages happen after few."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transaction, "SPILL_SIZE", 700)
         patch.setattr(emptying, "STEP", 3)
+        patch.setattr(expiring, "STEP", 3)
+        patch.setattr(core, "MESSAGE_ID_BLOCK", 64)
+        patch.setattr(recovery, "MESSAGE_ID_BLOCK", 64)
         yield
 
 
@@ -39,6 +42,10 @@ def work(steps: list[Step]) -> None:
     run.check()
     run.commit()
     run.check()
+    run.restart()
+    run.commit()
+    run.check()
+    run.empty(commit=True)
 
 
 def failure(steps: list[Step]) -> Exception | None:

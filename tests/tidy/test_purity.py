@@ -10,7 +10,7 @@ from tests.tidy.source import Source, sources
 
 PURE = {
     "errors", "limits", "wire", "names", "properties", "security", "packet", "bodies",
-    "messages", "model", "session", "srmp", "pgm", "rpc",
+    "messages", "model", "session", "srmp", "pgm", "rpc", "app",
 }  # fmt: skip
 DOORS = {
     "asyncio", "concurrent", "io", "logging", "multiprocessing", "os", "pathlib", "random",

@@ -66,8 +66,8 @@ def _is_structure(node: ast.ClassDef) -> bool:
 
 @pytest.mark.parametrize("source", [s for s in sources() if s.part], ids=lambda s: s.name)
 def test_every_module_has_its_test_module(source: Source) -> None:
-    if source.name == "__main__" or _is_package(source):
-        return
+    if source.name == "__main__" or _is_package(source) or source.name.endswith("_sync"):
+        return  # what is written from another module is tested with it (client.sync)
     *folders, module = source.name.split(".")
     path = ROOT.joinpath("tests", "unit", *folders, f"test_{module}.py")
     assert path.is_file(), f"write {path.relative_to(ROOT)}"

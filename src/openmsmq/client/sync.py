@@ -1,48 +1,46 @@
-"""The sync API, written from `aio.py` by `make fix`: change that file, not this one."""
+"""Written from `aio.py` by `make fix`: change that file, not this one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
+from uuid import UUID
 
-from openmsmq.client.info import QueueInfo
-from openmsmq.errors import (
-    InvalidHandle,
-    InvalidParameter,
-    MQError,
-    ReceiveTimeout,
-    TransactionSequence,
-)
-from openmsmq.manager.drivers import ThreadDriver as Driver
-from openmsmq.manager.local import LocalManager, received
+from openmsmq.client.backend import CursorHandle, Handle, Read
+from openmsmq.client.backend_sync import Backend
+from openmsmq.client.stream_sync import Stream
+from openmsmq.client.transaction_sync import Transaction, TwoPhase, work_of
+from openmsmq.errors import InvalidHandle, ReceiveTimeout
+from openmsmq.manager.explaining import HistoryEvent
+from openmsmq.manager.info import QueueInfo, queue_properties
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
-from openmsmq.model import cursor as model_cursor
-from openmsmq.model import queue as model_queue
-from openmsmq.model import transaction as model_transaction
 from openmsmq.model.opening import Access, Mode, Share
-from openmsmq.model.pending import Pending
-from openmsmq.model.reading import REMOVING, Entry
 from openmsmq.model.receiving import Seek
+from openmsmq.model.settings import Settings
 
 
 class Manager:
-    """A queue manager opened by this process. Threads may share it."""
+    """A queue manager: a directory opened by this process, or a service. Threads may share it."""
 
-    def __init__(self, local: LocalManager, driver: Driver) -> None:
-        self._local = local
-        self._driver = driver
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
 
     @property
     def name(self) -> str:
-        """What other computers call this one."""
-        return self._local.name
+        """What other computers call the manager's."""
+        return self._backend.name
 
     @property
     def id(self) -> str:
         """The GUID of this queue manager."""
-        return str(self._local.core.identity)
+        return self._backend.id
+
+    @property
+    def state(self) -> str:
+        """`ready` while it can be used."""
+        return self._backend.state
 
     def create_queue(
         self,
@@ -51,42 +49,58 @@ class Manager:
         transactional: bool = False,
         journal: bool = False,
         quota: int | None = None,
+        journal_quota: int | None = None,
         label: str = "",
+        authenticate: bool = False,
+        privacy: int = 1,
+        base_priority: int = 0,
+        type: UUID | str | None = None,
     ) -> Queue:
         r"""Create a queue and open it.
 
         `name` is a path name, or bare: `orders` is `.\private$\orders`. A transactional queue takes
-        messages in transactions only. `quota` is in KiB.
+        messages in transactions only. With `journal`, copies of what is received stay in the
+        queue's journal. Quotas are in KiB. `authenticate`, `privacy` (0 clear messages only, 1
+        both, 2 encrypted only), `base_priority` and `type` are kept for those who ask.
         """
-        properties: dict[str, Any] = {
-            "transactional": transactional,
-            "journal": journal,
-            "label": label,
-        }
-        if quota is not None:
-            properties["quota"] = quota
-        queue = self._driver.wait(lambda: self._local.create_queue(name, **properties))
-        return self._open(queue, Mode())
+        properties = queue_properties(
+            transactional=transactional,
+            journal=journal,
+            quota=quota,
+            journal_quota=journal_quota,
+            label=label,
+            authenticate=authenticate,
+            privacy=privacy,
+            base_priority=base_priority,
+            type=type,
+        )
+        self._backend.create_queue(name, properties)
+        return self.open_queue(name)
 
     def open_queue(
         self, name: str, *, access: Access = Access.ALL, share: Share = Share.DENY_NONE
     ) -> Queue:
-        """Open a queue that exists; `QueueNotFound` if it does not."""
-        queue = self._driver.call(lambda: self._local.find_queue(name))
-        return self._open(queue, Mode(access, share))
+        r"""Open a queue that exists; `QueueNotFound` if it does not.
 
-    def _open(self, queue: model_queue.Queue, mode: Mode) -> Queue:
-        self._driver.call(lambda: self._local.core.open(queue, mode))
-        return Queue(self._local, self._driver, queue, mode)
+        Besides the queues people make there are their journals, `.\private$\orders\Journal$`,
+        their subqueues, `.\private$\orders;retry`, which appear when they are opened, and the
+        manager's own: `.\Journal$`, `.\DeadLetter$` and `.\XactDeadLetter$`. Those can be read,
+        not sent to. A queue of another computer, `DIRECT=OS:other\private$\orders`, can be sent
+        to, not read: what is sent waits in an outgoing queue.
+        """
+        return Queue(self._backend, self._backend.open_queue(name, Mode(access, share)))
 
     def delete_queue(self, name: str) -> None:
-        """Delete a queue with all its messages."""
-        queue = self._driver.call(lambda: self._local.find_queue(name))
-        self._driver.wait(lambda: self._local.core.delete(queue))
+        """Delete a queue with all its messages, its journal and its subqueues."""
+        self._backend.delete_queue(name)
 
-    def queues(self) -> list[QueueInfo]:
-        """All queues, by name."""
-        return self._driver.call(lambda: [QueueInfo.of(q) for q in self._local.core.queues])
+    def queues(self, *, everything: bool = False) -> list[QueueInfo]:
+        """The queues that people made, by name.
+
+        With `everything` also the manager's own, subqueues, outgoing queues, and journals with
+        messages in them.
+        """
+        return self._backend.queues(everything=everything)
 
     def transaction(self, xid: str = "") -> Transaction:
         """A transaction: as a context manager it commits on success and aborts on an exception.
@@ -94,24 +108,54 @@ class Manager:
         With a name of its own it can also be prepared, to be committed or aborted later by that
         name, whatever happens to this process.
         """
-        begun = self._driver.call(lambda: self._local.begin(xid))
-        return Transaction(self._local, self._driver, begun)
+        return Transaction(self._backend, xid)
+
+    def tpc(self, xid: str = "") -> TwoPhase:
+        """A transaction in two phases, with the names of the DB-API's extension for them."""
+        return TwoPhase(self._backend, xid)
 
     def prepared(self) -> list[str]:
         """The names of transactions that are prepared and wait for their outcome."""
-        return self._driver.call(lambda: sorted(self._local.core.prepared))
+        return self._backend.prepared()
 
     def commit_prepared(self, xid: str) -> None:
-        """Commit a prepared transaction."""
-        self._driver.wait(lambda: self._local.commit(self._local.prepared(xid)))
+        """Commit a prepared transaction; to do it again does no harm."""
+        self._backend.commit_prepared(xid)
 
     def abort_prepared(self, xid: str) -> None:
-        """Abort a prepared transaction."""
-        self._driver.wait(lambda: self._local.abort(self._local.prepared(xid)))
+        """Abort a prepared transaction; to do it again does no harm."""
+        self._backend.abort_prepared(xid)
+
+    def commit_epoch(self, writer: str, epoch: int, winners: Iterable[str]) -> bool:
+        """Commit many prepared transactions of one writer in one step, once.
+
+        Their names are `WRITER/EPOCH/...`. The `winners` are committed, all others of the writer
+        up to this epoch are aborted. False if that was done before: to ask again does no harm.
+        """
+        return self._backend.commit_epoch(writer, epoch, list(winners))
+
+    def explain(self, message_id: str) -> list[HistoryEvent]:
+        r"""What happened to a message, oldest first; `message_id` is `guid\number`.
+
+        Nothing if its history is not kept any more, or never was (see `Settings.history`).
+        """
+        return self._backend.explain(message_id)
+
+    def statistics(self) -> dict[str, int]:
+        """What happened how often since the store was made."""
+        return self._backend.statistics()
+
+    def settings(self) -> Settings:
+        """What is set for the whole manager."""
+        return self._backend.settings()
+
+    def configure(self, **changes: int | bool | None) -> None:
+        """Change settings, by the names they have in `Settings`; they last."""
+        self._backend.configure(changes)
 
     def close(self) -> None:
-        """Finish what was asked for and let the directory go."""
-        self._driver.close()
+        """Finish what was asked for and let go of the directory or the service."""
+        self._backend.close()
 
     def __enter__(self) -> Self:
         return self
@@ -128,48 +172,45 @@ class Manager:
 class Queue:
     """An open queue."""
 
-    def __init__(
-        self, local: LocalManager, driver: Driver, queue: model_queue.Queue, mode: Mode
-    ) -> None:
-        self._local = local
-        self._driver = driver
-        self._queue = queue
-        self._mode = mode
+    def __init__(self, backend: Backend, handle: Handle) -> None:
+        self._backend = backend
+        self._handle = handle
         self._closed = False
 
     @property
     def name(self) -> str:
         r"""The queue's path name: `.\private$\orders`."""
-        return f".\\{self._queue.properties.name}"
+        return self._handle.name
 
-    @property
     def info(self) -> QueueInfo:
         """Its properties and how much is in it."""
-        return self._driver.call(lambda: QueueInfo.of(self._queue))
+        return self._backend.queue_info(self._handle)
 
     def send(
         self, message: Message | bytes | str, *, transaction: Transaction | None = None
-    ) -> None:
-        """Send a message; when this returns it is on disk, unless it is an express one."""
-        self.send_many((message,), transaction=transaction)
+    ) -> str:
+        """Send a message; when this returns it is on disk, unless it is an express one.
+
+        The answer is the id of the message, for `explain` and to recognise it in reports.
+        """
+        return (self.send_many((message,), transaction=transaction))[0]
 
     def send_many(
         self,
         messages: Iterable[Message | bytes | str],
         *,
         transaction: Transaction | None = None,
-    ) -> None:
-        """Send messages in one go: all of them or none."""
+    ) -> Sequence[str]:
+        """Send messages in one go, all of them or none; their ids."""
         batch = [m if isinstance(m, Message) else Message(m) for m in messages]
         self._require(Access.SEND)
-        begun = self._begun(transaction)
-        self._driver.wait(lambda: self._local.send(self._queue, batch, begun))
+        return self._backend.send(self._handle, batch, work_of(transaction))
 
     def receive(
         self, timeout: float | None = None, *, transaction: Transaction | None = None
     ) -> ReceivedMessage:
         """Take the first message; `ReceiveTimeout` if none came within `timeout` seconds."""
-        return self._receive(1, timeout, transaction)[0]
+        return (self._read(Read(take=True, timeout=timeout), transaction))[0]
 
     def receive_many(
         self,
@@ -180,22 +221,9 @@ class Queue:
     ) -> list[ReceivedMessage]:
         """Take up to `count` messages, waiting for the first only; none if it did not come."""
         try:
-            return self._receive(count, timeout, transaction)
+            return self._read(Read(take=True, count=count, timeout=timeout), transaction)
         except ReceiveTimeout:
             return []
-
-    def _receive(
-        self, count: int, timeout: float | None, transaction: Transaction | None
-    ) -> list[ReceivedMessage]:
-        self._require(Access.RECEIVE)
-        _check(count, timeout)
-        holder = self._begun(transaction) or REMOVING
-        receiving = self._local.receiving
-        return self._read(
-            lambda: receiving.receive(self._queue, count, self, wait=timeout != 0, holder=holder),
-            timeout,
-            removes=transaction is None,
-        )
 
     def peek(
         self, timeout: float | None = None, *, transaction: Transaction | None = None
@@ -204,7 +232,7 @@ class Queue:
 
         A peek takes nothing, so that a transaction has no part in it but must be open.
         """
-        return self._peek(1, timeout, transaction)[0]
+        return (self._read(Read(take=False, timeout=timeout), transaction))[0]
 
     def peek_many(
         self,
@@ -215,19 +243,9 @@ class Queue:
     ) -> list[ReceivedMessage]:
         """Look at up to `count` messages, waiting for the first only."""
         try:
-            return self._peek(count, timeout, transaction)
+            return self._read(Read(take=False, count=count, timeout=timeout), transaction)
         except ReceiveTimeout:
             return []
-
-    def _peek(
-        self, count: int, timeout: float | None, transaction: Transaction | None
-    ) -> list[ReceivedMessage]:
-        self._require(Access.PEEK, transaction)
-        _check(count, timeout)
-        receiving = self._local.receiving
-        return self._read(
-            lambda: receiving.peek(self._queue, count, self, wait=timeout != 0), timeout
-        )
 
     def peek_by_lookup_id(
         self,
@@ -237,12 +255,8 @@ class Queue:
         transaction: Transaction | None = None,
     ) -> ReceivedMessage:
         """Look at the message with this identifier, or at the one beside it."""
-        self._require(Access.PEEK, transaction)
-        receiving = self._local.receiving
-        found = self._read(
-            lambda: receiving.by_lookup(self._queue, lookup_id, seek, peek=True), None
-        )
-        return found[0]
+        read = Read(take=False, lookup_id=lookup_id, seek=seek)
+        return self._read(read, transaction)[0]
 
     def receive_by_lookup_id(
         self,
@@ -252,44 +266,83 @@ class Queue:
         transaction: Transaction | None = None,
     ) -> ReceivedMessage:
         """Take the message with this identifier, or the one beside it."""
-        self._require(Access.RECEIVE)
-        holder = self._begun(transaction) or REMOVING
-        receiving = self._local.receiving
-        found = self._read(
-            lambda: receiving.by_lookup(self._queue, lookup_id, seek, peek=False, holder=holder),
-            None,
-            removes=transaction is None,
-        )
-        return found[0]
+        read = Read(take=True, lookup_id=lookup_id, seek=seek)
+        return self._read(read, transaction)[0]
 
     def cursor(self) -> Cursor:
         """A place of one's own to walk along the queue."""
         self._require(Access.PEEK)
         return Cursor(self)
 
+    def stream(
+        self, prefetch: int = 1000, *, timeout: float | None = None, explicit: bool = False
+    ) -> Stream:
+        """The messages of the queue as they come, for a loop that takes them one after the other.
+
+        Up to `prefetch` messages are taken ahead and held; those that the loop has not come to
+        are back in their places when it ends. A message is removed when the loop asks for the
+        next but some; with `explicit`, when `Stream.acknowledge` says so. The loop ends when no
+        message came for `timeout` seconds.
+        """
+        self._require(Access.RECEIVE)
+        return Stream(self._backend, self._handle, prefetch, timeout, explicit=explicit)
+
     def purge(self) -> int:
         """Remove all messages; how many there were."""
+        self._require_open()
+        return self._backend.purge(self._handle)
+
+    def move(
+        self, lookup_id: int, target: str, *, transaction: Transaction | None = None
+    ) -> None:
+        """Move a message to a subqueue by its name, `retry`, or back to the queue: to `""`.
+
+        It keeps its lookup identifier, and moved back it is in its old place.
+        """
         self._require(Access.RECEIVE)
-        return self._driver.wait(lambda: self._local.core.purge(self._queue))
+        self._backend.move(self._handle, lookup_id, target, work_of(transaction))
+
+    def pause(self) -> None:
+        """Let nothing be sent from this outgoing queue until it is resumed."""
+        self._require_open()
+        self._backend.pause(self._handle)
+
+    def resume(self) -> None:
+        """Undo `pause`."""
+        self._require_open()
+        self._backend.resume(self._handle)
 
     def set(
         self,
         *,
         journal: bool | None = None,
-        quota: int | None = None,
+        quota: int | float | None = None,
+        journal_quota: int | float | None = None,
         label: str | None = None,
+        authenticate: bool | None = None,
+        privacy: int | None = None,
+        base_priority: int | None = None,
+        type: UUID | str | None = None,
     ) -> None:
-        """Change properties; those not given stay."""
+        """Change properties; those not given stay. A quota of `math.inf` is none."""
         self._require_open()
-        given = {"journal": journal, "quota": quota, "label": label}
-        changes = {name: value for name, value in given.items() if value is not None}
-        self._driver.wait(lambda: self._local.change_queue(self._queue, **changes))
+        changes = queue_properties(
+            journal=journal,
+            quota=quota,
+            journal_quota=journal_quota,
+            label=label,
+            authenticate=authenticate,
+            privacy=privacy,
+            base_priority=base_priority,
+            type=type,
+        )
+        self._backend.change_queue(self._handle, changes)
 
     def close(self) -> None:
         """Close this handle; reads that wait on it are cancelled."""
         if not self._closed:
             self._closed = True
-            self._driver.call(lambda: self._local.core.close(self._queue, self._mode, self))
+            self._backend.close_queue(self._handle)
 
     def __enter__(self) -> Self:
         return self
@@ -302,39 +355,20 @@ class Queue:
     ) -> None:
         self.close()
 
-    def _require(self, access: Access, transaction: Transaction | None = None) -> None:
+    def _require(self, access: Access) -> None:
         self._require_open()
-        self._mode.require(access)
-        begun = self._begun(transaction)
-        if begun is not None:
-            begun.require_active()
+        self._handle.require(access)
 
     def _require_open(self) -> None:
         if self._closed:
             raise InvalidHandle("the queue is closed")
 
-    def _begun(self, transaction: Transaction | None) -> model_transaction.Transaction | None:
-        if transaction is None:
-            return None
-        if transaction._local is not self._local:
-            raise TransactionSequence("the transaction belongs to another queue manager")
-        return transaction.begun
-
     def _read(
-        self,
-        make: Callable[[], Pending[list[Entry]]],
-        timeout: float | None,
-        *,
-        removes: bool = False,
+        self, read: Read, transaction: Transaction | None, cursor: CursorHandle | None = None
     ) -> list[ReceivedMessage]:
-        def give_up(pending: Pending[list[Entry]], error: MQError) -> bool:
-            return self._local.core.cancel(self._queue, pending, error)
-
-        def undo(entries: list[Entry]) -> None:
-            if removes:
-                self._local.receiving.put_back(self._queue, entries)
-
-        return received(self._driver.wait(make, timeout, give_up, undo))
+        self._require(Access.RECEIVE if read.take else Access.PEEK)
+        work = work_of(transaction)
+        return self._backend.read(self._handle, read, work, cursor)
 
 
 class Cursor:
@@ -342,57 +376,38 @@ class Cursor:
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
-        self._cursor = model_cursor.Cursor()
+        self._cursor: CursorHandle | None = None
 
     def peek(
         self, timeout: float | None = None, *, transaction: Transaction | None = None
     ) -> ReceivedMessage:
         """Look at the message the cursor is on, or at the first one after it."""
-        return self._peek(timeout, transaction, following=False)
+        return self._read(Read(take=False, timeout=timeout), transaction)
 
     def next(
         self, timeout: float | None = None, *, transaction: Transaction | None = None
     ) -> ReceivedMessage:
         """Go on to the next message and look at it."""
-        return self._peek(timeout, transaction, following=True)
-
-    def _peek(
-        self, timeout: float | None, transaction: Transaction | None, *, following: bool
-    ) -> ReceivedMessage:
-        queue = self._queue
-        queue._require(Access.PEEK, transaction)
-        _check(1, timeout)
-        receiving = queue._local.receiving
-        found = queue._read(
-            lambda: receiving.peek_cursor(
-                queue._queue, self._cursor, queue, wait=timeout != 0, following=following
-            ),
-            timeout,
-        )
-        return found[0]
+        return self._read(Read(take=False, timeout=timeout, following=True), transaction)
 
     def receive(
         self, timeout: float | None = None, *, transaction: Transaction | None = None
     ) -> ReceivedMessage:
         """Take the message the cursor is on, or the first one after it."""
+        return self._read(Read(take=True, timeout=timeout), transaction)
+
+    def _read(self, read: Read, transaction: Transaction | None) -> ReceivedMessage:
         queue = self._queue
-        queue._require(Access.RECEIVE)
-        _check(1, timeout)
-        holder = queue._begun(transaction) or REMOVING
-        receiving = queue._local.receiving
-        found = queue._read(
-            lambda: receiving.receive_cursor(
-                queue._queue, self._cursor, queue, wait=timeout != 0, holder=holder
-            ),
-            timeout,
-            removes=transaction is None,
-        )
-        return found[0]
+        return (queue._read(read, transaction, self._opened()))[0]
+
+    def _opened(self) -> CursorHandle:
+        if self._cursor is None:
+            self._cursor = self._queue._backend.open_cursor(self._queue._handle)
+        return self._cursor
 
     def close(self) -> None:
         """Close the cursor; a read that waits with it is cancelled."""
-        queue = self._queue
-        queue._driver.call(lambda: queue._local.receiving.close_cursor(queue._queue, self._cursor))
+        self._queue._backend.close_cursor(self._opened())
 
     def __enter__(self) -> Self:
         return self
@@ -404,53 +419,3 @@ class Cursor:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-class Transaction:
-    """Sends and receives that take effect together or not at all."""
-
-    def __init__(
-        self, local: LocalManager, driver: Driver, begun: model_transaction.Transaction
-    ) -> None:
-        self._local = local
-        self._driver = driver
-        self.begun = begun
-
-    def prepare(self) -> None:
-        """Write down all that was done, and wait to be told the outcome by name."""
-        self._driver.wait(lambda: self._local.prepare(self.begun))
-
-    def commit(self) -> None:
-        """Let all of it take effect."""
-        self._driver.wait(lambda: self._local.commit(self.begun))
-
-    def abort(self) -> None:
-        """Undo all of it: received messages are back in their places."""
-        self._driver.wait(lambda: self._local.abort(self.begun))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if not self.begun.is_undecided:
-            return
-        if kind is not None:
-            self.abort()
-            return
-        try:
-            self.commit()
-        except MQError:
-            self.abort()
-            raise
-
-
-def _check(count: int, timeout: float | None) -> None:
-    if count < 1:
-        raise InvalidParameter(f"count {count}: at least 1 message can be asked for")
-    if timeout is not None and not timeout >= 0:
-        raise InvalidParameter(f"timeout {timeout}: seconds from 0, or None to wait for ever")

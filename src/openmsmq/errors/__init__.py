@@ -124,6 +124,7 @@ from openmsmq.errors.peer import (
     PeerViolation,
 )
 from openmsmq.errors.queues import (
+    ConnectionLost,
     CorruptedQueueWasDeleted,
     DependWksLicenseOverflow,
     IllegalFormatName,
@@ -178,18 +179,22 @@ from openmsmq.errors.security import (
     PublicKeyNotFound,
 )
 from openmsmq.errors.storage import (
+    BackupDamaged,
     StorageError,
     StorageFailed,
     StorageFull,
     StoreDamaged,
+    StoreExists,
     StoreForeign,
     StoreInUse,
     StoreMissing,
     StoreTooNew,
+    StoreTooOld,
 )
 
 __all__ = [
     "AccessDenied",
+    "BackupDamaged",
     "BadSecurityContext",
     "BadXmlFormat",
     "BufferOverflow",
@@ -213,6 +218,7 @@ __all__ = [
     "CantResolveSites",
     "CertificateNotProvided",
     "ComputerDoesNotSupportEncryption",
+    "ConnectionLost",
     "CorruptedInternalCertificate",
     "CorruptedPersonalCertStore",
     "CorruptedQueueWasDeleted",
@@ -331,10 +337,12 @@ __all__ = [
     "StorageFailed",
     "StorageFull",
     "StoreDamaged",
+    "StoreExists",
     "StoreForeign",
     "StoreInUse",
     "StoreMissing",
     "StoreTooNew",
+    "StoreTooOld",
     "SymmKeyBufferTooSmall",
     "TooManyProperties",
     "TransactionEnlist",

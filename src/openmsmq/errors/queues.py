@@ -120,6 +120,14 @@ class ServiceNotAvailable(MQError, ConnectionError):
     hresult = HResult.MQ_ERROR_SERVICE_NOT_AVAILABLE
 
 
+class ConnectionLost(ServiceNotAvailable):
+    """The connection to the queue manager broke off.
+
+    What was under way may have been done or not: look before you do it again. A transaction that
+    was open is aborted.
+    """
+
+
 class RemoteMachineNotAvailable(MQError, ConnectionError):
     """The other machine cannot be reached, or its queue manager does not answer."""
 

@@ -49,3 +49,15 @@ class StoreForeign(StorageError):
 
 class StoreTooNew(StorageError):
     """A newer OpenMSMQ has written this store. Use that version or a later one."""
+
+
+class StoreTooOld(StorageError):
+    """An older OpenMSMQ has written this store. Open it once to bring it up to date."""
+
+
+class StoreExists(StorageError):
+    """Nothing was written, for there is something in this directory already."""
+
+
+class BackupDamaged(StorageError):
+    """Nothing was restored, for this is no backup or not a whole one."""

@@ -6,111 +6,218 @@ Nothing here waits: a driver serialises the calls and brings the answers (`drive
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
+from enum import StrEnum
+from typing import Any, NoReturn
 
 from openmsmq.clock import Clock
 from openmsmq.errors import (
     IllegalQueuePathName,
-    TransactionSequence,
+    MQError,
+    PropertyNotAllowed,
+    QueueNotFound,
     UnsupportedFormatNameOperation,
 )
+from openmsmq.manager.explaining import HistoryEvent, explain
+from openmsmq.manager.naming import Naming, is_private
+from openmsmq.manager.posting import Posting
+from openmsmq.messages.ids import MessageIds
 from openmsmq.messages.message import Message
-from openmsmq.messages.pack import Packer
 from openmsmq.messages.received import ReceivedMessage
-from openmsmq.model.committing import Outgoing
 from openmsmq.model.core import Core
+from openmsmq.model.dispatching import Dispatching
+from openmsmq.model.epochs import Epochs
 from openmsmq.model.layout import ARRIVAL_MASK, local_facts
+from openmsmq.model.moving import Moving
+from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.pending import Pending
-from openmsmq.model.queue import Queue, QueueProperties
+from openmsmq.model.queue import NO_QUOTA, Kind, Queue, QueueProperties
 from openmsmq.model.reading import Entry
 from openmsmq.model.receiving import Receiving
-from openmsmq.model.sending import Sending
+from openmsmq.model.settings import Settings
 from openmsmq.model.storage import Store
 from openmsmq.model.transacting import Transacting
 from openmsmq.model.transaction import Transaction
-from openmsmq.names.direct import DirectName, Protocol
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName
+from openmsmq.names.format import DistributionListName, MultipleName
+from openmsmq.names.opening import check_use, expand_name
 from openmsmq.names.parse import parse_name
-from openmsmq.names.parts import fold, join_queue
+from openmsmq.names.parts import join_queue, split_queue
 from openmsmq.names.path import PathName
-from openmsmq.properties.message import INFINITE
 
-NEVER = INFINITE
+
+class ManagerState(StrEnum):
+    """QueueManagerState ([MS-MQDMPR] 3.1.1.1)."""
+
+    STOPPED = "stopped"
+    INITIALIZING = "initializing"
+    READY = "ready"
+    STOPPING = "stopping"
 
 
 class LocalManager:
     """The queues of one directory."""
 
-    def __init__(self, store: Store, clock: Clock, *, name: str) -> None:
+    def __init__(self, store: Store, clock: Clock, *, name: str, by: str = "") -> None:
+        """Start on a store; `by` is who calls, for the history of messages."""
+        self.state = ManagerState.INITIALIZING
         self.name = name
         "What other computers call this one."
-        self.core = Core(store, new_identity=clock.new_guid())
-        self.receiving = Receiving(self.core)
-        self._sending = Sending(self.core)
-        self._transacting = Transacting(self.core)
-        self._packer = Packer(self.core.identity, computer=name)
         self._clock = clock
-        self._own_names = {fold(own) for own in (".", "localhost", name)}
+        self.core = Core(
+            store, new_identity=clock.new_guid(), now=clock.now(), elapsed=clock.elapsed()
+        )
+        self.core.by = by
+        self.receiving = Receiving(self.core)
+        self.moving = Moving(self.core)
+        self.dispatching = Dispatching(self.core)
+        self.naming = Naming(self.core, [name])
+        self._transacting = Transacting(self.core)
+        self._epochs = Epochs(self.core, self._transacting)
+        self._posting = Posting(self.core, clock, computer=name)
+        self.state = ManagerState.READY
+
+    def tick(self) -> bool:
+        """Let the rules know what time it is; comes before every call. True: see `Core.tick`."""
+        return self.core.tick(self._clock.now(), self._clock.elapsed())
 
     # Queues
 
-    def local_name(self, name: str | PathName | DirectName) -> str:
-        r"""What follows the computer in the name of a queue here: `private$\orders`."""
-        parsed = parse_name(name) if isinstance(name, str) else name
-        if isinstance(parsed, DirectName):
-            parsed = parsed.path
-        if not isinstance(parsed, PathName) or fold(parsed.computer) not in self._own_names:
-            raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
-        if parsed.is_read_only or parsed.subqueue:
-            raise UnsupportedFormatNameOperation(f"{name}: a queue the manager itself keeps")
-        return join_queue(parsed.queue_parts)
-
     def create_queue(self, name: str, **properties: Any) -> Pending[Queue]:
         """Create a queue with properties of `QueueProperties`."""
-        try:
-            path = self.local_name(name)
-        except UnsupportedFormatNameOperation as error:
-            raise IllegalQueuePathName(error.detail) from None
+        path = self.naming.local(parse_name(name))
+        if path is None:
+            raise IllegalQueuePathName(f"{name}: not a queue of this manager")
+        parts = split_queue(path)
+        if parts.suffix or parts.subqueue:
+            raise IllegalQueuePathName(f"{name}: a queue that the manager itself makes")
+        kind = Kind.PRIVATE if is_private(path) else Kind.PUBLIC
         now = int(self._clock.now())
-        return self.core.create(
-            QueueProperties(path, self._clock.new_guid(), now, now, **properties)
+        return self.core.queues.create(
+            QueueProperties(path, self._clock.new_guid(), now, now, kind=kind, **properties)
         )
 
     def find_queue(self, name: str) -> Queue:
-        """The queue with this name, path or format name; `QueueNotFound` if there is none."""
-        return self.core.find(self.local_name(name))
+        """The queue of this manager with this name; `QueueNotFound` if there is none."""
+        local = self.naming.local(parse_name(name))
+        if local is None:
+            raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
+        return self.core.queues.find(local)
+
+    def open_queue(self, name: str, mode: Mode) -> tuple[Queue, Mode]:
+        """Open Queue ([MS-MQDMPR] 3.1.7.1.5): the queue, and what the handle may do.
+
+        To ask for everything is to ask for what can be had: a queue elsewhere can only be sent
+        to, what the manager itself keeps can only be read.
+        """
+        parsed = parse_name(name)
+        if not isinstance(parsed, PathName):
+            parsed = expand_name(parsed, _no_directory)
+            exclusive = mode.share is Share.DENY_RECEIVE
+            sends = bool(mode.access & Access.SEND) and not parsed.is_read_only
+            if sends or not mode.access & ~Access.SEND:
+                check_use(parsed, sends=True, exclusive=exclusive)
+            else:
+                check_use(parsed, sends=False)
+        return self._open(parsed, mode)
+
+    def _open(self, name: PathName | FormatName, mode: Mode) -> tuple[Queue, Mode]:
+        if isinstance(name, MultipleName):
+            return self._open_several(name, mode)
+        local = self.naming.local(name)
+        if local is None:
+            queue, possible = self._open_remote(name, mode), Access.SEND
+        else:
+            queue = self._open_local(local, mode)
+            sendable = queue.kind in (Kind.PRIVATE, Kind.PUBLIC)
+            possible = Access.ALL if sendable else Access.ALL & ~Access.SEND
+        if not mode.access & possible:
+            raise UnsupportedFormatNameOperation(f"{name}: nobody sends to a {queue.kind} queue")
+        mode = Mode(mode.access & possible, mode.share)
+        self.core.queues.open(queue, mode)
+        return queue, mode
+
+    def _open_several(self, name: MultipleName, mode: Mode) -> tuple[Queue, Mode]:
+        """Every one of them, or none ([MS-MQDMPR] 3.1.7.1.5, step 2)."""
+        only_send = Mode(Access.SEND, mode.share)
+        opened: list[Queue] = []
+        try:
+            for element in name.elements:
+                opened.append(self._open(element, only_send)[0])
+        except MQError:
+            for queue in opened:
+                self.core.queues.close(queue, only_send, self)
+            raise
+        properties = QueueProperties(str(name), self._clock.new_guid(), 0, 0, kind=Kind.MULTIPLE)
+        several = Queue(0, properties, members=tuple(opened), modes=[only_send])
+        return several, only_send
+
+    def _open_local(self, local: str, mode: Mode) -> Queue:
+        parts = split_queue(local)
+        if not parts.subqueue:
+            return self.core.queues.find(local)
+        parent = self.core.queues.find(join_queue(parts._replace(subqueue="")))
+        if mode.access is Access.SEND:
+            raise UnsupportedFormatNameOperation(f"{local}: nobody sends to a subqueue")
+        return self.core.queues.subqueue(parent, parts.subqueue)
+
+    def _open_remote(self, name: PathName | FormatName, mode: Mode) -> Queue:
+        """An outgoing queue; only sending goes through one."""
+        destination = name.to_direct() if isinstance(name, PathName) else name
+        if not mode.access & Access.SEND:
+            raise QueueNotFound(f"{name}: queues elsewhere are only sent to")
+        if not isinstance(destination, DirectName) or destination.is_read_only:
+            raise UnsupportedFormatNameOperation(f"{name}: cannot be sent to from here")
+        return self.core.queues.outgoing(destination)
 
     def change_queue(self, queue: Queue, **changes: Any) -> Pending[None]:
         """Give a queue other properties."""
-        return self.core.change(queue, int(self._clock.now()), changes)
+        return self.core.queues.change(queue, int(self._clock.now()), changes)
+
+    def configure(self, **changes: Any) -> Pending[None]:
+        """Change settings of the manager."""
+        known = set(Settings.__dataclass_fields__)
+        for name in changes.keys() - known:
+            there_are = ", ".join(sorted(known))
+            raise PropertyNotAllowed(f"there is no setting {name}; there are {there_are}")
+        pending = self.core.configure(**changes)
+        if "journal_quota" in changes:
+            quota = changes["journal_quota"]
+            journal = self.core.queues.system_journal
+            self.change_queue(journal, quota=NO_QUOTA if quota is None else quota)
+        return pending
 
     # Messages
 
     def send(
         self, queue: Queue, messages: Sequence[Message], transaction: Transaction | None
+    ) -> Pending[MessageIds]:
+        """Send messages to a queue, or to each of several: all of them or none."""
+        return self._posting.send(queue, messages, transaction)
+
+    def send_packets(
+        self, queue: Queue, packets: Sequence[bytes], transaction: Transaction | None
+    ) -> Pending[MessageIds]:
+        """The same with messages that a program has packed."""
+        return self._posting.send_packets(queue, packets, transaction)
+
+    def move(
+        self, queue: Queue, lookup: int, target: str, transaction: Transaction | None
     ) -> Pending[None]:
-        """Send messages to a queue of this manager: all of them or none."""
-        now = int(self._clock.now())
-        transactional = transaction is not None
-        numbers = self.core.numbers
-        packets = self._packer.pack_many(
-            messages,
-            _direct_name(self.name, queue.properties.name),
-            first_id=numbers.message_id + 1,
-            sent_time=now,
-            transactional=transactional,
-        )
-        outgoing = []
-        for packet, message in zip(packets, messages, strict=True):
-            lifetime = message.time_to_be_received
-            # Counted from now, as the packet's own clock is (A-10).
-            expires = NEVER if lifetime is None else min(now + lifetime, NEVER - 1)
-            priority = 0 if transactional else message.priority
-            express = not (transactional or message.recoverable)
-            outgoing.append(Outgoing(packet, priority, expires, express))
-        pending = self._sending.send(queue, outgoing, now, transaction)
-        self.core.take_message_ids(len(packets))
-        return pending
+        """Move a message to a subqueue, by its own or its full name, or back: to no name at all."""
+        parent = queue.main
+        if not target:
+            return self.moving.move(queue, lookup, parent, transaction)
+        is_full = "\\" in target or "=" in target
+        local = self.naming.local(parse_name(target if is_full else f".\\{parent.name};{target}"))
+        if local is None:
+            raise UnsupportedFormatNameOperation(f"{target}: not a queue of this manager")
+        found = self._open_local(local, Mode())
+        return self.moving.move(queue, lookup, found, transaction)
+
+    def explain(self, message_id: str) -> list[HistoryEvent]:
+        """All that is known of a message, oldest first."""
+        return explain(self.core, message_id)
 
     # Transactions
 
@@ -124,31 +231,34 @@ class LocalManager:
 
     def commit(self, transaction: Transaction) -> Pending[None]:
         """Let all that the transaction did take effect."""
-        return self._transacting.commit(transaction, int(self._clock.now()))
+        return self._transacting.commit(transaction)
 
     def abort(self, transaction: Transaction) -> Pending[None]:
         """Undo all that the transaction did."""
         return self._transacting.abort(transaction)
 
-    def prepared(self, xid: str) -> Transaction:
-        """The prepared transaction with this name."""
-        transaction = self.core.prepared.get(xid)
-        if transaction is None:
-            raise TransactionSequence(f"no transaction {xid} is prepared")
-        return transaction
+    def commit_prepared(self, xid: str) -> Pending[None]:
+        """Commit the prepared transaction with this name."""
+        return self._transacting.commit_prepared(xid)
+
+    def commit_epoch(self, writer: str, epoch: int, winners: Sequence[str]) -> Pending[bool]:
+        """Commit the prepared transactions of a writer that count, abort its others, once."""
+        return self._epochs.commit(writer, epoch, winners)
+
+    def abort_prepared(self, xid: str) -> Pending[None]:
+        """Abort the prepared transaction with this name."""
+        return self._transacting.abort_prepared(xid)
 
 
-@lru_cache(maxsize=4096)
-def _direct_name(computer: str, queue: str) -> DirectName:
-    """The name of a queue here as others write it; parsing it takes longer than sending."""
-    return DirectName.from_wire(f"{Protocol.OS}:{computer}\\{queue}")
+def _no_directory(name: DistributionListName) -> NoReturn:
+    raise UnsupportedFormatNameOperation(f"{name}: there is no directory to ask for its members")
 
 
 def received(entries: list[Entry]) -> list[ReceivedMessage]:
     """What a program gets of messages that were found."""
     found = []
     for lookup, raw, packet, _ in entries:
-        arrived, aborted, moved = local_facts(raw)
+        arrived, aborted, moved, message_class = local_facts(raw)
         found.append(
             ReceivedMessage(
                 packet,
@@ -157,6 +267,7 @@ def received(entries: list[Entry]) -> list[ReceivedMessage]:
                 arrived=arrived,
                 abort_count=aborted,
                 move_count=moved,
+                message_class=message_class,
             )
         )
     return found

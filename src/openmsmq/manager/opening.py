@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 from openmsmq.clock import SystemClock
@@ -17,13 +18,22 @@ def open_directory(
     """The queue manager kept in `directory`, which is made if it is not there.
 
     `name` is what other computers call this one; by default the host's own name. `quota` limits
-    the messages of all queues together, in KiB.
+    the messages of all queues together while it is open, in KiB.
     """
     store = LmdbStore.open(Path(directory))
     try:
-        manager = LocalManager(store, SystemClock(), name=name or socket.gethostname())
+        manager = LocalManager(
+            store, SystemClock(), name=name or socket.gethostname(), by=this_process()
+        )
     except BaseException:
         store.close()
         raise
-    manager.core.quota = quota
+    if quota is not None:
+        manager.core.settings = manager.core.settings.changed(quota=quota)
     return manager
+
+
+def this_process() -> str:
+    """Who calls, in words."""
+    program = Path(sys.argv[0]).name or "python"
+    return f"{program} (process {os.getpid()})"

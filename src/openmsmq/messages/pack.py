@@ -65,15 +65,20 @@ class Packer:
         sent_time: int,
         destination_manager: UUID = NO_GUID,
         transactional: bool = False,
+        time_to_reach_queue: int | None = None,
+        headers: OptionalHeaders = NO_HEADERS,
     ) -> list[bytes]:
         """The packets of messages sent at one moment, their ids counting up from `first_id`.
 
         `sent_time` is in seconds since 1970 UTC. `destination_manager` is needed for a public
         queue only: other names say where the queue is. A transactional message is recoverable and
-        has priority 0. `MessageTooLarge` for a message that does not fit into a packet.
+        has priority 0. `time_to_reach_queue` is for messages that do not say. `MessageTooLarge`
+        for a message that does not fit into a packet.
         """
         queue = str(destination)
-        headers = IN_TRANSACTION if transactional else NO_HEADERS
+        default = INFINITE if time_to_reach_queue is None else time_to_reach_queue
+        if transactional:
+            headers = IN_TRANSACTION if headers is NO_HEADERS else _in_transaction(headers)
         packets: list[bytes] = []
         add = packets.append
         admin: FormatName | None = None
@@ -98,7 +103,7 @@ class Packer:
                 message.trace,
                 number & _ID_MASK,
                 sent_time,
-                INFINITE if reach_by is None else reach_by,
+                default if reach_by is None else reach_by,
                 INFINITE if receive_by is None else receive_by,
                 message.acknowledge,
                 0,
@@ -110,6 +115,10 @@ class Packer:
             )
             add(packet)
         return packets
+
+
+def _in_transaction(headers: OptionalHeaders) -> OptionalHeaders:
+    return replace(headers, transaction=IN_TRANSACTION.transaction)
 
 
 def _make_builder(

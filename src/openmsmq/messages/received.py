@@ -29,7 +29,7 @@ class ReceivedMessage(Message):
 
     __slots__ = ("_facts", "_view")
     _view: PacketView
-    _facts: tuple[int, int, float, int, int]
+    _facts: tuple[int, int, float, int, int, int]
 
     def __init__(
         self,
@@ -40,10 +40,14 @@ class ReceivedMessage(Message):
         arrived: float = 0,
         abort_count: int = 0,
         move_count: int = 0,
+        message_class: int = 0,
     ) -> None:
-        """`packet` is a UserMessage that was checked; `arrived` counts seconds since 1970 UTC."""
+        """`packet` is a UserMessage that was checked; `arrived` counts seconds since 1970 UTC.
+
+        `message_class` is why it became a dead letter.
+        """
         _set_view(self, PacketView(packet))
-        _set_facts(self, (lookup_id, arrival, arrived, abort_count, move_count))
+        _set_facts(self, (lookup_id, arrival, arrived, abort_count, move_count, message_class))
 
     @property
     def packet(self) -> bytes:
@@ -167,8 +171,11 @@ class ReceivedMessage(Message):
 
     @property
     def message_class(self) -> int:
-        """0 for a message of an application; else what it reports, see `MessageClass`."""
-        return self._view.message_class
+        """0 for a message of an application; else what it reports, see `MessageClass`.
+
+        For a dead letter it is the reason.
+        """
+        return self._facts[5] or self._view.message_class
 
     @property
     def sent_time(self) -> datetime:
@@ -229,7 +236,13 @@ _set_facts = vars(ReceivedMessage)["_facts"].__set__
 
 
 def _remade(
-    packet: bytes, lookup_id: int, arrival: int, arrived: float, abort_count: int, move_count: int
+    packet: bytes,
+    lookup_id: int,
+    arrival: int,
+    arrived: float,
+    abort_count: int,
+    move_count: int,
+    message_class: int,
 ) -> ReceivedMessage:
     """A message as `copy` and `pickle` make it again."""
     return ReceivedMessage(
@@ -239,6 +252,7 @@ def _remade(
         arrived=arrived,
         abort_count=abort_count,
         move_count=move_count,
+        message_class=message_class,
     )
 
 

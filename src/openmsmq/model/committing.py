@@ -6,86 +6,140 @@ written; only the store can fail, and then all of them do.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from struct import Struct
+from typing import Final, NamedTuple
 
+from openmsmq.model.history import Event, History, identifiers, pack_event
 from openmsmq.model.layout import (
     ARRIVAL_BITS,
     CHUNK_SIZE,
     COUNTERS_ROW,
+    NEVER,
     Record,
     chunks,
+    expiry_key,
     index_key,
     pack_counters,
     pack_record,
     packet_key,
     packet_keys,
+    packet_place,
+    place_and_expiry,
     queue_key,
 )
-from openmsmq.model.queue import Queue, QueueProperties
+from openmsmq.model.queue import Kind, Queue, QueueProperties
 from openmsmq.model.reading import Entry
+from openmsmq.model.statistics import Statistics
 from openmsmq.model.storage import Table, Writer
+from openmsmq.packet.walk import marked
 from openmsmq.properties.message import PRIORITY_MAX
 
+_u64 = Struct("<Q")
 
-class Outgoing(NamedTuple):
+
+class NewMessage(NamedTuple):
     """A message ready to be put in a queue."""
 
     packet: bytes
     priority: int
     expires: int
     express: bool
+    flags: int = 0
+    "What is owed for it, see `Owed`."
+
+
+QUEUE_NUMBER_KEY: Final = b"queue-number"
 
 
 class Numbers:
-    """The counters behind packets, arrivals and message identifiers; none is ever reused.
+    """The counters behind packets, arrivals, identifiers and queues; none is ever reused.
 
     Arrival numbers and identifiers are reserved on disk ahead of their use, so that those of
     express messages are not met again after a crash either.
     """
 
-    __slots__ = ("arrival", "arrival_end", "message_id", "message_id_end", "packet")
+    __slots__ = ("arrival", "arrival_end", "message_id", "message_id_end", "packet", "queue")
 
     def __init__(
-        self, *, packet: int, arrival: int, arrival_end: int, message_id: int, message_id_end: int
+        self,
+        *,
+        packet: int,
+        arrival: int,
+        arrival_end: int,
+        message_id: int,
+        message_id_end: int,
+        queue: int,
     ) -> None:
         self.packet = packet
         self.arrival = arrival
         self.arrival_end = arrival_end
         self.message_id = message_id
         self.message_id_end = message_id_end
+        self.queue = queue
 
 
 class Batch:
     """The rows of one commit, gathered so that each table is written in one go."""
 
     __slots__ = (
+        "_counted",
+        "_events",
+        "_expiry_deletes",
+        "_expiry_rows",
+        "_history",
+        "_history_state",
         "_index_deletes",
         "_index_rows",
         "_packet_deletes",
         "_packet_rows",
+        "_pending_events",
         "_properties",
         "_removed",
+        "_statistics",
         "_touched",
         "inserted",
+        "next_expiry",
+        "now",
         "numbers",
         "writer",
     )
 
-    def __init__(self, writer: Writer, numbers: Numbers) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        numbers: Numbers,
+        now: int,
+        history: History,
+        statistics: Statistics,
+    ) -> None:
         self.writer = writer
         self.numbers = numbers
+        self.now = now
+        "Seconds since 1970 UTC."
         self.inserted: dict[Queue, list[int]] = defaultdict(list)
         "Lookup identifiers of new messages, for those who wait."
+        self.next_expiry = NEVER
+        "The first time at which one of the new messages expires."
+        self._history = history
+        self._history_state = history.state
+        self._pending_events = 0
+        self._statistics = statistics
+        self._counted: Counter[str] = Counter()
+        self._events: list[bytes] = []
         self._properties: dict[Queue, QueueProperties] = {}
         self._packet_rows: list[tuple[bytes, bytes]] = []
         self._index_rows: list[tuple[bytes, bytes]] = []
+        self._expiry_rows: list[tuple[bytes, bytes]] = []
         self._packet_deletes: list[bytes] = []
         self._index_deletes: list[bytes] = []
+        self._expiry_deletes: list[bytes] = []
         self._removed: set[bytes] = set()
         self._touched: dict[Queue, list[int]] = defaultdict(lambda: [0, 0])
+
+    # Messages
 
     def store_packet(self, packet: bytes) -> int:
         """Keep a packet; its number."""
@@ -98,15 +152,27 @@ class Batch:
             self._packet_rows.extend(rows)
         return number
 
-    def insert_many(self, queue: Queue, messages: Sequence[Outgoing], now: int) -> list[int]:
+    def mark_packet(self, number: int, size: int, marks: int) -> None:
+        """Set bits in the TransactionHeader of a packet that is stored, or about to be."""
+        rows = dict(self._packet_rows)
+        keys = packet_keys(number, size)
+        parts = [rows.get(key) or self.writer.get_many(Table.PACKETS, [key])[0] for key in keys]
+        for key, part in zip(keys, chunks(marked(b"".join(parts), marks)), strict=True):
+            if key in rows:
+                rows[key] = part
+            else:
+                self.writer.put(Table.PACKETS, key, part)
+        self._packet_rows = list(rows.items())
+
+    def insert_many(self, queue: Queue, messages: Sequence[NewMessage], by: str) -> list[int]:
         """Put messages at their places in a queue; their lookup identifiers.
 
         (Enqueue Message, [MS-MQDMPR] 3.1.7.1.9, steps 3 to 5.)
         """
-        numbers, packets, rows = self.numbers, self._packet_rows, self._index_rows
+        numbers, packets, rows, now = self.numbers, self._packet_rows, self._index_rows, self.now
         lookups = []
         total = 0
-        for packet, priority, expires, _ in messages:
+        for packet, priority, expires, _, flags in messages:
             size = len(packet)
             total += size
             number = numbers.packet
@@ -118,56 +184,91 @@ class Batch:
             numbers.arrival = arrival = numbers.arrival + 1
             lookup = PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
             lookups.append(lookup)
-            record = pack_record(number, size, now, expires, 0, 0, 0, 0, 0)
+            record = pack_record(number, size, now, expires, 0, 0, 0, 0, flags)
             rows.append((index_key(queue.number, lookup), record))
+            if expires != NEVER:
+                self._expire(expires, queue, lookup)
         self._count(queue, len(messages), total)
         self.inserted[queue] += lookups
+        if self._history.limit:
+            ids = identifiers([message[0] for message in messages])
+            self.note(Event.ARRIVED, queue, lookups, ids, by)
+        self._counted[Event.ARRIVED.word] += len(lookups)
         return lookups
 
-    def insert_stored(self, queue: Queue, priority: int, record: bytes, size: int) -> int:
+    def insert_stored(self, queue: Queue, priority: int, record: Record) -> int:
         """Put a message whose packet is stored already into a queue; its lookup identifier."""
         self.numbers.arrival = arrival = self.numbers.arrival + 1
         lookup = PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
-        self._index_rows.append((index_key(queue.number, lookup), record))
-        self._count(queue, 1, size)
-        self.inserted[queue].append(lookup)
+        self.place(queue, lookup, record)
         return lookup
+
+    def place(self, queue: Queue, lookup: int, record: Record) -> None:
+        """Put a message whose packet is stored already at a given place."""
+        self._index_rows.append((index_key(queue.number, lookup), record.pack()))
+        if record.expires != NEVER:
+            self._expire(record.expires, queue, lookup)
+        self._count(queue, 1, record.size)
+        self.inserted[queue].append(lookup)
 
     def reinsert(self, queue: Queue, entries: Sequence[Entry]) -> None:
         """Put messages back where they were removed from."""
         for entry in entries:
             number = self.store_packet(entry.packet)
             record = Record.unpack(entry.record)._replace(packet_number=number)
-            self._index_rows.append((index_key(queue.number, entry.lookup), record.pack()))
-            self._count(queue, 1, len(entry.packet))
+            self.place(queue, entry.lookup, record)
 
     def rewrite(self, queue: Queue, lookup: int, record: bytes) -> None:
         """Change the record of a message that stays where it is."""
         self._index_rows.append((index_key(queue.number, lookup), record))
 
-    def remove(self, queue: Queue, lookup: int, number: int, size: int) -> bool:
-        """Take a message out of its queue and the store; False if this was asked for before."""
+    def take_out(self, queue: Queue, lookup: int, raw: bytes) -> bool:
+        """Take a message out of its queue, not out of the store; False if it was before."""
         key = index_key(queue.number, lookup)
         if key in self._removed:
             return False
         self._removed.add(key)
         self._index_deletes.append(key)
-        self.drop_packet(number, size)
+        _, size, expires = place_and_expiry(raw)
+        if expires != NEVER:
+            self._expiry_deletes.append(expiry_key(expires, queue.number, lookup))
         self._count(queue, -1, -size)
         return True
 
-    def remove_many(self, queue: Queue, lookups: list[int], places: list[tuple[int, int]]) -> None:
-        """Take messages out of their queue and the store, given where their packets lie."""
-        queue_number = queue.number
-        self._index_deletes += [index_key(queue_number, lookup) for lookup in lookups]
+    def is_taken(self, queue: Queue, lookup: int) -> bool:
+        """Whether this commit takes a message out of its queue."""
+        return index_key(queue.number, lookup) in self._removed
+
+    def move(self, queue: Queue, lookup: int, raw: bytes, target: Queue, by: str) -> None:
+        """Move Message ([MS-MQDMPR] 3.1.7.1.16): it keeps its lookup identifier (A-39)."""
+        if not self.take_out(queue, lookup, raw):
+            return
+        record = Record.unpack(raw).moved(self.now)
+        self.place(target, lookup, record)
+        self.count(Event.MOVED.word)
+        if self.keeps_history:
+            ids = identifiers(self.first_chunks([raw]))
+            self.note(Event.MOVED, target, [lookup], ids, by, queue.name)
+
+    def keep(self, queue: Queue) -> None:
+        """See that the store knows a queue that comes and goes by itself."""
+        self._count(queue, 0, 0)
+
+    def remove_many(self, queue: Queue, gone: Sequence[tuple[int, bytes]]) -> None:
+        """Take messages out of their queue and the store: lookup identifiers and records."""
+        queue_number, packet_deletes = queue.number, self._packet_deletes
+        self._index_deletes += [index_key(queue_number, lookup) for lookup, _ in gone]
         total = 0
-        for number, size in places:
+        for lookup, raw in gone:
+            number, size, expires = place_and_expiry(raw)
             total += size
             if size <= CHUNK_SIZE:
-                self._packet_deletes.append(packet_key(number, 0))
+                packet_deletes.append(packet_key(number, 0))
             else:
-                self._packet_deletes += packet_keys(number, size)
-        self._count(queue, -len(lookups), -total)
+                packet_deletes += packet_keys(number, size)
+            if expires != NEVER:
+                self._expiry_deletes.append(expiry_key(expires, queue_number, lookup))
+        self._count(queue, -len(gone), -total)
 
     def drop_packet(self, number: int, size: int) -> None:
         """Remove a packet from the store."""
@@ -175,6 +276,23 @@ class Batch:
             self._packet_deletes.append(packet_key(number, 0))
         else:
             self._packet_deletes += packet_keys(number, size)
+
+    def packet(self, raw: bytes) -> bytes:
+        """The packet of a message, given its record; it may be one of this commit."""
+        self._write_packets()
+        number, size = packet_place(raw)
+        return b"".join(self.writer.get_many(Table.PACKETS, packet_keys(number, size)))
+
+    def first_chunks(self, raws: Sequence[bytes]) -> list[bytes]:
+        """Enough of the packets of messages to tell their identifiers."""
+        keys = [packet_key(packet_place(raw)[0], 0) for raw in raws]
+        return self.writer.get_many(Table.PACKETS, keys)
+
+    def _expire(self, expires: int, queue: Queue, lookup: int) -> None:
+        self._expiry_rows.append((expiry_key(expires, queue.number, lookup), b""))
+        self.next_expiry = min(self.next_expiry, expires)
+
+    # Queues
 
     def properties(self, queue: Queue) -> QueueProperties:
         """The properties of a queue, as changed by this commit."""
@@ -185,28 +303,95 @@ class Batch:
         self._properties[queue] = properties
         self.writer.put(Table.QUEUES, queue_key(queue.number), properties.to_row())
 
+    def write_queue_number(self) -> None:
+        """No number is given again, so that what was sent to one queue never ends in another."""
+        self.writer.put(Table.META, QUEUE_NUMBER_KEY, _u64.pack(self.numbers.queue))
+
+    def size_of(self, queue: Queue) -> int:
+        """The bytes in a queue, with what this commit has put in and taken out."""
+        return queue.total_size + self._touched[queue][1]
+
+    # What happened
+
+    @property
+    def keeps_history(self) -> bool:
+        """Events are kept; else nobody needs to find out the identifiers of messages."""
+        return self._history.is_on
+
+    def note(
+        self,
+        event: Event,
+        queue: Queue,
+        lookups: Sequence[int],
+        ids: bytes,
+        by: str,
+        extra: str = "",
+    ) -> None:
+        """Keep an event of the messages' history."""
+        if self._history.limit:
+            self._events += pack_event(event, queue.number, lookups, ids, by, extra)
+
+    def count(self, what: str, times: int = 1) -> None:
+        """Something that the statistics count."""
+        self._counted[what] += times
+
+    # The commit
+
     def write(self) -> None:
         """Hand all rows to the store's transaction."""
         writer = self.writer
-        if self._packet_rows:
-            writer.put_many(Table.PACKETS, self._packet_rows, append=True)
+        self._write_packets()
         if self._index_rows:
             writer.put_many(Table.INDEX, self._index_rows)
         if self._index_deletes:
             writer.delete_many(Table.INDEX, self._index_deletes)
+        if self._packet_deletes:
             writer.delete_many(Table.PACKETS, self._packet_deletes)
-        elif self._packet_deletes:
-            writer.delete_many(Table.PACKETS, self._packet_deletes)
+        if self._expiry_deletes:
+            writer.delete_many(Table.EXPIRY, self._expiry_deletes)
+        if self._expiry_rows:
+            writer.put_many(Table.EXPIRY, self._expiry_rows)
         for queue, (messages, size) in self._touched.items():
             if not queue.deleted:
-                row = pack_counters(queue.messages + messages, queue.size + size)
-                writer.put(Table.QUEUES, queue_key(queue.number, COUNTERS_ROW), row)
+                self._write_counts(queue, queue.messages + messages, queue.size + size)
+        self._write_history()
+        self._statistics.write(writer, self._counted)
 
-    def apply_counts(self) -> None:
-        """Let the queues show what was committed."""
+    def _write_packets(self) -> None:
+        if self._packet_rows:
+            self.writer.put_many(Table.PACKETS, self._packet_rows, append=True)
+            self._packet_rows = []
+
+    def _write_counts(self, queue: Queue, messages: int, size: int) -> None:
+        """A queue that comes and goes by itself is in the store while messages of it are."""
+        comes_and_goes = queue.kind in (Kind.SUBQUEUE, Kind.OUTGOING)
+        if comes_and_goes and not queue.is_stored:
+            self.writer.put(Table.QUEUES, queue_key(queue.number), queue.properties.to_row())
+            self.write_queue_number()
+        key = queue_key(queue.number, COUNTERS_ROW)
+        self.writer.put(Table.QUEUES, key, pack_counters(messages, size))
+
+    def _write_history(self) -> None:
+        history = self._history
+        self._pending_events = len(history.pending)
+        events = history.pending + [(self.now, event) for event in self._events]
+        if events:
+            self._history_state = history.write(self.writer, events)
+
+    def grown(self) -> Iterator[tuple[Queue, int]]:
+        """The queues that it changes, and by how many bytes; those that are deleted not."""
+        for queue, (_, size) in self._touched.items():
+            if not queue.deleted:
+                yield queue, size
+
+    def apply(self) -> None:
+        """It is on disk: let the queues, the history and the statistics show it."""
         for queue, (messages, size) in self._touched.items():
             queue.messages += messages
             queue.size += size
+            queue.is_stored = True
+        self._history.committed(self._history_state, self._pending_events)
+        self._statistics.add(self._counted)
 
     def _count(self, queue: Queue, messages: int, size: int) -> None:
         touched = self._touched[queue]

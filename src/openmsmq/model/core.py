@@ -13,69 +13,92 @@ What readers see is what the last finished commit left. The caller serialises al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from openmsmq.errors import (
-    MQError,
-    OperationCancelled,
-    QueueDeleted,
-    QueueExists,
-    QueueNotAvailable,
-    QueueNotFound,
-    StorageFull,
-)
-from openmsmq.model.committing import Batch, Operation
-from openmsmq.model.emptying import drop_messages, purge, resume_purge
-from openmsmq.model.layout import (
-    COUNTERS_ROW,
-    DELETED_ROW,
-    PURGED_ROW,
-    queue_key,
-)
-from openmsmq.model.opening import Mode, check_sharing
+from openmsmq.errors import MQError, StorageFull
+from openmsmq.model.committing import Batch, NewMessage, Operation
+from openmsmq.model.decisions import Decisions
+from openmsmq.model.emptying import drop_messages, remove_purged, resume_purge
+from openmsmq.model.expiring import Expiring
+from openmsmq.model.history import PENDING_MAX, Event, identifiers, pack_event
+from openmsmq.model.layout import lookup_id, pack_record
+from openmsmq.model.outcomes import Outcomes
 from openmsmq.model.pending import Pending
-from openmsmq.model.queue import Queue, QueueProperties
+from openmsmq.model.queue import Kind, Queue
+from openmsmq.model.queues import Queues
 from openmsmq.model.reading import Entry
 from openmsmq.model.recovery import (
     ARRIVAL_BLOCK,
     ARRIVAL_KEY,
     MESSAGE_ID_BLOCK,
     MESSAGE_ID_KEY,
-    QUEUE_NUMBER_KEY,
     load,
     pack_number,
 )
+from openmsmq.model.settings import SETTINGS_KEY, Settings
 from openmsmq.model.storage import Snapshot, Store, Table, Writer
-from openmsmq.names.parts import fold
+from openmsmq.model.timeline import SHIFT_KEY
+from openmsmq.properties.message import MessageClass, describe_class
+
+NUMBERS_LEFT = 1000
+"Numbers that may still be used while a manager stops."
 
 
 class Core:
     """A queue manager's state and the rules about its queues ([MS-MQDMPR] 3.1)."""
 
-    def __init__(self, store: Store, *, new_identity: UUID) -> None:
-        """Start on a store, finishing what a crash interrupted ([MS-MQDMPR] 3.1.3)."""
-        loaded = load(store, new_identity)
+    def __init__(
+        self, store: Store, *, new_identity: UUID, now: float = 0.0, elapsed: float = 0.0
+    ) -> None:
+        """Start on a store, finishing what a crash interrupted ([MS-MQDMPR] 3.1.3).
+
+        `now` is what the clock shows, `elapsed` counts seconds from any moment without jumps.
+        """
+        loaded = load(store, new_identity, int(now))
         self.identity = loaded.identity
         self.numbers = loaded.numbers
-        self.quota: int | None = None
-        "KiB all messages together may take; None for no limit."
+        self.settings = loaded.settings
+        self.history = loaded.history
+        self.statistics = loaded.statistics
+        self.timeline = loaded.timeline
+        self.timeline.observe(now, elapsed)
+        self._is_shift_lost = False
+        "A jump of the clock could not be written down yet."
+        self.starts = loaded.starts
+        "When the manager was started the last times, in seconds since 1970 UTC."
         self.prepared = {transaction.xid: transaction for transaction in loaded.prepared}
+        self.decisions = Decisions(store.snapshot)
+        self.by = ""
+        "Who makes the calls, for the history."
+        self.is_stopping = False
+        "Emptying of queues and sweeps go no further; the next start takes them up."
+        self.is_throttled = False
+        "Flow control: nothing new is accepted (Throttled, [MS-MQDMPR] 3.1.1.1)."
+        self._is_low = False
+        "Flow control began because the disk runs low."
         self.express_size = 0
         "Bytes of express messages in all queues."
         self.store = store
-        self._queues = loaded.queues
-        self._by_name = {fold(q.properties.name): q for q in loaded.queues.values()}
-        self._next_number = loaded.next_queue
         self._operations: list[Operation] = []
         self._committing: tuple[list[Operation], Batch] | None = None
         self._awake: list[tuple[Queue, list[int]]] = []
+        self._is_busy = False
+        "Readers are being woken, or will be as soon as the books are in order."
         self._after_commit: list[Callable[[], None]] = []
+        self.on_outgoing: Callable[[Queue], None] = lambda queue: None
+        "Told when an outgoing queue has something to send."
+        self.queues = Queues(self, loaded.queues)
+        self._reserved = sum(queue.reserved for queue in loaded.queues.values())
+        self._stored_size = 0
+        self.recount()
+        self.outcomes = Outcomes(self)
+        self.expiring = Expiring(self)
         for queue in loaded.emptying:
             drop_messages(self, queue)
-        for queue in loaded.queues.values():
-            if queue.purge_mark:
+        for queue in self.queues.everything:
+            if queue.purge_pending:
                 resume_purge(self, queue)
 
     # Commits
@@ -89,6 +112,11 @@ class Core:
     def wants_commit(self) -> bool:
         """There is something to commit, and no commit is under way."""
         return bool(self._operations) and self._committing is None
+
+    @property
+    def operations_waiting(self) -> int:
+        """How much the next commit is asked to do."""
+        return len(self._operations)
 
     @property
     def is_committing(self) -> bool:
@@ -109,7 +137,7 @@ class Core:
     def start_commit(self, writer: Writer) -> None:
         """Write all that was asked for; the store commits it after this."""
         operations, self._operations = self._operations, []
-        batch = Batch(writer, self.numbers)
+        batch = Batch(writer, self.numbers, self.timeline.wall, self.history, self.statistics)
         self._committing = operations, batch
         for operation in operations:
             operation.apply(batch)
@@ -120,19 +148,27 @@ class Core:
         assert self._committing is not None, "no commit is under way"
         operations, batch = self._committing
         self._committing = None
+        self._is_busy = True
         if error is not None:
             self._fail(operations, error)
         else:
             self.store.refresh()
-            batch.apply_counts()
+            batch.apply()
+            self.expiring.expect(batch.next_expiry)
+            for queue, size in batch.grown():
+                self._stored_size += size
+                self.queues.touch(queue)
             for queue, lookups in batch.inserted.items():
+                queue.came(lookups)
                 self.wake(queue, lookups)
             for operation in operations:
                 operation.committed()
         waiting, self._after_commit = self._after_commit, []
         for call in waiting:
             call()
+        self._is_busy = False
         self._wake_all()
+        self.queues.tidy()
         if self.numbers.arrival > self.numbers.arrival_end - ARRIVAL_BLOCK // 2:
             self._reserve_arrivals()
 
@@ -157,11 +193,16 @@ class Core:
         numbers = self.numbers
         numbers.message_id += count
         if numbers.message_id > numbers.message_id_end - MESSAGE_ID_BLOCK // 2:
+            reserved = numbers.message_id_end
             numbers.message_id_end = end = numbers.message_id + MESSAGE_ID_BLOCK
+
+            def failed(error: BaseException) -> None:
+                numbers.message_id_end = min(numbers.message_id_end, reserved)
+
             self.submit(
                 lambda batch: batch.writer.put(Table.META, MESSAGE_ID_KEY, pack_number(end)),
                 lambda: None,
-                lambda error: None,
+                failed,
                 grows=True,
             )
 
@@ -178,6 +219,110 @@ class Core:
             lambda error: None,
             grows=True,
         )
+
+    def configure(self, **changes: Any) -> Pending[None]:
+        """Change settings of the manager."""
+        pending: Pending[None] = Pending()
+        self.settings.changed(**changes)  # refused now, if ever
+
+        def apply(batch: Batch) -> None:
+            # What was set for this run only does not last, and changes made together all do.
+            stored = Settings.load(batch.writer).changed(**changes)
+            batch.writer.put(Table.META, SETTINGS_KEY, stored.to_row())
+
+        def committed() -> None:
+            self.settings = self.settings.changed(**changes)
+            self.history.limit = self.settings.history << 20
+            pending.succeed(None)
+
+        self.submit(apply, committed, pending.fail, grows=True)
+        return pending
+
+    # Time
+
+    def tick(self, now: float, elapsed: float) -> bool:
+        """Tell the time; it is told before every call and when `next_deadline` has come.
+
+        True if messages have expired, and a commit begins to remove them.
+        """
+        if self.timeline.observe(now, elapsed) or self._is_shift_lost:
+            self._write_shift()
+        if not self.expiring.is_due:
+            return False
+        begins = self.expiring.sweep()
+        self._wake_all()
+        return begins
+
+    def _write_shift(self) -> None:
+        """Write down by how much the clock has jumped; if that fails, with the next tick."""
+        row = self.timeline.to_row()
+        self._is_shift_lost = False
+
+        def failed(error: BaseException) -> None:
+            self._is_shift_lost = True
+
+        self.submit(
+            lambda batch: batch.writer.put(Table.META, SHIFT_KEY, row), lambda: None, failed
+        )
+
+    @property
+    def next_deadline(self) -> float | None:
+        """In how many seconds from the last tick something is to be done; None for never."""
+        return self.expiring.seconds_left
+
+    def stop(self) -> None:
+        """Write what waits in memory, and leave long work for the next start.
+
+        Numbers that were reserved and not used are given back, but for some that what is still
+        under way may take.
+        """
+        self.is_stopping = True
+
+        def apply(batch: Batch) -> None:
+            numbers = self.numbers
+            arrival = min(numbers.arrival + NUMBERS_LEFT, numbers.arrival_end)
+            message_id = min(numbers.message_id + NUMBERS_LEFT, numbers.message_id_end)
+            batch.writer.put(Table.META, ARRIVAL_KEY, pack_number(arrival))
+            batch.writer.put(Table.META, MESSAGE_ID_KEY, pack_number(message_id))
+
+        self.submit(apply, lambda: None, lambda error: None, grows=True)
+
+    # Flow control
+
+    def begin_flow_control(self) -> None:
+        """Begin Flow Control ([MS-MQDMPR] 3.1.7.2.5): accept nothing new."""
+        self.is_throttled = True
+
+    def end_flow_control(self) -> None:
+        """End Flow Control ([MS-MQDMPR] 3.1.7.2.6)."""
+        self.is_throttled = False
+
+    def watch_resources(self) -> None:
+        """Let flow control begin when the disk runs low, and end when there is room again."""
+        has_room = self.store.has_room()
+        if has_room == self._is_low:
+            self._is_low = not has_room
+            if has_room:
+                self.end_flow_control()
+            else:
+                self.statistics.count("flow control")
+                self.begin_flow_control()
+
+    def note(
+        self,
+        event: Event,
+        queue: Queue,
+        lookups: Sequence[int],
+        ids: bytes,
+        by: str,
+        extra: str = "",
+    ) -> None:
+        """Keep an event of messages that no commit is about, and write it before there are many."""
+        before = self.history.pending_size
+        pieces = pack_event(event, queue.number, lookups, ids, by, extra)
+        self.history.note(self.timeline.wall, pieces)
+        if before <= PENDING_MAX < self.history.pending_size:
+            self.submit(lambda batch: None, lambda: None, lambda error: None, grows=True)
 
     def after_inserts(self, queue: Queue, call: Callable[[], None]) -> None:
         """Do something at once, but behind messages of this queue that are being committed."""
@@ -200,22 +345,65 @@ class Core:
             self._awake.append((queue, found))
 
     def _wake_all(self) -> None:
-        """Message Position Available ([MS-MQDMPR] 3.1.7.2.2): waiting readers, oldest first."""
-        while self._awake:
-            queue, lookups = self._awake.pop(0)
-            for waiter in list(queue.waiters):
-                if waiter.attempt(lookups):
-                    queue.waiters.remove(waiter)
+        """Message Position Available ([MS-MQDMPR] 3.1.7.2.2): waiting readers, oldest first.
+
+        What readers make readable in turn is dealt with after them, never in their midst.
+        """
+        if self._is_busy:
+            return
+        self._is_busy = True
+        try:
+            while self._awake:
+                queue, lookups = self._awake.pop(0)
+                if queue.kind is Kind.OUTGOING:
+                    self.on_outgoing(queue)
+                for waiter in list(queue.waiters):
+                    if waiter.attempt(lookups):
+                        queue.waiters.remove(waiter)
+        finally:
+            self._is_busy = False
 
     def settle(self) -> None:
         """Wake readers after something became readable without a commit."""
         self._wake_all()
 
-    def add_express(self, queue: Queue, entries: Iterable[Entry]) -> None:
-        """Put messages into a queue that need not outlive the process."""
+    def insert_express(
+        self,
+        queue: Queue,
+        messages: Sequence[NewMessage],
+        *,
+        message_class: int = 0,
+        event: Event = Event.ARRIVED_EXPRESS,
+    ) -> list[int]:
+        """Put messages into a queue that need not outlive the process; their lookup identifiers."""
+        numbers, now = self.numbers, self.timeline.wall
+        entries = []
+        for arrival, new in enumerate(messages, numbers.arrival + 1):
+            packet = new.packet
+            record = pack_record(
+                0, len(packet), now, new.expires, 0, 0, 0, message_class, new.flags
+            )
+            entries.append(Entry(lookup_id(new.priority, arrival), record, packet, True))
+        numbers.arrival += len(messages)
+        self.add_express(queue, entries)
+        lookups = [entry.lookup for entry in entries]
+        if self.history.limit:
+            ids = identifiers([message.packet for message in messages])
+            by = self.by if event is Event.ARRIVED_EXPRESS else ""
+            why = describe_class(message_class) if message_class else ""
+            self.note(event, queue, lookups, ids, by, why)
+        if event is Event.ARRIVED_EXPRESS:
+            self.statistics.count(Event.ARRIVED.word, len(messages))
+            self.outcomes.arrived_express(queue, entries)
+        return lookups
+
+    def add_express(self, queue: Queue, entries: Sequence[Entry]) -> None:
+        """Put messages into a queue at the places they have."""
         before = queue.express.size
         queue.express.add(entries)
+        queue.came(entry.lookup for entry in entries)
         self.express_size += queue.express.size - before
+        self.expiring.add_express(queue, entries)
 
     def drop_express(self, queue: Queue, lookups: Iterable[int]) -> None:
         """Take express messages out of a queue."""
@@ -224,21 +412,31 @@ class Core:
             queue.express.remove(lookup)
         self.express_size -= before - queue.express.size
 
+    def drop_all_express(self, queue: Queue, by: str) -> None:
+        """The queue is deleted, and all its express messages with it."""
+        entries = [queue.express[lookup] for lookup in queue.express.lookups()]
+        self.drop_express(queue, queue.express.lookups())
+        self.outcomes.left_express(queue, entries, MessageClass.NACK_Q_DELETED, by)
+
     def forget(self, queue: Queue, lookups: Collection[int]) -> None:
         """Held messages are gone from the queue."""
         for lookup in lookups:
             del queue.held[lookup]
+        if queue.purge_pending:
+            queue.purge_pending.difference_update(lookups)
         if queue.express:
             self.drop_express(queue, [lookup for lookup in lookups if lookup in queue.express])
 
     def release(self, queue: Queue, lookups: Iterable[int]) -> None:
-        """Make held messages readable again."""
+        """Make held messages readable again, unless they were purged or expired meanwhile."""
         back = list(lookups)
         for lookup in back:
             del queue.held[lookup]
-        purged = [at for at in back if at in queue.express and queue.is_purged(at)]
-        self.drop_express(queue, purged)
-        self.wake(queue, back)
+        purged = [lookup for lookup in back if lookup in queue.purge_pending]
+        if purged and not queue.deleted:
+            remove_purged(self, queue, purged)
+        self.expiring.released(queue, back)
+        self.wake(queue, [lookup for lookup in back if lookup not in purged])
 
     def cancel(self, queue: Queue, pending: Pending[Any], error: BaseException) -> bool:
         """Cancel Waiting Message Read Request ([MS-MQDMPR] 3.1.7.1.17); False if none waits."""
@@ -258,139 +456,19 @@ class Core:
 
     def cancel_everywhere(self, error: MQError) -> None:
         """Let every read that waits fail."""
-        for queue in self._queues.values():
+        for queue in self.queues.everything:
             self.cancel_all(queue, error)
-
-    # Queues
-
-    @property
-    def queues(self) -> list[Queue]:
-        """All queues, by name."""
-        found = (self._by_name[name] for name in sorted(self._by_name))
-        return [queue for queue in found if not queue.deleted]
-
-    @property
-    def by_number(self) -> dict[int, Queue]:
-        """All queues, by number."""
-        return self._queues
 
     @property
     def total_size(self) -> int:
         """The bytes of all messages, as quotas count them."""
-        return sum(queue.total_size for queue in self._queues.values())
+        return self._stored_size + self._reserved + self.express_size
 
-    def find(self, name: str) -> Queue:
-        """The queue with this path below the computer; `QueueNotFound` if there is none."""
-        queue = self._by_name.get(fold(name))
-        if queue is None or queue.deleted:
-            raise QueueNotFound(name)
-        return queue
+    def reserve(self, queue: Queue, size: int) -> None:
+        """Count bytes that were accepted but are not in the store yet, or not any longer."""
+        queue.reserved += size
+        self._reserved += size
 
-    def create(self, properties: QueueProperties) -> Pending[Queue]:
-        """Create Queue ([MS-MQDMPR] 3.1.7.1.3); a name taken is refused (A-28)."""
-        name = fold(properties.name)
-        if name in self._by_name:
-            raise QueueExists(properties.name)
-        number = self._next_number
-        self._next_number += 1
-        queue = Queue(number, properties)
-        self._queues[number] = self._by_name[name] = queue
-        pending: Pending[Queue] = Pending()
-
-        def failed(error: BaseException) -> None:
-            self._queues.pop(number, None)
-            self._forget_name(queue)
-            queue.deleted = True
-            pending.fail(error)
-
-        def apply(batch: Batch) -> None:
-            batch.set_properties(queue, properties)
-            # So that what a transaction has sent to a deleted queue never ends in another one.
-            batch.writer.put(Table.META, QUEUE_NUMBER_KEY, pack_number(number + 1))
-
-        self.submit(apply, lambda: pending.succeed(queue), failed, grows=True)
-        return pending
-
-    def change(self, queue: Queue, now: int, changes: Mapping[str, Any]) -> Pending[None]:
-        """Give a queue other properties; its name and kind stay.
-
-        Changes under way together are made one after the other.
-        """
-        if queue.deleted:
-            raise QueueNotAvailable(queue.properties.name)
-        pending: Pending[None] = Pending()
-        changed = queue.properties.changed(now, **changes)  # refused now, if ever
-
-        def apply(batch: Batch) -> None:
-            nonlocal changed
-            changed = batch.properties(queue).changed(now, **changes)
-            batch.set_properties(queue, changed)
-
-        def committed() -> None:
-            queue.properties = changed
-            pending.succeed(None)
-
-        self.submit(apply, committed, pending.fail, grows=True)
-        return pending
-
-    def delete(self, queue: Queue) -> Pending[None]:
-        """Delete Queue ([MS-MQDMPR] 3.1.7.1.4): gone at once, its messages step by step.
-
-        Readers that wait are told (A-29); messages held by transactions go with the rest, and the
-        later outcome finds nothing to do. The name is free again when this is answered.
-        """
-        if queue.deleted:
-            raise QueueNotFound(queue.properties.name)
-        pending: Pending[None] = Pending()
-        number = queue.number
-        del self._queues[number]
-        queue.deleted = True
-        self.cancel_all(queue, QueueDeleted(queue.properties.name))
-
-        def apply(batch: Batch) -> None:
-            writer = batch.writer
-            writer.delete(Table.QUEUES, queue_key(number))
-            writer.delete(Table.QUEUES, queue_key(number, COUNTERS_ROW))
-            writer.delete(Table.QUEUES, queue_key(number, PURGED_ROW))
-            row = queue.properties.to_row()
-            writer.put(Table.QUEUES, queue_key(number, DELETED_ROW), row)
-
-        def committed() -> None:
-            self._forget_name(queue)
-            self.drop_express(queue, queue.express.lookups())
-            pending.succeed(None)
-            drop_messages(self, queue)
-
-        def failed(error: BaseException) -> None:
-            if self._by_name.get(fold(queue.properties.name)) is queue:  # else it never was
-                self._queues[number] = queue
-                queue.deleted = False
-            pending.fail(error)
-
-        self.submit(apply, committed, failed)
-        return pending
-
-    def _forget_name(self, queue: Queue) -> None:
-        name = fold(queue.properties.name)
-        if self._by_name.get(name) is queue:
-            del self._by_name[name]
-
-    def purge(self, queue: Queue) -> Pending[int]:
-        """Purge Queue ([MS-MQDMPR] 3.1.7.1.7); the answer is the number of messages removed."""
-        if queue.deleted:
-            raise QueueNotAvailable(queue.properties.name)
-        return purge(self, queue)
-
-    # Handles
-
-    def open(self, queue: Queue, mode: Mode) -> None:
-        """Open Queue ([MS-MQDMPR] 3.1.7.1.5), where the queue is known."""
-        check_sharing(queue.modes, mode)
-        queue.modes.append(mode)
-
-    def close(self, queue: Queue, mode: Mode, owner: object) -> None:
-        """Close Queue ([MS-MQDMPR] 3.1.7.1.6): reads that wait on this handle are cancelled."""
-        queue.modes.remove(mode)
-        for waiter in list(queue.waiters):
-            if waiter.owner is owner:
-                self.cancel(queue, waiter.pending, OperationCancelled("the queue was closed"))
+    def recount(self) -> None:
+        """Add up what the store holds of all queues, after some came or went."""
+        self._stored_size = sum(queue.size for queue in self.queues.everything)

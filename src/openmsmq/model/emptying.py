@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
+from struct import pack
 from typing import TYPE_CHECKING
 
 from openmsmq.model.committing import Batch
@@ -12,37 +13,38 @@ from openmsmq.model.layout import (
     DELETED_ROW,
     PURGED_ROW,
     index_key,
-    packet_place,
     queue_key,
 )
 from openmsmq.model.pending import Pending
-from openmsmq.model.queue import Queue
+from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.reading import REMOVING
-from openmsmq.model.recovery import pack_number
 from openmsmq.model.storage import Table, Writer
+from openmsmq.properties.message import MessageClass
 
 if TYPE_CHECKING:
     from openmsmq.model.core import Core
 
-STEP = 2000
+STEP = 300
 "Messages removed in one commit."
+
+Rows = list[tuple[int, bytes]]
+"Lookup identifiers and records."
 
 
 def drop_messages(core: Core, queue: Queue, after: int = 0) -> None:
     """Remove the messages of a deleted queue, some with every commit."""
-    rows: list[tuple[bytes, bytes]] = []
+    rows: Rows = []
+    by = core.by
 
     def apply(batch: Batch) -> None:
         rows[:] = _rows(batch.writer, queue, after)
-        batch.writer.delete_many(Table.INDEX, [key for key, _ in rows])
-        for _, raw in rows:
-            batch.drop_packet(*packet_place(raw))
+        core.outcomes.left(batch, queue, rows, MessageClass.NACK_Q_DELETED, by)
         if len(rows) < STEP:
             batch.writer.delete(Table.QUEUES, queue_key(queue.number, DELETED_ROW))
 
     def committed() -> None:
-        if len(rows) == STEP:
-            drop_messages(core, queue, _lookup(rows[-1][0]))
+        if len(rows) == STEP and not core.is_stopping:
+            drop_messages(core, queue, rows[-1][0])
 
     core.submit(apply, committed, lambda error: None)
 
@@ -56,27 +58,71 @@ def purge(core: Core, queue: Queue) -> Pending[int]:
     pending: Pending[int] = Pending()
     queue.purge_mark = mark = core.numbers.arrival
     queue.purges.append(mark)
-    express = [lookup for lookup in queue.express.lookups() if lookup not in queue.held]
-    core.drop_express(queue, express)
+    queue.spared.clear()
+    held = queue.held.keys() - queue.purge_pending
+    queue.purge_pending |= held
+    express = [queue.express[at] for at in queue.express.lookups() if at not in queue.held]
+    core.drop_express(queue, [entry.lookup for entry in express])
+    core.outcomes.left_express(queue, express, reason(queue), core.by)
 
     def failed(error: BaseException) -> None:
-        queue.purges.remove(mark)
-        queue.purge_mark = max((queue.purged_to, *queue.purges))
+        queue.purge_pending -= held
+        _end(queue, mark)
         core.wake(queue, [1])
         pending.fail(error)
 
     def purged(removed: int) -> None:
-        queue.purges.remove(mark)
-        queue.purged_to = max(queue.purged_to, mark)
+        _end(queue, mark)
         pending.succeed(len(express) + removed)
 
     _purge_step(core, queue, mark, purged, failed)
+    core.settle()
     return pending
 
 
+def _end(queue: Queue, mark: int) -> None:
+    """A purge is over."""
+    queue.purges.remove(mark)
+    queue.purge_mark = max(queue.purges, default=0)
+    if not queue.purges:
+        queue.spared.clear()
+    queue.start = 0
+
+
+def reason(queue: Queue) -> MessageClass:
+    """Why purged messages leave; those on their way elsewhere never arrived (A-30)."""
+    outgoing = queue.kind is Kind.OUTGOING
+    return MessageClass.NACK_PURGED if outgoing else MessageClass.NACK_Q_PURGED
+
+
 def resume_purge(core: Core, queue: Queue) -> None:
-    """Finish a purge that a crash interrupted."""
-    _purge_step(core, queue, queue.purge_mark, lambda removed: None, lambda error: None)
+    """Remove what was purged while it was held by somebody whom a crash has ended."""
+    known = sorted(queue.purge_pending)
+    there = [at for at in known if core.snapshot.get(Table.INDEX, index_key(queue.number, at))]
+    queue.purge_pending = set(there)
+    remove_purged(core, queue, [at for at in there if at not in queue.held])
+
+
+def remove_purged(core: Core, queue: Queue, lookups: list[int]) -> None:
+    """Messages that were purged while somebody held them are given back: now they go."""
+    express = [queue.express[lookup] for lookup in lookups if lookup in queue.express]
+    core.drop_express(queue, [entry.lookup for entry in express])
+    core.outcomes.left_express(queue, express, reason(queue), "")
+    queue.purge_pending.difference_update(entry.lookup for entry in express)
+    stored = [lookup for lookup in lookups if lookup in queue.purge_pending]
+    if not stored:
+        return
+    queue.held.update((lookup, REMOVING) for lookup in stored)
+
+    def apply(batch: Batch) -> None:
+        if queue.deleted:
+            return
+        found = [(at, batch.writer.get(Table.INDEX, index_key(queue.number, at))) for at in stored]
+        gone = [(lookup, raw) for lookup, raw in found if raw is not None]
+        core.outcomes.left(batch, queue, gone, reason(queue), "")
+        note_purged(batch, queue)
+
+    core.submit(apply, lambda: core.forget(queue, stored), lambda error: None)
 
 
 def _purge_step(
@@ -89,23 +135,29 @@ def _purge_step(
     after: int = 0,
     count: int = 0,
 ) -> None:
-    rows: list[tuple[bytes, bytes]] = []
+    rows: Rows = []
     removed = 0
+    by = core.by
 
     def apply(batch: Batch) -> None:
         nonlocal removed
-        removed = 0
         rows[:] = _rows(batch.writer, queue, after)
-        for key, raw in rows:
-            lookup = _lookup(key)
-            if lookup not in queue.held and lookup & ARRIVAL_MASK <= mark:
-                removed += batch.remove(queue, lookup, *packet_place(raw))
+        gone = [
+            (lookup, raw)
+            for lookup, raw in rows
+            if lookup & ARRIVAL_MASK <= mark
+            and lookup not in queue.held
+            and lookup not in queue.spared
+            and batch.take_out(queue, lookup, raw)
+        ]
+        removed = len(gone)
+        core.outcomes.settle(batch, queue, gone, reason(queue), by)
         if len(rows) < STEP:
-            _note_purge(batch.writer, queue, mark)
+            note_purged(batch, queue)
 
     def committed() -> None:
         if len(rows) == STEP and not queue.deleted:
-            last, so_far = _lookup(rows[-1][0]), count + removed
+            last, so_far = rows[-1][0], count + removed
             _purge_step(core, queue, mark, purged, failed, after=last, count=so_far)
         else:
             purged(count + removed)
@@ -113,21 +165,24 @@ def _purge_step(
     core.submit(apply, committed, failed)
 
 
-def _note_purge(writer: Writer, queue: Queue, mark: int) -> None:
-    """Remember a purge for those messages that somebody holds, beyond a crash too."""
+def note_purged(batch: Batch, queue: Queue) -> None:
+    """Remember, beyond a crash too, which messages were purged while somebody held them."""
     key = queue_key(queue.number, PURGED_ROW)
-    kept = (at for at, holder in queue.held.items() if holder is not REMOVING)
-    if not queue.deleted and any(lookup & ARRIVAL_MASK <= mark for lookup in kept):
-        writer.put(Table.QUEUES, key, pack_number(mark))
+    kept = [
+        lookup
+        for lookup in sorted(queue.purge_pending)
+        if queue.held.get(lookup, REMOVING) is not REMOVING
+        and lookup not in queue.express
+        and not batch.is_taken(queue, lookup)
+    ]
+    if kept and not queue.deleted:
+        batch.writer.put(Table.QUEUES, key, pack(f"<{len(kept)}Q", *kept))
     else:
-        writer.delete(Table.QUEUES, key)
+        batch.writer.delete(Table.QUEUES, key)
 
 
-def _rows(writer: Writer, queue: Queue, after: int) -> list[tuple[bytes, bytes]]:
+def _rows(writer: Writer, queue: Queue, after: int) -> Rows:
     """The next rows of a queue's index, a step's worth."""
     first, end = index_key(queue.number, after + 1), index_key(queue.number + 1, 0)
-    return list(islice(writer.scan(Table.INDEX, first, end), STEP))
-
-
-def _lookup(key: bytes) -> int:
-    return int.from_bytes(key[4:], "big")
+    found = islice(writer.scan(Table.INDEX, first, end), STEP)
+    return [(int.from_bytes(key[4:], "big"), raw) for key, raw in found]

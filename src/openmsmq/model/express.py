@@ -41,6 +41,10 @@ class ExpressMessages:
     def __getitem__(self, lookup: int) -> Entry:
         return self._entries[lookup]
 
+    def get(self, lookup: int) -> Entry | None:
+        """The message with this lookup identifier, if it is there."""
+        return self._entries.get(lookup)
+
     def add(self, added: Iterable[Entry]) -> None:
         """Put messages at their places."""
         entries, lists = self._entries, self._lists
@@ -81,13 +85,21 @@ class ExpressMessages:
                 if order[place] in entries:
                     yield entries[order[place]]
 
+    def firsts(self) -> Iterator[Entry]:
+        """The first message of each priority."""
+        for order in self._lists:
+            for lookup in order:
+                if lookup in self._entries:
+                    yield self._entries[lookup]
+                    break
+
     def last(self) -> int:
         """The greatest lookup identifier; 0 if there is no message."""
         return max(self._entries, default=0)
 
     def lookups(self) -> list[int]:
-        """All lookup identifiers."""
-        return list(self._entries)
+        """All lookup identifiers, in rising order."""
+        return sorted(self._entries)
 
     def _tidy(self) -> None:
         """Drop what is gone from the lists."""

@@ -7,18 +7,24 @@ does. The packet lies apart, in chunks, and never moves.
 
 from __future__ import annotations
 
+from enum import IntFlag
 from struct import Struct
 from typing import Final, NamedTuple
 
-from openmsmq.properties.message import PRIORITY_MAX
+from openmsmq.packet.user import UserFlags
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import INFINITE, PRIORITY_MAX, Acknowledge
 
 ARRIVAL_BITS: Final = 56
 ARRIVAL_MASK: Final = (1 << ARRIVAL_BITS) - 1
 LOOKUP_MAX: Final = (1 << 64) - 1
+NEVER: Final = INFINITE
+"When a message expires that lives for ever."
 CHUNK_SIZE: Final = 4000
 "Larger values would leave LMDB's pages half empty and fragment its file."
 
 _index = Struct(">IQ")
+_expiry = Struct(">IIQ")
 _packet = Struct(">QH")
 _queue = Struct(">IB")
 _counters = Struct("<QQ")
@@ -27,6 +33,9 @@ _record = Struct("<QIIIIIIHH")
 index_key: Final = _index.pack
 "Queue number and lookup identifier."
 split_index_key: Final = _index.unpack
+expiry_key: Final = _expiry.pack
+"When the message expires, queue number, lookup identifier."
+split_expiry_key: Final = _expiry.unpack
 packet_key: Final = _packet.pack
 "Packet number and chunk."
 split_packet_key: Final = _packet.unpack
@@ -34,15 +43,36 @@ pack_record: Final = _record.pack
 packet_place: Final = Struct("<QI").unpack_from
 "Packet number and size, the first fields of a record."
 
-local_facts: Final = Struct("<12xI4xII").unpack_from
-"When it arrived, how often it was aborted and moved, without the rest of the record."
+place_and_expiry: Final = Struct("<QI4xI").unpack_from
+"The same and when it expires."
+local_facts: Final = Struct("<12xI4xII4xH").unpack_from
+"When it arrived, how often it was aborted and moved, its class, without the rest of the record."
+_flags_of: Final = Struct("<34xH").unpack_from
 
 PROPERTIES_ROW: Final = 0
 COUNTERS_ROW: Final = 1
 DELETED_ROW: Final = 2
 "Marks a queue that is deleted but whose messages are not all removed yet."
 PURGED_ROW: Final = 3
-"Up to which arrival a queue was purged, while somebody holds messages from before."
+"Messages that were purged while somebody held them, by lookup identifier."
+JOURNAL_BIT: Final = 1 << 31
+"The journal of a queue has the number of the queue with this bit set."
+
+
+class Owed(IntFlag):
+    """What is to be done when a message leaves its queue; kept in its record."""
+
+    NOTHING = 0
+    DEAD_LETTER = 1
+    "It goes to a dead-letter queue if it fails."
+    JOURNAL = 2
+    "A copy goes to the sender's journal when it was delivered."
+    ACK_RECEIVE = 4
+    NACK_RECEIVE = 8
+    NACK_ARRIVAL = 16
+    ACK_ARRIVAL = 32
+    TRANSACTIONAL = 64
+    "It was sent in a transaction."
 
 
 class Record(NamedTuple):
@@ -62,11 +92,16 @@ class Record(NamedTuple):
     message_class: int = 0
     "The reason it is a dead letter; 0 for none."
     flags: int = 0
+    "See `Owed`."
 
     @classmethod
     def unpack(cls, raw: bytes) -> Record:
         """The record stored as `raw`."""
         return cls(*_record.unpack(raw))
+
+    def moved(self, now: int) -> Record:
+        """The record of the same message in another subqueue."""
+        return self._replace(move_count=self.move_count + 1, last_move_time=now)
 
     def pack(self) -> bytes:
         """The bytes to store."""
@@ -76,6 +111,31 @@ class Record(NamedTuple):
 def lookup_id(priority: int, arrival: int) -> int:
     """The lookup identifier of the message that arrived as number `arrival`."""
     return PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
+
+
+def owed(packet: bytes) -> int:
+    """What is to be done when the message with this packet leaves its queue, as a number."""
+    view = PacketView(packet)
+    return owed_for(view.flags, view.acknowledge)
+
+
+def owed_for(flags: int, acknowledge: int) -> int:
+    """The same, given UserHeader.Flags and the acknowledgements asked for."""
+    return (
+        (Owed.DEAD_LETTER if flags & UserFlags.JN else 0)
+        | (Owed.JOURNAL if flags & UserFlags.JP else 0)
+        | (Owed.TRANSACTIONAL if flags & UserFlags.TH else 0)
+        | (Owed.ACK_ARRIVAL if acknowledge & Acknowledge.POS_ARRIVAL else 0)
+        | (Owed.ACK_RECEIVE if acknowledge & Acknowledge.POS_RECEIVE else 0)
+        | (Owed.NACK_RECEIVE if acknowledge & Acknowledge.NEG_RECEIVE else 0)
+        | (Owed.NACK_ARRIVAL if acknowledge & Acknowledge.NEG_ARRIVAL else 0)
+    )
+
+
+def flags_of(record: bytes) -> int:
+    """What is owed for the message with this record."""
+    flags: int = _flags_of(record)[0]
+    return flags
 
 
 def queue_key(number: int, row: int = PROPERTIES_ROW) -> bytes:

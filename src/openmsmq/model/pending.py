@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Pending(Generic[T]):
@@ -40,6 +41,20 @@ class Pending(Generic[T]):
         if self.error is not None:
             raise self.error
         return self._value  # type: ignore[return-value] # T may include None
+
+    def then(self, other: Pending[U], value: Callable[[T], U]) -> None:
+        """Answer another call when this one is answered, with what `value` makes of the answer."""
+
+        def answered() -> None:
+            if self.error is not None:
+                other.fail(self.error)
+            else:
+                other.succeed(value(self.result()))
+
+        if self.done:
+            answered()
+        else:
+            self.on_done = answered
 
     def _finish(self) -> None:
         self.done = True

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.model.express import ExpressMessages
-from openmsmq.model.layout import ARRIVAL_MASK
+from openmsmq.model.layout import ARRIVAL_MASK, JOURNAL_BIT
+from openmsmq.model.transfer import Transfer, TransferState
 
 if TYPE_CHECKING:
     from openmsmq.model.opening import Mode
@@ -19,6 +22,23 @@ if TYPE_CHECKING:
 NO_QUOTA: Final = 0xFFFFFFFF
 LABEL_MAX: Final = 124
 NO_TYPE: Final = UUID(int=0)
+JOURNAL_SUFFIX: Final = ";JOURNAL"
+
+
+class Kind(StrEnum):
+    """What a queue is for (QueueType, [MS-MQDMPR] 3.1.1.2, and what it leaves unsaid)."""
+
+    PRIVATE = "private"
+    PUBLIC = "public"
+    SYSTEM = "system"
+    "The manager's own: dead letters, the journal of what it sent, and hidden ones."
+    JOURNAL = "journal"
+    "Copies of what was received from a queue."
+    SUBQUEUE = "subqueue"
+    OUTGOING = "outgoing"
+    "Messages on their way to a queue of another manager."
+    MULTIPLE = "multiple"
+    "Not a queue: several, to which the same is sent."
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +46,7 @@ class QueueProperties:
     """The attributes of a queue that last ([MS-MQDMPR] 3.1.1.2)."""
 
     name: str
-    r"Its path below the computer: `private$\orders`, or `orders` for a public queue."
+    r"Its path below the computer: `private$\orders`; for an outgoing queue the format name."
     id: UUID
     created: int
     "Seconds since 1970 UTC."
@@ -42,6 +62,7 @@ class QueueProperties:
     "0 clear messages only, 1 both, 2 encrypted only."
     base_priority: int = 0
     type: UUID = NO_TYPE
+    kind: Kind = Kind.PRIVATE
 
     def __post_init__(self) -> None:
         """Refuse values outside their sets ([MS-MQMQ] 2.3.1)."""
@@ -70,6 +91,7 @@ class QueueProperties:
         values = json.loads(raw)
         known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
         known |= {name: UUID(known[name]) for name in ("id", "type")}
+        known["kind"] = Kind(known["kind"])
         return cls(**known)
 
 
@@ -96,23 +118,107 @@ class Queue:
     start: int = 0
     "No message at or below this lookup identifier is readable."
     purge_mark: int = 0
-    "Messages that arrived up to this number are purged, though not all may be removed yet."
-    purged_to: int = 0
-    "The same, without the purges that are under way."
+    "While a purge is under way: messages that arrived up to this number are not there any more."
     purges: list[int] = field(default_factory=list)
-    "The marks of those."
+    "The marks of the purges under way."
+    spared: set[int] = field(default_factory=set)
+    "Messages that have come since, with numbers from before: those are not about them."
+    purge_pending: set[int] = field(default_factory=set)
+    "Messages that were held when the queue was purged, and go when they are given back."
     deleted: bool = False
+    is_stored: bool = True
+    "The store knows it: queues that come and go by themselves are written with their messages."
+    pins: int = 0
+    "What is under way that will put messages into it, although it may be empty now."
+    transfer: Transfer | None = None
+    "For an outgoing queue: what is known of the way to its destination."
+    parent: Queue | None = None
+    "The queue whose journal or subqueue this is."
+    journal: Queue | None = None
+    members: tuple[Queue, ...] = ()
+    "What is sent goes to all of these."
+    subqueues: dict[str, Queue] = field(default_factory=dict)
+    "By folded name, those that are open or have messages."
+
+    @property
+    def name(self) -> str:
+        """Its path below the computer, or the format name of an outgoing queue's destination."""
+        return self.properties.name
+
+    @property
+    def kind(self) -> Kind:
+        """What it is for."""
+        return self.properties.kind
+
+    @property
+    def main(self) -> Queue:
+        """The queue itself, for a journal or subqueue the one it belongs to."""
+        return self.parent or self
+
+    @property
+    def is_paused(self) -> bool:
+        """Nothing is sent from it until it is resumed."""
+        return self.transfer is not None and self.transfer.state is TransferState.ON_HOLD
+
+    @property
+    def is_in_use(self) -> bool:
+        """It holds messages, or somebody will want to find it."""
+        return bool(
+            self.messages
+            or self.express
+            or self.reserved
+            or self.modes
+            or self.held
+            or self.pins
+            or self.is_paused
+        )
 
     @property
     def total_size(self) -> int:
         """All bytes that count against the quota, from acceptance to removal (A-04)."""
         return self.size + self.reserved + self.express.size
 
+    @property
+    def quota_size(self) -> int:
+        """The same with its subqueues, whose messages count against its quota (A-05)."""
+        return self.total_size + sum(sub.total_size for sub in self.subqueues.values())
+
     def is_purged(self, lookup: int) -> bool:
         """Whether a message goes as soon as nobody holds it (PurgePending)."""
-        return lookup & ARRIVAL_MASK <= self.purge_mark
+        if lookup in self.purge_pending:
+            return True
+        return lookup & ARRIVAL_MASK <= self.purge_mark and lookup not in self.spared
+
+    def came(self, lookups: Iterable[int]) -> None:
+        """Messages have come into the queue, which purges under way do not take."""
+        if self.purges:
+            self.spared.update(lookups)
 
     def readable_from(self, lookup: int) -> None:
         """Take note that a message above `lookup` - 1 can be read again, or is new."""
         if lookup <= self.start:
             self.start = lookup - 1
+
+
+def journal_of(queue: Queue) -> Queue:
+    """The journal of a queue, which exists as soon as somebody asks (3.1.1.2, DMPR-117)."""
+    if queue.journal is None:
+        properties = replace(
+            queue.properties,
+            name=queue.name + JOURNAL_SUFFIX,
+            kind=Kind.JOURNAL,
+            quota=queue.properties.journal_quota,
+        )
+        queue.journal = Queue(queue.number | JOURNAL_BIT, properties, parent=queue)
+    return queue.journal
+
+
+def derive(queue: Queue) -> None:
+    """Let journal and subqueues have the properties their queue has now (A-05)."""
+    own = queue.properties
+    for sub in queue.subqueues.values():
+        sub.properties = replace(own, name=sub.name, kind=Kind.SUBQUEUE, id=sub.properties.id)
+    if queue.journal is not None:
+        queue.journal.properties = replace(
+            own, name=queue.journal.name, kind=Kind.JOURNAL, quota=own.journal_quota
+        )

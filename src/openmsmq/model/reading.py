@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from heapq import merge
 from itertools import islice
@@ -9,17 +10,21 @@ from typing import Any, Final, NamedTuple
 
 from openmsmq.model.cursor import Cursor
 from openmsmq.model.layout import (
+    ARRIVAL_BITS,
     ARRIVAL_MASK,
     CHUNK_SIZE,
     LOOKUP_MAX,
+    Record,
     index_key,
     packet_key,
     packet_keys,
     packet_place,
+    place_and_expiry,
 )
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.storage import Snapshot, Table
+from openmsmq.properties.message import PRIORITY_MAX
 
 
 class Holder:
@@ -27,6 +32,8 @@ class Holder:
 
     __slots__ = ()
 
+
+NO_LIMIT: Final = sys.maxsize
 
 REMOVING: Final = Holder()
 "Holds messages that are received and leave the store with the next commit."
@@ -62,32 +69,42 @@ Found = tuple[int, bytes, bool]
 "Lookup identifier, record, and whether it is an express message."
 
 
-def readable(snapshot: Snapshot, queue: Queue, after: int) -> Iterator[Found]:
+def readable(snapshot: Snapshot, queue: Queue, after: int, overdue: int = 0) -> Iterator[Found]:
     """Messages above lookup identifier `after` that anybody may take, in order of the queue.
 
-    (Seek Available Message Position, [MS-MQDMPR] 3.1.7.3.2.)
+    (Seek Available Message Position, [MS-MQDMPR] 3.1.7.3.2.) Messages that expire before
+    `overdue` have expired and wait to be removed.
     """
     after = max(after, queue.start)
     if after >= LOOKUP_MAX:
         return
-    held, purged = queue.held, queue.purge_mark
     first, end = index_key(queue.number, after + 1), index_key(queue.number + 1, 0)
     found = _stored(snapshot.scan(Table.INDEX, first, end))
     if queue.express:
         found = merge(found, _express(queue.express.after(after)))
-    for item in found:
-        if item[0] not in held and item[0] & ARRIVAL_MASK > purged:
-            yield item
+    yield from _available(queue, found, overdue)
 
 
-def readable_back(snapshot: Snapshot, queue: Queue, before: int) -> Iterator[Found]:
+def readable_back(
+    snapshot: Snapshot, queue: Queue, before: int, overdue: int = 0
+) -> Iterator[Found]:
     """The same below lookup identifier `before`, in falling order."""
-    held, purged = queue.held, queue.purge_mark
     first, end = index_key(queue.number, 0), index_key(queue.number, before)
     stored = _stored(snapshot.scan_back(Table.INDEX, first, end))
-    for item in merge(stored, _express(queue.express.before(before)), reverse=True):
-        if item[0] not in held and item[0] & ARRIVAL_MASK > purged:
-            yield item
+    found = merge(stored, _express(queue.express.before(before)), reverse=True)
+    yield from _available(queue, found, overdue)
+
+
+def _available(queue: Queue, found: Iterator[Found], overdue: int) -> Iterator[Found]:
+    """What nobody holds and is neither purged nor expired."""
+    held, purged, spared = queue.held, queue.purge_mark, queue.spared
+    for item in found:
+        lookup = item[0]
+        if lookup in held or (lookup & ARRIVAL_MASK <= purged and lookup not in spared):
+            continue
+        if overdue and place_and_expiry(item[1])[2] < overdue:
+            continue
+        yield item
 
 
 def _stored(rows: Iterator[tuple[bytes, bytes]]) -> Iterator[Found]:
@@ -121,9 +138,21 @@ def _fetch_one(snapshot: Snapshot, queue: Queue, item: Found) -> Entry:
     return Entry(lookup, raw, packet)
 
 
-def first_readable(snapshot: Snapshot, queue: Queue, count: int, after: int = 0) -> list[Found]:
+def first_readable(
+    snapshot: Snapshot, queue: Queue, count: int, after: int = 0, overdue: int = 0
+) -> list[Found]:
     """Up to `count` readable messages above `after`."""
-    return list(islice(readable(snapshot, queue, after), count))
+    return list(islice(readable(snapshot, queue, after, overdue), count))
+
+
+def up_to(found: list[Found], size_max: int) -> list[Found]:
+    """The first of the messages found that have so many bytes together; at least one."""
+    total = 0
+    for place, (_, raw, _) in enumerate(found):
+        total += packet_place(raw)[1]
+        if total > size_max:
+            return found[: max(place, 1)]
+    return found
 
 
 def hold(queue: Queue, found: list[Entry], holder: Holder, *, from_start: bool) -> None:
@@ -135,3 +164,15 @@ def hold(queue: Queue, found: list[Entry], holder: Holder, *, from_start: bool) 
     queue.held.update((entry.lookup, holder) for entry in found)
     if from_start and found:
         queue.start = found[-1].lookup
+
+
+def oldest(snapshot: Snapshot, queue: Queue) -> int | None:
+    """When the message arrived that is in a queue for the longest time."""
+    found = [Record.unpack(entry.record).arrived_time for entry in queue.express.firsts()]
+    for priority in range(PRIORITY_MAX + 1):
+        first = index_key(queue.number, priority << ARRIVAL_BITS)
+        end = index_key(queue.number, (priority << ARRIVAL_BITS) + ARRIVAL_MASK)
+        for _, raw in snapshot.scan(Table.INDEX, first, end):
+            found.append(Record.unpack(raw).arrived_time)
+            break
+    return min(found, default=None)

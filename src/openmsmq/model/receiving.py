@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 
 from openmsmq.errors import (
@@ -17,10 +17,12 @@ from openmsmq.errors import (
 from openmsmq.model.committing import Batch
 from openmsmq.model.core import Core
 from openmsmq.model.cursor import Cursor
-from openmsmq.model.layout import LOOKUP_MAX, index_key, packet_place
+from openmsmq.model.history import Event, identifiers
+from openmsmq.model.layout import LOOKUP_MAX, index_key, place_and_expiry
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import (
+    NO_LIMIT,
     REMOVING,
     Entry,
     Holder,
@@ -30,9 +32,11 @@ from openmsmq.model.reading import (
     hold,
     readable,
     readable_back,
+    up_to,
 )
 from openmsmq.model.storage import Table
 from openmsmq.model.transaction import Transaction
+from openmsmq.properties.message import MessageClass
 
 Entries = list[Entry]
 OVER = "the transaction ended while the read was waiting"
@@ -54,24 +58,44 @@ class Receiving:
     def __init__(self, core: Core) -> None:
         self._core = core
 
+    @property
+    def _overdue(self) -> int:
+        """Messages that expire before this have expired, while some of them are still there."""
+        return self._core.timeline.now if self._core.expiring.is_due else 0
+
     def peek(
-        self, queue: Queue, count: int, owner: object, *, wait: bool, after: int = 0
+        self,
+        queue: Queue,
+        count: int,
+        owner: object,
+        *,
+        wait: bool,
+        after: int = 0,
+        size_max: int = NO_LIMIT,
     ) -> Pending[Entries]:
-        """Peek Message ([MS-MQDMPR] 3.1.7.1.15), up to `count` at once."""
+        """Peek Message ([MS-MQDMPR] 3.1.7.1.15), up to `count` and `size_max` bytes at once."""
         pending: Pending[Entries] = Pending()
 
         def attempt(_: list[int]) -> bool:
-            found = first_readable(self._core.snapshot, queue, count, after)
+            found = first_readable(self._core.snapshot, queue, count, after, self._overdue)
             if found:
+                found = up_to(found, size_max)
                 pending.succeed(fetch(self._core.snapshot, queue, found))
             return bool(found)
 
         return self._start(queue, Waiter(attempt, pending, owner), wait=wait)
 
     def receive(
-        self, queue: Queue, count: int, owner: object, *, wait: bool, holder: Holder = REMOVING
+        self,
+        queue: Queue,
+        count: int,
+        owner: object,
+        *,
+        wait: bool,
+        holder: Holder = REMOVING,
+        size_max: int = NO_LIMIT,
     ) -> Pending[Entries]:
-        """Dequeue Message ([MS-MQDMPR] 3.1.7.1.10), up to `count` at once.
+        """Dequeue Message ([MS-MQDMPR] 3.1.7.1.10), up to `count` and `size_max` bytes at once.
 
         `holder` is a transaction, or for a read in two steps whoever will end it (.11).
         """
@@ -82,8 +106,9 @@ class Receiving:
             if _is_over(holder):
                 pending.fail(TransactionSequence(OVER))
                 return True
-            found = first_readable(self._core.snapshot, queue, count)
+            found = first_readable(self._core.snapshot, queue, count, 0, self._overdue)
             if found:
+                found = up_to(found, size_max)
                 entries = fetch(self._core.snapshot, queue, found)
                 hold(queue, entries, holder, from_start=True)
                 self._taken(queue, entries, holder, pending)
@@ -95,39 +120,76 @@ class Receiving:
         """Undo a receive whose caller is gone: the messages return to their places."""
         if queue.deleted:
             return
+        core = self._core
         stored = [entry for entry in entries if not entry.express]
-        express = [e for e in entries if e.express and not queue.is_purged(e.lookup)]
-        self._core.add_express(queue, express)
-        self._core.wake(queue, [entry.lookup for entry in express])
-        self._core.settle()
-        back: Entries = []
+        express = [entry for entry in entries if entry.express]
+        core.add_express(queue, express)
+        self._note_back(core.note, queue, express)
+        core.wake(queue, [entry.lookup for entry in express])
+        core.settle()
 
         def apply(batch: Batch) -> None:
-            back[:] = [entry for entry in stored if not queue.is_purged(entry.lookup)]
-            batch.reinsert(queue, back)
+            if not queue.deleted:
+                batch.reinsert(queue, stored)
+                self._note_back(batch.note, queue, stored)
 
-        def committed() -> None:
-            self._core.wake(queue, [entry.lookup for entry in back])
+        def failed(error: BaseException) -> None:
+            core.statistics.count("messages lost because they could not be put back", len(stored))
 
         if stored:
-            self._core.submit(apply, committed, lambda error: None, grows=True)
+            core.submit(apply, lambda: None, failed, grows=True)
 
-    def end(self, queue: Queue, lookups: list[int], *, delete: bool) -> Pending[None]:
-        """Dequeue Message End ([MS-MQDMPR] 3.1.7.1.12): remove what was taken, or give it back."""
+    def _note_back(self, note: Callable[..., None], queue: Queue, entries: Entries) -> None:
+        if entries:
+            ids = identifiers([entry.packet for entry in entries])
+            note(Event.PUT_BACK, queue, [entry.lookup for entry in entries], ids, self._core.by)
+
+    def end(
+        self,
+        queue: Queue,
+        lookups: Sequence[int],
+        *,
+        delete: bool,
+        known: Mapping[int, Entry] | None = None,
+    ) -> Pending[None]:
+        """Dequeue Message End ([MS-MQDMPR] 3.1.7.1.12): remove what was taken, or give it back.
+
+        `known` are messages as they were read; enough of their packets to tell the identifiers
+        will do.
+        """
         _check_queue(queue)
         held = queue.held
         if any(lookup not in held or _is_busy(held[lookup]) for lookup in lookups):
             raise TransactionSequence("no read in two steps holds this message")
         pending: Pending[None] = Pending()
-        gone = [lookup for lookup in lookups if delete or queue.is_purged(lookup)]
-        back = [lookup for lookup in lookups if lookup not in gone]
-        self._core.release(queue, back)
-        held.update((lookup, REMOVING) for lookup in gone)
-        keys = [index_key(queue.number, lookup) for lookup in gone if lookup not in queue.express]
-        places = [packet_place(raw) for raw in self._core.snapshot.get_many(Table.INDEX, keys)]
-        self._remove(queue, gone, places, lambda: pending.succeed(None), pending.fail)
+        purged = {lookup for lookup in lookups if queue.is_purged(lookup)}
+        gone = [lookup for lookup in lookups if delete and lookup not in purged]
+        self._core.release(queue, [at for at in lookups if not delete or at in purged])
         self._core.settle()
+        held.update((lookup, REMOVING) for lookup in gone)
+        seen = known or {}
+        entries = [seen.get(lookup) or self._entry(queue, lookup) for lookup in gone]
+        self._remove(queue, entries, lambda: pending.succeed(None), pending.fail)
         return pending
+
+    def enlist(self, queue: Queue, lookups: Sequence[int], transaction: Transaction) -> None:
+        """Let a transaction decide on messages that a read in two steps holds."""
+        _check_queue(queue)
+        _check_holder(queue, transaction)
+        held = queue.held
+        if any(lookup not in held or _is_busy(held[lookup]) for lookup in lookups):
+            raise TransactionSequence("no read in two steps holds this message")
+        for lookup in lookups:
+            held[lookup] = transaction
+            transaction.received[queue, lookup] = self._entry(queue, lookup).record
+
+    def _entry(self, queue: Queue, lookup: int) -> Entry:
+        """A message that is there for certain."""
+        if lookup in queue.express:
+            return queue.express[lookup]
+        record = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
+        assert record is not None, "a message that is held is there"
+        return fetch(self._core.snapshot, queue, [(lookup, record, False)])[0]
 
     def by_lookup(
         self,
@@ -165,30 +227,35 @@ class Receiving:
             case Seek.CURRENT:
                 return self._current(queue, lookup, peek=peek)
             case Seek.FIRST:
-                found = readable(snapshot, queue, 0)
+                found = readable(snapshot, queue, 0, self._overdue)
             case Seek.NEXT:
-                found = readable(snapshot, queue, lookup)
+                found = readable(snapshot, queue, lookup, self._overdue)
             case Seek.LAST:
-                found = readable_back(snapshot, queue, LOOKUP_MAX)
+                found = readable_back(snapshot, queue, LOOKUP_MAX, self._overdue)
             case Seek.PREVIOUS:
-                found = readable_back(snapshot, queue, lookup)
+                found = readable_back(snapshot, queue, lookup, self._overdue)
         for item in found:
             return item
         raise MessageNotFound(f"there is no {seek.name.lower()} message")
 
     def _current(self, queue: Queue, lookup: int, *, peek: bool) -> tuple[int, bytes, bool]:
-        """The message itself, unless somebody holds it or it is purged (A-52)."""
+        """The message itself, unless somebody holds it or it is purged (A-52) or expired."""
         if queue.is_purged(lookup):
             raise MessageNotFound("the message was purged")
         if lookup in queue.held:
             if peek and queue.held[lookup] is not REMOVING:
                 raise TransactionUsage("the message is locked by a reader")
             raise MessageNotFound("the message was received")
-        if lookup in queue.express:
-            return lookup, queue.express[lookup].record, True
-        record = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
-        assert record is not None, "the message was seen a moment ago"
-        return lookup, record, False
+        is_express = lookup in queue.express
+        if is_express:
+            record = queue.express[lookup].record
+        else:
+            row = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
+            assert row is not None, "the message was seen a moment ago"
+            record = row
+        if place_and_expiry(record)[2] < self._overdue:
+            raise MessageNotFound("the message has expired")
+        return lookup, record, is_express
 
     def _exists(self, queue: Queue, lookup: int) -> bool:
         if not 0 < lookup <= LOOKUP_MAX:
@@ -257,6 +324,11 @@ class Receiving:
         waiter = Waiter(attempt, pending, owner, cursor)
         return self._start(queue, waiter, wait=wait, destructive=True)
 
+    def open_cursor(self, queue: Queue) -> Cursor:
+        """Open Cursor ([MS-MQDMPR] 3.1.7.1.1)."""
+        _check_queue(queue)
+        return Cursor()
+
     def close_cursor(self, queue: Queue, cursor: Cursor) -> None:
         """Close Cursor ([MS-MQDMPR] 3.1.7.1.2); a read that waits with it is told (A-51)."""
         cursor.closed = True
@@ -271,11 +343,11 @@ class Receiving:
 
     def _first(self, queue: Queue, after: int, fresh: list[int]) -> list[tuple[int, bytes, bool]]:
         """The next message behind a cursor; for one that waits, a new one anywhere (A-19)."""
-        found = first_readable(self._core.snapshot, queue, 1, after)
+        found = first_readable(self._core.snapshot, queue, 1, after, self._overdue)
         if found:
             return found
         for lookup in fresh:
-            found = first_readable(self._core.snapshot, queue, 1, lookup - 1)
+            found = first_readable(self._core.snapshot, queue, 1, lookup - 1, self._overdue)
             if found and found[0][0] == lookup:
                 return found
         return []
@@ -317,43 +389,47 @@ class Receiving:
         if holder is not REMOVING:
             pending.succeed(entries)
             return
-        lookups = [entry.lookup for entry in entries]
-        places = [packet_place(entry.record) for entry in entries if not entry.express]
-        self._remove(queue, lookups, places, lambda: pending.succeed(entries), pending.fail)
+        self._remove(queue, entries, lambda: pending.succeed(entries), pending.fail)
 
     def _remove(
         self,
         queue: Queue,
-        lookups: list[int],
-        places: list[tuple[int, int]],
+        entries: Entries,
         succeed: Callable[[], None],
         fail: Callable[[BaseException], None],
     ) -> None:
         """Take held messages out of the store, then say so; express ones are in memory only."""
-        if not places:
-            self._core.forget(queue, lookups)
-            succeed()
-            return
-        stored = [lookup for lookup in lookups if lookup not in queue.express]
+        core, by = self._core, self._core.by
+        lookups = [entry.lookup for entry in entries]
+        stored = [entry for entry in entries if not entry.express]
+        express = entries if not stored else [entry for entry in entries if entry.express]
 
         def apply(batch: Batch) -> None:
-            if not queue.deleted:
-                batch.remove_many(queue, stored, places)
+            # Even if the queue is being deleted: that was asked for later.
+            gone = [(entry[0], entry[1]) for entry in stored]
+            packets = [entry[2] for entry in stored]
+            core.outcomes.left(batch, queue, gone, MessageClass.ACK_RECEIVE, by, packets)
 
         def committed() -> None:
-            self._core.forget(queue, lookups)
+            core.forget(queue, lookups)
+            if express:
+                core.outcomes.left_express(queue, express, MessageClass.ACK_RECEIVE, by)
+                core.settle()
             succeed()
 
         def failed(error: BaseException) -> None:
-            self._core.release(queue, lookups)
+            core.release(queue, lookups)
             fail(error)
 
-        self._core.submit(apply, committed, failed)
+        if stored:
+            core.submit(apply, committed, failed)
+        else:
+            committed()
 
 
 def _check_queue(queue: Queue) -> None:
     if queue.deleted:
-        raise QueueNotAvailable(queue.properties.name)
+        raise QueueNotAvailable(queue.name)
 
 
 def _check_holder(queue: Queue, holder: Holder) -> None:

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import Struct
+from struct import Struct, pack, unpack
 from typing import Final
 from uuid import UUID
 
-from openmsmq.model.committing import Batch, Numbers
+from openmsmq.model.committing import QUEUE_NUMBER_KEY, Batch, Numbers
+from openmsmq.model.history import History
 from openmsmq.model.layout import (
     COUNTERS_ROW,
     DELETED_ROW,
+    JOURNAL_BIT,
     PROPERTIES_ROW,
     PURGED_ROW,
     queue_key,
     split_packet_key,
     unpack_counters,
 )
-from openmsmq.model.queue import Queue, QueueProperties
-from openmsmq.model.storage import Snapshot, Store, Table
+from openmsmq.model.queue import Kind, Queue, QueueProperties, derive, journal_of
+from openmsmq.model.settings import Settings
+from openmsmq.model.statistics import Statistics
+from openmsmq.model.storage import Snapshot, Store, Table, Writer
+from openmsmq.model.system import FIRST_QUEUE_NUMBER, system_queues
+from openmsmq.model.timeline import Timeline
 from openmsmq.model.transaction import Transaction, load_transactions
+from openmsmq.names.parts import fold
 
 IDENTITY_KEY: Final = b"identity"
 ARRIVAL_KEY: Final = b"arrival"
 MESSAGE_ID_KEY: Final = b"message-id"
-QUEUE_NUMBER_KEY: Final = b"queue-number"
+STARTS_KEY: Final = b"starts"
+STARTS_MAX: Final = 256
+"Starts that are remembered, so that `explain` can tell why an express message is gone."
 ARRIVAL_BLOCK: Final = 1 << 32
 "Arrival numbers reserved at each start; 56 bits allow sixteen million starts."
 MESSAGE_ID_BLOCK: Final = 1 << 16
-FIRST_QUEUE_NUMBER: Final = 0x10
-"Lower numbers are for built-in queues ([MS-MQQB] 2.2.4)."
 _u64 = Struct("<Q")
 _queue_key = Struct(">IB")
 
@@ -40,51 +47,66 @@ class Loaded:
 
     identity: UUID
     numbers: Numbers
+    settings: Settings
+    history: History
+    statistics: Statistics
+    timeline: Timeline
+    starts: list[int]
     queues: dict[int, Queue]
     prepared: list[Transaction]
     emptying: list[Queue]
     "Deleted queues with messages still to be removed."
-    next_queue: int
-    "The number of the next queue to be created."
 
 
-def load(store: Store, new_identity: UUID) -> Loaded:
+def load(store: Store, new_identity: UUID, now: int) -> Loaded:
     """Read what the store holds and finish what a crash interrupted.
 
     Internal transactions that were open are aborted ([MS-MQDMPR] 3.1.3), so are external ones that
     were not prepared (A-11). A message taken by a reader that is gone is readable again (A-37).
-    Numbers continue behind all that may have been used.
+    Numbers continue behind all that may have been used. System queues are made if they are missing
+    (A-46).
     """
     snapshot = store.snapshot
-    queues, emptying = _load_queues(snapshot)
-    prepared, abandoned = load_transactions(snapshot, queues)
-    arrival = _number(snapshot, ARRIVAL_KEY)
-    message_id = _number(snapshot, MESSAGE_ID_KEY)
-    numbers = Numbers(
-        packet=_next_packet(snapshot),
-        arrival=arrival,
-        arrival_end=arrival + ARRIVAL_BLOCK,
-        message_id=message_id,
-        message_id_end=message_id + MESSAGE_ID_BLOCK,
-    )
+    settings = Settings.load(snapshot)
+    history = History(snapshot, settings.history << 20)
+    statistics = Statistics(snapshot)
     raw = snapshot.get(Table.META, IDENTITY_KEY)
     identity = new_identity if raw is None else UUID(bytes=raw)
+    queues, emptying = _load_queues(snapshot)
+    missing = {n: p for n, p in system_queues(identity, now).items() if n not in queues}
+    queues |= {number: Queue(number, properties) for number, properties in missing.items()}
+    prepared, abandoned = load_transactions(snapshot, queues)
+    numbers = _load_numbers(snapshot)
+    starts = [*_load_starts(snapshot), now][-STARTS_MAX:]
     writer = store.begin()
     try:
         writer.put(Table.META, IDENTITY_KEY, identity.bytes)
         writer.put(Table.META, ARRIVAL_KEY, pack_number(numbers.arrival_end))
         writer.put(Table.META, MESSAGE_ID_KEY, pack_number(numbers.message_id_end))
-        batch = Batch(writer, numbers)
+        writer.put(Table.META, STARTS_KEY, pack(f"<{len(starts)}I", *starts))
+        _write_queues(writer, missing)
+        batch = Batch(writer, numbers, now, history, statistics)
         for transaction in abandoned:
-            transaction.abort(batch)
+            transaction.drop_sent(batch)
         batch.write()
     except BaseException:
         store.abort()
         raise
     store.commit()
     store.refresh()
-    next_queue = max(FIRST_QUEUE_NUMBER, _number(store.snapshot, QUEUE_NUMBER_KEY))
-    return Loaded(identity, numbers, queues, prepared, emptying, next_queue)
+    batch.apply()
+    return Loaded(
+        identity,
+        numbers,
+        settings,
+        history,
+        statistics,
+        Timeline(store.snapshot),
+        starts,
+        queues,
+        prepared,
+        emptying,
+    )
 
 
 def pack_number(number: int) -> bytes:
@@ -95,18 +117,59 @@ def pack_number(number: int) -> bytes:
 def _load_queues(snapshot: Snapshot) -> tuple[dict[int, Queue], list[Queue]]:
     """The queues, and those that were deleted but not emptied."""
     found: dict[int, Queue] = {}
+    emptying = []
+    # A queue's own number is lower than that of its journal, so that it is met before.
     for key, row in snapshot.scan(Table.QUEUES, queue_key(0), b"\xff" * 5):
         number, kind = _queue_key.unpack(key)
-        if kind == PROPERTIES_ROW:
+        if kind == DELETED_ROW:
+            emptying.append(Queue(number, QueueProperties.from_row(row), deleted=True))
+        elif kind == PROPERTIES_ROW:
             found[number] = Queue(number, QueueProperties.from_row(row))
-        elif kind == COUNTERS_ROW:
-            found[number].messages, found[number].size = unpack_counters(row)
-        elif kind == PURGED_ROW:
-            found[number].purge_mark = found[number].purged_to = _u64.unpack(row)[0]
-        elif kind == DELETED_ROW:
-            found[number] = Queue(number, QueueProperties.from_row(row), deleted=True)
-    emptying = [found.pop(queue.number) for queue in list(found.values()) if queue.deleted]
+        else:
+            queue = (
+                journal_of(found[number ^ JOURNAL_BIT]) if number & JOURNAL_BIT else found[number]
+            )
+            if kind == COUNTERS_ROW:
+                queue.messages, queue.size = unpack_counters(row)
+            elif kind == PURGED_ROW:
+                queue.purge_pending.update(unpack(f"<{len(row) // 8}Q", row))
+    _link_subqueues(found)
     return found, emptying
+
+
+def _link_subqueues(found: dict[int, Queue]) -> None:
+    """Let queues and their subqueues know each other."""
+    by_name = {fold(queue.name): queue for queue in found.values()}
+    for queue in found.values():
+        if queue.kind is Kind.SUBQUEUE:
+            parent, _, name = queue.name.rpartition(";")
+            queue.parent = by_name[fold(parent)]
+            queue.parent.subqueues[fold(name)] = queue
+    for queue in found.values():
+        derive(queue)
+
+
+def _write_queues(writer: Writer, missing: dict[int, QueueProperties]) -> None:
+    for number, properties in missing.items():
+        writer.put(Table.QUEUES, queue_key(number), properties.to_row())
+
+
+def _load_numbers(snapshot: Snapshot) -> Numbers:
+    arrival = _number(snapshot, ARRIVAL_KEY)
+    message_id = _number(snapshot, MESSAGE_ID_KEY)
+    return Numbers(
+        packet=_next_packet(snapshot),
+        arrival=arrival,
+        arrival_end=arrival + ARRIVAL_BLOCK,
+        message_id=message_id,
+        message_id_end=message_id + MESSAGE_ID_BLOCK,
+        queue=max(FIRST_QUEUE_NUMBER, _number(snapshot, QUEUE_NUMBER_KEY)),
+    )
+
+
+def _load_starts(snapshot: Snapshot) -> list[int]:
+    raw = snapshot.get(Table.META, STARTS_KEY) or b""
+    return list(unpack(f"<{len(raw) // 4}I", raw))
 
 
 def _number(snapshot: Snapshot, key: bytes) -> int:

@@ -10,12 +10,10 @@ from openmsmq.errors import (
     StorageFull,
     TransactionUsage,
 )
-from openmsmq.model.committing import Batch, Outgoing
+from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.core import Core
-from openmsmq.model.layout import lookup_id, pack_record
 from openmsmq.model.pending import Pending
-from openmsmq.model.queue import NO_QUOTA, Queue
-from openmsmq.model.reading import Entry
+from openmsmq.model.queue import NO_QUOTA, Kind, Queue
 from openmsmq.model.transaction import Transaction
 
 KIB = 1024
@@ -32,71 +30,79 @@ class Sending:
     def send(
         self,
         queue: Queue,
-        messages: list[Outgoing],
-        now: int,
+        messages: list[NewMessage],
         transaction: Transaction | None = None,
     ) -> Pending[None]:
         """Enqueue Message ([MS-MQDMPR] 3.1.7.1.9), several at once: all of them or none."""
-        self._check(queue, messages, transaction)
+        self.check(queue, messages, transaction)
         if transaction is not None:
             return self._send_in(transaction, queue, messages)
         pending: Pending[None] = Pending()
         durable = [message for message in messages if not message.express]
         express = [message for message in messages if message.express]
         size = sum(len(message.packet) for message in messages)
-        queue.reserved += size
+        core, by = self._core, self._core.by
+        core.reserve(queue, size)
 
         def apply(batch: Batch) -> None:
             if not queue.deleted:
-                batch.insert_many(queue, durable, now)
+                batch.insert_many(queue, durable, by)
+                core.outcomes.arrived(batch, queue, durable)
 
         def committed() -> None:
-            queue.reserved -= size
+            core.reserve(queue, -size)
             if queue.deleted:
-                pending.fail(QueueNotAvailable(queue.properties.name))
+                pending.fail(QueueNotAvailable(queue.name))
                 return
-            self._insert_express(queue, express, now)
+            if express:
+                core.wake(queue, core.insert_express(queue, express))
             pending.succeed(None)
 
         def failed(error: BaseException) -> None:
-            queue.reserved -= size
+            core.reserve(queue, -size)
             pending.fail(error)
 
         if durable:
-            self._core.submit(apply, committed, failed, grows=True)
+            core.submit(apply, committed, failed, grows=True)
         else:
-            self._core.after_inserts(queue, committed)
+            core.after_inserts(queue, committed)
         return pending
 
-    def _check(
-        self, queue: Queue, messages: list[Outgoing], transaction: Transaction | None
+    def check(
+        self, queue: Queue, messages: list[NewMessage], transaction: Transaction | None
     ) -> None:
         """Refuse what cannot be sent, before anything changes."""
         if queue.deleted:
-            raise QueueNotAvailable(queue.properties.name)
+            raise QueueNotAvailable(queue.name)
         if transaction is not None:
             transaction.require_active()
-        if queue.properties.transactional != (transaction is not None):
+        is_local = queue.kind is not Kind.OUTGOING
+        if is_local and queue.properties.transactional != (transaction is not None):
             kind = "transactional" if queue.properties.transactional else "not transactional"
-            raise TransactionUsage(f"{queue.properties.name} is {kind}")
+            raise TransactionUsage(f"{queue.name} is {kind}")
         size = sum(len(message.packet) for message in messages)
         core = self._core
-        if core.quota is not None and core.total_size + size > core.quota * KIB:
-            raise MachineQuotaExceeded(f"{size} bytes more than {core.quota} KiB")
+        machine = core.settings.quota
+        if machine is not None and core.total_size + size > machine * KIB:
+            raise MachineQuotaExceeded(f"{size} bytes more than {machine} KiB")
         quota = queue.properties.quota
-        if quota != NO_QUOTA and queue.total_size + size > quota * KIB:
-            raise QueueQuotaExceeded(f"{queue.properties.name} holds {quota} KiB")
+        if quota != NO_QUOTA and queue.quota_size + size > quota * KIB:
+            raise QueueQuotaExceeded(f"{queue.name} holds {quota} KiB")
         express = sum(len(message.packet) for message in messages if message.express)
         if express and core.express_size + express > EXPRESS_SIZE_MAX:
             raise InsufficientResources("express messages take all the memory they may")
-        if not core.store.has_room():
-            raise StorageFull("the disk has no room for new messages")
+        core.watch_resources()
+        if core.is_throttled:
+            if not core.store.has_room():
+                raise StorageFull("the disk has no room for new messages")
+            raise InsufficientResources("flow control: nothing new is accepted for now")
 
     def _send_in(
-        self, transaction: Transaction, queue: Queue, messages: list[Outgoing]
+        self, transaction: Transaction, queue: Queue, messages: list[NewMessage]
     ) -> Pending[None]:
         """Keep messages until their transaction commits; in the store, if they are many."""
         pending: Pending[None] = Pending()
+        self._core.reserve(queue, sum(len(message.packet) for message in messages))
         if not transaction.send(queue, messages):
             pending.succeed(None)
             return pending
@@ -113,14 +119,3 @@ class Sending:
             grows=True,
         )
         return pending
-
-    def _insert_express(self, queue: Queue, messages: list[Outgoing], now: int) -> None:
-        """Put messages into a queue that need not outlive the process."""
-        numbers = self._core.numbers
-        entries = []
-        for arrival, (packet, priority, expires, _) in enumerate(messages, numbers.arrival + 1):
-            record = pack_record(0, len(packet), now, expires, 0, 0, 0, 0, 0)
-            entries.append(Entry(lookup_id(priority, arrival), record, packet, True))
-        numbers.arrival += len(messages)
-        self._core.add_express(queue, entries)
-        self._core.wake(queue, [entry.lookup for entry in entries])

@@ -24,6 +24,10 @@ class Table(IntEnum):
     "(packet number, chunk) -> bytes; only ever appended to."
     TRANSACTIONS = 4
     "What open and prepared transactions have done so far."
+    EXPIRY = 5
+    "(time, queue, lookup identifier) -> nothing; for the messages that do not live for ever."
+    HISTORY = 6
+    "Number of a page -> what happened to messages, in order; the oldest pages are dropped."
 
 
 class Snapshot(Protocol):

@@ -56,16 +56,16 @@ class Transacting:
         )
         return pending
 
-    def commit(self, transaction: Transaction, now: int) -> Pending[None]:
+    def commit(self, transaction: Transaction) -> Pending[None]:
         """Transaction Commit ([MS-MQDMPR] 3.1.4.4)."""
-        core = self._core
+        core, by = self._core, self._core.by
 
         if transaction.state is State.DOOMED:
             raise TransactionSequence(DOOMED)
 
         def apply(batch: Batch) -> None:
             if not transaction.is_doomed:
-                transaction.commit(batch, core.by_number, now)
+                transaction.commit(batch, core.queues, core.outcomes, by)
 
         def ended() -> None:
             for queue, lookups in _by_queue(transaction).items():
@@ -75,7 +75,10 @@ class Transacting:
 
     def abort(self, transaction: Transaction) -> Pending[None]:
         """Transaction Abort ([MS-MQDMPR] 3.1.4.5): all is as before, but for the abort counts."""
-        core = self._core
+        core, by = self._core, self._core.by
+
+        def apply(batch: Batch) -> None:
+            transaction.abort(batch, core.outcomes, by)
 
         def ended() -> None:
             for queue, lookups in _by_queue(transaction).items():
@@ -83,7 +86,32 @@ class Transacting:
                 core.forget(queue, purged)
                 core.release(queue, [lookup for lookup in lookups if lookup in queue.held])
 
-        return self._end(transaction, transaction.abort, ended, grows=False)
+        return self._end(transaction, apply, ended, grows=False)
+
+    def commit_prepared(self, xid: str) -> Pending[None]:
+        """Commit a prepared transaction by its name; done before, it is not done again."""
+        transaction = self._core.prepared.get(xid)
+        if transaction is None:
+            return self._ended_before(xid, committed=True)
+        return self.commit(transaction)
+
+    def abort_prepared(self, xid: str) -> Pending[None]:
+        """Abort a prepared transaction by its name; done before, it is not done again."""
+        transaction = self._core.prepared.get(xid)
+        if transaction is None:
+            return self._ended_before(xid, committed=False)
+        return self.abort(transaction)
+
+    def _ended_before(self, xid: str, *, committed: bool) -> Pending[None]:
+        outcome = self._core.decisions.get(xid)
+        if outcome is None:
+            raise TransactionSequence(f"no transaction {xid} is prepared")
+        if outcome is not committed:
+            words = "committed" if outcome else "aborted"
+            raise TransactionSequence(f"{xid} was {words} before")
+        pending: Pending[None] = Pending()
+        pending.succeed(None)
+        return pending
 
     def _end(
         self,
@@ -103,10 +131,17 @@ class Transacting:
             pending.succeed(None)
             return pending
 
+        def write(batch: Batch) -> None:
+            apply(batch)
+            if before is State.PREPARED:
+                self._core.decisions.write(batch.writer, transaction.xid, committed=grows)
+
         def committed() -> None:
             if grows and transaction.is_doomed:  # by a send that was not answered yet
                 failed(TransactionSequence(DOOMED))
                 return
+            if before is State.PREPARED:
+                self._core.decisions.note(transaction.xid, committed=grows)
             ended()
             self._finish(transaction)
             pending.succeed(None)
@@ -115,20 +150,24 @@ class Transacting:
             transaction.state = State.DOOMED if transaction.is_doomed else before
             pending.fail(error)
 
-        self._core.submit(apply, committed, failed, grows=grows)
+        self._core.submit(write, committed, failed, grows=grows)
         return pending
 
     def _finish(self, transaction: Transaction) -> None:
         """It is over: what it had reserved is stored or dropped."""
         transaction.state = State.ENDED
         for queue, size in transaction.reserved.items():
-            queue.reserved -= size
+            self._core.reserve(queue, -size)
+            self._core.queues.touch(queue)
+        for _, target in transaction.moved.values():
+            target.pins -= 1
+            self._core.queues.touch(target)
         if self._core.prepared.get(transaction.xid) is transaction:
             del self._core.prepared[transaction.xid]
 
 
 def _by_queue(transaction: Transaction) -> dict[Queue, list[int]]:
     found: dict[Queue, list[int]] = defaultdict(list)
-    for queue, lookup in transaction.received:
+    for queue, lookup in (*transaction.received, *transaction.moved):
         found[queue].append(lookup)
     return found

@@ -11,25 +11,42 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from enum import Enum, auto
+from itertools import groupby
+from operator import itemgetter
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from openmsmq.errors import TransactionSequence
-from openmsmq.model.committing import Batch, Outgoing
-from openmsmq.model.layout import Record, index_key, pack_record, packet_place
-from openmsmq.model.queue import Queue
+from openmsmq.model.committing import Batch, NewMessage
+from openmsmq.model.emptying import note_purged
+from openmsmq.model.emptying import reason as purge_reason
+from openmsmq.model.history import Event, identifiers
+from openmsmq.model.layout import JOURNAL_BIT, Owed, Record, index_key
+from openmsmq.model.queue import Queue, journal_of
 from openmsmq.model.reading import Holder
 from openmsmq.model.storage import Snapshot, Table
+from openmsmq.packet.transaction import TransactionFlags
+from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import marked
+from openmsmq.properties.message import MessageClass
+
+if TYPE_CHECKING:
+    from openmsmq.model.outcomes import Outcomes
+    from openmsmq.model.queues import Queues
 
 SPILL_SIZE: Final = 256 * 1024
 "Bytes a transaction may hold in memory before it writes them to the store."
 
-Buffer = list[tuple[Queue, Outgoing]]
+Buffer = list[tuple[Queue, NewMessage]]
 
 _key = Struct(">QBI")
-_sent = Struct("<IBQII")
-_received = Struct("<IQ")
-SENT, RECEIVED, HEADER = 0, 1, 2
+_sent = Struct("<IBQIIH20s")
+_place = Struct("<IQ")
+split_key: Final = _key.unpack
+"Number of a transaction, kind of the row, place."
+split_place: Final = _place.unpack
+"Of rows RECEIVED and MOVED: queue number and lookup identifier."
+SENT, RECEIVED, HEADER, MOVED = 0, 1, 2, 3
 
 
 class State(Enum):
@@ -51,6 +68,29 @@ class Spill(NamedTuple):
     messages: Buffer
 
 
+class Sent(NamedTuple):
+    """A message that a transaction has written to the store already."""
+
+    queue: int
+    priority: int
+    number: int
+    "Of its packet."
+    size: int
+    expires: int
+    flags: int
+    identifier: bytes
+
+
+def read_sent(row: bytes) -> Sent:
+    """A message that is kept in a row SENT."""
+    return Sent(*_sent.unpack(row))
+
+
+def sent_row(sent: Sent) -> bytes:
+    """The reverse of `read_sent`."""
+    return _sent.pack(*sent)
+
+
 class Transaction(Holder):
     """One transaction of this queue manager."""
 
@@ -59,6 +99,7 @@ class Transaction(Holder):
         "buffer",
         "buffered",
         "is_doomed",
+        "moved",
         "number",
         "received",
         "reserved",
@@ -77,6 +118,8 @@ class Transaction(Holder):
         self.buffered = 0
         self.received: dict[tuple[Queue, int], bytes] = {}
         "Messages it has taken, by place, with their records."
+        self.moved: dict[tuple[Queue, int], tuple[bytes, Queue]] = {}
+        "Messages it moves to another queue, by place, with their records."
         self.reserved: dict[Queue, int] = defaultdict(int)
         "Bytes it has sent, by queue."
         self._sent_rows = 0
@@ -84,7 +127,7 @@ class Transaction(Holder):
     @property
     def is_empty(self) -> bool:
         """It has done nothing that would have to be written."""
-        return not (self.buffer or self._sent_rows or self.received)
+        return not (self.buffer or self._sent_rows or self.received or self.moved)
 
     @property
     def is_open(self) -> bool:
@@ -107,13 +150,14 @@ class Transaction(Holder):
         if self.state is State.ACTIVE:
             self.state = State.DOOMED
 
-    def send(self, queue: Queue, messages: list[Outgoing]) -> bool:
+    def send(self, queue: Queue, messages: list[NewMessage]) -> bool:
         """Note what is to be sent; True if it has grown too large for memory."""
+        if queue not in self.reserved and messages:
+            messages = [_marked(messages[0], TransactionFlags.FM), *messages[1:]]
         size = sum(len(message.packet) for message in messages)
         self.buffer += [(queue, message) for message in messages]
         self.buffered += size
         self.reserved[queue] += size
-        queue.reserved += size
         return self.buffered > SPILL_SIZE
 
     def take_buffer(self) -> Spill:
@@ -133,58 +177,134 @@ class Transaction(Holder):
     def write_spill(self, batch: Batch, spill: Spill) -> None:
         """Write to the store what was buffered."""
         for row_number, (queue, message) in enumerate(spill.messages, spill.first_row):
-            number = batch.store_packet(message.packet)
-            key = _key.pack(self.number, SENT, row_number)
-            row = _sent.pack(
-                queue.number, message.priority, number, len(message.packet), message.expires
+            sent = Sent(
+                queue.number,
+                message.priority,
+                batch.store_packet(message.packet),
+                len(message.packet),
+                message.expires,
+                message.flags,
+                PacketView(message.packet).identifier,
             )
-            batch.writer.put(Table.TRANSACTIONS, key, row)
+            key = _key.pack(self.number, SENT, row_number)
+            batch.writer.put(Table.TRANSACTIONS, key, sent_row(sent))
+            batch.keep(queue)
 
     def write_prepared(self, batch: Batch, spill: Spill) -> None:
-        """Write down all that the outcome will need."""
-        self.write_spill(batch, spill)
-        for place, (queue, lookup) in enumerate(self.received):
+        """Write down all that the outcome will need ([MS-MQDMPR] 3.1.4.3)."""
+        rows = self._sent_before(batch)
+        self.write_spill(batch, spill._replace(messages=_with_last(batch, rows, spill.messages)))
+        for place, (queue, lookup) in enumerate((*self.received, *self.moved)):
             key = _key.pack(self.number, RECEIVED, place)
-            batch.writer.put(Table.TRANSACTIONS, key, _received.pack(queue.number, lookup))
+            batch.writer.put(Table.TRANSACTIONS, key, _place.pack(queue.number, lookup))
+        for place, ((_, lookup), (_, target)) in enumerate(self.moved.items()):
+            key = _key.pack(self.number, MOVED, place)
+            batch.writer.put(Table.TRANSACTIONS, key, _place.pack(target.number, lookup))
+            batch.keep(target)
         header = json.dumps({"xid": self.xid}).encode()
         batch.writer.put(Table.TRANSACTIONS, _key.pack(self.number, HEADER, 0), header)
 
-    def commit(self, batch: Batch, queues: dict[int, Queue], now: int) -> None:
+    def commit(self, batch: Batch, queues: Queues, outcomes: Outcomes, by: str) -> None:
         """Transaction Commit ([MS-MQDMPR] 3.1.4.4): sends appear, receives are gone."""
-        for queue_number, priority, number, size, expires in self._take_sent_rows(batch):
-            queue = queues.get(queue_number)
+        rows = self._take_sent_rows(batch)
+        buffer = _with_last(batch, rows, self.buffer)
+        for sent in rows:
+            queue = queues.get(sent.queue)
             if queue is None:
-                batch.drop_packet(number, size)
+                batch.drop_packet(sent.number, sent.size)
             else:
-                record = pack_record(number, size, now, expires, 0, 0, 0, 0, 0)
-                batch.insert_stored(queue, priority, record, size)
-        for queue, message in self.buffer:
+                self._arrive(batch, outcomes, queue, sent, by)
+        for queue, messages in groupby(buffer, key=itemgetter(0)):
             if not queue.deleted:
-                batch.insert_many(queue, [message], now)
+                new = [message for _, message in messages]
+                batch.insert_many(queue, new, by)
+                outcomes.arrived(batch, queue, new)
+        gone: dict[Queue, list[tuple[int, bytes]]] = defaultdict(list)
         for (queue, lookup), record in self.received.items():
             if not queue.deleted:
-                batch.remove(queue, lookup, *packet_place(record))
+                gone[queue].append((lookup, record))
+        for queue, taken in gone.items():
+            outcomes.left(batch, queue, taken, MessageClass.ACK_RECEIVE, by)
+        self._move(batch, by)
 
-    def abort(self, batch: Batch) -> None:
+    def _move(self, batch: Batch, by: str) -> None:
+        for (queue, lookup), (record, target) in self.moved.items():
+            if not queue.deleted and not target.deleted:
+                batch.move(queue, lookup, record, target, by)
+                if queue.is_purged(lookup):  # but it comes back one day, perhaps
+                    note_purged(batch, queue)
+
+    def _arrive(self, batch: Batch, outcomes: Outcomes, queue: Queue, sent: Sent, by: str) -> None:
+        """A message that the store has already becomes visible."""
+        record = Record(sent.number, sent.size, batch.now, sent.expires, flags=sent.flags)
+        lookup = batch.insert_stored(queue, sent.priority, record)
+        batch.count(Event.ARRIVED.word)
+        batch.note(Event.ARRIVED, queue, [lookup], sent.identifier, by)
+        if sent.flags & (Owed.JOURNAL | Owed.ACK_ARRIVAL):
+            packet = batch.packet(record.pack())
+            new = NewMessage(packet, sent.priority, sent.expires, False, sent.flags)
+            outcomes.arrived(batch, queue, [new])
+
+    def abort(self, batch: Batch, outcomes: Outcomes, by: str) -> None:
         """Transaction Abort ([MS-MQDMPR] 3.1.4.5): sends vanish, receives are back, counted."""
-        for _, _, number, size, _ in self._take_sent_rows(batch):
-            batch.drop_packet(number, size)
-        for (queue, lookup), raw in self.received.items():
+        self.drop_sent(batch)
+        taken = dict(self.received)
+        taken.update((place, record) for place, (record, _) in self.moved.items())
+        for (queue, lookup), raw in taken.items():
             if queue.deleted:
                 continue
             if queue.is_purged(lookup):
-                batch.remove(queue, lookup, *packet_place(raw))
-            else:
-                record = Record.unpack(raw)
-                counted = record._replace(abort_count=record.abort_count + 1)
-                batch.rewrite(queue, lookup, counted.pack())
+                outcomes.left(batch, queue, [(lookup, raw)], purge_reason(queue), by)
+                continue
+            record = Record.unpack(raw)
+            if (queue, lookup) in self.received:
+                record = record._replace(abort_count=record.abort_count + 1)
+                batch.rewrite(queue, lookup, record.pack())
+            batch.count(Event.ABORTED.word)
+            if batch.keeps_history:
+                ids = identifiers(batch.first_chunks([raw]))
+                extra = str(record.abort_count)
+                batch.note(Event.ABORTED, queue, [lookup], ids, by, extra)
 
-    def _take_sent_rows(self, batch: Batch) -> list[tuple[int, int, int, int, int]]:
+    def drop_sent(self, batch: Batch) -> None:
+        """Drop what was written to the store; nobody ever saw it."""
+        for sent in self._take_sent_rows(batch):
+            batch.drop_packet(sent.number, sent.size)
+
+    def _take_sent_rows(self, batch: Batch) -> list[Sent]:
         """What was spilled, in order; the transaction's rows are removed."""
+        sent = self._sent_before(batch)
         first, end = _key.pack(self.number, 0, 0), _key.pack(self.number + 1, 0, 0)
-        rows = list(batch.writer.scan(Table.TRANSACTIONS, first, end))
-        batch.writer.delete_many(Table.TRANSACTIONS, [key for key, _ in rows])
-        return [_sent.unpack(row) for key, row in rows if _key.unpack(key)[1] == SENT]
+        keys = [key for key, _ in batch.writer.scan(Table.TRANSACTIONS, first, end)]
+        batch.writer.delete_many(Table.TRANSACTIONS, keys)
+        return sent
+
+    def _sent_before(self, batch: Batch) -> list[Sent]:
+        """What was spilled, in order."""
+        first, end = _key.pack(self.number, SENT, 0), _key.pack(self.number, SENT + 1, 0)
+        return [read_sent(row) for _, row in batch.writer.scan(Table.TRANSACTIONS, first, end)]
+
+
+def _marked(message: NewMessage, mark: int) -> NewMessage:
+    """A message that says where it stands in its transaction (A-33)."""
+    if not message.flags & Owed.TRANSACTIONAL:  # it was not sent by a program
+        return message
+    return message._replace(packet=marked(message.packet, mark))
+
+
+def _with_last(batch: Batch, rows: list[Sent], buffer: Buffer) -> Buffer:
+    """What is buffered, with the last message to each queue marked; those in the store, too."""
+    last = {sent.queue: sent for sent in rows}
+    places = {queue: place for place, (queue, _) in enumerate(buffer)}
+    for queue in places:
+        last.pop(queue.number, None)
+    for sent in last.values():
+        if sent.flags & Owed.TRANSACTIONAL:
+            batch.mark_packet(sent.number, sent.size, TransactionFlags.LM)
+    found = list(buffer)
+    for queue, place in places.items():
+        found[place] = queue, _marked(buffer[place][1], TransactionFlags.LM)
+    return found
 
 
 def load_transactions(
@@ -200,17 +320,18 @@ def load_transactions(
         number, kind, _ = _key.unpack(key)
         transaction = found.setdefault(number, Transaction(number))
         if kind == SENT:
-            queue_number, _, _, size, _ = _sent.unpack(row)
+            sent = read_sent(row)
             transaction._sent_rows += 1
-            if queue_number in queues:
-                transaction.reserved[queues[queue_number]] += size
+            if sent.queue in queues:
+                transaction.reserved[queues[sent.queue]] += sent.size
         elif kind == RECEIVED:
-            queue_number, lookup = _received.unpack(row)
-            queue = queues.get(queue_number)
-            record = snapshot.get(Table.INDEX, index_key(queue_number, lookup))
-            if queue is not None and record is not None:
-                transaction.received[queue, lookup] = record
-                queue.held[lookup] = transaction
+            _hold_again(transaction, row, snapshot, queues)
+        elif kind == MOVED:
+            target, lookup = _place.unpack(row)
+            for place in list(transaction.received):
+                if place[1] == lookup and target in queues:
+                    transaction.moved[place] = transaction.received.pop(place), queues[target]
+                    queues[target].pins += 1
         else:
             transaction.xid = json.loads(row)["xid"]
             transaction.state = State.PREPARED
@@ -218,3 +339,16 @@ def load_transactions(
             for queue, size in transaction.reserved.items():
                 queue.reserved += size
     return prepared, [t for t in found.values() if t.state is not State.PREPARED]
+
+
+def _hold_again(
+    transaction: Transaction, row: bytes, snapshot: Snapshot, queues: dict[int, Queue]
+) -> None:
+    """A message that a prepared transaction has taken stays taken."""
+    number, lookup = _place.unpack(row)
+    owner = queues.get(number & ~JOURNAL_BIT)
+    queue = journal_of(owner) if owner is not None and number & JOURNAL_BIT else owner
+    record = snapshot.get(Table.INDEX, index_key(number, lookup))
+    if queue is not None and record is not None:
+        transaction.received[queue, lookup] = record
+        queue.held[lookup] = transaction

@@ -48,6 +48,7 @@ _CLASS: Final = MessagePropertiesStart.offset_of("MessageClass")
 _CORRELATION: Final = MessagePropertiesStart.offset_of("CorrelationID")
 _BODY_TYPE: Final = MessagePropertiesStart.offset_of("BodyType")
 _APPLICATION_TAG: Final = MessagePropertiesStart.offset_of("ApplicationTag")
+_PRIVACY_LEVEL: Final = MessagePropertiesStart.offset_of("PrivacyLevel")
 
 
 class PacketView:
@@ -251,6 +252,11 @@ class PacketView:
         """A number of the application's own."""
         tag: int = u32(self.data, (self._properties or self._locate()) + _APPLICATION_TAG)[0]
         return tag
+
+    @property
+    def is_encrypted(self) -> bool:
+        """The body can be read by its receiver only."""
+        return bool(u32(self.data, (self._properties or self._locate()) + _PRIVACY_LEVEL)[0])
 
     @property
     def label(self) -> str:

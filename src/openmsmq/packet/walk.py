@@ -63,6 +63,13 @@ def properties_offset(data: bytes) -> int:
     return after_security(data, flags, after_transaction(data, flags, after_names(data, flags)))
 
 
+def marked(data: bytes, marks: int) -> bytes:
+    """A message with more bits set in its TransactionHeader.Flags ([MS-MQMQ] 2.2.20.5)."""
+    offset = after_names(data, u32(data, FLAGS)[0])
+    flags = u32(data, offset)[0] | marks
+    return b"".join((data[:offset], flags.to_bytes(4, "little"), data[offset + 4 :]))
+
+
 def after_names(data: bytes, flags: int) -> int:
     """Where the names and ConnectorType of a UserHeader end ([MS-MQMQ] 2.2.19.2)."""
     codes = flags >> 10 & 0x1FF

@@ -13,10 +13,10 @@ from typing import Final
 
 import lmdb
 
-from openmsmq.errors import StoreDamaged, StoreForeign
+from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooOld
 from openmsmq.model.storage import Table
 from openmsmq.store.faults import storage_error
-from openmsmq.store.format import FORMAT_KEY, format_row
+from openmsmq.store.format import FORMAT, FORMAT_KEY, format_row, read_format
 from openmsmq.store.pages import DATA_FILE
 
 MAP_SIZE: Final = 1 << 40
@@ -37,7 +37,7 @@ def make_directory(directory: Path) -> None:
         return
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _sync(directory.parent)
+        sync_directory(directory.parent)
     except OSError as error:
         raise storage_error(error) from error
 
@@ -58,21 +58,26 @@ def create(directory: Path) -> None:
         finally:
             environment.close()
         (making / DATA_FILE).rename(directory / DATA_FILE)
-        _sync(directory)
+        sync_directory(directory)
         (making / _LMDB_LOCK_FILE).unlink()
         making.rmdir()
     except (OSError, lmdb.Error) as error:
         raise storage_error(error, directory) from error
 
 
-def open_environment(directory: Path, map_size: int) -> lmdb.Environment:
-    """LMDB's environment, with as large a map as the system grants."""
+def open_environment(directory: Path, map_size: int, *, readonly: bool = False) -> lmdb.Environment:
+    """LMDB's environment, with as large a map as the system grants.
+
+    To read only, it may be opened while another process has it; LMDB then keeps the pages that
+    are read until they are not needed any more.
+    """
     _write_lock_file(directory / _LMDB_LOCK_FILE)
     while True:
         try:
             return lmdb.Environment(
                 str(directory),
                 map_size=map_size,
+                readonly=readonly,
                 mode=0o600,
                 max_readers=_READERS_MAX,
                 max_dbs=len(Table),
@@ -86,18 +91,33 @@ def open_environment(directory: Path, map_size: int) -> lmdb.Environment:
 
 
 def open_tables(environment: lmdb.Environment) -> tuple[lmdb._Database, ...]:
-    """The tables of a store that has them all, in the order of `Table`."""
+    """The tables of a store, in the order of `Table`; those that its format lacks are made."""
     path = environment.path()
     with environment.begin() as transaction:
         missing = [name for name in TABLE_NAMES if transaction.get(name) is None]
     if TABLE_NAMES[Table.META] in missing:
         raise StoreForeign(f"{path} has no tables of a store")
-    if missing:
-        raise StoreDamaged(f"{path} has no table {missing[0].decode()}")
     try:
+        if missing:
+            _add_tables(environment, missing)
         return tuple(environment.open_db(name, create=False) for name in TABLE_NAMES)
     except lmdb.IncompatibleError as error:
         raise StoreForeign(f"{path} has rows in place of tables") from error
+
+
+def _add_tables(environment: lmdb.Environment, missing: list[bytes]) -> None:
+    """Make the tables that a store of an older format does not have."""
+    path = environment.path()
+    meta = environment.open_db(TABLE_NAMES[Table.META], create=False)
+    with environment.begin() as transaction:
+        row = transaction.get(FORMAT_KEY, db=meta)
+    if read_format(row, path) >= FORMAT:
+        raise StoreDamaged(f"{path} has no table {missing[0].decode()}")
+    if environment.flags()["readonly"]:
+        raise StoreTooOld(path)
+    with environment.begin(write=True) as transaction:
+        for name in missing:
+            environment.open_db(name, transaction)
 
 
 def _fill(environment: lmdb.Environment) -> None:
@@ -111,14 +131,17 @@ def _fill(environment: lmdb.Environment) -> None:
 def _write_lock_file(path: Path) -> None:
     # LMDB only sets the size of this file and then writes to it through a map, which on a full
     # disk would end the process. Blocks that were written before are there for certain.
+    size = path.stat().st_size if path.exists() else 0
+    if size >= _LMDB_LOCK_SIZE:
+        return  # closing it would give LMDB's lock away if this process has the store open
     with path.open("ab") as file:
-        if missing := max(_LMDB_LOCK_SIZE - file.tell(), 0):
-            file.write(bytes(missing))
-            file.flush()
-            os.fsync(file.fileno())
+        file.write(bytes(_LMDB_LOCK_SIZE - size))
+        file.flush()
+        os.fsync(file.fileno())
 
 
-def _sync(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """Let what was made, moved or removed in a directory outlast a power cut."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

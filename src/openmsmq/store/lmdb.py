@@ -170,6 +170,8 @@ class LmdbStore:
 
     def _room(self) -> int:
         """Bytes that can still be written: unused pages in the file, and growth."""
+        # A process that was killed while it copied the store would keep pages for ever.
+        self._environment.reader_check()
         info = self._environment.info()
         page_size, used = self._snapshot.pages()
         in_file = info["last_pgno"] + 1

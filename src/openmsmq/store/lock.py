@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -51,3 +52,49 @@ class DirectoryLock:
         with contextlib.suppress(OSError):
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, holder.encode(), 0)
+
+
+def is_held(directory: Path) -> bool:
+    """Whether somebody works with the store in this directory now."""
+    try:
+        file = os.open(directory / LOCK_FILE, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise storage_error(error) from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+@contextlib.contextmanager
+def keep_files(directory: Path, *, alone: bool = False) -> Iterator[None]:
+    """Nobody puts other files in the place of a store's while this lasts.
+
+    Those who copy a store share this lock with one another, those who replace its files hold it
+    `alone`; who works with the store needs neither. It is on the directory itself, so that
+    nothing is written to a store that is only read.
+    """
+    try:
+        file = os.open(directory, os.O_RDONLY)
+    except OSError as error:
+        raise storage_error(error) from error
+    try:
+        _lock_files(file, directory, alone=alone)
+        yield
+    finally:
+        os.close(file)
+
+
+def _lock_files(file: int, directory: Path, *, alone: bool) -> None:
+    try:
+        fcntl.flock(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        others = "a backup that is being made" if alone else "a process that replaces its files"
+        raise StoreInUse(f"{directory} by {others}") from None
+    except OSError as error:
+        raise storage_error(error, directory) from error

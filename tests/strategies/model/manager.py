@@ -1,134 +1,89 @@
-"""The queue manager of the model: its queues, what is sent to them, and its transactions."""
+"""The queue manager of the model: its queues, what is sent to them, and how it starts again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
-from openmsmq.errors import (
-    QueueDeleted,
-    QueueNotAvailable,
-    TransactionSequence,
-    TransactionUsage,
-)
+from openmsmq.errors import QueueNotAvailable, TransactionUsage
 from tests.strategies.model.commits import Error
-from tests.strategies.model.parts import Answer, Position, Queue, State, Transaction
-from tests.strategies.model.reading import Reading
+from tests.strategies.model.parts import (
+    Answer,
+    Kind,
+    Position,
+    Queue,
+    State,
+    Transaction,
+)
+from tests.strategies.model.transacting import Transacting
 
 
-class Model(Reading):
+class Model(Transacting):
     """The queue manager."""
-
-    def __init__(self, arrival: int, step: int) -> None:
-        super().__init__()
-        self.arrival = arrival
-        "SequentialID ([MS-MQDMPR] 3.1.1.1)."
-        self.step = step
-        "How many messages a purge looks at with each commit."
-        self.transactions: list[Transaction] = []
 
     # Queues
 
-    def create(self, queue: Queue) -> Answer:
+    def create(self, name: int, queue: Queue) -> Answer:
         answer = Answer()
+        self.named[name] = queue
 
         def finish() -> None:
-            queue.on_disk = True
+            for member in queue.family:
+                member.on_disk = True
             answer.succeed()
 
         def fail(error: Error) -> None:
-            queue.deleted = queue.never_was = True
+            queue.never_was = True
+            self.withdraw(queue)
             answer.fail(error)
 
         self.submit(finish, fail)
         return answer
 
-    def change(self, queue: Queue, label: str) -> Answer:
+    def change(self, queue: Queue, **changes: Any) -> Answer:
+        """Give a queue other properties; the quota of a journal is its queue's to set."""
         answer = Answer()
         if queue.deleted:
             return answer.fail(QueueNotAvailable)
 
         def finish() -> None:
-            queue.label = label
+            for name, value in changes.items():
+                if name == "journal_quota":
+                    assert queue.journal is not None
+                    queue.journal.quota = value
+                else:
+                    setattr(queue, name, value)
             answer.succeed()
 
         self.submit(finish, answer.fail)
         return answer
 
-    def delete(self, queue: Queue) -> Answer:
-        """Delete Queue ([MS-MQDMPR] 3.1.7.1.4), with the readers told (A-29)."""
-        answer = Answer()
-        queue.deleted = True
-        for reader in list(queue.readers):
-            self.cancel(queue, reader, QueueDeleted)
-
-        def finish() -> None:
-            queue.on_disk = False
-            queue.positions.clear()
-            answer.succeed()
-
-        def fail(error: Error) -> None:
-            queue.deleted = queue.never_was
-            answer.fail(error)
-
-        self.submit(finish, fail, grows=False)
-        return answer
-
-    def purge(self, queue: Queue) -> Answer:
-        """Purge Queue ([MS-MQDMPR] 3.1.7.1.7), which leaves uncommitted sends alone (A-30)."""
-        answer = Answer()
-        if queue.deleted:
-            return answer.fail(QueueNotAvailable)
-        express = [p for p in queue.available() if p.express]
-        queue.remove(express)
-        queue.marks[answer] = self.arrival
-        self._purge_step(queue, answer, after=0, count=len(express))
-        return answer
-
-    def _purge_step(self, queue: Queue, answer: Answer, *, after: int, count: int) -> None:
-        """Take out some of what was purged, then the next."""
-        seen: list[Position] = []
-        victims: list[Position] = []
-
-        def start() -> None:
-            stored = [p for p in queue.positions if not p.express and p.lookup > after]
-            seen[:] = stored[: self.step]
-            free = [p for p in seen if p.holder is None and p not in self.leaving]
-            victims[:] = [p for p in free if p.arrival <= queue.marks[answer]]
-            self.leaving.update(victims)
-
-        def finish() -> None:
-            queue.remove(victims)
-            if len(seen) == self.step and not queue.deleted:
-                so_far = count + len(victims)
-                self._purge_step(queue, answer, after=seen[-1].lookup, count=so_far)
-            else:
-                answer.succeed(count + len(victims))
-
-        def fail(error: Error) -> None:
-            del queue.marks[answer]
-            self.fresh[queue].update()  # readers look again, but nothing is new
-            answer.fail(error)
-
-        self.submit(finish, fail, start, grows=False)
+    def subqueue(self, parent: Queue, number: int) -> Queue:
+        """A new subqueue; what it has of properties is its queue's (A-05)."""
+        queue = Queue(number, Kind.SUBQUEUE, parent.transactional, parent=parent)
+        queue.deleted = parent.deleted
+        parent.subqueues.append(queue)
+        return queue
 
     # Sending
 
-    def send(self, queue: Queue, positions: list[Position]) -> Answer:
+    def send(self, positions: list[Position]) -> Answer:
         """Enqueue Message ([MS-MQDMPR] 3.1.7.1.9)."""
         answer = Answer()
+        queue = positions[0].queue
         if queue.deleted:
             return answer.fail(QueueNotAvailable)
         if queue.transactional:
             return answer.fail(TransactionUsage)
+        if error := self.over_quota(positions):
+            return answer.fail(error)
         size = sum(p.size for p in positions)
         queue.reserved += size
         if positions[0].express:
-            self._send_express(queue, positions, answer)
+            self._send_express(positions, answer)
             return answer
 
         def start() -> None:
-            if not queue.deleted:
-                self.flying[queue] += self._number(positions)
+            self._arrive(positions)
 
         def finish() -> None:
             queue.reserved -= size
@@ -141,14 +96,19 @@ class Model(Reading):
         self.submit(finish, fail, start)
         return answer
 
-    def _send_express(self, queue: Queue, positions: list[Position], answer: Answer) -> None:
+    def _send_express(self, positions: list[Position], answer: Answer) -> None:
+        queue = positions[0].queue
+
         def insert() -> None:
             queue.reserved -= sum(p.size for p in positions)
             if queue.deleted:
                 answer.fail(QueueNotAvailable)
                 return
-            queue.place(self._number(positions))
-            self.fresh[queue].update(positions)
+            for position in positions:
+                self.give_number(position)
+            queue.place(positions)
+            self.arrived(positions)
+            self.fresh.append((queue, positions))
             answer.succeed()
 
         if self.committing is not None and self.flying.get(queue):
@@ -157,135 +117,47 @@ class Model(Reading):
             insert()
             self.wake()
 
-    def _number(self, positions: list[Position]) -> list[Position]:
-        """Give lookup identifiers: 7 - priority above, SequentialID below (A-09)."""
-        for position in positions:
-            self.arrival += 1
-            position.lookup = 7 - position.priority << 56 | self.arrival
-        return positions
+    # Starting again
 
-    def send_in(
-        self, transaction: Transaction, queue: Queue, positions: list[Position], *, at_once: bool
-    ) -> Answer:
-        """Keep messages for a transaction, answering at once or when they are written down."""
-        answer = Answer()
-        if queue.deleted:
-            return answer.fail(QueueNotAvailable)
-        if not transaction.is_open:
-            return answer.fail(TransactionSequence)
-        if not queue.transactional:
-            return answer.fail(TransactionUsage)
-        size = sum(p.size for p in positions)
-        queue.reserved += size
-        transaction.sent += [(queue, p) for p in positions]
-        if at_once:
-            return answer.succeed()
-        transaction.unanswered = True
+    def restart(self, arrival: int) -> None:
+        """The process is gone, and another one starts on what is on disk ([MS-MQDMPR] 3.1.3).
 
-        def finish() -> None:
-            transaction.unanswered = False
-            answer.succeed()
+        Express messages are lost, readers too. What was not committed has not been. Messages that
+        somebody held are free again, unless a transaction is in doubt about them (A-11, A-37).
+        """
+        assert arrival >= self.arrival
+        self.arrival = arrival
+        self.queued, self.committing, self.fresh, self.deferred = [], None, [], []
+        self.forget_commit()
+        self.statistics = self.written.copy()
+        self.stopping = self.sweeping = False
+        self.shift = self.shift_on_disk
+        self.now = int(self.wall) - self.shift
+        for transaction in self.transactions:
+            transaction.state = State.PREPARED if transaction.is_in_doubt else State.ENDED
+        self.transactions = [t for t in self.transactions if t.is_in_doubt]
+        self.named = {name: queue for name, queue in self.named.items() if queue.on_disk}
+        system = [self.sent_journal, self.dead_letters, self.transactional_dead_letters]
+        there = system + [member for queue in self.named.values() for member in queue.family]
+        for queue in there + self.emptying:
+            self._restart_queue(queue)
+        for transaction in self.transactions:
+            for position in transaction.sent:
+                position.queue.reserved += position.size
+            for _, target in transaction.moved:
+                target.pins += 1
+        for queue in sorted(self.emptying, key=lambda q: q.number):
+            self.drop_step(queue)
+        for queue in sorted(there, key=lambda q: q.number):
+            self.remove_purged(queue, [p for p in queue.positions if p.purges and not p.holder])
 
-        def fail(error: Error) -> None:
-            transaction.unanswered = False
-            transaction.is_doomed = True
-            answer.fail(error)
-
-        self.submit(finish, fail)
-        return answer
-
-    # Transactions
-
-    def begin(self, xid: str) -> Transaction:
-        transaction = Transaction(xid)
-        self.transactions.append(transaction)
-        return transaction
-
-    def prepare(self, transaction: Transaction) -> Answer:
-        """Transaction Prepare ([MS-MQDMPR] 3.1.4.3)."""
-        answer = Answer()
-        if not (transaction.is_open and transaction.xid):
-            return answer.fail(TransactionSequence)
-        transaction.state = State.PREPARING
-
-        def finish() -> None:
-            transaction.state = State.PREPARED
-            transaction.is_in_doubt = True
-            answer.succeed()
-
-        def fail(error: Error) -> None:
-            transaction.state = State.ACTIVE
-            answer.fail(error)
-
-        self.submit(finish, fail)
-        return answer
-
-    def commit(self, transaction: Transaction) -> Answer:
-        """Transaction Commit ([MS-MQDMPR] 3.1.4.4): sends appear, receives are gone."""
-
-        def start() -> None:
-            for queue, position in transaction.sent:
-                if not (queue.deleted or transaction.is_doomed):
-                    self.flying[queue] += self._number([position])
-
-        def finish() -> None:
-            for queue, position in transaction.received:
-                queue.remove([position])
-
-        return self._end(transaction, start, finish, grows=True)
-
-    def abort(self, transaction: Transaction) -> Answer:
-        """Transaction Abort ([MS-MQDMPR] 3.1.4.5): receives are back, but for a purge."""
-        purged: list[Position] = []
-
-        def start() -> None:
-            purged[:] = [p for _, p in transaction.received if p.is_purged]
-
-        def finish() -> None:
-            for queue, position in transaction.received:
+    def _restart_queue(self, queue: Queue) -> None:
+        queue.positions = [p for p in queue.positions if not p.express]
+        for position in queue.positions:
+            holder = position.holder
+            if not (isinstance(holder, Transaction) and holder.is_in_doubt):
                 position.holder = None
-                if position in purged:
-                    queue.remove([position])
-                else:
-                    position.aborts += 1
-                    self.fresh[queue].add(position)
-
-        return self._end(transaction, start, finish, grows=False)
-
-    def _end(
-        self,
-        transaction: Transaction,
-        start: Callable[[], None],
-        finish: Callable[[], None],
-        *,
-        grows: bool,
-    ) -> Answer:
-        answer = Answer()
-        before = transaction.state
-        if before not in (State.ACTIVE, State.PREPARED) or (grows and transaction.is_doomed):
-            return answer.fail(TransactionSequence)
-
-        def end() -> None:
-            transaction.state = State.ENDED
-            transaction.is_in_doubt = False
-            for queue, position in transaction.sent:
-                queue.reserved -= position.size
-            answer.succeed()
-
-        def finished() -> None:
-            if grows and transaction.is_doomed:
-                fail(TransactionSequence)
-            else:
-                finish()
-                end()
-
-        def fail(error: Error) -> None:
-            transaction.state = before
-            answer.fail(error)
-
-        if before is State.ACTIVE and not (transaction.sent or transaction.received):
-            end()
-        else:
-            transaction.state = State.ENDING
-            self.submit(finished, fail, start, grows=grows)
-        return answer
+            position.purges = {Answer()} if position in queue.noted else set()
+        queue.readers, queue.marks = [], {}
+        queue.reserved = queue.pins = 0
+        queue.deleted = queue in self.emptying

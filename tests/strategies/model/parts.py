@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import Final
+from typing import Any, Final
 
 from openmsmq.model.cursor import Cursor as RealCursor
+from openmsmq.properties.message import Acknowledge
 
 ARRIVAL_MASK: Final = (1 << 56) - 1
+NEVER: Final = 0xFFFFFFFF
+KIB: Final = 1024
 REMOVING: Final = "removing"
 "Holds what was received and leaves the disk with a commit."
 
@@ -27,7 +30,21 @@ class State(Enum):
     WAITING = auto()
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the sender of a message asked for."""
+
+    dead_letter: bool = False
+    journal: bool = False
+    acknowledge: Acknowledge = Acknowledge.NONE
+    admin: int = 0
+    "Which queue gets the acknowledgements."
+
+
+NOTHING: Final = Wishes()
+
+
+@dataclass(eq=False, slots=True)
 class Position:
     """A message in a queue, and who holds it (MessagePosition, [MS-MQDMPR] 3.1.1.11)."""
 
@@ -36,22 +53,35 @@ class Position:
     size: int
     priority: int
     express: bool
+    number: int
+    "Of its identifier; an acknowledgement has that of the message it is about."
+    wishes: Wishes = NOTHING
+    expires: int = NEVER
+    "The last second of its life."
+    forgotten: bool = False
+    "No sweep looks for it any longer, as its queue is deleted."
+    message_class: int = 0
     lookup: int = 0
+    arrived: int = 0
+    "When it did."
     holder: object = None
     aborts: int = 0
+    moves: int = 0
+    purges: set[Answer] = field(default_factory=set)
+    "Those that it must go for."
 
     @property
     def arrival(self) -> int:
         return self.lookup & ARRIVAL_MASK
 
     @property
-    def is_purged(self) -> bool:
-        """PurgePending, or about to be removed."""
-        return self.arrival <= max(self.queue.marks.values(), default=0)
+    def is_free(self) -> bool:
+        """Neither held by anybody nor purged."""
+        return self.holder is None and not self.purges
 
-    @property
-    def is_available(self) -> bool:
-        return self.holder is None and not self.is_purged
+    def copy(self, queue: Queue, **changes: Any) -> Position:
+        """The same message, free, in a queue."""
+        return replace(self, queue=queue, holder=None, purges=set(), **changes)
 
 
 class Answer:
@@ -79,18 +109,27 @@ class Transaction:
 
     xid: str
     state: State = State.ACTIVE
-    sent: list[tuple[Queue, Position]] = field(default_factory=list)
-    received: list[tuple[Queue, Position]] = field(default_factory=list)
+    sent: list[Position] = field(default_factory=list)
+    spilled: int = 0
+    "How many of these were written to the store ahead of the commit."
+    received: list[Position] = field(default_factory=list)
+    moved: list[tuple[Position, Queue]] = field(default_factory=list)
     unanswered: bool = False
-    "A send is being written to the store ahead of the commit."
+    "A send is being written to the store."
     is_in_doubt: bool = False
     "It is prepared on disk."
     is_doomed: bool = False
     "Such a send failed: it can only be aborted."
+    is_committed: bool | None = None
+    "How it ended, if it was prepared."
 
     @property
     def is_open(self) -> bool:
         return self.state is State.ACTIVE and not self.is_doomed
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.sent or self.received or self.moved)
 
 
 @dataclass(eq=False)
@@ -123,25 +162,64 @@ class Reader:
     cursor: Cursor | None = None
 
 
+class Kind(Enum):
+    """What a queue is for."""
+
+    MAIN = auto()
+    JOURNAL = auto()
+    SUBQUEUE = auto()
+    SYSTEM = auto()
+
+
 @dataclass(eq=False)
 class Queue:
     """A queue ([MS-MQDMPR] 3.1.1.2); `positions` in order, those on disk until they are off it."""
 
     number: int
-    transactional: bool
+    "As the manager counts its queues."
+    kind: Kind = Kind.MAIN
+    transactional: bool = False
+    label: str = ""
+    journaling: bool = False
+    quota: int | None = None
+    "KiB."
+    parent: Queue | None = None
+    journal: Queue | None = None
+    subqueues: list[Queue] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
     readers: list[Reader] = field(default_factory=list)
     reserved: int = 0
+    "Bytes of what was accepted but is not in the queue yet."
+    pins: int = 0
+    "Moves under way to it."
     marks: dict[Answer, int] = field(default_factory=dict)
-    "Up to which arrival each purge goes."
-    label: str = ""
+    "Up to which arrival each purge under way goes."
+    noted: set[Position] = field(default_factory=set)
+    "What the disk knows to be purged as soon as nobody holds it."
     deleted: bool = False
     on_disk: bool = False
     never_was: bool = False
     "It could not be created."
 
-    def available(self) -> list[Position]:
-        return [position for position in self.positions if position.is_available]
+    @property
+    def main(self) -> Queue:
+        return self.parent or self
+
+    @property
+    def family(self) -> list[Queue]:
+        """The queue, its journal and its subqueues, which go together."""
+        assert self.journal is not None
+        return [self, self.journal, *self.subqueues]
+
+    @property
+    def is_journaled(self) -> bool:
+        """What is received goes to the journal, from a subqueue to that of its queue (A-38)."""
+        return self.kind in (Kind.MAIN, Kind.SUBQUEUE) and self.main.journaling
+
+    @property
+    def size(self) -> int:
+        """The bytes that count, from acceptance to removal (A-04)."""
+        return sum(p.size for p in self.positions) + self.reserved
 
     def find(self, lookup: int) -> Position | None:
         return next((p for p in self.positions if p.lookup == lookup), None)
@@ -152,6 +230,13 @@ class Queue:
 
     def remove(self, gone: Sequence[Position]) -> None:
         self.positions = [p for p in self.positions if p not in gone]
+
+
+def main_queue(number: int, journal_number: int, *, transactional: bool) -> Queue:
+    """A queue with its journal."""
+    queue = Queue(number, transactional=transactional)
+    queue.journal = Queue(journal_number, Kind.JOURNAL, transactional, parent=queue)
+    return queue
 
 
 def hold(positions: Sequence[Position], holder: object) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from openmsmq.errors import (
     IllegalCursorAction,
     InvalidHandle,
@@ -17,7 +15,8 @@ from openmsmq.errors import (
     TransactionUsage,
 )
 from openmsmq.model.receiving import Seek
-from tests.strategies.model.commits import Commits, Error
+from tests.strategies.model.commits import Error
+from tests.strategies.model.outcomes import RECEIVED, Outcomes
 from tests.strategies.model.parts import (
     REMOVING,
     Answer,
@@ -31,8 +30,19 @@ from tests.strategies.model.parts import (
 )
 
 
-class Reading(Commits):
+class Reading(Outcomes):
     """Reads; what they remove leaves with a commit."""
+
+    now = 0
+    "Seconds of lifetimes."
+    _waking = False
+
+    def available(self, queue: Queue) -> list[Position]:
+        """What anybody may take: not held, not purged, not expired."""
+        return [p for p in queue.positions if p.is_free and p.expires >= self.now]
+
+    def is_available(self, position: Position) -> bool:
+        return position.is_free and position.expires >= self.now
 
     def finish(self, error: MQError | None = None) -> None:
         """The commit is over, and readers are woken once the books are in order (A-55)."""
@@ -47,10 +57,10 @@ class Reading(Commits):
         cursor = reader.cursor
         if cursor is not None and cursor.state is State.READ and not following:
             under = queue.find(cursor.position)
-            if under is None or not under.is_available:
+            if under is None or not self.is_available(under):
                 return answer.fail(MessageAlreadyReceived)
             self._satisfy(queue, reader, [under])
-        elif found := self._found(queue, reader, set()):
+        elif found := self._found(queue, reader, []):
             self._satisfy(queue, reader, found)
         elif wait:
             if cursor is not None:
@@ -84,17 +94,13 @@ class Reading(Commits):
                 errors.append(IllegalCursorAction)
         return tuple(errors)
 
-    def _found(self, queue: Queue, reader: Reader, fresh: set[Position]) -> list[Position]:
+    def _found(self, queue: Queue, reader: Reader, fresh: list[Position]) -> list[Position]:
         """What a read finds: the first behind a cursor, or a new one if it waits (A-19)."""
+        found = self.available(queue)
         if reader.cursor is None:
-            return queue.available()[: reader.count]
-        behind = [p for p in queue.available() if p.lookup > reader.cursor.position]
-        if behind:
-            return behind[:1]
-        # Several at once: any of them. The cursor tells which it was.
-        possible = [p for p in queue.available() if p in fresh]
-        chosen = [p for p in possible if p.lookup == reader.cursor.real.position]
-        return (chosen or possible)[:1]
+            return found[: reader.count]
+        behind = [p for p in found if p.lookup > reader.cursor.position]
+        return (behind or [p for p in found if p in fresh])[:1]
 
     def _satisfy(self, queue: Queue, reader: Reader, found: list[Position]) -> None:
         if (cursor := reader.cursor) is not None:
@@ -109,7 +115,7 @@ class Reading(Commits):
         """A plain receive is answered when the messages are off the disk, others at once."""
         hold(found, holder)
         if isinstance(holder, Transaction):
-            holder.received += [(queue, p) for p in found]
+            holder.received += found
         if holder is not REMOVING:
             answer.succeed(list(found))
         else:
@@ -118,64 +124,59 @@ class Reading(Commits):
     def _remove(
         self, queue: Queue, gone: list[Position], answer: Answer, value: object = None
     ) -> None:
-        if all(p.express for p in gone):
-            queue.remove(gone)
-            answer.succeed(value)
-            return
+        """Express messages leave at once, unless they are taken together with others."""
+        stored = [p for p in gone if not p.express]
+        express = [p for p in gone if p.express]
 
         def finish() -> None:
-            queue.remove(gone)
+            hold(gone, None)
+            self.left(express, RECEIVED)
             answer.succeed(value)
 
         def fail(error: Error) -> None:
-            hold(gone, None)
-            queue.remove([p for p in gone if p.express and p.is_purged])
-            self.fresh[queue].update(gone)
+            self.release(queue, gone)
             answer.fail(error)
 
-        self.submit(finish, fail, grows=False)
+        if stored:
+            self.submit(finish, fail, lambda: self.left(stored, RECEIVED), grows=False)
+        else:
+            finish()
+            self.wake()
 
     def end(self, queue: Queue, positions: list[Position], *, delete: bool) -> Answer:
-        """Dequeue Message End ([MS-MQDMPR] 3.1.7.1.12)."""
+        """Dequeue Message End ([MS-MQDMPR] 3.1.7.1.12); what was purged goes as purged (A-31)."""
         answer = Answer()
         if queue.deleted:
             return answer.fail(QueueNotAvailable)
-        gone = [p for p in positions if delete or p.is_purged]
-        back = [p for p in positions if p not in gone]
-        hold(back, None)
-        if back:
-            self.fresh[queue].update(back)
-        hold(gone, REMOVING)
-        if gone:
-            self._remove(queue, gone, answer)
-        else:
-            answer.succeed()
+        gone = [p for p in positions if delete and not p.purges]
+        self.release(queue, [p for p in positions if p not in gone])
         self.wake()
+        hold(gone, REMOVING)
+        self._remove(queue, gone, answer)
         return answer
 
     def put_back(self, queue: Queue, positions: list[Position]) -> None:
-        """Return what was received to its place, unless it was purged meanwhile."""
+        """Return what was received to its place; no purge meanwhile was about it."""
         if queue.deleted:
             return
-        hold(positions, None)
-        express = [p for p in positions if p.express and not p.is_purged]
-        stored = [p for p in positions if not p.express]
-        back: list[Position] = []
+        copies = [p.copy(queue) for p in positions]
+        express = [p for p in copies if p.express]
+        stored = [p for p in copies if not p.express]
         if express:
             queue.place(express)
-            self.fresh[queue].update(express)
+            self.fresh.append((queue, express))
             self.wake()
 
         def start() -> None:
-            back[:] = [p for p in stored if not p.is_purged]
+            if not queue.deleted:
+                self.flying.setdefault(queue, []).extend(stored)
 
-        def finish() -> None:
-            queue.place(back)
-            if back:
-                self.fresh[queue].update(back)
+        def fail(error: Error) -> None:
+            lost = "messages lost because they could not be put back"
+            self.statistics[lost] += len(stored)
 
         if stored:
-            self.submit(finish, lambda error: None, start)
+            self.submit(lambda: None, fail, start)
 
     def by_lookup(
         self, queue: Queue, lookup: int, seek: Seek, *, peek: bool, holder: object
@@ -188,17 +189,18 @@ class Reading(Commits):
         if at is None and seek not in (Seek.FIRST, Seek.LAST):
             return reader.answer.fail(MessageNotFound)
         if at is not None and seek is Seek.CURRENT:
-            is_locked = at.holder not in (None, REMOVING) and not at.is_purged
-            if not at.is_available:
+            is_locked = at.holder not in (None, REMOVING) and not at.purges
+            if not self.is_available(at):
                 return reader.answer.fail(
                     TransactionUsage if peek and is_locked else MessageNotFound
                 )
+        available = self.available(queue)
         found = {
-            Seek.CURRENT: [p for p in queue.available() if p is at],
-            Seek.FIRST: queue.available(),
-            Seek.NEXT: [p for p in queue.available() if p.lookup > lookup],
-            Seek.PREVIOUS: [p for p in reversed(queue.available()) if p.lookup < lookup],
-            Seek.LAST: queue.available()[::-1],
+            Seek.CURRENT: [p for p in available if p is at],
+            Seek.FIRST: available,
+            Seek.NEXT: [p for p in available if p.lookup > lookup],
+            Seek.PREVIOUS: [p for p in reversed(available) if p.lookup < lookup],
+            Seek.LAST: available[::-1],
         }[seek]
         if not found:
             return reader.answer.fail(MessageNotFound)
@@ -207,8 +209,11 @@ class Reading(Commits):
 
     def wake(self) -> None:
         """Message Position Available ([MS-MQDMPR] 3.1.7.2.2): one line per queue (A-18)."""
-        fresh, self.fresh = self.fresh, defaultdict(set)
-        for queue, positions in fresh.items():
+        if self._waking:
+            return
+        self._waking = True
+        while self.fresh:
+            queue, positions = self.fresh.pop(0)
             for reader in list(queue.readers):
                 holder = reader.holder
                 if isinstance(holder, Transaction) and not holder.is_open:
@@ -216,6 +221,7 @@ class Reading(Commits):
                 elif found := self._found(queue, reader, positions):
                     queue.readers.remove(reader)
                     self._satisfy(queue, reader, found)
+        self._waking = False
 
     def cancel(self, queue: Queue, reader: Reader, error: type[MQError]) -> None:
         """Cancel Waiting Message Read Request ([MS-MQDMPR] 3.1.7.1.17)."""
@@ -223,6 +229,10 @@ class Reading(Commits):
         if reader.cursor is not None:
             reader.cursor.expire()
         reader.answer.fail(error)
+
+    def cancel_all(self, queue: Queue, error: type[MQError]) -> None:
+        for reader in list(queue.readers):
+            self.cancel(queue, reader, error)
 
     def close_cursor(self, cursor: Cursor) -> None:
         """Close Cursor ([MS-MQDMPR] 3.1.7.1.2), with its reader told (A-51)."""

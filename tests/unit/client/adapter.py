@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import shutil
+import tempfile
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from pathlib import Path
+from types import MethodType
 from typing import Any, Final, Protocol, TypeVar, cast
 
 import openmsmq
 from openmsmq import aio
-from openmsmq.client import aio as aio_client
+from openmsmq.client import embedded_aio, embedded_sync
+from openmsmq.manager.config import Config
+from openmsmq.manager.door import AppDoor
 from openmsmq.manager.drivers import LoopDriver, ThreadDriver
 from openmsmq.manager.local import LocalManager
+from openmsmq.manager.metrics import ServiceMetrics
+from openmsmq.manager.opening import open_directory
+from openmsmq.manager.tokens import Tokens
 
 T = TypeVar("T")
 PATIENCE: Final = 20.0
 "Seconds after which a test has failed."
-_WRAPPED = (aio_client.Manager, aio_client.Queue, aio_client.Cursor, aio_client.Transaction)
+_WRAPPED = (aio.Manager, aio.Queue, aio.Cursor, aio.Stream, aio.Transaction)
 
 
 def start(call: Callable[[], T]) -> Future[T]:
@@ -66,7 +74,8 @@ class SyncApi:
         return self._kept(openmsmq.open(directory, name=name, quota=quota))
 
     def over(self, local: LocalManager) -> openmsmq.Manager:
-        return self._kept(openmsmq.Manager(local, ThreadDriver(local.core)))
+        driver = ThreadDriver(local.core, local.tick)
+        return self._kept(openmsmq.Manager(embedded_sync.Embedded(local, driver)))
 
     def _kept(self, manager: openmsmq.Manager) -> openmsmq.Manager:
         self._opened.append(manager)
@@ -75,6 +84,61 @@ class SyncApi:
     def close(self) -> None:
         for manager in self._opened:
             manager.close()
+
+
+class Served:
+    """A service in a thread of its own, over rules and a store that the test has made."""
+
+    def __init__(self, local: LocalManager) -> None:
+        self.directory = Path(tempfile.mkdtemp())
+        self.address = f"unix:{self.directory / 'app'}"
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._driver, self._door = self._run(self._start(local))
+
+    async def _start(self, local: LocalManager) -> tuple[LoopDriver, AppDoor]:
+        driver = LoopDriver(local.core, local.tick)
+        config = Config(data=self.directory, app_port=None, app_socket=self.directory / "app")
+        door = AppDoor(local, driver, config, Tokens(self.directory), metrics=ServiceMetrics())
+        await door.start()
+        return driver, door
+
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE)
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self._run(self._stop())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(PATIENCE)
+            self._loop.close()
+            shutil.rmtree(self.directory)
+
+    async def _stop(self) -> None:
+        await self._door.stop("the test is over")
+        await self._driver.close()
+
+
+class ServiceApi(SyncApi):
+    """The sync API over a socket; to close a manager ends its service."""
+
+    def open(
+        self, directory: Path, *, name: str | None = None, quota: int | None = None
+    ) -> openmsmq.Manager:
+        return self.over(open_directory(directory, name, quota))
+
+    def over(self, local: LocalManager) -> openmsmq.Manager:
+        served = Served(local)
+        manager = openmsmq.connect(served.address, reconnect=0)
+        close = manager.close
+
+        def close_both() -> None:
+            close()
+            served.stop()
+
+        manager.close = close_both  # type: ignore[method-assign]
+        return self._kept(manager)
 
 
 class AsyncApi:
@@ -95,7 +159,8 @@ class AsyncApi:
         return self._kept(self.run(opened()))
 
     def over(self, local: LocalManager) -> openmsmq.Manager:
-        return self._kept(aio.Manager(local, LoopDriver(local.core)))
+        driver = LoopDriver(local.core, local.tick)
+        return self._kept(aio.Manager(embedded_aio.Embedded(local, driver)))
 
     def _kept(self, manager: aio.Manager) -> openmsmq.Manager:
         self._opened.append(manager)
@@ -135,6 +200,16 @@ class _Proxy:
     def __exit__(self, *details: object) -> None:
         self._caller(getattr(self._target, "__aexit__"))(*details)  # noqa: B009
 
+    def __iter__(self) -> Any:
+        self._caller(getattr(self._target, "__aiter__"))()  # noqa: B009
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return self._caller(getattr(self._target, "__anext__"))()  # noqa: B009
+        except StopAsyncIteration:
+            raise StopIteration from None
+
     def _caller(self, method: Any) -> Any:
         async def call(*values: Any, **named: Any) -> Any:
             found = method(*values, **named)
@@ -151,3 +226,28 @@ class _Proxy:
 
 def _unwrapped(value: object) -> object:
     return value._target if isinstance(value, _Proxy) else value
+
+
+class AsyncServiceApi(AsyncApi):
+    """The async API over a socket; to close a manager ends its service."""
+
+    def open(
+        self, directory: Path, *, name: str | None = None, quota: int | None = None
+    ) -> openmsmq.Manager:
+        return self.over(open_directory(directory, name, quota))
+
+    def over(self, local: LocalManager) -> openmsmq.Manager:
+        served = Served(local)
+
+        async def connected() -> aio.Manager:
+            return await aio.connect(served.address, reconnect=0)
+
+        manager = self.run(connected())
+        close = manager.close
+
+        async def close_both(_: aio.Manager) -> None:
+            await close()
+            await asyncio.get_running_loop().run_in_executor(None, served.stop)
+
+        manager.close = MethodType(close_both, manager)  # type: ignore[method-assign]
+        return self._kept(manager)

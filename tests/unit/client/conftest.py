@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.unit.client.adapter import Api, AsyncApi, SyncApi
+from tests.unit.client.adapter import Api, AsyncApi, AsyncServiceApi, ServiceApi, SyncApi
 from tests.unit.manager.stores import SlowStore
 
 import openmsmq
@@ -13,7 +13,10 @@ from openmsmq.clock import SystemClock
 from openmsmq.manager.local import LocalManager
 
 
-@pytest.fixture(params=[SyncApi, AsyncApi], ids=["sync", "aio"])
+@pytest.fixture(
+    params=[SyncApi, AsyncApi, ServiceApi, AsyncServiceApi],
+    ids=["sync", "aio", "service", "aio service"],
+)
 def api(request: pytest.FixtureRequest) -> Iterator[Api]:
     """The sync API, then the async one."""
     made: Api = request.param()

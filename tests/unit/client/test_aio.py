@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import os
 import time
 from concurrent.futures import Future
 from pathlib import Path
@@ -12,13 +14,27 @@ import pytest
 from tests.unit.client.adapter import PATIENCE, Api, start
 from tests.unit.manager.stores import SlowStore
 
-from openmsmq import Access, Manager, Message, Queue, ReceiveTimeout, Seek, Share, aio
+from openmsmq import (
+    Access,
+    Acknowledge,
+    Manager,
+    Message,
+    Queue,
+    ReceiveTimeout,
+    Seek,
+    Settings,
+    Share,
+    aio,
+)
 from openmsmq.errors import (
+    AccessDenied,
     IllegalCursorAction,
     InvalidHandle,
+    InvalidParameter,
     MessageAlreadyReceived,
     MessageNotFound,
     OperationCancelled,
+    PropertyNotAllowed,
     QueueDeleted,
     QueueNotAvailable,
     QueueNotFound,
@@ -28,6 +44,7 @@ from openmsmq.errors import (
     TransactionSequence,
 )
 from openmsmq.model.transaction import SPILL_SIZE
+from openmsmq.packet.view import PacketView
 
 
 @pytest.fixture
@@ -54,7 +71,7 @@ def test_a_queue_is_created_open(manager: Manager) -> None:
     queue = manager.create_queue(
         "orders", transactional=True, journal=True, quota=100, label="Orders"
     )
-    info = queue.info
+    info = queue.info()
     assert queue.name == info.name == ".\\private$\\orders"
     assert (info.transactional, info.journal, info.quota, info.label) == (True, True, 100, "Orders")
     assert (info.messages, info.bytes) == (0, 0)
@@ -80,13 +97,13 @@ def test_a_queue_that_exists_is_opened_by_any_of_its_names(manager: Manager, que
 
 
 def test_properties_can_be_changed(manager: Manager, queue: Queue) -> None:
-    before = queue.info
+    before = queue.info()
     queue.set(label="new", quota=7, journal=True)
-    after = queue.info
+    after = queue.info()
     assert (after.label, after.quota, after.journal) == ("new", 7, True)
     assert (after.id, after.created, after.transactional) == (before.id, before.created, False)
     queue.set()
-    assert queue.info.label == "new"
+    assert queue.info().label == "new"
 
 
 def test_everything_is_there_after_closing_and_opening_again(api: Api, tmp_path: Path) -> None:
@@ -96,14 +113,14 @@ def test_everything_is_there_after_closing_and_opening_again(api: Api, tmp_path:
         queue = manager.create_queue("orders", label="x")
         queue.send_many([Message(b"1"), Message(b"2", priority=7)])
         queue.send(Message(b"3", recoverable=False))
-        info, lookups = queue.info, [m.lookup_id for m in queue.peek_many(9, timeout=0)]
+        info, lookups = queue.info(), [m.lookup_id for m in queue.peek_many(9, timeout=0)]
     with api.open(tmp_path) as manager:
         again = manager.open_queue("orders")
         assert manager.id == identity
         assert bodies(again) == [b"2", b"1"]
         assert [m.lookup_id for m in again.peek_many(9, timeout=0)] == lookups[:2]
-        assert (again.info.id, again.info.label) == (info.id, "x")
-        assert again.info.messages == 2
+        assert (again.info().id, again.info().label) == (info.id, "x")
+        assert again.info().messages == 2
 
 
 def test_a_deleted_queue_is_gone(manager: Manager, queue: Queue) -> None:
@@ -147,7 +164,7 @@ def test_messages_are_sent_as_messages_bytes_or_text(queue: Queue) -> None:
     assert (third.text, third.body_type, fourth.text) == ("three", 31, "four")
     assert queue.receive_many(10, timeout=0) == []
     queue.send_many([])
-    assert queue.info.messages == 0
+    assert queue.info().messages == 0
 
 
 def test_messages_are_received_by_priority_then_arrival(queue: Queue) -> None:
@@ -172,15 +189,15 @@ def test_a_peek_takes_nothing(queue: Queue) -> None:
     queue.send_many(["1", "2", "3"])
     assert queue.peek().text == queue.peek(timeout=0).text == "1"
     assert [message.text for message in queue.peek_many(2, timeout=0)] == ["1", "2"]
-    assert queue.info.messages == 3
+    assert queue.info().messages == 3
 
 
 def test_info_tells_how_much_is_in_a_queue(queue: Queue) -> None:
     queue.send_many([Message(b"x" * 1000), Message(b"y", recoverable=False)])
-    assert queue.info.messages == 2
-    assert queue.info.bytes > 1000
+    assert queue.info().messages == 2
+    assert queue.info().bytes > 1000
     queue.receive_many(2)
-    assert (queue.info.messages, queue.info.bytes) == (0, 0)
+    assert (queue.info().messages, queue.info().bytes) == (0, 0)
 
 
 def test_a_purge_says_how_many_it_removed(queue: Queue) -> None:
@@ -241,7 +258,7 @@ def test_a_reader_waits_until_a_message_comes(queue: Queue, timeout: float | Non
     waiting = start(lambda: queue.peek(timeout).text)
     queue.send("y")
     assert waiting.result(PATIENCE) == "y"
-    assert queue.info.messages == 1
+    assert queue.info().messages == 1
 
 
 def test_readers_are_served_in_their_order(queue: Queue) -> None:
@@ -508,7 +525,7 @@ def test_a_send_that_fails_has_sent_nothing(
     with pytest.raises(StorageFull) as info:
         plain.send_many(["1", Message("2", recoverable=False)])
     assert info.value.hresult == 0xC00E002A
-    assert (plain.info.messages, texts(plain)) == (0, [])
+    assert (plain.info().messages, texts(plain)) == (0, [])
 
 
 # Closing, and others
@@ -534,7 +551,6 @@ def test_closing_a_manager_ends_all_waits_and_all_use(manager: Manager, queue: Q
             reader.result(PATIENCE)
     for attempt in (
         manager.queues,
-        manager.transaction,
         manager.prepared,
         transaction.commit,
         lambda: manager.open_queue("orders"),
@@ -542,12 +558,158 @@ def test_closing_a_manager_ends_all_waits_and_all_use(manager: Manager, queue: Q
         lambda: manager.delete_queue("orders"),
         lambda: queue.send("x"),
         lambda: queue.receive(timeout=0),
-        lambda: queue.info,
+        queue.info,
         queue.purge,
     ):
         with pytest.raises(InvalidHandle) as info:
             attempt()
         assert info.value.hresult == 0xC00E0007
+
+
+# Names, copies and moves
+
+
+def test_a_queue_keeps_all_properties_it_is_given(manager: Manager) -> None:
+    """DMPR-121, DMPR-128."""
+    kind = "12345678-1234-4234-8234-123456789abc"
+    queue = manager.create_queue(
+        "full", journal_quota=7, authenticate=True, privacy=2, base_priority=-3, type=kind
+    )
+    info = queue.info()
+    assert (info.journal_quota, info.authenticate, info.privacy) == (7, True, 2)
+    assert (info.base_priority, str(info.type)) == (-3, kind)
+    queue.set(quota=9, journal_quota=math.inf, authenticate=False, privacy=0, base_priority=4)
+    info = queue.info()
+    assert (info.quota, info.journal_quota, info.base_priority) == (9, None, 4)
+
+
+def test_a_dead_letter_says_why_it_is_one(manager: Manager, queue: Queue) -> None:
+    """DMPR-068, DMPR-308, DMPR-310."""
+    sent = queue.send(Message("x", dead_letter=True, time_to_be_received=0))
+    dead = manager.open_queue(".\\DeadLetter$")
+    message = dead.receive(timeout=PATIENCE)
+    assert (message.id, message.text, message.message_class) == (sent, "x", 0xC002)
+    assert queue.info().messages == 0
+    with pytest.raises(AccessDenied):
+        dead.send("x")
+
+
+def test_copies_of_what_was_sent_and_received_stay_in_journals(manager: Manager) -> None:
+    """DMPR-065, DMPR-399."""
+    queue = manager.create_queue("kept", journal=True)
+    queue.send(Message("x", journal=True))
+    with manager.open_queue(".\\Journal$") as sent:
+        assert [message.text for message in sent.peek_many(9, timeout=0)] == ["x"]
+    queue.receive(timeout=0)
+    assert (queue.info().messages, queue.info().journal_messages) == (0, 1)
+    with manager.open_queue(".\\private$\\kept\\Journal$") as journal:
+        assert journal.receive(timeout=0).text == "x"
+    assert queue.info().journal_messages == 0
+
+
+def test_acknowledgements_arrive_in_the_administration_queue(
+    manager: Manager, queue: Queue
+) -> None:
+    """DMPR-079, DMPR-080, DMPR-085."""
+    admin = manager.create_queue("admin")
+    asked = Acknowledge.FULL_RECEIVE | Acknowledge.POS_ARRIVAL
+    queue.send(Message("x", acknowledge=asked, admin_queue="admin"))
+    received = queue.receive(timeout=0)
+    reports = admin.receive_many(9, timeout=0)
+    assert [report.message_class for report in reports] == [0x0002, 0x4000]
+    identifier = PacketView(received.packet).identifier
+    assert {report.correlation_id for report in reports} == {identifier}
+
+
+def test_messages_are_moved_to_subqueues_and_back(manager: Manager, queue: Queue) -> None:
+    """DMPR-275, DMPR-280, DMPR-402, DMPR-403."""
+    queue.send_many(["1", "2"])
+    first = queue.peek(timeout=0)
+    queue.move(first.lookup_id, "retry")
+    retry = manager.open_queue(".\\private$\\orders;retry")
+    moved = retry.peek_by_lookup_id(first.lookup_id)
+    assert (moved.text, moved.move_count) == ("1", 1)
+    assert texts(queue) == ["2"]
+    names = [info.name for info in manager.queues(everything=True)]
+    assert ".\\private$\\orders;retry" in names
+    retry.move(first.lookup_id, "")
+    retry.close()
+    assert [message.text for message in queue.peek_many(9, timeout=0)] == ["1", "2"]
+    names = [info.name for info in manager.queues(everything=True)]
+    assert ".\\private$\\orders;retry" not in names
+
+
+def test_a_move_may_be_part_of_a_transaction(manager: Manager, ledger: Queue) -> None:
+    """DMPR-277, DMPR-287."""
+    lookup = ledger.peek(timeout=0).lookup_id
+    for commits in (False, True):
+        with manager.transaction() as transaction:
+            ledger.move(lookup, "done", transaction=transaction)
+            assert texts(ledger) == ["2", "3"]
+            if not commits:
+                transaction.abort()
+        assert texts(ledger) == (["2", "3"] if commits else ["1", "2", "3"])
+    with manager.open_queue(".\\private$\\ledger;done") as done:
+        assert texts(done) == ["1"]
+
+
+def test_what_is_sent_elsewhere_waits_in_an_outgoing_queue(api: Api, tmp_path: Path) -> None:
+    """DMPR-046, DMPR-161, DMPR-171, DMPR-316."""
+    name = "DIRECT=OS:other\\private$\\orders"
+    with api.open(tmp_path) as manager:
+        with manager.open_queue(name) as queue, manager.open_queue(name) as same:
+            queue.send("1")
+            same.send("2")
+            assert (queue.name, queue.info().messages, queue.info().kind) == (name, 2, "outgoing")
+            with pytest.raises(AccessDenied):
+                queue.peek(timeout=0)
+            queue.pause()
+            assert queue.info().state == "on hold"
+            queue.resume()
+            assert queue.info().state == "inactive"
+        assert name not in [info.name for info in manager.queues()]
+    with api.open(tmp_path) as manager:
+        (found,) = (i for i in manager.queues(everything=True) if i.kind == "outgoing")
+        assert (found.name, found.messages) == (name, 2)
+
+
+def test_the_life_of_a_message_is_explained(api: Api, tmp_path: Path) -> None:
+    """After a restart too, and the end of an express message with it."""
+    with api.open(tmp_path) as manager:
+        queue = manager.create_queue("orders")
+        sent, express = queue.send_many(["1", Message("2", recoverable=False)])
+        queue.receive(timeout=0)
+        before = manager.explain(sent)
+        assert [event.event for event in before] == ["arrived", "received"]
+        assert all(f"process {os.getpid()}" in event.by for event in before)
+    with api.open(tmp_path) as manager:
+        assert manager.explain(sent) == before
+        assert [event.event for event in manager.explain(express)] == ["arrived_express", "lost"]
+        with pytest.raises(InvalidParameter):
+            manager.explain("nonsense")
+
+
+def test_statistics_and_settings_last(api: Api, tmp_path: Path) -> None:
+    with api.open(tmp_path) as manager:
+        assert manager.settings() == Settings()
+        queue = manager.create_queue("orders")
+        queue.send_many(["1", Message("2", recoverable=False)])
+        queue.receive(timeout=0)
+        manager.configure(history=5, quota=1000)
+        counts = manager.statistics()
+        assert (counts["arrived"], counts["received"]) == (2, 1)
+    with api.open(tmp_path) as manager:
+        assert manager.settings() == Settings(history=5, quota=1000)
+        assert manager.statistics() == counts
+        with pytest.raises(PropertyNotAllowed):
+            manager.configure(color=5)
+
+
+def test_a_manager_is_ready_until_it_is_closed(manager: Manager) -> None:
+    """DMPR-025, DMPR-390."""
+    assert manager.state == "ready"
+    manager.close()
+    assert manager.state == "stopped"
 
 
 # Cancellation, which only the async API has
@@ -627,6 +789,6 @@ def test_a_read_cancelled_at_the_moment_of_its_answer_loses_nothing(tmp_path: Pa
                 with pytest.raises(asyncio.CancelledError):
                     await reading
                 assert (await queue.receive(timeout=0)).text == "1"
-                assert queue.info.messages == 0
+                assert (await queue.info()).messages == 0
 
     asyncio.run(main())

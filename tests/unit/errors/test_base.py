@@ -44,6 +44,26 @@ def test_a_code_becomes_an_error_with_name_and_text(code: HResult) -> None:
     assert "\n" not in error.explanation
 
 
+def all_kinds(root: type[MQError] = MQError) -> list[type[MQError]]:
+    """Every class of error, those without a code of their own too."""
+    return [root, *(kind for child in root.__subclasses__() for kind in all_kinds(child))]
+
+
+def test_no_error_has_a_code_of_our_own_without_the_customer_bit() -> None:
+    """DMPR-006."""
+    assert len(all_kinds()) > len(CLASSES)
+    for kind in all_kinds():
+        assert kind.hresult in list(HResult) or kind.hresult & 0x20000000, kind.__name__
+
+
+@pytest.mark.parametrize("code", [0x80070005, 0x80070057, 0xC0000225, 5])
+def test_a_code_of_windows_is_passed_on_and_never_given_another_meaning(code: int) -> None:
+    """DMPR-007: access denied, wrong parameter, not found."""
+    error = MQError.from_hresult(code)
+    assert (type(error), error.hresult) == (UnknownHResult, code)
+    assert code not in {kind.hresult for kind in all_kinds()}
+
+
 def test_every_explanation_is_different() -> None:
     assert len({found().explanation for found in CONCRETE}) == len(CONCRETE)
 

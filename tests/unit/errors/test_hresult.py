@@ -43,7 +43,7 @@ def test_there_are_145_codes_besides_success() -> None:
 
 
 def test_exactly_the_numbers_of_the_specification_are_taken() -> None:
-    """MQQB-361."""
+    """MQQB-361, DMPR-006: so no code is our own, which would need the customer bit 0x20000000."""
     gaps = {0x0A, 0x0C, 0x0E, 0x0F, 0x12, 0x15, 0x16, 0x17, 0x29, 0x32, 0x34, 0x47, 0x4D, 0x4F}
     gaps |= {0x52, 0x53, 0x54, 0x57, 0x59, 0x97, 0x98}
     errors = {code & 0xFFFF for code in HResult if code >> 30 == 3}

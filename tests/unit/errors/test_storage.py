@@ -9,6 +9,7 @@ import pytest
 
 import openmsmq.errors as errors
 from openmsmq.errors import (
+    BackupDamaged,
     HResult,
     MessageStorageFailed,
     MQError,
@@ -17,6 +18,7 @@ from openmsmq.errors import (
     StorageFailed,
     StorageFull,
     StoreDamaged,
+    StoreExists,
     StoreForeign,
     StoreInUse,
     StoreMissing,
@@ -32,6 +34,8 @@ KINDS = [
     StoreDamaged,
     StoreForeign,
     StoreTooNew,
+    StoreExists,
+    BackupDamaged,
 ]
 ALL = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 

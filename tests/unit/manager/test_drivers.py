@@ -9,12 +9,12 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import pytest
 from tests.unit.manager.stores import PATIENCE, SlowStore, until
-from tests.unit.model.world import NOW, OWNER, commit_all, message, packets, properties
+from tests.unit.model.world import NOW, OWNER, commit_all, letter, message, packets, properties
 
 from openmsmq.errors import (
     InvalidHandle,
@@ -24,7 +24,8 @@ from openmsmq.errors import (
     StorageFailed,
     StorageFull,
 )
-from openmsmq.manager.drivers import LoopDriver, ThreadDriver
+from openmsmq.manager.drivers import Commit, LoopDriver, ThreadDriver
+from openmsmq.model.committing import NewMessage
 from openmsmq.model.core import Core
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
@@ -33,8 +34,26 @@ from openmsmq.model.receiving import Receiving
 from openmsmq.model.recovery import MESSAGE_ID_BLOCK
 from openmsmq.model.sending import Sending
 from openmsmq.model.storage import Table
+from openmsmq.packet.view import PacketView
 
 T = TypeVar("T")
+
+
+SPEED = 40
+"Seconds of `QuickClock` in one of the world."
+
+
+class QuickClock:
+    """Runs quickly, so that nobody waits long for a message to expire."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+
+    def now(self) -> float:
+        return NOW + self.elapsed()
+
+    def elapsed(self) -> float:
+        return (time.monotonic() - self._start) * SPEED
 
 
 class Setting:
@@ -42,17 +61,28 @@ class Setting:
 
     def __init__(self) -> None:
         self.store = SlowStore()
-        self.core = Core(self.store, new_identity=UUID(int=7))
+        self.clock = QuickClock()
+        now, elapsed = self.clock.now(), self.clock.elapsed()
+        self.core = Core(self.store, new_identity=UUID(int=7), now=now, elapsed=elapsed)
         self.sending = Sending(self.core)
         self.receiving = Receiving(self.core)
-        pending = self.core.create(properties())
+        pending = self.core.queues.create(properties())
         commit_all(self.core)
         self.queue: Queue = pending.result()
         self.store.commits = 0
 
+    def tick(self) -> bool:
+        return self.core.tick(self.clock.now(), self.clock.elapsed())
+
+    def post(self, *letters: NewMessage) -> Pending[None]:
+        return self.sending.send(self.queue, list(letters))
+
+    def receive_dead(self) -> Pending[list[Entry]]:
+        return self.receiving.receive(self.core.queues.dead_letter, 1, OWNER, wait=True)
+
     def send(self, *sent: str, express: bool = False) -> Pending[None]:
         outgoing = [message(one, express=express) for one in sent]
-        return self.sending.send(self.queue, outgoing, NOW)
+        return self.sending.send(self.queue, outgoing)
 
     def receive(self, *, wait: bool = True) -> Pending[list[Entry]]:
         return self.receiving.receive(self.queue, 1, OWNER, wait=wait)
@@ -79,7 +109,7 @@ class Threads:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.driver = ThreadDriver(setting.core)
+        self.driver = ThreadDriver(setting.core, setting.tick)
         self._pool = ThreadPoolExecutor(32)
 
     def start(self, call: Callable[[], T]) -> Future[T]:
@@ -92,6 +122,15 @@ class Threads:
         setting = self.setting
         found = self.driver.wait(setting.receive, timeout, setting.give_up, setting.undo)
         return packets(found)
+
+    def receive_dead(self, timeout: float) -> list[Entry]:
+        setting = self.setting
+        dead = setting.core.queues.dead_letter
+
+        def give_up(pending: Pending[list[Entry]], error: MQError) -> bool:
+            return setting.core.cancel(dead, pending, error)
+
+        return self.driver.wait(setting.receive_dead, timeout, give_up)
 
     def close(self) -> None:
         self.setting.store.gate.set()
@@ -362,6 +401,108 @@ def test_a_commit_that_is_interrupted_ends_the_manager_and_hangs_nobody(
     assert setting.store.closed == 1
 
 
+# Threads and time
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let drivers wait as the clock of the setting runs."""
+    slow = cast(property, Core.next_deadline).fget
+    assert slow is not None
+
+    def scaled(core: Core) -> float | None:
+        left: float | None = slow(core)
+        return None if left is None else left / SPEED
+
+    monkeypatch.setattr(Core, "next_deadline", property(scaled))
+
+
+@pytest.fixture
+def timeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing happen by itself: what is due is done by whoever calls."""
+    monkeypatch.setattr(Core, "next_deadline", None)
+
+
+def dying(setting: Setting, *, seconds: int = 2, express: bool = False) -> NewMessage:
+    """A message that becomes a dead letter soon."""
+    expires = int(setting.clock.now()) + seconds
+    return letter("a", dead_letter=True, expires=expires, express=express)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("express", [False, True])
+def test_a_thread_that_waits_for_dead_letters_gets_what_expires_meanwhile(
+    threads: Threads, setting: Setting, express: bool
+) -> None:
+    """Though nobody calls (DMPR-193, DMPR-310)."""
+    sent = dying(setting, express=express)
+    threads.driver.wait(lambda: setting.post(sent))
+    start = time.monotonic()
+    (entry,) = threads.receive_dead(PATIENCE)
+    assert entry.packet == sent.packet
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_thread_that_waits_already_learns_of_what_is_sent_later(
+    threads: Threads, setting: Setting
+) -> None:
+    waiting = threads.start(lambda: threads.receive_dead(PATIENCE))
+    until(lambda: setting.core.queues.dead_letter.waiters)
+    sent = dying(setting)
+    threads.driver.wait(lambda: setting.post(sent))
+    assert [entry.packet for entry in waiting.result(PATIENCE)] == [sent.packet]
+
+
+@pytest.mark.usefixtures("quick")
+def test_its_own_time_may_be_over_before(threads: Threads, setting: Setting) -> None:
+    threads.driver.wait(lambda: setting.post(dying(setting, seconds=10**6)))
+    start = time.monotonic()
+    with pytest.raises(ReceiveTimeout):
+        threads.receive_dead(0.02)
+    assert 0.02 <= time.monotonic() - start < 5
+
+
+def test_nobody_sees_what_should_be_gone(threads: Threads, setting: Setting) -> None:
+    """What is due is done before a call."""
+    threads.driver.wait(lambda: setting.post(dying(setting, seconds=-1)))
+    assert threads.driver.call(lambda: setting.queue.messages) == 0
+    threads.driver.wait(lambda: setting.post(dying(setting, seconds=-1)))
+    dead = setting.core.queues.dead_letter
+    pending: Pending[int] = Pending()
+
+    def count() -> Pending[int]:
+        pending.succeed(dead.messages)
+        return pending
+
+    assert threads.driver.wait(count) == 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_sweep_that_fails_is_tried_again(threads: Threads, setting: Setting) -> None:
+    threads.driver.wait(lambda: setting.post(dying(setting)))
+    setting.store.refuse = {"commit": StorageFailed("disk")}
+    (entry,) = threads.receive_dead(PATIENCE)
+    assert PacketView(entry.packet).body == b"a"
+
+
+@pytest.mark.usefixtures("timeless")
+def test_a_call_that_meets_the_end_of_the_manager_is_refused(
+    threads: Threads, setting: Setting
+) -> None:
+    """It does not wait for ever."""
+    threads.driver.wait(lambda: setting.post(dying(setting, seconds=-1)))
+    setting.store.gate.clear()
+    late = threads.start(lambda: threads.receive(None))
+    until(lambda: setting.core.is_committing)
+    closing = threads.start(threads.driver.close)
+    until(lambda: setting.core.is_stopping)
+    setting.store.gate.set()
+    closing.result(PATIENCE)
+    with pytest.raises(InvalidHandle):
+        late.result(PATIENCE)
+
+
 # An event loop
 
 
@@ -370,7 +511,7 @@ class Loop:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.driver = LoopDriver(setting.core)
+        self.driver = LoopDriver(setting.core, setting.tick)
 
     async def send(self, *sent: str) -> None:
         await self.driver.wait(lambda: self.setting.send(*sent))
@@ -608,6 +749,41 @@ def test_a_store_that_refuses_is_reported_to_the_tasks_and_used_again(
     run(setting, test)
 
 
+def test_an_observer_is_told_what_commits_cost(setting: Setting) -> None:
+    seen: list[Commit] = []
+
+    async def test(loop: Loop) -> None:
+        loop.driver.observer = seen.append
+        setting.store.gate.clear()
+        first = asyncio.create_task(loop.send("first"))
+        await loop.committing()
+        others = [asyncio.create_task(loop.send(str(n))) for n in range(20)]
+        await asyncio.sleep(0.02)
+        setting.store.gate.set()
+        await asyncio.gather(first, *others)
+
+    run(setting, test)
+    assert [commit.operations for commit in seen[:2]] == [1, 20]
+    assert not any(commit.failed for commit in seen)
+    assert seen[0].seconds >= seen[0].sync_seconds >= 0.02
+    assert 0 <= seen[1].sync_seconds <= seen[1].seconds < 5
+
+
+@pytest.mark.parametrize("where", ["begin", "write", "commit"])
+def test_an_observer_is_told_about_commits_that_fail(setting: Setting, where: str) -> None:
+    seen: list[Commit] = []
+
+    async def test(loop: Loop) -> None:
+        loop.driver.observer = seen.append
+        setting.store.refuse = {where: StorageFailed("disk")}
+        with pytest.raises(StorageFailed):
+            await loop.send("x")
+        await loop.send("a")
+
+    run(setting, test)
+    assert [(commit.operations, commit.failed) for commit in seen[:2]] == [(1, True), (1, False)]
+
+
 def test_closing_finishes_what_tasks_asked_for(setting: Setting) -> None:
     async def test(loop: Loop) -> None:
         setting.store.gate.clear()
@@ -662,3 +838,119 @@ def test_no_thread_is_left_behind(setting: Setting) -> None:
     before = threading.active_count()
     run(setting, test)
     assert threading.active_count() == before
+
+
+def test_a_call_may_be_answered_without_anybody_waiting(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        answers: list[Pending[Any]] = []
+        loop.driver.begin(lambda: setting.send("a", express=True), answers.append)
+        assert [answer.done for answer in answers] == [True]
+        loop.driver.begin(lambda: setting.send("b"), answers.append)
+        assert len(answers) == 1
+        await loop.until(lambda: len(answers) == 2)
+        assert setting.readable == ["a", "b"]
+        assert not loop.driver.is_closed
+        await loop.driver.close()
+        assert loop.driver.is_closed
+        with pytest.raises(InvalidHandle):
+            loop.driver.begin(lambda: setting.send("c"), answers.append)
+
+    run(setting, test)
+
+
+# An event loop and time
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("express", [False, True])
+def test_a_task_that_waits_for_dead_letters_gets_what_expires_meanwhile(
+    setting: Setting, express: bool
+) -> None:
+    """Though nobody calls (DMPR-193, DMPR-310)."""
+
+    async def test(loop: Loop) -> None:
+        waiting = asyncio.create_task(loop.driver.wait(setting.receive_dead))
+        sent = dying(setting, express=express)
+        await loop.driver.wait(lambda: setting.post(sent))
+        assert [entry.packet for entry in await waiting] == [sent.packet]
+
+    run(setting, test)
+
+
+@pytest.mark.usefixtures("quick")
+def test_messages_expire_in_a_loop_though_nobody_waits(setting: Setting) -> None:
+    """The later first, then one that is due before it, then a third."""
+
+    async def test(loop: Loop) -> None:
+        for seconds in (8, 2, 5):
+            await loop.driver.wait(lambda n=seconds: setting.post(dying(setting, seconds=n)))  # type: ignore[misc]
+        await loop.until(lambda: setting.core.queues.dead_letter.messages == 3)
+        assert setting.queue.messages == 0
+
+    run(setting, test)
+
+
+def test_no_task_sees_what_should_be_gone(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.driver.wait(lambda: setting.post(dying(setting, seconds=-1)))
+        (entry,) = await loop.driver.wait(setting.receive_dead)
+        assert PacketView(entry.packet).body == b"a"
+        assert setting.queue.messages == 0
+
+    run(setting, test)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("where", ["begin", "commit"])
+def test_a_sweep_that_fails_in_a_loop_is_tried_again(setting: Setting, where: str) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.driver.wait(lambda: setting.post(dying(setting)))
+        setting.store.refuse = {where: StorageFailed("disk")}
+        (entry,) = await loop.driver.wait(setting.receive_dead)
+        assert PacketView(entry.packet).body == b"a"
+
+    run(setting, test)
+
+
+@pytest.mark.usefixtures("timeless")
+def test_a_task_that_meets_the_end_of_the_manager_is_refused(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.driver.wait(lambda: setting.post(dying(setting, seconds=-1)))
+        setting.store.gate.clear()
+        late = asyncio.create_task(loop.receive(None))
+        await loop.committing()
+        closing = asyncio.create_task(loop.driver.close())
+        await asyncio.sleep(0)
+        setting.store.gate.set()
+        await closing
+        with pytest.raises(InvalidHandle):
+            await late
+
+    run(setting, test)
+
+
+@pytest.mark.usefixtures("timeless")
+def test_a_task_cancelled_before_its_call_was_made_does_no_harm(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.driver.wait(lambda: setting.post(dying(setting, seconds=-1)))
+        setting.store.gate.clear()
+        late = asyncio.create_task(loop.receive(None))
+        await loop.committing()
+        late.cancel()
+        assert await cancelled(late)
+        setting.store.gate.set()
+        await loop.send("b")
+        assert setting.readable == ["b"]
+
+    run(setting, test)
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_end_of_the_manager_is_the_end_of_its_timer(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.driver.wait(lambda: setting.post(dying(setting, seconds=1)))
+        await loop.driver.close()
+        await asyncio.sleep(4 / SPEED)
+        assert setting.queue.messages == 1
+
+    run(setting, test)

@@ -3,76 +3,31 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TypeVar
-from uuid import UUID
 
 import pytest
-from tests.unit.model.world import NOW, OWNER, commit_all
+from tests.unit.manager.office import Manager
+from tests.unit.model.world import NOW, OWNER
 
 from openmsmq.errors import (
     IllegalFormatName,
+    IllegalPropertyValue,
     IllegalQueuePathName,
+    InvalidParameter,
     MessageTooLarge,
     MQError,
+    PropertyNotAllowed,
     QueueExists,
     QueueNotFound,
     TransactionSequence,
     UnsupportedFormatNameOperation,
 )
-from openmsmq.manager.local import LocalManager, received
+from openmsmq.manager.local import ManagerState
 from openmsmq.messages.message import Message
-from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.layout import Record
-from openmsmq.model.pending import Pending
-from openmsmq.model.queue import Queue
+from openmsmq.model.opening import Access, Mode
+from openmsmq.model.queue import NO_QUOTA, Kind
 from openmsmq.model.reading import Holder
-from openmsmq.model.transaction import Transaction
-from openmsmq.names.direct import DirectName
-from openmsmq.names.path import PathName
-from openmsmq.properties.message import INFINITE
-from openmsmq.store.memory import Disk, MemoryStore
-
-T = TypeVar("T")
-
-
-class StillClock:
-    """Stands still until it is told otherwise, and counts identifiers."""
-
-    def __init__(self) -> None:
-        self.time = NOW + 0.75
-        self._given = 0
-
-    def now(self) -> float:
-        return self.time
-
-    def new_guid(self) -> UUID:
-        self._given += 1
-        return UUID(int=self._given)
-
-
-class Manager:
-    """A local manager on a store in memory, with commits made as they are needed."""
-
-    def __init__(self, disk: Disk | None = None, name: str = "Server1") -> None:
-        self.store = MemoryStore(disk)
-        self.clock = StillClock()
-        self.local = LocalManager(self.store, self.clock, name=name)
-
-    def done(self, pending: Pending[T]) -> T:
-        commit_all(self.local.core)
-        return pending.result()
-
-    def create(self, name: str = "orders", *, transactional: bool = False) -> Queue:
-        return self.done(self.local.create_queue(name, transactional=transactional))
-
-    def send(
-        self, queue: Queue, *messages: Message, transaction: Transaction | None = None
-    ) -> None:
-        self.done(self.local.send(queue, messages, transaction))
-
-    def peek(self, queue: Queue) -> list[ReceivedMessage]:
-        found = self.local.receiving.peek(queue, 100, OWNER, wait=False)
-        return [] if found.error else received(found.result())
+from openmsmq.properties.message import INFINITE, MessageClass
 
 
 @pytest.fixture
@@ -101,12 +56,6 @@ def test_a_queue_is_found_by_every_name_it_has_here(manager: Manager, name: str)
     assert manager.local.find_queue(name) is queue
     with pytest.raises(QueueExists):
         manager.local.create_queue(name)
-
-
-def test_names_may_be_parsed_already(manager: Manager) -> None:
-    path = PathName(".", "orders", private=True)
-    assert manager.local.local_name(path) == "private$\\orders"
-    assert manager.local.local_name(DirectName.from_wire("OS:server1\\orders")) == "orders"
 
 
 def test_a_public_queue_and_a_private_one_are_two(manager: Manager) -> None:
@@ -140,12 +89,9 @@ def test_an_unknown_queue_is_not_found(manager: Manager, name: str) -> None:
         "DIRECT=OS:other\\private$\\orders",
         "DIRECT=TCP:10.0.0.1\\private$\\orders",
         "PUBLIC=12345678-1234-4234-8234-123456789abc",
-        ".\\private$\\orders;retry",
-        ".\\private$\\orders\\Journal$",
-        ".\\DeadLetter$",
     ],
 )
-def test_queues_elsewhere_and_built_in_ones_are_refused(manager: Manager, name: str) -> None:
+def test_queues_elsewhere_are_not_found_here(manager: Manager, name: str) -> None:
     """DMPR-116."""
     manager.create()
     with pytest.raises(UnsupportedFormatNameOperation) as info:
@@ -154,6 +100,17 @@ def test_queues_elsewhere_and_built_in_ones_are_refused(manager: Manager, name: 
     with pytest.raises(IllegalQueuePathName) as illegal:
         manager.local.create_queue(name)
     assert illegal.value.hresult == 0xC00E0014
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".\\private$\\orders;retry", ".\\private$\\orders\\Journal$", ".\\DeadLetter$", ".\\Journal$"],
+)
+def test_what_the_manager_itself_makes_is_not_created(manager: Manager, name: str) -> None:
+    """DMPR-116."""
+    manager.create()
+    with pytest.raises(IllegalQueuePathName):
+        manager.local.create_queue(name)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +135,7 @@ def test_what_is_no_name_is_refused_and_changes_nothing(
         with pytest.raises(error):
             attempt(name)
     assert manager.store.committed == before
-    assert manager.local.core.queues == []
+    assert list(manager.local.core.queues) == []
 
 
 def test_a_queue_is_created_now_with_an_identifier_of_its_own(manager: Manager) -> None:
@@ -191,7 +148,7 @@ def test_a_queue_is_created_now_with_an_identifier_of_its_own(manager: Manager) 
 
 def test_a_change_is_noted_with_its_time(manager: Manager) -> None:
     queue = manager.create()
-    manager.clock.time += 60
+    manager.clock.wait(60)
     manager.done(manager.local.change_queue(queue, label="new"))
     changed = queue.properties
     assert (changed.label, changed.created, changed.modified) == ("new", NOW, NOW + 60)
@@ -237,19 +194,19 @@ def test_identifiers_are_unique_whatever_happens(manager: Manager) -> None:
         ids += [found.id for found in manager.peek(queue)]
         queue_of = manager.local.receiving.receive(queue, 100, OWNER, wait=False)
         manager.done(queue_of)
-        manager = Manager(manager.store.committed)
+        manager = manager.restart()
         queue = manager.local.find_queue("orders")
     assert len(set(ids)) == len(ids) == 12
 
 
 @pytest.mark.parametrize(
     ("seconds", "expires"),
-    [(None, INFINITE), (0, NOW), (60, NOW + 60), (INFINITE - 1, INFINITE - 1)],
+    [(None, INFINITE), (1, NOW + 1), (60, NOW + 60), (INFINITE - 1, INFINITE - 1)],
 )
 def test_the_time_a_message_may_be_received_is_kept(
     manager: Manager, seconds: int | None, expires: int
 ) -> None:
-    """Counted from when it was sent (A-10)."""
+    """Counted from when it was sent (A-10, DMPR-088)."""
     queue = manager.create()
     manager.send(queue, Message(b"", time_to_be_received=seconds))
     (entry,) = manager.local.receiving.peek(queue, 1, OWNER, wait=False).result()
@@ -260,7 +217,7 @@ def test_only_recoverable_messages_outlive_the_process(manager: Manager) -> None
     """DMPR-061."""
     queue = manager.create()
     manager.send(queue, Message(b"express", recoverable=False), Message(b"recoverable"))
-    again = Manager(manager.store.committed)
+    again = manager.restart()
     assert [m.body for m in again.peek(again.local.find_queue("orders"))] == [b"recoverable"]
 
 
@@ -272,7 +229,7 @@ def test_a_message_sent_in_a_transaction_is_recoverable_with_priority_0(manager:
     for message in messages:
         manager.send(queue, message, transaction=transaction)
     manager.done(manager.local.commit(transaction))
-    again = Manager(manager.store.committed)
+    again = manager.restart()
     found = again.peek(again.local.find_queue("orders"))
     assert b"".join(message.body for message in found) == b"01234567"
     assert {(m.priority, m.recoverable, m.transactional) for m in found} == {(0, True, True)}
@@ -284,7 +241,7 @@ def test_a_message_arrives_when_its_transaction_commits(manager: Manager) -> Non
     queue = manager.create(transactional=True)
     transaction = manager.local.begin()
     manager.send(queue, Message(b""), transaction=transaction)
-    manager.clock.time += 60
+    manager.tick(60)
     manager.done(manager.local.commit(transaction))
     (found,) = manager.peek(queue)
     assert found.sent_time == datetime.fromtimestamp(NOW, UTC)
@@ -330,17 +287,263 @@ def test_a_prepared_transaction_is_known_by_its_name(manager: Manager) -> None:
     transaction = manager.local.begin("transfer")
     manager.send(queue, Message(b"1"), transaction=transaction)
     with pytest.raises(TransactionSequence) as info:
-        manager.local.prepared("transfer")
+        manager.local.commit_prepared("transfer")
     assert info.value.hresult == 0xC00E0051
     manager.done(manager.local.prepare(transaction))
-    again = Manager(manager.store.committed)
-    again.done(again.local.commit(again.local.prepared("transfer")))
-    assert [m.body for m in again.peek(again.local.find_queue("orders"))] == [b"1"]
-    with pytest.raises(TransactionSequence):
-        again.local.prepared("transfer")
+    again = manager.restart()
+    again.done(again.local.commit_prepared("transfer"))
+    assert again.bodies(again.local.find_queue("orders")) == [b"1"]
+    again.done(again.local.commit_prepared("transfer"))
+    with pytest.raises(TransactionSequence, match="committed before"):
+        again.local.abort_prepared("transfer")
+    assert again.bodies(again.local.find_queue("orders")) == [b"1"]
+
+
+def test_a_prepared_transaction_can_be_aborted_by_its_name(manager: Manager) -> None:
+    queue = manager.create(transactional=True)
+    transaction = manager.local.begin("transfer")
+    manager.send(queue, Message(b"1"), transaction=transaction)
+    manager.done(manager.local.prepare(transaction))
+    again = manager.restart()
+    again.done(again.local.abort_prepared("transfer"))
+    again.done(again.local.abort_prepared("transfer"))
+    with pytest.raises(TransactionSequence, match="aborted before"):
+        again.local.commit_prepared("transfer")
+    assert again.bodies(again.local.find_queue("orders")) == []
 
 
 def test_a_manager_keeps_its_identity(manager: Manager) -> None:
     """DMPR-004."""
-    again = Manager(manager.store.committed)
+    again = manager.restart()
     assert again.local.core.identity == manager.local.core.identity
+
+
+# Opening
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("orders", Kind.PRIVATE),
+        (".\\sales", Kind.PUBLIC),
+        (".\\private$\\orders;retry", Kind.SUBQUEUE),
+        (".\\private$\\orders\\Journal$", Kind.JOURNAL),
+        ("DIRECT=OS:.\\private$\\orders;JOURNAL", Kind.JOURNAL),
+        (".\\DeadLetter$", Kind.SYSTEM),
+        (".\\XactDeadLetter$", Kind.SYSTEM),
+        (".\\Journal$", Kind.SYSTEM),
+        ("other\\private$\\orders", Kind.OUTGOING),
+        ("DIRECT=TCP:10.0.0.1\\private$\\orders", Kind.OUTGOING),
+        ("DIRECT=HTTP://other/msmq/orders", Kind.OUTGOING),
+    ],
+)
+def test_every_kind_of_queue_can_be_opened(manager: Manager, name: str, kind: Kind) -> None:
+    """For what can be done with it (DMPR-041, DMPR-120, DMPR-161)."""
+    manager.create()
+    manager.create(".\\sales")
+    queue, mode = manager.local.open_queue(name, Mode())
+    assert queue.kind is kind
+    expected = {
+        Kind.PRIVATE: Access.ALL,
+        Kind.PUBLIC: Access.ALL,
+        Kind.OUTGOING: Access.SEND,
+    }.get(kind, Access.RECEIVE | Access.PEEK)
+    assert mode == Mode(expected)
+    assert queue.modes == [mode]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".\\private$\\orders;retry",
+        ".\\private$\\orders\\Journal$",
+        ".\\DeadLetter$",
+        "DIRECT=OS:.\\SYSTEM$;JOURNAL",
+        "other\\DeadLetter$",
+        "DIRECT=OS:other\\private$\\orders;JOURNAL",
+        "PUBLIC=12345678-1234-4234-8234-123456789abc",
+    ],
+)
+def test_nobody_sends_to_what_the_manager_keeps(manager: Manager, name: str) -> None:
+    """DMPR-403 (A-63)."""
+    manager.create()
+    with pytest.raises(UnsupportedFormatNameOperation) as info:
+        manager.local.open_queue(name, Mode(Access.SEND))
+    assert info.value.hresult == 0xC00E0020
+    assert list(manager.local.core.queues.find("private$\\orders").subqueues) == []
+
+
+@pytest.mark.parametrize("access", [Access.RECEIVE, Access.PEEK, Access.RECEIVE | Access.PEEK])
+def test_queues_elsewhere_cannot_be_read(manager: Manager, access: Access) -> None:
+    with pytest.raises(QueueNotFound):
+        manager.local.open_queue("other\\private$\\orders", Mode(access))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DIRECT=HTTP://server1/msmq/private$/orders",
+        "DIRECT=HTTP://other/msmq/orders",
+        "MULTICAST=234.1.1.1:8001",
+        "DIRECT=OS:.\\private$\\orders,DIRECT=OS:other\\q",
+    ],
+)
+def test_some_names_are_for_sending_only(manager: Manager, name: str) -> None:
+    manager.create()
+    with pytest.raises(UnsupportedFormatNameOperation):
+        manager.local.open_queue(name, Mode(Access.RECEIVE))
+
+
+def test_a_list_needs_a_directory(manager: Manager) -> None:
+    with pytest.raises(UnsupportedFormatNameOperation, match="no directory"):
+        manager.local.open_queue("DL=12345678-1234-4234-8234-123456789abc", Mode())
+
+
+def test_a_queue_of_a_name_here_can_be_sent_to_over_http(manager: Manager) -> None:
+    queue = manager.create()
+    opened, mode = manager.local.open_queue(
+        "DIRECT=HTTP://server1/msmq/private$/orders", Mode(Access.SEND)
+    )
+    assert (opened, mode) == (queue, Mode(Access.SEND))
+
+
+def test_several_queues_are_opened_together_or_not_at_all(manager: Manager) -> None:
+    """DMPR-111, DMPR-112, DMPR-151, DMPR-152, DMPR-173."""
+    queue = manager.create()
+    name = "DIRECT=OS:.\\private$\\orders,DIRECT=OS:other\\q"
+    several, mode = manager.local.open_queue(name, Mode())
+    assert (several.kind, mode) == (Kind.MULTIPLE, Mode(Access.SEND))
+    assert several.members[0] is queue
+    assert (queue.members, queue.modes) == ((), [mode])
+    manager.local.core.queues.close(several, mode, OWNER)
+    assert (queue.modes, several.members[1].deleted) == ([], True)
+    with pytest.raises(QueueNotFound):
+        manager.local.open_queue("DIRECT=OS:.\\private$\\orders,DIRECT=OS:.\\zero", Mode())
+    assert queue.modes == []
+
+
+def test_the_same_destination_is_opened_once(manager: Manager) -> None:
+    """DMPR-171."""
+    first = manager.open("OTHER\\private$\\orders")
+    assert manager.open("DIRECT=OS:other\\private$\\Orders") is first
+    assert len(first.modes) == 2
+
+
+# Settings
+
+
+def test_settings_are_changed_for_good(manager: Manager) -> None:
+    """DMPR-001."""
+    manager.done(manager.local.configure(history=5, time_to_reach_queue=None))
+    for found in (manager, manager.restart()):
+        assert (found.local.core.settings.history, found.local.core.history.limit) == (5, 5 << 20)
+        assert found.local.core.settings.time_to_reach_queue is None
+
+
+@pytest.mark.parametrize(("quota", "kept"), [(7, 7), (None, NO_QUOTA)])
+def test_the_journal_of_sent_messages_has_the_quota_that_is_set(
+    manager: Manager, quota: int | None, kept: int
+) -> None:
+    """DMPR-010, DMPR-067."""
+    assert manager.local.core.queues.system_journal.properties.quota == NO_QUOTA == 0xFFFFFFFF
+    manager.done(manager.local.configure(journal_quota=5))
+    manager.done(manager.local.configure(journal_quota=quota))
+    assert manager.local.core.queues.system_journal.properties.quota == kept
+    assert manager.restart().local.core.queues.system_journal.properties.quota == kept
+
+
+def test_an_unknown_setting_is_refused(manager: Manager) -> None:
+    with pytest.raises(PropertyNotAllowed, match="color; there are hardened, history, ") as info:
+        manager.local.configure(color=5)
+    assert info.value.hresult == 0xC00E003E
+    with pytest.raises(IllegalPropertyValue):
+        manager.local.configure(journal_quota=-1)
+    assert not manager.local.core.wants_commit
+
+
+def test_a_manager_is_ready_when_it_has_started(manager: Manager) -> None:
+    """DMPR-025, DMPR-390."""
+    assert manager.local.state is ManagerState.READY
+    assert [str(state) for state in ManagerState] == [
+        "stopped",
+        "initializing",
+        "ready",
+        "stopping",
+    ]
+
+
+# Moving
+
+
+def test_a_message_is_moved_by_the_name_of_a_subqueue_or_its_whole_name(
+    manager: Manager,
+) -> None:
+    """DMPR-275, DMPR-402, DMPR-403."""
+    queue = manager.create()
+    manager.send(queue, Message(b"x"))
+    (found,) = manager.peek(queue)
+    manager.done(manager.local.move(queue, found.lookup_id, "retry", None))
+    retry = manager.open(".\\private$\\orders;retry")
+    assert manager.peek(retry)[0].move_count == 1
+    manager.done(
+        manager.local.move(retry, found.lookup_id, "DIRECT=OS:.\\private$\\orders;other", None)
+    )
+    other = manager.open(".\\private$\\orders;other")
+    manager.done(manager.local.move(other, found.lookup_id, ".\\private$\\orders", None))
+    manager.done(manager.local.move(queue, found.lookup_id, "again", None))
+    again = manager.open(".\\private$\\orders;again")
+    manager.done(manager.local.move(again, found.lookup_id, "", None))
+    (back,) = manager.peek(queue)
+    assert (back.lookup_id, back.move_count) == (found.lookup_id, 5)
+
+
+@pytest.mark.parametrize(
+    ("target", "error"),
+    [
+        ("a;b", IllegalQueuePathName),
+        ("x" * 200, IllegalQueuePathName),
+        ("a\nb", IllegalQueuePathName),
+        (" a", IllegalQueuePathName),
+        ("JOURNAL", InvalidParameter),
+        (".\\private$\\orders\\Journal$", InvalidParameter),
+        (".\\private$\\nowhere;retry", QueueNotFound),
+        ("other\\private$\\orders;retry", UnsupportedFormatNameOperation),
+    ],
+)
+def test_what_cannot_be_a_target_is_refused(
+    manager: Manager, target: str, error: type[MQError]
+) -> None:
+    """Names that could not be read again above all."""
+    queue = manager.create()
+    manager.send(queue, Message(b"x"))
+    (found,) = manager.peek(queue)
+    with pytest.raises(error):
+        manager.local.move(queue, found.lookup_id, target, None)
+    again = manager.restart()
+    assert again.bodies(again.local.find_queue("orders")) == [b"x"]
+
+
+def test_a_move_in_a_transaction_waits_for_its_end(manager: Manager) -> None:
+    """DMPR-277, DMPR-287."""
+    queue = manager.create(transactional=True)
+    manager.send_in(queue, Message(b"x"))
+    (found,) = manager.peek(queue)
+    transaction = manager.local.begin()
+    manager.done(manager.local.move(queue, found.lookup_id, "retry", transaction))
+    assert manager.peek(queue) == []
+    manager.done(manager.local.commit(transaction))
+    assert manager.bodies(manager.open(".\\private$\\orders;retry")) == [b"x"]
+
+
+# Dead letters
+
+
+def test_a_dead_letter_says_why_it_is_one(manager: Manager) -> None:
+    """DMPR-068, DMPR-310."""
+    queue = manager.create()
+    (sent,) = manager.send(queue, Message(b"x", dead_letter=True, time_to_be_received=5))
+    manager.tick(5)
+    assert manager.bodies(queue) == [b"x"]
+    manager.tick(1)
+    (dead,) = manager.peek(manager.open(".\\DeadLetter$"))
+    assert (dead.id, dead.message_class) == (sent, MessageClass.NACK_RECEIVE_TIMEOUT)

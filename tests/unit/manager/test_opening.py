@@ -16,8 +16,8 @@ from openmsmq.manager.opening import open_directory
 def test_a_directory_is_made_and_named_after_the_host(tmp_path: Path) -> None:
     manager = open_directory(tmp_path / "a" / "b")
     assert manager.name == socket.gethostname()
-    assert manager.core.queues == []
-    assert manager.core.quota is None
+    assert list(manager.core.queues) == []
+    assert manager.core.settings.quota is None
     manager.core.store.close()
 
 
@@ -26,7 +26,7 @@ def test_it_keeps_its_identity_and_may_be_given_a_name_and_a_quota(tmp_path: Pat
     first = open_directory(str(tmp_path), "one")
     first.core.store.close()
     second = open_directory(tmp_path, "two", 7)
-    assert (second.name, second.core.quota) == ("two", 7)
+    assert (second.name, second.core.settings.quota) == ("two", 7)
     assert second.core.identity == first.core.identity
     second.core.store.close()
 

@@ -14,9 +14,10 @@ from openmsmq.messages.pack import BUILDERS_MAX, Packer
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
+from openmsmq.packet.debug import DebugHeader
 from openmsmq.packet.transaction import TransactionHeader
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import Acknowledge
+from openmsmq.properties.message import Acknowledge, MessageClass, PrivacyLevel
 
 PACKER = Packer(SOURCE)
 
@@ -56,6 +57,47 @@ def test_every_attribute_has_its_field() -> None:
     assert (view.source_queue_manager, view.message_id, view.sent_time) == (SOURCE, 9, SENT)
     assert not view.trace
     assert not view.transactional
+
+
+def test_what_is_not_said_has_its_default_in_the_packet() -> None:
+    """DMPR-056, DMPR-063, DMPR-076, DMPR-092: no report queue and no connector is a null GUID."""
+    view = pack(Message())
+    assert view.message_class == MessageClass.NORMAL
+    assert not view.trace
+    assert view.message().debug is None
+    assert view.correlation_id == UUID(int=0).bytes_le + b"\0\0\0\0"
+    assert view.user.connector_type is None
+
+
+def test_a_traced_message_names_no_report_queue() -> None:
+    """DMPR-063, DMPR-369."""
+    view = pack(Message(trace=True))
+    assert view.trace
+    assert view.message().debug == DebugHeader(0, 0, None)
+
+
+def test_a_body_goes_as_it_is_unless_privacy_is_asked_for() -> None:
+    """DMPR-057."""
+    body = bytes(range(256))
+    view = pack(Message(body))
+    assert body in view.data
+    assert view.message().properties.privacy_level == PrivacyLevel.NONE
+    assert view.security is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        parse_format_name(rf"DIRECT=OS:a\q,PUBLIC={OTHER}"),
+        parse_format_name(f"DL={OTHER}"),
+        parse_format_name("MULTICAST=234.1.1.1:80"),
+    ],
+    ids=["several", "list", "multicast"],
+)
+def test_a_message_goes_to_one_queue(name: FormatName) -> None:
+    """DMPR-072."""
+    with pytest.raises(IllegalFormatName):
+        pack(Message(), name)
 
 
 def test_for_ever_and_no_correlation_have_their_values() -> None:

@@ -22,6 +22,7 @@ from tests.samples import (
     user_message,
 )
 
+from openmsmq.messages.json import to_json
 from openmsmq.messages.message import FIELDS, Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.names.format import PrivateName
@@ -130,6 +131,47 @@ def test_the_sender_is_a_security_identifier(
     security: SecurityHeader, expected: str | None
 ) -> None:
     assert received(user_message(security=security)).sender_id == expected
+
+
+@pytest.mark.parametrize("code", [0, 1, 0x00FF, 0x0123, 0x8004, 0xC003, 0xE1FF, 0xFFFF])
+def test_a_class_is_what_its_sender_says_it_is(code: int) -> None:
+    """DMPR-056: those that nobody defined, too."""
+    header = replace(properties(), message_class=code)
+    assert received(user_message(header=header)).message_class == code
+
+
+ALTERNATIVE = SecurityHeader.make(
+    1,
+    security_id=SECURITY.security_id,
+    signature=b"signed",
+    provider_info=b"\x01\0\0\0" + "Some provider\0".encode("utf-16-le"),
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "untold"),
+    [
+        pytest.param(MESSAGES["connector type"], MESSAGES["plain"], id="DMPR-092"),
+        pytest.param(
+            user_message(security=ALTERNATIVE), user_message(security=SECURITY), id="DMPR-093"
+        ),
+        pytest.param(MESSAGES["over HTTP"], MESSAGES["plain"], id="DMPR-096"),
+        pytest.param(
+            user_message(security=replace(SECURITY, flags=0x0001 | 0x0010 | 0x0500)),
+            user_message(security=SECURITY),
+            id="DMPR-406",
+        ),
+    ],
+)
+def test_some_headers_tell_a_program_nothing(told: UserMessage, untold: UserMessage) -> None:
+    """DMPR-092, DMPR-093, DMPR-096, DMPR-406.
+
+    The type of a connector, the provider it signed with, what came over HTTP, and that a sender
+    calls its own message authenticated. All of it is in the packet, to be handed on.
+    """
+    assert told.encode() != untold.encode()
+    assert to_json(received(told, **FACTS)) == to_json(received(untold, **FACTS))
+    assert received(told).packet == told.encode()
 
 
 def test_a_received_message_cannot_be_changed() -> None:

@@ -10,6 +10,7 @@ from tests.unit.model.world import MANY, NOW, OWNER, World, commit_all, message,
 
 from openmsmq.errors import (
     IllegalPropertyValue,
+    InsufficientResources,
     OperationCancelled,
     QueueExists,
     QueueNotAvailable,
@@ -19,11 +20,14 @@ from openmsmq.errors import (
     StorageFull,
 )
 from openmsmq.model import emptying
+from openmsmq.model.core import NUMBERS_LEFT
 from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.pending import Pending
 from openmsmq.model.reading import Holder
 from openmsmq.model.recovery import MESSAGE_ID_BLOCK
+from openmsmq.model.settings import Settings
 from openmsmq.model.storage import Table
+from openmsmq.model.system import NAMES
 
 
 @pytest.fixture
@@ -46,8 +50,8 @@ def names(world: World) -> list[str]:
 
 def test_one_commit_serves_all_who_asked_before_it(world: World) -> None:
     queue = world.queue()
-    sends = [world.sending.send(queue, [message(str(n))], NOW) for n in range(5)]
-    created = world.core.create(properties("new"))
+    sends = [world.sending.send(queue, [message(str(n))]) for n in range(5)]
+    created = world.core.queues.create(properties("new"))
     commits = world.store.writes
     world.commit()
     assert all(pending.done for pending in sends)
@@ -57,13 +61,23 @@ def test_one_commit_serves_all_who_asked_before_it(world: World) -> None:
     assert world.read(queue) == list("01234")
 
 
+def test_how_much_waits_to_be_committed_is_known(world: World) -> None:
+    queue = world.queue()
+    assert world.core.operations_waiting == 0
+    for number in range(3):
+        world.sending.send(queue, [message(str(number))])
+    assert world.core.operations_waiting == 3
+    world.commit()
+    assert world.core.operations_waiting == 0
+
+
 def test_what_is_asked_during_a_commit_belongs_to_the_next(world: World) -> None:
     queue = world.queue()
-    first = world.sending.send(queue, [message("1")], NOW)
+    first = world.sending.send(queue, [message("1")])
     assert world.core.wants_commit
     assert not world.core.is_committing
     world.core.start_commit(world.store.begin())
-    second = world.sending.send(queue, [message("2")], NOW)
+    second = world.sending.send(queue, [message("2")])
     assert world.core.is_committing
     assert not world.core.wants_commit
     world.store.commit()
@@ -85,10 +99,10 @@ def test_when_a_commit_fails_everybody_is_told_and_nothing_has_changed(world: Wo
     world.send(queue, "a", "b")
     disk = world.store.committed
     asked: list[Pending[Any]] = [
-        world.sending.send(queue, [message("c")], NOW),
+        world.sending.send(queue, [message("c")]),
         world.receiving.receive(queue, 1, OWNER, wait=False),
-        world.core.create(properties("new")),
-        world.core.change(queue, NOW, {"label": "new"}),
+        world.core.queues.create(properties("new")),
+        world.core.queues.change(queue, NOW, {"label": "new"}),
     ]
     world.commit(StorageFailed("disk"))
     assert all(isinstance(pending.error, StorageFailed) for pending in asked)
@@ -103,11 +117,11 @@ def test_when_a_commit_fails_everybody_is_told_and_nothing_has_changed(world: Wo
 def test_on_a_full_disk_what_frees_room_is_tried_again(world: World) -> None:
     queue, other = world.queue(), world.queue("other")
     world.send(queue, "a", "b")
-    sends = world.sending.send(other, [message("c")], NOW)
+    sends = world.sending.send(other, [message("c")])
     receives = world.receiving.receive(queue, 1, OWNER, wait=False)
-    purge = world.core.purge(queue)
+    purge = world.core.queues.purge(queue)
     world.commit(StorageFull("disk"))
-    later = world.sending.send(other, [message("d")], NOW)
+    later = world.sending.send(other, [message("d")])
     assert isinstance(sends.error, StorageFull)
     assert not receives.done
     assert packets(world.done(receives)) == ["a"]
@@ -121,7 +135,7 @@ def test_on_a_full_disk_what_is_alone_is_refused(world: World, grows: bool) -> N
     queue = world.queue()
     world.send(queue, "a")
     send = world.sending.send
-    pending: Pending[Any] = send(queue, [message("b")], NOW) if grows else world.core.purge(queue)
+    pending: Pending[Any] = send(queue, [message("b")]) if grows else world.core.queues.purge(queue)
     world.commit(StorageFull("disk"))
     assert isinstance(pending.error, StorageFull)
     assert world.read(queue) == ["a"]
@@ -130,7 +144,7 @@ def test_on_a_full_disk_what_is_alone_is_refused(world: World, grows: bool) -> N
 def test_when_no_commit_can_be_begun_everybody_is_told(world: World) -> None:
     queue = world.queue()
     world.send(queue, "a")
-    send = world.sending.send(queue, [message("b")], NOW)
+    send = world.sending.send(queue, [message("b")])
     receive = world.receiving.receive(queue, 1, OWNER, wait=False)
     waiting = world.wait_peek(queue)
     world.core.refuse(StorageFailed("disk"))
@@ -163,49 +177,49 @@ def test_message_identifiers_are_reserved_before_they_are_used(world: World) -> 
 def test_a_new_queue_is_empty_and_has_what_it_was_given(world: World) -> None:
     """DMPR-119, DMPR-121, DMPR-122, DMPR-128."""
     given = properties("Orders", label="x", transactional=True, quota=5, type=UUID(int=9))
-    pending = world.core.create(given)
+    pending = world.core.queues.create(given)
     assert not pending.done
     world.commit()
     queue = pending.result()
     assert queue.properties == given
     assert (queue.messages, queue.total_size, queue.modes) == (0, 0, [])
     assert world.read(queue) == []
-    assert world.core.find("orders") is queue
-    assert world.core.by_number[queue.number] is queue
-    assert world.restart().core.find("ORDERS").properties == given
+    assert world.core.queues.find("orders") is queue
+    assert world.core.queues.by_number[queue.number] is queue
+    assert world.restart().core.queues.find("ORDERS").properties == given
 
 
 def test_queues_are_listed_by_name_and_found_whatever_the_case(world: World) -> None:
     for name in ("b", "a", "C"):
         world.queue(name)
     assert names(world) == ["a", "b", "C"]
-    assert world.core.find("c").properties.name == "C"
+    assert world.core.queues.find("c").properties.name == "C"
 
 
 def test_an_unknown_queue_is_not_found(world: World) -> None:
     """DMPR-156."""
     with pytest.raises(QueueNotFound) as info:
-        world.core.find("nowhere")
+        world.core.queues.find("nowhere")
     assert info.value.hresult == 0xC00E0003
 
 
 def test_a_name_is_given_once(world: World) -> None:
     """Even before the first queue is on disk (DMPR-129)."""
-    world.core.create(properties("Orders"))
+    world.core.queues.create(properties("Orders"))
     for _ in range(2):
         with pytest.raises(QueueExists) as info:
-            world.core.create(properties("oRDERS", label="other"))
+            world.core.queues.create(properties("oRDERS", label="other"))
         assert info.value.hresult == 0xC00E0005
         commit_all(world.core)
-    assert world.core.find("orders").properties.label == ""
+    assert world.core.queues.find("orders").properties.label == ""
 
 
 def test_a_queue_that_could_not_be_created_is_not_there(world: World) -> None:
     """A send that trusted in it is refused."""
-    pending = world.core.create(properties())
-    queue = world.core.find("q")
+    pending = world.core.queues.create(properties())
+    queue = world.core.queues.find("q")
     world.core.start_commit(world.store.begin())
-    send = world.sending.send(queue, [message("a")], NOW)
+    send = world.sending.send(queue, [message("a")])
     world.store.abort()
     world.core.finish_commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
@@ -219,36 +233,36 @@ def test_a_change_counts_when_it_is_on_disk(world: World) -> None:
     """DMPR-001."""
     queue = world.queue()
     changed = queue.properties.changed(NOW + 1, label="new", quota=3)
-    pending = world.core.change(queue, NOW + 1, {"label": "new", "quota": 3})
+    pending = world.core.queues.change(queue, NOW + 1, {"label": "new", "quota": 3})
     assert queue.properties.label == ""
     world.done(pending)
     assert queue.properties == changed
-    assert world.restart().core.find("q").properties == changed
+    assert world.restart().core.queues.find("q").properties == changed
 
 
 def test_changes_made_together_are_all_made(world: World) -> None:
     queue = world.queue()
     asked = [
-        world.core.change(queue, NOW + 1, {"label": "new"}),
-        world.core.change(queue, NOW + 2, {"quota": 3}),
+        world.core.queues.change(queue, NOW + 1, {"label": "new"}),
+        world.core.queues.change(queue, NOW + 2, {"quota": 3}),
     ]
     for pending in asked:
         world.done(pending)
-    for found in (queue, world.restart().core.find("q")):
+    for found in (queue, world.restart().core.queues.find("q")):
         assert (found.properties.label, found.properties.quota) == ("new", 3)
 
 
 def test_a_change_that_is_not_possible_is_refused_at_once(world: World) -> None:
     queue = world.queue()
     with pytest.raises(IllegalPropertyValue):
-        world.core.change(queue, NOW, {"quota": -1})
+        world.core.queues.change(queue, NOW, {"quota": -1})
     assert not world.core.wants_commit
 
 
 def test_the_number_of_a_deleted_queue_is_never_given_again(world: World) -> None:
     """DMPR-035: a transaction may have sent to it and come to its end much later."""
     queue = world.queue()
-    world.done(world.core.delete(queue))
+    world.done(world.core.queues.delete(queue))
     again = world.restart()
     assert again.queue().number > queue.number
 
@@ -259,14 +273,13 @@ def test_a_deleted_queue_is_gone_with_its_messages(world: World, small_steps: No
     world.send(queue, *"abcdefg")
     world.send(queue, "x", express=True)
     world.send(other, "o")
-    pending = world.core.delete(queue)
+    pending = world.core.queues.delete(queue)
     assert names(world) == ["other"]
     with pytest.raises(QueueNotFound):
-        world.core.find("q")
+        world.core.queues.find("q")
     world.done(pending)
-    tables = world.store.committed.tables
-    assert (len(tables[Table.INDEX]), len(tables[Table.PACKETS])) == (1, 1)
-    assert len(tables[Table.QUEUES]) == 2
+    assert (len(world.rows(Table.INDEX)), len(world.rows(Table.PACKETS))) == (1, 1)
+    assert len(world.rows(Table.QUEUES)) == 2
     assert world.core.express_size == 0
     assert world.read(other) == ["o"]
 
@@ -276,16 +289,16 @@ def test_a_delete_is_answered_before_all_messages_are_removed(
 ) -> None:
     queue = world.queue()
     world.send(queue, *"abcde")
-    pending = world.core.delete(queue)
+    pending = world.core.queues.delete(queue)
     world.commit()
     assert pending.done
-    assert len(world.store.committed.tables[Table.INDEX]) == 5
+    assert len(world.rows(Table.INDEX)) == 5
     world.commit()
-    assert len(world.store.committed.tables[Table.INDEX]) == 3
+    assert len(world.rows(Table.INDEX)) == 3
     again = world.queue()
     assert world.read(again) == []
     assert again.number != queue.number
-    assert not world.store.committed.tables[Table.INDEX]
+    assert not world.rows(Table.INDEX)
 
 
 def test_removing_the_messages_of_a_deleted_queue_goes_on_after_the_next_start(
@@ -293,33 +306,33 @@ def test_removing_the_messages_of_a_deleted_queue_goes_on_after_the_next_start(
 ) -> None:
     queue = world.queue()
     world.send(queue, "a")
-    world.core.delete(queue)
+    world.core.queues.delete(queue)
     world.commit()
     world.commit(StorageFailed("disk"))
     assert not world.core.wants_commit
     again = world.restart()
     again.commit()
-    assert not again.store.committed.tables[Table.INDEX]
-    assert not again.store.committed.tables[Table.QUEUES]
+    assert not again.rows(Table.INDEX)
+    assert not again.rows(Table.QUEUES)
 
 
 def test_a_queue_is_deleted_once(world: World) -> None:
     queue = world.queue()
-    pending = world.core.delete(queue)
+    pending = world.core.queues.delete(queue)
     for _ in range(2):
         with pytest.raises(QueueNotFound):
-            world.core.delete(queue)
+            world.core.queues.delete(queue)
         world.done(pending)
 
 
 def test_a_deleted_queue_is_neither_changed_nor_purged(world: World) -> None:
     """A change would bring it back after the next start."""
     queue = world.queue()
-    world.done(world.core.delete(queue))
+    world.done(world.core.queues.delete(queue))
     with pytest.raises(QueueNotAvailable):
-        world.core.change(queue, NOW, {})
+        world.core.queues.change(queue, NOW, {})
     with pytest.raises(QueueNotAvailable):
-        world.core.purge(queue)
+        world.core.queues.purge(queue)
     assert names(world.restart()) == []
 
 
@@ -327,38 +340,38 @@ def test_a_delete_that_fails_leaves_the_queue_and_its_name(world: World) -> None
     queue = world.queue()
     world.send(queue, "a")
     world.send(queue, "b", express=True)
-    pending = world.core.delete(queue)
+    pending = world.core.queues.delete(queue)
     with pytest.raises(QueueExists):
-        world.core.create(properties())
+        world.core.queues.create(properties())
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert names(world) == ["q"]
-    assert world.core.find("q") is queue
+    assert world.core.queues.find("q") is queue
     assert world.read(queue) == ["a", "b"]
     world.send(queue, "c")
-    world.done(world.core.delete(queue))
+    world.done(world.core.queues.delete(queue))
     assert world.read(world.queue()) == []
 
 
 def test_a_queue_deleted_before_it_was_created_on_a_full_disk_is_gone(world: World) -> None:
-    created = world.core.create(properties())
-    deleted = world.core.delete(world.core.find("q"))
+    created = world.core.queues.create(properties())
+    deleted = world.core.queues.delete(world.core.queues.find("q"))
     world.commit(StorageFull("disk"))
     new = world.queue()
     assert isinstance(created.error, StorageFull)
     assert deleted.done
-    assert world.core.find("q") is new
+    assert world.core.queues.find("q") is new
     assert names(world.restart()) == ["q"]
 
 
 def test_a_queue_that_could_be_neither_created_nor_deleted_is_not_there(world: World) -> None:
-    created = world.core.create(properties())
-    deleted = world.core.delete(world.core.find("q"))
+    created = world.core.queues.create(properties())
+    deleted = world.core.queues.delete(world.core.queues.find("q"))
     world.commit(StorageFailed("disk"))
     assert isinstance(created.error, StorageFailed)
     assert isinstance(deleted.error, StorageFailed)
     assert names(world) == []
-    assert world.core.by_number == {}
+    assert world.core.queues.by_number.keys() == NAMES.keys()
     world.queue()
 
 
@@ -366,9 +379,9 @@ def test_a_message_received_while_its_queue_is_deleted_is_received(world: World)
     queue = world.queue()
     world.send(queue, "a", "b")
     pending = world.receiving.receive(queue, 1, OWNER, wait=False)
-    world.core.delete(queue)
+    world.core.queues.delete(queue)
     assert packets(world.done(pending)) == ["a"]
-    assert not world.store.committed.tables[Table.PACKETS]
+    assert not world.rows(Table.PACKETS)
 
 
 # Purging
@@ -380,25 +393,25 @@ def test_a_purge_removes_what_is_there_and_says_how_much(world: World, small_ste
     world.send(queue, *"abcde")
     world.send(queue, "x", "y", express=True)
     world.send(other, "o")
-    pending = world.core.purge(queue)
+    pending = world.core.queues.purge(queue)
     assert world.read(queue) == []
     assert world.done(pending) == 7
     assert (queue.messages, queue.total_size, world.core.express_size) == (0, 0, 0)
-    assert len(world.store.committed.tables[Table.QUEUES]) == 4
+    assert len(world.rows(Table.QUEUES)) == 4
     assert world.read(other) == ["o"]
     world.send(queue, "new")
     assert world.read(queue) == ["new"]
-    assert world.done(world.core.purge(queue)) == 1
-    assert world.done(world.core.purge(queue)) == 0
+    assert world.done(world.core.queues.purge(queue)) == 1
+    assert world.done(world.core.queues.purge(queue)) == 0
     again = world.restart()
-    assert again.read(again.core.find("q")) == []
+    assert again.read(again.core.queues.find("q")) == []
 
 
 def test_a_purge_leaves_what_comes_after_it(world: World, small_steps: None) -> None:
     queue = world.queue()
     world.send(queue, *"abc")
-    pending = world.core.purge(queue)
-    world.sending.send(queue, [message("d"), message("e", priority=7)], NOW)
+    pending = world.core.queues.purge(queue)
+    world.sending.send(queue, [message("d"), message("e", priority=7)])
     world.commit()
     assert world.read(queue) == ["e", "d"]
     assert world.done(pending) == 3
@@ -412,7 +425,7 @@ def test_a_purge_leaves_locked_messages_to_whoever_holds_them(world: World) -> N
     world.send(queue, "c", express=True)
     taken = world.take(queue, MANY, Holder())
     world.send(queue, "d")
-    assert world.done(world.core.purge(queue)) == 1
+    assert world.done(world.core.queues.purge(queue)) == 1
     assert queue.total_size == 3
     world.done(world.receiving.end(queue, [entry.lookup for entry in taken], delete=False))
     assert world.read(queue) == []
@@ -422,8 +435,8 @@ def test_a_purge_leaves_locked_messages_to_whoever_holds_them(world: World) -> N
 def test_two_purges_at_once_count_every_message_once(world: World) -> None:
     queue = world.queue()
     world.send(queue, *"abc")
-    first = world.core.purge(queue)
-    second = world.core.purge(queue)
+    first = world.core.queues.purge(queue)
+    second = world.core.queues.purge(queue)
     assert world.done(first) + world.done(second) == 3
     assert (queue.messages, queue.total_size) == (0, 0)
 
@@ -433,7 +446,7 @@ def test_a_purge_that_fails_leaves_the_messages_readable(world: World, small_ste
     queue = world.queue()
     world.send(queue, *"abcde")
     taken = world.take(queue, 1, Holder())
-    pending = world.core.purge(queue)
+    pending = world.core.queues.purge(queue)
     world.commit()
     waiting = world.wait_peek(queue)
     world.commit(StorageFailed("disk"))
@@ -446,8 +459,8 @@ def test_a_purge_that_fails_leaves_the_messages_readable(world: World, small_ste
 def test_a_purge_tried_again_counts_once(world: World) -> None:
     queue = world.queue()
     world.send(queue, *"abc")
-    pending = world.core.purge(queue)
-    world.sending.send(queue, [message("d")], NOW)
+    pending = world.core.queues.purge(queue)
+    world.sending.send(queue, [message("d")])
     world.commit(StorageFull("disk"))
     assert world.done(pending) == 3
 
@@ -455,14 +468,14 @@ def test_a_purge_tried_again_counts_once(world: World) -> None:
 def test_a_queue_deleted_while_it_is_purged_is_gone(world: World, small_steps: None) -> None:
     queue = world.queue()
     world.send(queue, *"abcde")
-    pending = world.core.purge(queue)
+    pending = world.core.queues.purge(queue)
     world.core.start_commit(world.store.begin())
-    world.core.delete(queue)
+    world.core.queues.delete(queue)
     world.store.commit()
     world.core.finish_commit()
     world.done(pending)
-    assert not world.store.committed.tables[Table.INDEX]
-    assert not world.store.committed.tables[Table.PACKETS]
+    assert not world.rows(Table.INDEX)
+    assert not world.rows(Table.PACKETS)
 
 
 # Handles and readers
@@ -472,14 +485,14 @@ def test_handles_share_a_queue_as_they_were_opened(world: World) -> None:
     """DMPR-169, DMPR-170, DMPR-176."""
     queue = world.queue()
     lone = Mode(Access.RECEIVE, Share.DENY_RECEIVE)
-    world.core.open(queue, lone)
+    world.core.queues.open(queue, lone)
     with pytest.raises(SharingViolation):
-        world.core.open(queue, Mode())
+        world.core.queues.open(queue, Mode())
     assert queue.modes == [lone]
-    world.core.open(queue, Mode(Access.SEND))
-    world.core.close(queue, lone, OWNER)
+    world.core.queues.open(queue, Mode(Access.SEND))
+    world.core.queues.close(queue, lone, OWNER)
     assert queue.modes == [Mode(Access.SEND)]
-    world.core.open(queue, Mode())
+    world.core.queues.open(queue, Mode())
 
 
 def test_closing_a_handle_cancels_the_reads_that_wait_on_it(world: World) -> None:
@@ -487,10 +500,10 @@ def test_closing_a_handle_cancels_the_reads_that_wait_on_it(world: World) -> Non
     queue = world.queue()
     mine, theirs = object(), object()
     for mode in (Mode(), Mode()):
-        world.core.open(queue, mode)
+        world.core.queues.open(queue, mode)
     waiting = world.wait_receive(queue, owner=mine)
     other = world.wait_receive(queue, owner=theirs)
-    world.core.close(queue, Mode(), mine)
+    world.core.queues.close(queue, Mode(), mine)
     assert isinstance(waiting.error, OperationCancelled)
     assert waiting.error.hresult == 0xC00E0008
     assert not other.done
@@ -500,9 +513,9 @@ def test_closing_a_handle_cancels_the_reads_that_wait_on_it(world: World) -> Non
 def test_closing_the_handle_of_a_deleted_queue_is_harmless(world: World) -> None:
     """DMPR-172."""
     queue = world.queue()
-    world.core.open(queue, Mode())
-    world.done(world.core.delete(queue))
-    world.core.close(queue, Mode(), OWNER)
+    world.core.queues.open(queue, Mode())
+    world.done(world.core.queues.delete(queue))
+    world.core.queues.close(queue, Mode(), OWNER)
     assert not queue.modes
 
 
@@ -525,7 +538,7 @@ def test_readers_wake_after_all_effects_of_a_commit(world: World) -> None:
     queue = world.queue()
     waiting = world.wait_receive(queue)
     for priority in (1, 7, 3):
-        world.sending.send(queue, [message(str(priority), priority=priority)], NOW)
+        world.sending.send(queue, [message(str(priority), priority=priority)])
     world.commit()
     assert packets(world.done(waiting)) == ["7"]
     assert world.read(queue) == ["3", "1"]
@@ -533,10 +546,153 @@ def test_readers_wake_after_all_effects_of_a_commit(world: World) -> None:
 
 def test_after_a_full_disk_work_goes_on(world: World) -> None:
     queue = world.queue()
-    send = world.sending.send(queue, [message("x")], NOW)
-    change = world.core.change(queue, NOW, {})
+    send = world.sending.send(queue, [message("x")])
+    change = world.core.queues.change(queue, NOW, {})
     world.commit(StorageFull("disk"))
     assert isinstance(send.error, StorageFull)
     assert isinstance(change.error, StorageFull)
     world.send(queue, "a")
     assert world.read(queue) == ["a"]
+
+
+# Settings
+
+
+def test_settings_changed_together_are_all_changed(world: World) -> None:
+    asked = [world.core.configure(quota=5), world.core.configure(history=7)]
+    assert world.core.settings == Settings()
+    for pending in asked:
+        world.done(pending)
+    for core in (world.core, world.restart().core):
+        assert core.settings == Settings(quota=5, history=7)
+        assert core.history.limit == 7 << 20
+
+
+def test_what_is_set_for_one_run_does_not_last(world: World) -> None:
+    world.core.settings = Settings(quota=5)
+    world.done(world.core.configure(history=7))
+    assert world.core.settings == Settings(quota=5, history=7)
+    assert world.restart().core.settings == Settings(history=7)
+
+
+def test_settings_that_could_not_be_written_are_not_changed(world: World) -> None:
+    pending = world.core.configure(quota=5)
+    world.commit(StorageFailed("disk"))
+    assert isinstance(pending.error, StorageFailed)
+    assert world.core.settings == Settings()
+    with pytest.raises(IllegalPropertyValue):
+        world.core.configure(quota=-1)
+
+
+# Flow control
+
+
+@pytest.mark.parametrize("express", [False, True])
+def test_under_flow_control_nothing_new_is_accepted(world: World, express: bool) -> None:
+    """DMPR-185, DMPR-319, DMPR-320."""
+    queue = world.queue()
+    world.send(queue, "a")
+    world.core.begin_flow_control()
+    assert world.core.is_throttled
+    with pytest.raises(InsufficientResources):
+        world.sending.send(queue, [message("b", express=express)])
+    assert world.receive(queue) == ["a"]
+    world.core.end_flow_control()
+    assert not world.core.is_throttled
+    world.send(queue, "c", express=express)
+    assert world.read(queue) == ["c"]
+
+
+def test_flow_control_begins_and_ends_with_the_room_on_the_disk(world: World) -> None:
+    """DMPR-185, DMPR-319, DMPR-320."""
+    queue = world.queue()
+    world.store.room = False
+    for _ in range(2):
+        with pytest.raises(StorageFull):
+            world.sending.send(queue, [message("a")])
+    assert world.core.is_throttled
+    assert world.count("flow control") == 1
+    world.store.room = True
+    world.send(queue, "b")
+    assert not world.core.is_throttled
+    world.core.begin_flow_control()
+    with pytest.raises(InsufficientResources):
+        world.sending.send(queue, [message("c")])
+
+
+# The end
+
+
+def test_numbers_that_were_reserved_for_nothing_are_given_back(world: World) -> None:
+    """DMPR-030, DMPR-053: and none is used twice."""
+    queue = world.queue()
+    for _ in range(5):
+        world.send(queue, "a", "b")
+        world.core.take_message_ids(2)
+        used, given = world.core.numbers.arrival, world.core.numbers.message_id
+        pending = world.sending.send(queue, [message("c")])
+        world.core.stop()
+        world.done(pending)
+        world = world.restart()
+        queue = world.find()
+        assert used < world.core.numbers.arrival <= used + 2 * NUMBERS_LEFT
+        assert given <= world.core.numbers.message_id <= given + 2 * NUMBERS_LEFT
+
+
+def test_what_was_counted_without_a_commit_is_written_at_the_end(world: World) -> None:
+    queue = world.queue()
+    world.done(world.core.configure(history=0))
+    world.send(queue, "a", "b", express=True)
+    world.receive(queue)
+    assert world.restart().count("arrived") == 0
+    world.core.stop()
+    commit_all(world.core)
+    again = world.restart()
+    assert (again.count("arrived"), again.count("received")) == (2, 1)
+
+
+def test_starts_are_remembered(world: World) -> None:
+    """The last ones, so that the end of express messages can be explained."""
+    for _ in range(300):
+        world = world.restart(1)
+    assert world.core.starts == list(range(NOW + 45, NOW + 301))
+
+
+def test_a_queue_that_is_deleted_leaves_long_work_to_the_next_start(
+    world: World, small_steps: None
+) -> None:
+    queue = world.queue()
+    world.send(queue, *"abcde")
+    world.core.queues.delete(queue)
+    world.commit()
+    world.core.stop()
+    commit_all(world.core)
+    assert len(world.rows(Table.INDEX)) == 3
+    again = world.restart()
+    commit_all(again.core)
+    assert not again.rows(Table.INDEX)
+
+
+# Time
+
+
+def test_a_tick_says_whether_something_is_due(world: World) -> None:
+    queue = world.queue()
+    world.send(queue, message("a", expires=NOW + 1))
+    assert world.core.next_deadline == 2
+    assert not world.pass_time(1)
+    assert world.pass_time(1)
+    assert not world.pass_time(0)
+    commit_all(world.core)
+    assert world.core.next_deadline is None
+
+
+def test_a_jump_of_the_clock_is_written_down(world: World) -> None:
+    world.pass_time(1, jump=3600)
+    assert world.core.wants_commit
+    commit_all(world.core)
+    assert (world.core.timeline.wall, world.core.timeline.now) == (NOW + 3601, NOW + 1)
+    assert world.restart().core.timeline.now == NOW + 1
+    world.pass_time(1, jump=-3600)
+    world.commit(StorageFailed("disk"))
+    assert world.core.timeline.now == NOW + 2

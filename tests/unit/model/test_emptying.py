@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.model.world import NOW, World, message
+from tests.unit.model.world import World, message
 
 from openmsmq.model import emptying
+from openmsmq.model.reading import Holder
 from openmsmq.model.storage import Table
 
 
@@ -19,8 +20,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def test_others_send_between_the_steps_of_a_purge(world: World) -> None:
     queue, other = world.queue(), world.queue("other")
     world.send(queue, *"abcdefg")
-    purged = world.core.purge(queue)
-    sent = [world.sending.send(other, [message(str(n))], NOW) for n in range(3)]
+    purged = world.core.queues.purge(queue)
+    sent = [world.sending.send(other, [message(str(n))]) for n in range(3)]
     world.commit()
     assert not purged.done
     assert all(pending.done for pending in sent)
@@ -31,7 +32,7 @@ def test_others_send_between_the_steps_of_a_purge(world: World) -> None:
 def test_what_is_sent_while_a_purge_goes_on_stays(world: World) -> None:
     queue = world.queue()
     world.send(queue, *"abcde")
-    purged = world.core.purge(queue)
+    purged = world.core.queues.purge(queue)
     world.commit()
     world.send(queue, "new")
     assert world.done(purged) == 5
@@ -45,24 +46,36 @@ def test_a_purge_that_was_answered_holds_after_a_crash_for_messages_somebody_had
     world.fill(queue, *"abc")
     transaction = world.transacting.begin()
     world.take(queue, 1, transaction)
-    assert world.done(world.core.purge(queue)) == 2
+    assert world.done(world.core.queues.purge(queue)) == 2
     again = world.restart()
     while again.core.wants_commit:
         again.commit()
-    assert again.read(again.core.find("q")) == []
+    assert again.read(again.core.queues.find("q")) == []
+
+
+def test_what_was_purged_and_given_back_goes_with_a_queue_deleted_meanwhile(
+    world: World,
+) -> None:
+    queue = world.queue()
+    world.send(queue, "a")
+    (entry,) = world.take(queue, 1, Holder())
+    world.done(world.core.queues.purge(queue))
+    pending = world.receiving.end(queue, [entry.lookup], delete=False)
+    world.core.queues.delete(queue)
+    world.done(pending)
+    for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
+        assert not world.rows(table)
 
 
 def test_a_deleted_queue_is_emptied_to_the_end_after_a_crash(world: World) -> None:
     queue = world.queue()
     world.send(queue, *"abcdefg")
-    world.core.delete(queue)
+    world.core.queues.delete(queue)
     world.commit()
     world.commit()
-    assert world.store.committed.tables[Table.INDEX]
+    assert world.rows(Table.INDEX)
     again = world.restart()
     while again.core.wants_commit:
         again.commit()
-    tables = again.store.committed.tables
-    assert not tables[Table.INDEX]
-    assert not tables[Table.PACKETS]
-    assert not tables[Table.QUEUES]
+    for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
+        assert not again.rows(table)

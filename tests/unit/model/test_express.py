@@ -62,6 +62,15 @@ def test_a_message_that_is_removed_is_gone_and_its_bytes_with_it() -> None:
     assert messages[LATER] == entry(LATER)
 
 
+def test_the_first_of_each_priority_is_found() -> None:
+    messages = held(HIGH, MIDDLE, LATER, LOW)
+    assert [found.lookup for found in messages.firsts()] == [HIGH, MIDDLE, LOW]
+    messages.remove(MIDDLE)
+    messages.remove(LOW)
+    assert [found.lookup for found in messages.firsts()] == [HIGH, LATER]
+    assert (messages.get(LATER), messages.get(LOW)) == (entry(LATER), None)
+
+
 def test_a_message_that_comes_back_is_in_its_old_place_and_there_once() -> None:
     messages = held(HIGH, MIDDLE, LATER)
     for lookup in (MIDDLE, LATER):

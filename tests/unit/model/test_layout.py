@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -11,18 +13,28 @@ from openmsmq.model.layout import (
     CHUNK_SIZE,
     LOOKUP_MAX,
     PROPERTIES_ROW,
+    Owed,
     Record,
     chunks,
+    expiry_key,
+    flags_of,
     index_key,
+    local_facts,
     lookup_id,
+    owed,
     pack_counters,
     packet_keys,
     packet_place,
+    place_and_expiry,
     queue_key,
+    split_expiry_key,
     split_index_key,
     split_packet_key,
     unpack_counters,
 )
+from openmsmq.names.format import parse_format_name
+from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
+from openmsmq.packet.transaction import TransactionHeader
 
 RECORD = Record(
     packet_number=1 << 40,
@@ -62,6 +74,59 @@ def test_a_record_is_stored_and_read_back() -> None:
     raw = RECORD.pack()
     assert Record.unpack(raw) == RECORD
     assert packet_place(raw) == (RECORD.packet_number, RECORD.size)
+
+
+def test_parts_of_a_record_are_read_without_the_rest() -> None:
+    raw = RECORD.pack()
+    assert place_and_expiry(raw) == (RECORD.packet_number, RECORD.size, RECORD.expires)
+    assert local_facts(raw) == (
+        RECORD.arrived_time,
+        RECORD.abort_count,
+        RECORD.move_count,
+        RECORD.message_class,
+    )
+    assert flags_of(raw) == RECORD.flags
+
+
+def test_a_moved_message_is_counted() -> None:
+    moved = RECORD.moved(1_700_000_009)
+    assert moved == RECORD._replace(move_count=4, last_move_time=1_700_000_009)
+
+
+def test_keys_by_time_sort_as_time_does() -> None:
+    order = [(1, 9, 9), (2, 0, 5), (2, 1, 0), (256, 0, 0)]
+    keys = [expiry_key(*item) for item in order]
+    assert keys == sorted(keys)
+    assert [split_expiry_key(key) for key in keys] == order
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, Owed.NOTHING),
+        ({"dead_letter": True}, Owed.DEAD_LETTER),
+        ({"journal": True}, Owed.JOURNAL),
+        ({"acknowledge": 1}, Owed.ACK_ARRIVAL),
+        ({"acknowledge": 2}, Owed.ACK_RECEIVE),
+        ({"acknowledge": 4}, Owed.NACK_ARRIVAL),
+        ({"acknowledge": 8}, Owed.NACK_RECEIVE),
+        (
+            {"acknowledge": 15, "journal": True},
+            Owed.ACK_ARRIVAL
+            | Owed.ACK_RECEIVE
+            | Owed.NACK_ARRIVAL
+            | Owed.NACK_RECEIVE
+            | Owed.JOURNAL,
+        ),
+        ({"headers": OptionalHeaders(transaction=TransactionHeader())}, Owed.TRANSACTIONAL),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_is_owed_for_a_message_stands_in_its_packet(
+    asked: dict[str, Any], expected: Owed
+) -> None:
+    packet = PacketBuilder(UUID(int=1), parse_format_name("DIRECT=OS:a\\q")).build(**asked)
+    assert owed(packet) == expected
 
 
 def test_rows_about_a_queue_sort_by_queue_then_kind() -> None:

@@ -54,6 +54,26 @@ def test_a_call_is_answered_once() -> None:
     assert pending.result() == 1
 
 
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_answer_may_answer_another_call(fails: bool, later: bool) -> None:
+    pending: Pending[int] = Pending()
+    other: Pending[str] = Pending()
+    error = ReceiveTimeout()
+    if later:
+        pending.then(other, str)
+        assert not other.done
+    if fails:
+        pending.fail(error)
+    else:
+        pending.succeed(5)
+    if not later:
+        pending.then(other, str)
+    assert other.error is (error if fails else None)
+    if not fails:
+        assert other.result() == "5"
+
+
 def test_an_answer_cannot_be_taken_before_it_is_there() -> None:
     with pytest.raises(AssertionError):
         Pending[int]().result()

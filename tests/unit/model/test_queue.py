@@ -11,7 +11,20 @@ import pytest
 from tests.unit.model.world import NOW, World, message, properties
 
 from openmsmq.errors import IllegalPropertyValue
-from openmsmq.model.queue import LABEL_MAX, NO_QUOTA, NO_TYPE, Queue, QueueProperties
+from openmsmq.model.layout import JOURNAL_BIT
+from openmsmq.model.opening import Mode
+from openmsmq.model.queue import (
+    LABEL_MAX,
+    NO_QUOTA,
+    NO_TYPE,
+    Kind,
+    Queue,
+    QueueProperties,
+    derive,
+    journal_of,
+)
+from openmsmq.model.reading import Holder
+from openmsmq.model.transfer import Transfer
 
 TYPE = UUID("12345678-1234-4234-8234-123456789abc")
 EVERYTHING = properties(
@@ -114,12 +127,64 @@ def test_all_bytes_of_a_queue_count_from_acceptance_to_removal() -> None:
     queue = world.queue()
     world.send(queue, "abc")
     world.send(queue, "de", express=True)
-    world.sending.send(queue, [message("f")], NOW)
+    world.sending.send(queue, [message("f")])
     assert queue.total_size == 6
     world.commit()
     assert queue.total_size == 6
     world.receive(queue, 3)
     assert queue.total_size == 0
+
+
+def test_a_queue_is_in_use_while_somebody_may_want_it() -> None:
+    world = World()
+    queue = Queue(16, properties())
+    assert not queue.is_in_use
+    in_use = [
+        Queue(16, properties(), messages=1),
+        Queue(16, properties(), reserved=1),
+        Queue(16, properties(), modes=[Mode()]),
+        Queue(16, properties(), held={5: Holder()}),
+        Queue(16, properties(), pins=1),
+    ]
+    assert all(one.is_in_use for one in in_use)
+    express = world.queue()
+    world.send(express, "a", express=True)
+    assert express.is_in_use
+    queue.transfer = Transfer()
+    assert not queue.is_in_use
+    queue.transfer.pause()
+    assert (queue.is_paused, queue.is_in_use) == (True, True)
+
+
+def test_journals_and_subqueues_belong_to_their_queue() -> None:
+    """DMPR-117, DMPR-118."""
+    queue = Queue(16, properties(journal_quota=5, quota=7))
+    journal = journal_of(queue)
+    assert journal_of(queue) is journal
+    assert (journal.main, queue.main) == (queue, queue)
+    assert (journal.name, journal.number) == ("q;JOURNAL", 16 | JOURNAL_BIT)
+    assert journal.properties.quota == 5
+    sub = Queue(17, properties("q;retry", kind=Kind.SUBQUEUE), parent=queue, size=3)
+    queue.subqueues["RETRY"] = sub
+    queue.properties = queue.properties.changed(NOW, transactional=True, journal_quota=6)
+    derive(queue)
+    assert (sub.properties.transactional, sub.name, sub.kind) == (True, "q;retry", Kind.SUBQUEUE)
+    assert (journal.properties.transactional, journal.properties.quota) == (True, 6)
+    assert (queue.total_size, queue.quota_size) == (0, 3)
+
+
+def test_what_was_purged_goes_when_it_is_given_back() -> None:
+    queue = Queue(16, properties(), purge_mark=10, purge_pending={99}, spared={5})
+    assert queue.is_purged(99)
+    assert queue.is_purged(10)
+    assert not queue.is_purged(11)
+    assert not queue.is_purged(5)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_kind_is_stored_and_read_back(kind: Kind) -> None:
+    """DMPR-041."""
+    assert QueueProperties.from_row(properties(kind=kind).to_row()).kind is kind
 
 
 def test_reading_starts_again_before_a_message_that_became_readable() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.model.world import OWNER, World, message, packets
+from tests.unit.model.world import NOW, OWNER, World, message, packets
 
 from openmsmq.model.cursor import Cursor, CursorState
-from openmsmq.model.layout import CHUNK_SIZE, LOOKUP_MAX
+from openmsmq.model.layout import CHUNK_SIZE, LOOKUP_MAX, Record
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import (
@@ -16,8 +16,10 @@ from openmsmq.model.reading import (
     fetch,
     first_readable,
     hold,
+    oldest,
     readable,
     readable_back,
+    up_to,
 )
 
 SOMEBODY = Holder()
@@ -88,7 +90,7 @@ def test_messages_that_were_purged_are_skipped_though_still_there(
     world: World, queue: Queue
 ) -> None:
     """DMPR-204."""
-    world.core.purge(queue)
+    world.core.queues.purge(queue)
     world.send(queue, "new", priority=1, express=True)
     assert forward(world, queue) == ["new"]
     assert backward(world, queue) == ["new"]
@@ -132,6 +134,34 @@ def test_holding_a_message_elsewhere_leaves_those_before_it_readable(
     hold(queue, entries[2:], SOMEBODY, from_start=False)
     hold(queue, [], SOMEBODY, from_start=True)
     assert forward(world, queue) == ["6a", "6b", "4b", "1a", "1b"]
+
+
+def test_no_more_bytes_are_found_than_were_asked_for(world: World) -> None:
+    """But one message in any case."""
+    queue = world.queue()
+    world.send(queue, "12345", "678", "90")
+    found = first_readable(world.core.snapshot, queue, 9)
+    expected = {0: 1, 5: 1, 7: 1, 8: 2, 9: 2, 10: 3, 100: 3}
+    for size, count in expected.items():
+        assert up_to(found, size) == found[:count]
+    assert up_to([], 5) == []
+
+
+def test_the_oldest_message_is_found_whatever_its_priority() -> None:
+    world = World()
+    queue = world.queue()
+    assert oldest(world.core.snapshot, queue) is None
+    for seconds, (priority, express) in enumerate([(3, True), (7, False), (0, False), (7, True)]):
+        world.tick(float(seconds))
+        world.send(queue, str(seconds), priority=priority, express=express)
+    for expected in (NOW, NOW + 1, NOW + 3, NOW + 6):
+        found = oldest(world.core.snapshot, queue)
+        assert found == expected
+        (entry,) = (
+            e for e in world.entries(queue) if Record.unpack(e.record).arrived_time == found
+        )
+        world.lookup(queue, entry.lookup, peek=False)
+    assert oldest(world.core.snapshot, queue) is None
 
 
 def test_a_read_that_waits_no_longer_frees_its_cursor() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.model.world import NOW, OWNER, World, commit_all, message, packets
+from tests.unit.model.world import OWNER, World, commit_all, message, packets
 
 from openmsmq.errors import (
     IllegalCursorAction,
@@ -28,6 +28,7 @@ from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import REMOVING, Entry, Holder
 from openmsmq.model.receiving import Seek
+from openmsmq.model.storage import Table
 
 READER = Holder()
 "Whoever reads in two steps."
@@ -79,8 +80,8 @@ def test_a_receive_takes_the_first_messages_and_they_are_gone(world: World, queu
     assert world.receive(queue, 100) == ["e"]
     assert world.read(queue) == []
     assert queue.total_size == 0
-    assert not world.store.committed.tables[2]
-    assert not world.store.committed.tables[3]
+    assert not world.rows(Table.INDEX)
+    assert not world.rows(Table.PACKETS)
 
 
 def test_a_receive_is_answered_when_the_removal_is_on_disk(world: World, empty: Queue) -> None:
@@ -92,7 +93,7 @@ def test_a_receive_is_answered_when_the_removal_is_on_disk(world: World, empty: 
     world.commit()
     assert packets(pending.result()) == ["a"]
     again = world.restart()
-    assert again.read(again.core.find("empty")) == []
+    assert again.read(again.core.queues.find("empty")) == []
 
 
 def test_a_removal_that_fails_gives_the_message_back(world: World, empty: Queue) -> None:
@@ -234,7 +235,7 @@ def test_no_message_is_missed_that_is_committed_while_a_reader_begins_to_wait(
     world: World, empty: Queue
 ) -> None:
     """DMPR-401."""
-    world.sending.send(empty, [message("a")], NOW)
+    world.sending.send(empty, [message("a")])
     world.core.start_commit(world.store.begin())
     waiting = world.wait_receive(empty)
     assert not waiting.done
@@ -274,7 +275,7 @@ def test_a_transaction_that_ends_while_it_waits_gets_no_message(
         waiting = world.cursor_receive(queue, cursor, wait=True, holder=transaction)
     else:
         waiting = world.wait_receive(queue, holder=transaction)
-    world.done(world.transacting.commit(transaction, NOW))
+    world.done(world.transacting.commit(transaction))
     world.fill(queue, "a")
     assert isinstance(failure(waiting), TransactionSequence)
     assert not queue.waiters
@@ -303,17 +304,41 @@ def test_what_is_put_back_goes_to_those_who_wait(world: World, empty: Queue) -> 
         assert result(world, waiting) == ["a"]
 
 
-def test_what_was_purged_or_deleted_is_not_put_back(world: World, queue: Queue) -> None:
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_a_purge_does_not_keep_back_what_was_received_before_it(
+    world: World, queue: Queue, meanwhile: bool
+) -> None:
+    """It was not in the queue then; likewise while the purge goes on."""
     taken = world.take(queue, 2)
-    world.done(world.core.purge(queue))
+    purged = world.core.queues.purge(queue)
+    if not meanwhile:
+        assert world.done(purged) == 3
     world.receiving.put_back(queue, taken)
+    assert world.done(purged) == 3
+    assert world.read(queue) == ["a", "b"]
+    assert queue.total_size == 2
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_nothing_is_put_back_into_a_deleted_queue(world: World, queue: Queue, when: str) -> None:
+    taken = world.take(queue, 2)
+    if when == "before":
+        world.done(world.core.queues.delete(queue))
+    world.receiving.put_back(queue, taken)
+    if when == "meanwhile":
+        world.core.queues.delete(queue)
     commit_all(world.core)
-    assert world.read(queue) == []
-    assert queue.total_size == 0
-    world.done(world.core.delete(queue))
-    world.receiving.put_back(queue, taken)
-    assert not world.core.wants_commit
     assert world.core.express_size == 0
+    for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
+        assert not world.rows(table)
+
+
+def test_what_cannot_be_put_back_is_counted(world: World, empty: Queue) -> None:
+    world.send(empty, "a", "b")
+    world.receiving.put_back(empty, world.take(empty, 2))
+    world.commit(StorageFailed("disk"))
+    assert world.read(empty) == []
+    assert world.count("messages lost because they could not be put back") == 2
 
 
 # Two steps
@@ -353,7 +378,7 @@ def test_a_message_purged_meanwhile_is_removed_by_the_second_step(
 ) -> None:
     """Whatever the reader says, and others are still given back (DMPR-217)."""
     purged = world.take(queue, 1, READER)[0]
-    world.done(world.core.purge(queue))
+    world.done(world.core.queues.purge(queue))
     world.send(queue, "new", express=purged.express)
     kept = world.take(queue, 1, READER)[0]
     waiting = world.wait_receive(queue)
@@ -400,7 +425,7 @@ def test_a_deleted_queue_cannot_be_read(world: World, queue: Queue) -> None:
     world.cursor_peek(queue, read)
     taken = world.take(queue, 1, READER)[0]
     lookup = world.lookups(queue)[0]
-    world.core.delete(queue)
+    world.core.queues.delete(queue)
     reads: list[Callable[[], Pending[Any]]] = [
         lambda: world.receiving.receive(queue, 1, OWNER, wait=True),
         lambda: world.receiving.peek(queue, 1, OWNER, wait=False),
@@ -426,11 +451,47 @@ def test_readers_that_wait_are_told_of_the_delete(world: World, empty: Queue) ->
         world.wait_peek(empty),
         world.cursor_peek(empty, cursor, wait=True),
     ]
-    world.core.delete(empty)
+    world.core.queues.delete(empty)
     for pending in waiting:
         assert isinstance(pending.error, QueueDeleted)
         assert failure(pending).hresult == 0xC00E005A
     assert cursor.state is CursorState.UNREAD
+
+
+def test_a_transaction_may_decide_on_what_a_read_in_two_steps_holds(world: World) -> None:
+    queue = world.queue("ledger", transactional=True)
+    world.fill(queue, *"abc")
+    lookups = [entry.lookup for entry in world.take(queue, 2, READER)]
+    for commits in (False, True):
+        transaction = world.transacting.begin()
+        world.receiving.enlist(queue, lookups, transaction)
+        with pytest.raises(TransactionSequence):
+            world.receiving.end(queue, lookups, delete=True)
+        if commits:
+            world.done(world.transacting.commit(transaction))
+        else:
+            world.done(world.transacting.abort(transaction))
+            assert world.read(queue) == list("abc")
+            world.take(queue, 2, READER)
+    assert world.read(queue) == ["c"]
+
+
+def test_a_transaction_decides_on_nothing_else(world: World, queue: Queue) -> None:
+    ledger = world.queue("ledger", transactional=True)
+    world.fill(ledger, *"abc")
+    held, free = [entry.lookup for entry in world.take(ledger, 1, READER)], world.lookups(ledger)
+    transaction, over = world.transacting.begin(), world.transacting.begin()
+    world.done(world.transacting.commit(over))
+    with pytest.raises(TransactionSequence):
+        world.receiving.enlist(ledger, [*held, free[0]], transaction)
+    with pytest.raises(TransactionSequence):
+        world.receiving.enlist(ledger, held, over)
+    with pytest.raises(TransactionUsage):
+        world.receiving.enlist(queue, [], transaction)
+    assert ledger.held[held[0]] is READER
+    world.done(world.core.queues.delete(ledger))
+    with pytest.raises(QueueNotAvailable):
+        world.receiving.enlist(ledger, held, transaction)
 
 
 # Lookup identifiers
@@ -530,7 +591,7 @@ def test_a_message_being_removed_or_purged_is_not_found(world: World, empty: Que
     world.send(empty, "a", "b")
     first, second = world.lookups(empty)
     world.receiving.receive(empty, 1, OWNER, wait=False)
-    world.core.purge(empty)
+    world.core.queues.purge(empty)
     for lookup in (first, second):
         for peek in (True, False):
             with pytest.raises(MessageNotFound):
@@ -587,7 +648,7 @@ def test_a_message_under_a_cursor_that_another_took_has_its_own_error(
     cursor = Cursor()
     world.cursor_peek(queue, cursor)
     if how == "purged":
-        world.core.purge(queue)
+        world.core.queues.purge(queue)
     elif how == "being removed":
         world.receiving.receive(queue, 1, OWNER, wait=False)
     else:
@@ -719,6 +780,14 @@ def test_a_peek_that_waited_in_vain_leaves_the_cursor_where_it_was(
     with pytest.raises(IllegalCursorAction):
         world.cursor_peek(queue, cursor, following=True)
     assert isinstance(world.cursor_peek(queue, cursor).error, ReceiveTimeout)
+
+
+def test_a_deleted_queue_has_no_cursors(world: World, queue: Queue) -> None:
+    """DMPR-246."""
+    assert world.receiving.open_cursor(queue).state is CursorState.UNREAD
+    world.done(world.core.queues.delete(queue))
+    with pytest.raises(QueueNotAvailable):
+        world.receiving.open_cursor(queue)
 
 
 def test_closing_a_cursor_ends_its_wait_and_its_use(world: World, empty: Queue) -> None:

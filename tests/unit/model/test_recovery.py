@@ -13,13 +13,13 @@ from openmsmq.model.reading import Holder
 from openmsmq.model.recovery import (
     ARRIVAL_BLOCK,
     ARRIVAL_KEY,
-    FIRST_QUEUE_NUMBER,
     IDENTITY_KEY,
     MESSAGE_ID_BLOCK,
     load,
     pack_number,
 )
 from openmsmq.model.storage import Table
+from openmsmq.model.system import FIRST_QUEUE_NUMBER, NAMES
 from openmsmq.model.transaction import SPILL_SIZE
 from openmsmq.store.memory import Crash, MemoryStore
 
@@ -29,14 +29,15 @@ ME, OTHER = UUID(int=1), UUID(int=2)
 def test_a_new_store_gets_an_identity_that_stays() -> None:
     """DMPR-004."""
     store = MemoryStore()
-    assert load(store, ME).identity == ME
+    assert load(store, ME, NOW).identity == ME
     assert store.snapshot.get(Table.META, IDENTITY_KEY) == ME.bytes
-    assert load(MemoryStore(store.committed), OTHER).identity == ME
+    assert load(MemoryStore(store.committed), OTHER, NOW).identity == ME
 
 
 def test_a_new_store_is_empty_and_its_numbers_begin() -> None:
-    found = load(MemoryStore(), ME)
-    assert (found.queues, found.prepared, found.emptying) == ({}, [], [])
+    found = load(MemoryStore(), ME, NOW)
+    assert found.queues.keys() == NAMES.keys()
+    assert (found.prepared, found.emptying, found.starts) == ([], [], [NOW])
     assert (found.numbers.packet, found.numbers.arrival, found.numbers.message_id) == (1, 0, 0)
     assert (found.numbers.arrival_end, found.numbers.message_id_end) == (
         ARRIVAL_BLOCK,
@@ -53,7 +54,7 @@ def test_messages_come_back_as_they_were() -> None:
     world.receive(queue, 3)
     before = world.take(queue, MANY, Holder())
     again = World(world.store.committed)
-    found = again.core.find("PRIVATE$\\orders")
+    found = again.core.queues.find("PRIVATE$\\orders")
     assert again.take(found, MANY, Holder()) == before
     assert found.properties == queue.properties
     assert (found.number, found.messages, found.size) == (queue.number, queue.messages, queue.size)
@@ -66,7 +67,7 @@ def test_what_was_never_to_last_is_gone() -> None:
     world.send(queue, "a", express=True)
     world.receive(queue)
     world.wait_receive(queue)
-    found = world.restart().core.find("q")
+    found = world.restart().core.queues.find("q")
     assert not found.waiters
     assert not found.modes
     assert (found.messages, found.total_size) == (0, 0)
@@ -81,7 +82,7 @@ def test_messages_that_a_dead_reader_had_locked_are_readable() -> None:
     world.receive(queue, 1, world.transacting.begin())
     world.receiving.receive(queue, 1, object(), wait=False)
     again = world.restart()
-    assert again.read(again.core.find("q")) == list("abc")
+    assert again.read(again.core.queues.find("q")) == list("abc")
 
 
 def test_a_purge_of_messages_that_a_dead_reader_had_locked_is_finished() -> None:
@@ -90,14 +91,14 @@ def test_a_purge_of_messages_that_a_dead_reader_had_locked_is_finished() -> None
     queue = world.queue()
     world.send(queue, *"abc")
     world.take(queue, 2, Holder())
-    assert world.done(world.core.purge(queue)) == 1
+    assert world.done(world.core.queues.purge(queue)) == 1
     again = world.restart()
-    found = again.core.find("q")
+    found = again.core.queues.find("q")
     assert again.read(found) == []
     again.send(found, "d")
     assert (again.read(found), found.messages) == (["d"], 1)
-    assert len(again.store.committed.tables[Table.INDEX]) == 1
-    assert len(again.store.committed.tables[Table.QUEUES]) == 2
+    assert len(again.rows(Table.INDEX)) == 1
+    assert len(again.rows(Table.QUEUES)) == 2
 
 
 def test_transactions_that_were_not_prepared_are_aborted() -> None:
@@ -108,11 +109,11 @@ def test_transactions_that_were_not_prepared_are_aborted() -> None:
     for xid in ("", "named"):
         transaction = world.transacting.begin(xid)
         world.send(queue, "x" * (SPILL_SIZE + 1), transaction=transaction)
-    assert world.store.committed.tables[Table.TRANSACTIONS]
+    assert world.rows(Table.TRANSACTIONS)
     again = world.restart()
-    assert again.read(again.core.find("q")) == ["a"]
-    assert not again.store.committed.tables[Table.TRANSACTIONS]
-    assert len(again.store.committed.tables[Table.PACKETS]) == 1
+    assert again.read(again.core.queues.find("q")) == ["a"]
+    assert not again.rows(Table.TRANSACTIONS)
+    assert len(again.rows(Table.PACKETS)) == 1
 
 
 def test_no_number_is_used_twice_whatever_was_lost() -> None:
@@ -121,7 +122,7 @@ def test_no_number_is_used_twice_whatever_was_lost() -> None:
     seen: set[int] = set()
     ids: list[int] = []
     for _ in range(3):
-        queue = world.core.find("q") if world.core.queues else world.queue()
+        queue = world.find() if list(world.core.queues) else world.queue()
         before = set(world.lookups(queue))
         world.send(queue, "a", "b")
         world.send(queue, "c", express=True)
@@ -145,7 +146,7 @@ def test_a_long_life_reserves_more_arrival_numbers_before_they_run_out() -> None
     world.core.numbers.arrival += ARRIVAL_BLOCK // 2
     world.send(queue, "b")
     again = world.restart()
-    found = again.core.find("q")
+    found = again.core.queues.find("q")
     again.send(found, "c")
     assert again.read(found) == list("abc")
     assert not World(again.store.committed).core.wants_commit
@@ -165,7 +166,7 @@ def test_rows_about_queues_that_this_version_does_not_know_are_left_alone() -> N
     disk = world.store.committed
     disk.tables[Table.QUEUES][queue_key(FIRST_QUEUE_NUMBER, 9)] = b"?"
     again = World(disk)
-    assert again.read(again.core.find("q")) == ["a"]
+    assert again.read(again.core.queues.find("q")) == ["a"]
 
 
 def test_a_start_that_fails_changes_nothing() -> None:
@@ -177,7 +178,7 @@ def test_a_start_that_fails_changes_nothing() -> None:
         store = MemoryStore(disk)
         store.fail_at(write)
         try:
-            load(store, OTHER)
+            load(store, OTHER, NOW)
         except Crash:
             assert store.committed == disk
         else:
@@ -207,7 +208,7 @@ def test_a_delete_that_a_crash_interrupted_is_finished(
     queue, other = world.queue(), world.queue("other")
     world.send(queue, *"abcde")
     world.send(other, "o")
-    world.core.delete(queue)
+    world.core.queues.delete(queue)
     for _ in range(commits):
         if world.core.wants_commit:
             commit(world.core)
@@ -218,6 +219,6 @@ def test_a_delete_that_a_crash_interrupted_is_finished(
     new = again.queue("new")
     assert again.read(new) == []
     expected = 6 if not commits else 1
-    assert len(again.store.committed.tables[Table.INDEX]) == expected
-    assert len(again.store.committed.tables[Table.PACKETS]) == expected
-    assert len(again.core.queues) == (3 if not commits else 2)
+    assert len(again.rows(Table.INDEX)) == expected
+    assert len(again.rows(Table.PACKETS)) == expected
+    assert len(list(again.core.queues)) == (3 if not commits else 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.model.world import NOW, OWNER, World, message, packets
+from tests.unit.model.world import OWNER, World, message, packets
 
 from openmsmq.errors import (
     InsufficientResources,
@@ -18,6 +18,8 @@ from openmsmq.errors import (
 )
 from openmsmq.model import sending
 from openmsmq.model.queue import Queue
+from openmsmq.model.settings import Settings
+from openmsmq.model.storage import Table
 from openmsmq.model.transaction import SPILL_SIZE
 
 KIB = 1024
@@ -61,7 +63,7 @@ def test_every_message_raises_the_arrival_number_by_one_in_any_queue(world: Worl
 def test_a_recoverable_message_is_answered_for_and_seen_when_it_is_on_disk(world: World) -> None:
     """DMPR-061, DMPR-194."""
     queue = world.queue()
-    pending = world.sending.send(queue, [message("a")], NOW)
+    pending = world.sending.send(queue, [message("a")])
     assert not pending.done
     assert world.read(queue) == []
     world.core.start_commit(world.store.begin())
@@ -71,24 +73,24 @@ def test_a_recoverable_message_is_answered_for_and_seen_when_it_is_on_disk(world
     assert pending.done
     assert world.read(queue) == ["a"]
     again = world.restart()
-    assert again.read(again.core.find("q")) == ["a"]
+    assert again.read(again.core.queues.find("q")) == ["a"]
 
 
 def test_an_express_message_is_there_at_once_and_gone_after_a_restart(world: World) -> None:
     queue = world.queue()
     before = world.store.writes
-    pending = world.sending.send(queue, [message("a", express=True)], NOW)
+    pending = world.sending.send(queue, [message("a", express=True)])
     assert pending.done
     assert world.read(queue) == ["a"]
     assert world.store.writes == before
     again = world.restart()
-    assert again.read(again.core.find("q")) == []
+    assert again.read(again.core.queues.find("q")) == []
 
 
 def test_messages_sent_together_all_arrive_or_none(world: World) -> None:
     queue = world.queue()
     both = [message("a"), message("b", express=True), message("c")]
-    failing = world.sending.send(queue, both, NOW)
+    failing = world.sending.send(queue, both)
     world.commit(StorageFailed("disk"))
     assert isinstance(failing.error, StorageFailed)
     assert world.read(queue) == []
@@ -99,17 +101,17 @@ def test_messages_sent_together_all_arrive_or_none(world: World) -> None:
 
 def test_sending_nothing_is_done_at_once(world: World) -> None:
     queue = world.queue()
-    assert world.sending.send(queue, [], NOW).done
+    assert world.sending.send(queue, []).done
     assert not world.core.wants_commit
 
 
 def test_an_express_message_stays_behind_those_that_are_being_committed(world: World) -> None:
     """Whoever sent it is answered when it is there (DMPR-043)."""
     queue, other = world.queue(), world.queue("other")
-    durable = world.sending.send(queue, [message("first")], NOW)
+    durable = world.sending.send(queue, [message("first")])
     world.core.start_commit(world.store.begin())
-    express = world.sending.send(queue, [message("second", express=True)], NOW)
-    elsewhere = world.sending.send(other, [message("x", express=True)], NOW)
+    express = world.sending.send(queue, [message("second", express=True)])
+    elsewhere = world.sending.send(other, [message("x", express=True)])
     assert (durable.done, express.done, elsewhere.done) == (False, False, True)
     world.store.commit()
     world.core.finish_commit()
@@ -120,10 +122,10 @@ def test_an_express_message_stays_behind_those_that_are_being_committed(world: W
 
 def test_an_express_message_to_a_queue_deleted_meanwhile_is_refused(world: World) -> None:
     queue = world.queue()
-    world.sending.send(queue, [message("first")], NOW)
+    world.sending.send(queue, [message("first")])
     world.core.start_commit(world.store.begin())
-    express = world.sending.send(queue, [message("second", express=True)], NOW)
-    world.core.delete(queue)
+    express = world.sending.send(queue, [message("second", express=True)])
+    world.core.queues.delete(queue)
     world.store.commit()
     world.core.finish_commit()
     assert isinstance(express.error, QueueNotAvailable)
@@ -144,26 +146,27 @@ def test_waiting_readers_get_what_is_sent(world: World) -> None:
 
 def test_nothing_is_sent_to_a_deleted_queue(world: World) -> None:
     queue = world.queue()
-    world.done(world.core.delete(queue))
+    world.done(world.core.queues.delete(queue))
     with pytest.raises(QueueNotAvailable) as info:
-        world.sending.send(queue, [message("a")], NOW)
+        world.sending.send(queue, [message("a")])
     assert info.value.hresult == 0xC00E004B
 
 
 @pytest.mark.parametrize("commits_first", [False, True])
 def test_a_send_that_meets_a_delete_is_refused(world: World, commits_first: bool) -> None:
     queue = world.queue()
-    pending = world.sending.send(queue, [message("a"), message("b", express=True)], NOW)
+    pending = world.sending.send(queue, [message("a"), message("b", express=True)])
     if commits_first:
         world.core.start_commit(world.store.begin())
-    world.core.delete(queue)
+    world.core.queues.delete(queue)
     if commits_first:
         world.store.commit()
         world.core.finish_commit()
     with pytest.raises(QueueNotAvailable):
         world.done(pending)
     assert world.core.express_size == 0
-    assert [table for table in world.store.committed.tables[2:] if table] == []
+    for table in (Table.QUEUES, Table.INDEX, Table.PACKETS):
+        assert not world.rows(table)
 
 
 @pytest.mark.parametrize("transactional", [False, True])
@@ -172,7 +175,7 @@ def test_transactions_and_queues_must_fit(world: World, transactional: bool) -> 
     transaction = None if transactional else world.transacting.begin()
     before = state(world)
     with pytest.raises(TransactionUsage) as info:
-        world.sending.send(queue, [message("a")], NOW, transaction)
+        world.sending.send(queue, [message("a")], transaction)
     assert info.value.hresult == 0xC00E0050
     assert state(world) == before
 
@@ -180,10 +183,10 @@ def test_transactions_and_queues_must_fit(world: World, transactional: bool) -> 
 def test_a_transaction_that_is_over_takes_nothing_more(world: World) -> None:
     queue = world.queue(transactional=True)
     transaction = world.transacting.begin()
-    world.done(world.transacting.commit(transaction, NOW))
+    world.done(world.transacting.commit(transaction))
     before = state(world)
     with pytest.raises(TransactionSequence) as info:
-        world.sending.send(queue, [message("a")], NOW, transaction)
+        world.sending.send(queue, [message("a")], transaction)
     assert info.value.hresult == 0xC00E0051
     assert state(world) == before
 
@@ -213,7 +216,7 @@ def test_a_queue_takes_what_its_quota_allows_and_no_byte_more(world: World, expr
 def test_the_machine_takes_what_its_quota_allows_over_all_queues(world: World) -> None:
     """DMPR-186."""
     first, second = world.queue("a"), world.queue("b")
-    world.core.quota = 2
+    world.core.settings = Settings(quota=2)
     assert quota_error(world, first, KIB) is None
     before = state(world)
     error = quota_error(world, second, KIB + 1)
@@ -226,20 +229,20 @@ def test_the_machine_takes_what_its_quota_allows_over_all_queues(world: World) -
 def test_the_quota_of_the_machine_is_tested_first(world: World) -> None:
     """DMPR-188."""
     queue = world.queue(quota=1)
-    world.core.quota = 1
+    world.core.settings = Settings(quota=1)
     assert isinstance(quota_error(world, queue, KIB + 1), MachineQuotaExceeded)
 
 
 def test_what_is_on_its_way_counts_against_the_quota(world: World) -> None:
     """Not committed yet, in an open transaction, or express behind a commit (A-04)."""
     plain, transactional = world.queue(quota=1), world.queue("t", transactional=True, quota=1)
-    world.sending.send(plain, [message(b"x" * 1000)], NOW)
+    world.sending.send(plain, [message(b"x" * 1000)])
     with pytest.raises(QueueQuotaExceeded):
-        world.sending.send(plain, [message(b"y" * 100)], NOW)
+        world.sending.send(plain, [message(b"y" * 100)])
     world.core.start_commit(world.store.begin())
-    world.sending.send(plain, [message(b"y" * 20, express=True)], NOW)
+    world.sending.send(plain, [message(b"y" * 20, express=True)])
     with pytest.raises(QueueQuotaExceeded):
-        world.sending.send(plain, [message(b"y" * 20, express=True)], NOW)
+        world.sending.send(plain, [message(b"y" * 20, express=True)])
     world.store.commit()
     world.core.finish_commit()
     assert plain.total_size == 1020
@@ -271,7 +274,7 @@ def test_a_disk_without_room_takes_no_new_messages_but_gives_out_old_ones(world:
     world.store.room = False
     before = state(world)
     with pytest.raises(StorageFull) as info:
-        world.sending.send(queue, [message("b")], NOW)
+        world.sending.send(queue, [message("b")])
     assert info.value.hresult == 0xC00E002A
     assert state(world) == before
     assert world.receive(queue) == ["a"]
@@ -313,30 +316,30 @@ def test_a_large_transaction_keeps_its_messages_in_the_store(world: World) -> No
     for one in sent:
         world.send(queue, one, transaction=transaction)
     assert transaction.buffered <= SPILL_SIZE
-    assert sum(len(part) for part in world.store.committed.tables[3].values()) > SPILL_SIZE
+    assert sum(len(part) for part in world.rows(Table.PACKETS).values()) > SPILL_SIZE
     assert world.read(queue) == []
     assert queue.total_size == sum(map(len, sent))
-    world.done(world.transacting.commit(transaction, NOW))
+    world.done(world.transacting.commit(transaction))
     assert world.read(queue) == sent
     assert (queue.messages, queue.total_size) == (8, sum(map(len, sent)))
     assert world.receive(queue, 8) == sent
-    assert not world.store.committed.tables[3]
-    assert not world.store.committed.tables[4]
+    assert not world.rows(Table.PACKETS)
+    assert not world.rows(Table.TRANSACTIONS)
 
 
 def test_a_transaction_that_could_not_be_written_can_only_be_aborted(world: World) -> None:
     queue = world.queue(transactional=True)
     transaction = world.transacting.begin()
     world.send(queue, "kept", transaction=transaction)
-    pending = world.sending.send(queue, [message(b"x" * SPILL_SIZE)], NOW, transaction)
+    pending = world.sending.send(queue, [message(b"x" * SPILL_SIZE)], transaction)
     world.commit(StorageFull("disk"))
     assert isinstance(pending.error, StorageFull)
     with pytest.raises(TransactionSequence):
-        world.transacting.commit(transaction, NOW)
+        world.transacting.commit(transaction)
     with pytest.raises(TransactionSequence):
         world.transacting.prepare(transaction)
     with pytest.raises(TransactionSequence):
-        world.sending.send(queue, [message("more")], NOW, transaction)
+        world.sending.send(queue, [message("more")], transaction)
     world.done(world.transacting.abort(transaction))
     assert world.read(queue) == []
     assert queue.total_size == 0

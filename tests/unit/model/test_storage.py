@@ -21,6 +21,8 @@ def test_tables_keep_their_numbers_since_files_hold_them() -> None:
         (2, "INDEX"),
         (3, "PACKETS"),
         (4, "TRANSACTIONS"),
+        (5, "EXPIRY"),
+        (6, "HISTORY"),
     ]
 
 

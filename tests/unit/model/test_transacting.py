@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.model.world import MANY, NOW, OWNER, World, commit_all, message, packets
+from tests.unit.model.world import MANY, OWNER, World, commit_all, message, packets
 
 from openmsmq.errors import StorageFailed, StorageFull, TransactionSequence
 from openmsmq.model.layout import Record
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.receiving import Seek
+from openmsmq.model.storage import Table
 from openmsmq.model.transaction import SPILL_SIZE, State, Transaction
 
 
@@ -28,7 +29,7 @@ def queue(world: World) -> Queue:
 
 def ending(world: World, transaction: Transaction, *, commits: bool) -> Pending[None]:
     if commits:
-        return world.transacting.commit(transaction, NOW)
+        return world.transacting.commit(transaction)
     return world.transacting.abort(transaction)
 
 
@@ -63,14 +64,14 @@ def test_a_commit_takes_effect_when_it_is_on_disk(world: World, queue: Queue) ->
     transaction = world.transacting.begin()
     world.receive(queue, 5, transaction)
     world.send(queue, "f", transaction=transaction)
-    pending = world.transacting.commit(transaction, NOW)
+    pending = world.transacting.commit(transaction)
     assert not pending.done
     before = world.restart()
-    assert before.read(before.core.find("q")) == list("abcde")
+    assert before.read(before.core.queues.find("q")) == list("abcde")
     world.commit()
     assert pending.done
     after = world.restart()
-    assert after.read(after.core.find("q")) == ["f"]
+    assert after.read(after.core.queues.find("q")) == ["f"]
 
 
 def test_readers_that_wait_get_what_is_committed(world: World) -> None:
@@ -85,7 +86,7 @@ def test_a_commit_that_fails_leaves_the_transaction_as_it_was(world: World, queu
     transaction = world.transacting.begin()
     world.receive(queue, 1, transaction)
     world.send(queue, "f", transaction=transaction)
-    pending = world.transacting.commit(transaction, NOW)
+    pending = world.transacting.commit(transaction)
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert transaction.is_open
@@ -117,8 +118,8 @@ def test_an_abort_leaves_everything_as_before(world: World, queue: Queue) -> Non
     assert world.read(queue) == list("abcde")
     assert world.lookups(queue) == lookups
     assert queue.total_size == 5
-    assert len(world.store.committed.tables[3]) == 5
-    assert not world.store.committed.tables[4]
+    assert len(world.rows(Table.PACKETS)) == 5
+    assert not world.rows(Table.TRANSACTIONS)
     assert transaction.state is State.ENDED
 
 
@@ -129,7 +130,7 @@ def test_an_abort_is_counted_on_the_messages_it_gives_back(world: World, queue: 
         end(world, transaction, commits=False)
     assert abort_counts(world, queue) == [3, 3, 0, 0, 0]
     again = world.restart()
-    assert abort_counts(again, again.core.find("q")) == [3, 3, 0, 0, 0]
+    assert abort_counts(again, again.core.queues.find("q")) == [3, 3, 0, 0, 0]
 
 
 def test_a_reader_that_waits_for_an_abort_gets_the_first_message_of_the_queue(
@@ -163,7 +164,7 @@ def test_an_abort_goes_through_on_a_full_disk(world: World, queue: Queue) -> Non
     aborted, committed = world.transacting.begin(), world.transacting.begin()
     world.receive(queue, 1, aborted)
     world.send(queue, "f", transaction=committed)
-    refused = world.transacting.commit(committed, NOW)
+    refused = world.transacting.commit(committed)
     pending = world.transacting.abort(aborted)
     world.commit(StorageFull("disk"))
     assert isinstance(refused.error, StorageFull)
@@ -179,20 +180,20 @@ def test_a_commit_does_not_succeed_if_a_send_before_it_fails(
     """In the same commit of the store, or in the one before."""
     transaction = world.transacting.begin("named")
     world.receive(queue, 1, transaction)
-    send = world.sending.send(queue, [message(b"x" * (SPILL_SIZE + 1))], NOW, transaction)
+    send = world.sending.send(queue, [message(b"x" * (SPILL_SIZE + 1))], transaction)
     if together:
-        pending = world.transacting.commit(transaction, NOW)
+        pending = world.transacting.commit(transaction)
         world.commit(StorageFailed("disk"))
     else:
         world.core.start_commit(world.store.begin())
-        pending = world.transacting.commit(transaction, NOW)
+        pending = world.transacting.commit(transaction)
         world.store.abort()
         world.core.finish_commit(StorageFailed("disk"))
         world.commit()
     assert isinstance(send.error, StorageFailed)
     assert isinstance(pending.error, StorageFailed if together else TransactionSequence)
     with pytest.raises(TransactionSequence):
-        world.transacting.commit(transaction, NOW)
+        world.transacting.commit(transaction)
     end(world, transaction, commits=False)
     assert world.read(queue) == list("abcde")
 
@@ -205,7 +206,7 @@ def test_a_transaction_ends_once(world: World, queue: Queue, commits: bool) -> N
     """DMPR-284, DMPR-289, DMPR-296."""
     transaction = world.transacting.begin("named")
     world.receive(queue, 1, transaction)
-    first = world.transacting.commit(transaction, NOW)
+    first = world.transacting.commit(transaction)
     for _ in range(2):
         with pytest.raises(TransactionSequence) as info:
             ending(world, transaction, commits=commits)
@@ -224,7 +225,7 @@ def test_messages_purged_while_they_were_locked_are_gone_either_way(
     transaction = world.transacting.begin()
     world.receive(queue, 2, transaction)
     world.send(queue, "f", transaction=transaction)
-    assert world.done(world.core.purge(queue)) == 3
+    assert world.done(world.core.queues.purge(queue)) == 3
     assert queue.total_size == 3
     end(world, transaction, commits=commits)
     assert world.read(queue) == (["f"] if commits else [])
@@ -238,7 +239,7 @@ def test_a_purge_that_comes_while_an_abort_is_committed_takes_the_messages(
     world.receive(queue, 2, transaction)
     pending = world.transacting.abort(transaction)
     world.core.start_commit(world.store.begin())
-    purge = world.core.purge(queue)
+    purge = world.core.queues.purge(queue)
     world.store.commit()
     world.core.finish_commit()
     assert world.read(queue) == []
@@ -258,11 +259,11 @@ def test_a_queue_deleted_meanwhile_is_not_revived(
     world.send(queue, "f", "x" * (SPILL_SIZE + 1), transaction=transaction)
     world.send(queue, "g", transaction=transaction)
     world.send(other, "o", transaction=transaction)
-    world.done(world.core.delete(queue))
+    world.done(world.core.queues.delete(queue))
     end(world, transaction, commits=commits)
     assert world.read(other) == (["o"] if commits else [])
-    assert len(world.store.committed.tables[2]) == int(commits)
-    assert len(world.store.committed.tables[3]) == int(commits)
+    assert len(world.rows(Table.INDEX)) == int(commits)
+    assert len(world.rows(Table.PACKETS)) == int(commits)
     assert [known.properties.name for known in world.restart().core.queues] == ["other"]
 
 
@@ -294,21 +295,21 @@ def test_a_prepared_transaction_waits_for_its_outcome_through_crashes(
     prepared(world, queue)
     for _ in range(restarts):
         world = world.restart()
-    queue = world.core.find("q")
+    queue = world.core.queues.find("q")
     assert world.read(queue) == list("cde")
     assert list(world.core.prepared) == ["xid-1"]
     end(world, world.core.prepared["xid-1"], commits=commits)
     for after in (world, world.restart()):
-        assert after.read(after.core.find("q")) == list("cdef" if commits else "abcde")
+        assert after.read(after.core.queues.find("q")) == list("cdef" if commits else "abcde")
         assert not after.core.prepared
-        assert after.core.find("q").messages == (4 if commits else 5)
-    assert not world.store.committed.tables[4]
+        assert after.core.queues.find("q").messages == (4 if commits else 5)
+    assert not world.rows(Table.TRANSACTIONS)
 
 
 def test_nothing_more_is_done_in_a_prepared_transaction(world: World, queue: Queue) -> None:
     transaction = prepared(world, queue)
     with pytest.raises(TransactionSequence):
-        world.sending.send(queue, [message("g")], NOW, transaction)
+        world.sending.send(queue, [message("g")], transaction)
     with pytest.raises(TransactionSequence):
         world.receive(queue, holder=transaction)
     with pytest.raises(TransactionSequence):
@@ -336,7 +337,7 @@ def test_a_prepare_that_fails_leaves_the_transaction_open(world: World, queue: Q
     world.send(queue, "f", transaction=transaction)
     pending = world.transacting.prepare(transaction)
     with pytest.raises(TransactionSequence):
-        world.transacting.commit(transaction, NOW)
+        world.transacting.commit(transaction)
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert not world.core.prepared
@@ -363,12 +364,12 @@ def test_what_was_purged_while_a_transaction_is_in_doubt_does_not_come_back(
 ) -> None:
     """DMPR-105, DMPR-137, DMPR-292."""
     prepared(world, queue)
-    assert world.done(world.core.purge(queue)) == 3
+    assert world.done(world.core.queues.purge(queue)) == 3
     if restarts:
         world = world.restart()
     end(world, world.core.prepared["xid-1"], commits=commits)
     for after in (world, world.restart()):
-        again = after.core.find("q")
+        again = after.core.queues.find("q")
         commit_all(after.core)
         assert after.read(again) == (["f"] if commits else [])
         assert (again.messages, again.total_size) == (int(commits), int(commits))
@@ -382,7 +383,7 @@ def test_a_large_transaction_can_be_prepared(world: World, queue: Queue) -> None
     world.done(world.transacting.prepare(transaction))
     again = world.restart()
     end(again, again.core.prepared["xid-1"])
-    assert again.read(again.core.find("q")) == [*"abcde", *sent]
+    assert again.read(again.core.queues.find("q")) == [*"abcde", *sent]
 
 
 def test_a_prepared_send_to_a_queue_deleted_meanwhile_is_dropped(
@@ -390,7 +391,8 @@ def test_a_prepared_send_to_a_queue_deleted_meanwhile_is_dropped(
 ) -> None:
     """DMPR-395."""
     prepared(world, queue)
-    world.done(world.core.delete(queue))
+    world.done(world.core.queues.delete(queue))
     again = world.restart()
     end(again, again.core.prepared["xid-1"])
-    assert [table for table in again.store.committed.tables[1:] if table] == []
+    for table in (Table.QUEUES, Table.INDEX, Table.PACKETS, Table.TRANSACTIONS):
+        assert not again.rows(table)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.model.world import NOW, World, message
+from tests.unit.model.world import World, letter, message
 
 from openmsmq.errors import TransactionSequence
 from openmsmq.model.queue import Queue
 from openmsmq.model.transaction import SPILL_SIZE, State, Transaction, load_transactions
+from openmsmq.packet.transaction import TransactionFlags
 
 
 @pytest.fixture
@@ -41,12 +42,10 @@ def test_nothing_more_is_done_in_a_transaction_that_is_not_active(state: State) 
         transaction.require_active()
 
 
-def test_what_is_sent_is_reserved_in_its_queues(queue: Queue) -> None:
+def test_what_is_sent_is_remembered_by_queue(queue: Queue) -> None:
     transaction = Transaction(5)
-    before = queue.total_size
     assert not transaction.send(queue, [message("12345"), message("678")])
     assert not transaction.is_empty
-    assert queue.total_size == before + 8
     assert transaction.reserved == {queue: 8}
 
 
@@ -80,6 +79,43 @@ def test_it_is_not_buffered_again_behind_later_messages(queue: Queue) -> None:
         transaction.restore_buffer(spill)
 
 
+def test_without_history_an_abort_is_only_counted(world: World, queue: Queue) -> None:
+    world.core.history.limit = 0
+    transaction = world.transacting.begin()
+    world.receive(queue, 1, transaction)
+    world.done(world.transacting.abort(transaction))
+    assert world.count("aborted") == 1
+    assert [record.abort_count for record in world.records(queue)] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["in memory", "in the store"])
+@pytest.mark.parametrize("prepares", [False, True])
+def test_the_first_and_the_last_message_to_a_queue_are_marked(
+    world: World, large: bool, prepares: bool
+) -> None:
+    """DMPR-283 (A-33)."""
+    queue, other = world.queue("one", transactional=True), world.queue("two", transactional=True)
+    transaction = world.transacting.begin("xid")
+    body = "x" * (SPILL_SIZE if large else 1)
+    for target, count in ((queue, 3), (other, 1)):
+        for _ in range(count):
+            sent = letter(body, transactional=True)
+            world.send(target, sent, transaction=transaction)
+    if prepares:
+        world.done(world.transacting.prepare(transaction))
+        world = world.restart()
+        transaction = world.core.prepared["xid"]
+    world.done(world.transacting.commit(transaction))
+
+    def marks(name: str) -> list[int]:
+        headers = [view.transaction for view in world.views(world.find(name))]
+        return [header.flags if header else 0 for header in headers]
+
+    first, last = TransactionFlags.FM, TransactionFlags.LM
+    assert marks("one") == [first, 0, last]
+    assert marks("two") == [first | last]
+
+
 def test_what_a_crash_leaves_is_told_apart(world: World, queue: Queue) -> None:
     """DMPR-107, DMPR-108."""
     prepared, abandoned = world.transacting.begin("kept"), world.transacting.begin("lost")
@@ -88,7 +124,7 @@ def test_what_a_crash_leaves_is_told_apart(world: World, queue: Queue) -> None:
     world.done(world.transacting.prepare(prepared))
     world.send(queue, "x" * (SPILL_SIZE + 1), transaction=abandoned)
 
-    found = load_transactions(world.core.snapshot, world.core.by_number)
+    found = load_transactions(world.core.snapshot, world.core.queues.by_number)
     again, gone = found
     assert [(t.xid, t.state, t.is_empty) for t in again] == [("kept", State.PREPARED, False)]
     assert [t.number for t in again] == [prepared.number]
@@ -104,11 +140,11 @@ def test_a_prepared_receive_whose_message_is_gone_is_left_out(world: World, queu
     world.receive(other, holder=transaction)
     world.receive(queue, holder=transaction)
     world.done(world.transacting.prepare(transaction))
-    world.core.delete(other)
+    world.core.queues.delete(other)
     for _ in range(2):  # its messages are removed by the second commit
         world.commit()
-        (again,), _ = load_transactions(world.core.snapshot, world.core.by_number)
+        (again,), _ = load_transactions(world.core.snapshot, world.core.queues.by_number)
         assert [place[0] for place in again.received] == [queue]
     only_queue = {queue.number: Queue(queue.number, queue.properties)}
-    world.done(world.transacting.commit(transaction, NOW))
+    world.done(world.transacting.commit(transaction))
     assert load_transactions(world.core.snapshot, only_queue) == ([], [])

@@ -5,17 +5,29 @@ from __future__ import annotations
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from openmsmq.model.committing import Outgoing
+from openmsmq.model.committing import NewMessage
 from openmsmq.model.core import Core
 from openmsmq.model.cursor import Cursor
+from openmsmq.model.history import Event
+from openmsmq.model.layout import Record, owed
+from openmsmq.model.moving import Moving
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue, QueueProperties
 from openmsmq.model.reading import REMOVING, Entry, Holder
 from openmsmq.model.receiving import Receiving, Seek
 from openmsmq.model.sending import Sending
+from openmsmq.model.storage import Table
+from openmsmq.model.system import FIRST_QUEUE_NUMBER
 from openmsmq.model.transacting import Transacting
 from openmsmq.model.transaction import Transaction
-from openmsmq.properties.message import INFINITE
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName
+from openmsmq.names.format import parse_format_name
+from openmsmq.names.parts import join_queue
+from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
+from openmsmq.packet.transaction import TransactionHeader
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import INFINITE, Acknowledge
 from openmsmq.store.memory import Disk, MemoryStore
 
 T = TypeVar("T")
@@ -23,6 +35,12 @@ NOW: Final = 1_700_000_000
 OWNER: Final = object()
 "The handle that reads."
 MANY: Final = 10_000
+ME: Final = UUID(int=7)
+"The queue manager."
+SOMEBODY: Final = UUID(int=99)
+"Another one."
+HERE: Final = "DIRECT=OS:here\\"
+"What the names of its queues begin with."
 
 
 def commit(core: Core, error: BaseException | None = None) -> None:
@@ -39,6 +57,9 @@ def commit_all(core: Core) -> None:
     """Commit until nothing is left to be committed."""
     while core.wants_commit:
         commit(core)
+    queues = core.queues.everything
+    assert core._stored_size == sum(queue.size for queue in queues)
+    assert core.express_size == sum(queue.express.size for queue in queues)
 
 
 def properties(name: str = "q", **given: Any) -> QueueProperties:
@@ -48,10 +69,44 @@ def properties(name: str = "q", **given: Any) -> QueueProperties:
 
 def message(
     packet: bytes | str, *, priority: int = 3, express: bool = False, expires: int = INFINITE
-) -> Outgoing:
-    """A message to send; the rules never look into its packet."""
+) -> NewMessage:
+    """A message to send; the rules look into its packet only to keep its history."""
     raw = packet.encode() if isinstance(packet, str) else packet
-    return Outgoing(packet=raw, priority=priority, expires=expires, express=express)
+    return NewMessage(packet=raw, priority=priority, expires=expires, express=express)
+
+
+def letter(
+    body: str = "",
+    *,
+    number: int = 1,
+    source: UUID = ME,
+    priority: int = 3,
+    express: bool = False,
+    transactional: bool = False,
+    expires: int = INFINITE,
+    dead_letter: bool = False,
+    journal: bool = False,
+    acknowledge: Acknowledge = Acknowledge.NONE,
+    admin: str | None = None,
+) -> NewMessage:
+    """A message to send with a packet that is one, and all that its sender asks for."""
+    builder = PacketBuilder(
+        source,
+        parse_format_name(HERE + "q"),
+        admin=None if admin is None else parse_format_name(admin),
+    )
+    headers = OptionalHeaders(transaction=TransactionHeader()) if transactional else NO_HEADERS
+    packet = builder.build(
+        body.encode(),
+        recoverable=not express,
+        dead_letter=dead_letter,
+        journal=journal,
+        message_id=number,
+        acknowledge=acknowledge,
+        headers=headers,
+    )
+    priority = 0 if transactional else priority
+    return NewMessage(packet, priority, expires, express, owed(packet))
 
 
 def packets(entries: list[Entry]) -> list[str]:
@@ -59,19 +114,67 @@ def packets(entries: list[Entry]) -> list[str]:
     return [entry.packet.decode() for entry in entries]
 
 
-class World:
-    """A core with all its parts, on the disk an earlier one has left."""
+def resolve(name: FormatName) -> str | None:
+    """The part of a name behind `HERE`."""
+    if isinstance(name, DirectName) and name.address == "here":
+        return join_queue(name.queue_parts)
+    return None
 
-    def __init__(self, disk: Disk | None = None) -> None:
+
+class HandClock:
+    """Shows what it is told, and counts identifiers."""
+
+    def __init__(self, time: float = NOW) -> None:
+        self.time = time
+        self.passed = 0.0
+        self._given = 0
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.time += seconds
+        self.passed += seconds
+
+    def now(self) -> float:
+        return self.time
+
+    def elapsed(self) -> float:
+        return self.passed
+
+    def new_guid(self) -> UUID:
+        self._given += 1
+        return UUID(int=self._given)
+
+
+class World:
+    """A core with all its parts, on the disk an earlier one has left, with a clock of its own."""
+
+    def __init__(self, disk: Disk | None = None, now: float = NOW) -> None:
         self.store = MemoryStore(disk)
-        self.core = Core(self.store, new_identity=UUID(int=7))
+        self.now = now
+        "What the clock shows."
+        self.elapsed = 50.0
+        "What really passed."
+        self.core = Core(self.store, new_identity=ME, now=now, elapsed=self.elapsed)
+        self.core.queues.resolve = resolve
         self.sending = Sending(self.core)
         self.receiving = Receiving(self.core)
+        self.moving = Moving(self.core)
         self.transacting = Transacting(self.core)
 
-    def restart(self) -> World:
-        """The next process, on what this one had committed when it died."""
-        return World(self.store.committed)
+    def restart(self, seconds: float = 0) -> World:
+        """The next process, some time later, on what this one had committed when it died."""
+        return World(self.store.committed, self.now + seconds)
+
+    def tick(self, seconds: float = 0, *, jump: float = 0) -> None:
+        """Let time pass and the clock jump, and have done what is due then."""
+        self.pass_time(seconds, jump=jump)
+        commit_all(self.core)
+
+    def pass_time(self, seconds: float = 0, *, jump: float = 0) -> bool:
+        """The same without the commits; what the core says to it."""
+        self.now += seconds + jump
+        self.elapsed += seconds
+        return self.core.tick(self.now, self.elapsed)
 
     def commit(self, error: BaseException | None = None) -> None:
         """Do one commit, or let it fail."""
@@ -82,16 +185,45 @@ class World:
         commit_all(self.core)
         return pending.result()
 
+    # What is in the store and known
+
+    def rows(self, table: Table) -> dict[bytes, bytes]:
+        """The rows of a table; of queues, those that people made."""
+        found = self.store.committed.tables[table]
+        if table is Table.QUEUES:
+            first = FIRST_QUEUE_NUMBER.to_bytes(4, "big")
+            return {key: row for key, row in found.items() if key >= first}
+        return found
+
+    def told(self, sent: NewMessage) -> list[tuple[Event, str]]:
+        """The history of a message: what happened, and in which queue."""
+        identifier = PacketView(sent.packet).identifier
+        happened = self.core.history.of(self.core.snapshot, identifier)
+        names = {queue.number: queue.name for queue in self.core.queues.everything}
+        return [(Event(item.event), names.get(item.queue, "")) for item in happened]
+
+    def count(self, what: str) -> int:
+        """How often something happened."""
+        return self.core.statistics.counts.get(what, 0)
+
     # Queues
 
     def queue(self, name: str = "q", **given: Any) -> Queue:
         """A new queue."""
-        return self.done(self.core.create(properties(name, **given)))
+        return self.done(self.core.queues.create(properties(name, **given)))
+
+    def subqueue(self, parent: Queue, name: str = "retry") -> Queue:
+        """A subqueue, which is there as long as somebody uses it."""
+        return self.core.queues.subqueue(parent, name)
+
+    def find(self, name: str = "q") -> Queue:
+        """A queue that is there."""
+        return self.core.queues.find(name)
 
     def send(
         self,
         queue: Queue,
-        *sent: str | Outgoing,
+        *sent: str | NewMessage,
         transaction: Transaction | None = None,
         priority: int | None = None,
         express: bool = False,
@@ -103,25 +235,52 @@ class World:
             message(one, priority=priority, express=express) if isinstance(one, str) else one
             for one in sent
         ]
-        self.done(self.sending.send(queue, outgoing, NOW, transaction))
+        self.done(self.sending.send(queue, outgoing, transaction))
 
     def fill(self, queue: Queue, *sent: str) -> None:
         """Send messages to a transactional queue."""
         transaction = self.transacting.begin()
         self.send(queue, *sent, transaction=transaction)
-        self.done(self.transacting.commit(transaction, NOW))
+        self.done(self.transacting.commit(transaction))
+
+    def send_in(self, queue: Queue, *sent: NewMessage) -> None:
+        """Send messages in a transaction of their own."""
+        transaction = self.transacting.begin()
+        self.done(self.sending.send(queue, list(sent), transaction))
+        self.done(self.transacting.commit(transaction))
+
+    def move(
+        self, queue: Queue, lookup: int, target: Queue, transaction: Transaction | None = None
+    ) -> None:
+        """Move a message and wait until it is there."""
+        self.done(self.moving.move(queue, lookup, target, transaction))
 
     # Reading
 
+    def entries(self, queue: Queue) -> list[Entry]:
+        """What can be read in a queue, in order, with all that is known of it."""
+        pending = self.receiving.peek(queue, MANY, OWNER, wait=False)
+        return [] if pending.error else pending.result()
+
+    def records(self, queue: Queue) -> list[Record]:
+        """The records of what can be read in a queue."""
+        return [Record.unpack(entry.record) for entry in self.entries(queue)]
+
+    def bodies(self, queue: Queue) -> list[str]:
+        """The bodies of letters that can be read in a queue."""
+        return [view.body.decode() for view in self.views(queue)]
+
+    def views(self, queue: Queue) -> list[PacketView]:
+        """The letters that can be read in a queue."""
+        return [PacketView(entry.packet) for entry in self.entries(queue)]
+
     def read(self, queue: Queue) -> list[str]:
         """What can be read in a queue, in order."""
-        pending = self.receiving.peek(queue, MANY, OWNER, wait=False)
-        return [] if pending.error else packets(pending.result())
+        return packets(self.entries(queue))
 
     def lookups(self, queue: Queue) -> list[int]:
         """The lookup identifiers of what can be read in a queue, in order."""
-        pending = self.receiving.peek(queue, MANY, OWNER, wait=False)
-        return [] if pending.error else [entry.lookup for entry in pending.result()]
+        return [entry.lookup for entry in self.entries(queue)]
 
     def receive(self, queue: Queue, count: int = 1, holder: Holder = REMOVING) -> list[str]:
         """Take messages that are there."""

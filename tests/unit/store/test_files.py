@@ -31,7 +31,15 @@ def lmdb_file(directory: Path, rows: dict[bytes, bytes], tables: tuple[bytes, ..
 
 
 def test_the_names_of_the_tables_are_part_of_the_format() -> None:
-    assert TABLE_NAMES == (b"meta", b"queues", b"index", b"packets", b"transactions")
+    assert TABLE_NAMES == (
+        b"meta",
+        b"queues",
+        b"index",
+        b"packets",
+        b"transactions",
+        b"expiry",
+        b"history",
+    )
 
 
 def test_a_crash_while_making_a_store_leaves_no_data_file(

@@ -27,7 +27,7 @@ from openmsmq.errors import (
     StoreTooNew,
 )
 from openmsmq.model.storage import Store, Table, Writer
-from openmsmq.store.format import FORMAT_KEY, format_row
+from openmsmq.store.format import FORMAT, FORMAT_KEY, format_row
 from openmsmq.store.lmdb import LmdbStore
 
 VALUE = bytes(2000)
@@ -149,7 +149,7 @@ def set_format(directory: Path, row: bytes | None) -> None:
 
 @pytest.mark.parametrize(
     ("row", "kind"),
-    [(format_row(2), StoreTooNew), (None, StoreForeign), (b"OpenMSMQ ?", StoreDamaged)],
+    [(format_row(FORMAT + 1), StoreTooNew), (None, StoreForeign), (b"OpenMSMQ ?", StoreDamaged)],
 )
 def test_a_store_of_another_format_is_left_alone(
     tmp_path: Path, row: bytes | None, kind: type[StorageError]
@@ -164,19 +164,19 @@ def test_a_store_of_another_format_is_left_alone(
 
 def test_an_older_store_is_migrated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     LmdbStore.open(tmp_path).close()
-    monkeypatch.setattr(module, "FORMAT", 2)
-    monkeypatch.setattr("openmsmq.store.format.FORMAT", 2)
+    monkeypatch.setattr(module, "FORMAT", FORMAT + 1)
+    monkeypatch.setattr("openmsmq.store.format.FORMAT", FORMAT + 1)
     migrated: list[int] = []
 
     def migrate(writer: Writer, version: int) -> None:
         migrated.append(version)
-        writer.put(Table.META, FORMAT_KEY, format_row(2))
+        writer.put(Table.META, FORMAT_KEY, format_row(FORMAT + 1))
 
     monkeypatch.setattr(module, "migrate", migrate)
     for _ in range(2):
         with closing(LmdbStore.open(tmp_path)) as store:
-            assert store.snapshot.get(Table.META, FORMAT_KEY) == format_row(2)
-    assert migrated == [1]
+            assert store.snapshot.get(Table.META, FORMAT_KEY) == format_row(FORMAT + 1)
+    assert migrated == [FORMAT]
 
 
 def test_a_migration_that_fails_leaves_the_older_store(
@@ -185,17 +185,17 @@ def test_a_migration_that_fails_leaves_the_older_store(
     LmdbStore.open(tmp_path).close()
 
     def migrate(writer: Writer, _: int) -> None:
-        writer.put(Table.META, FORMAT_KEY, format_row(2))
+        writer.put(Table.META, FORMAT_KEY, format_row(FORMAT + 1))
         raise LookupError
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, "FORMAT", 2)
+        patched.setattr(module, "FORMAT", FORMAT + 1)
         patched.setattr(module, "migrate", migrate)
         for _ in range(2):
             with pytest.raises(LookupError):
                 LmdbStore.open(tmp_path)
     with closing(LmdbStore.open(tmp_path)) as store:
-        assert store.snapshot.get(Table.META, FORMAT_KEY) == format_row(1)
+        assert store.snapshot.get(Table.META, FORMAT_KEY) == format_row(FORMAT)
 
 
 class Unwritable:

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.store import children
 
 from openmsmq.errors import StorageFailed, StoreInUse
-from openmsmq.store.lock import LOCK_FILE, DirectoryLock
+from openmsmq.store.lock import LOCK_FILE, DirectoryLock, is_held, keep_files
 
 HOLD = """
     import sys, time
@@ -85,3 +85,45 @@ def test_a_directory_that_cannot_be_locked_says_why(
         DirectoryLock(tmp_path)
     after = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     assert after == before
+
+
+def test_whether_somebody_works_with_a_store_can_be_asked(tmp_path: Path) -> None:
+    assert not is_held(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    lock = DirectoryLock(tmp_path)
+    assert is_held(tmp_path)
+    assert is_held(tmp_path)
+    lock.release()
+    assert not is_held(tmp_path)
+    DirectoryLock(tmp_path).release()
+
+
+def test_asking_in_a_place_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StorageFailed, match="Not a directory"):
+        is_held(tmp_path / "file")
+    with pytest.raises(StorageFailed, match="missing"), keep_files(tmp_path / "missing"):
+        pass
+
+
+def test_many_may_copy_files_and_one_may_replace_them(tmp_path: Path) -> None:
+    with keep_files(tmp_path), keep_files(tmp_path):
+        with pytest.raises(StoreInUse, match="a backup"), keep_files(tmp_path, alone=True):
+            pass
+        DirectoryLock(tmp_path).release()
+    with keep_files(tmp_path, alone=True):
+        for kind in (True, False):
+            with pytest.raises(StoreInUse), keep_files(tmp_path, alone=kind):
+                pass
+        DirectoryLock(tmp_path).release()
+    with keep_files(tmp_path):
+        pass
+
+
+def test_files_that_cannot_be_kept_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks here")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    with pytest.raises(StorageFailed, match="no locks here"), keep_files(tmp_path):
+        pass

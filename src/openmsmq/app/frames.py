@@ -1,0 +1,140 @@
+"""Frames: what a connection of the application protocol is cut into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from struct import Struct
+from typing import Final, NamedTuple, NoReturn
+
+from openmsmq.errors import Malformed
+
+FRAME_SIZE_FIRST: Final = 64 * 1024
+"What a frame may have before the WELCOME says otherwise, and what any WELCOME allows."
+FRAME_SIZE_MAX: Final = 8 * 1024 * 1024
+"What a frame may have for servers of ours: more than the largest packet takes."
+BATCH_SIZE_MAX: Final = 4 * 1024 * 1024
+"The payload of a MESSAGES or DELIVERY frame, unless it is a single message."
+
+_HEADER: Final = Struct("<IBI")
+_UNCOUNTED: Final = 4
+"Bytes of the size itself."
+_COUNTED: Final = _HEADER.size - _UNCOUNTED
+"The least size: that of kind and id."
+
+
+class Kind(IntEnum):
+    """What a frame is."""
+
+    HELLO = 0x01
+    CALL = 0x02
+    SEND = 0x03
+    READ = 0x04
+    END = 0x05
+    SUBSCRIBE = 0x06
+    CREDIT = 0x07
+    CANCEL = 0x08
+    PING = 0x09
+    WELCOME = 0x81
+    ANSWER = 0x82
+    SENT = 0x83
+    MESSAGES = 0x84
+    DONE = 0x85
+    DELIVERY = 0x86
+    PONG = 0x89
+    CLOSING = 0x8E
+    ERROR = 0x8F
+
+
+_FROM_EITHER: Final = (Kind.PING, Kind.PONG)
+FROM_CLIENT: Final[Mapping[int, Kind]] = {
+    kind.value: kind for kind in Kind if kind < Kind.WELCOME or kind in _FROM_EITHER
+}
+"What a server may be sent."
+FROM_SERVER: Final[Mapping[int, Kind]] = {
+    kind.value: kind for kind in Kind if kind >= Kind.WELCOME or kind in _FROM_EITHER
+}
+"What a client may be sent."
+
+
+class Frame(NamedTuple):
+    """One frame."""
+
+    kind: Kind
+    id: int
+    "Of the request; 0 if it belongs to none."
+    payload: bytes
+
+
+def encode_frame(kind: Kind, id: int, *parts: bytes) -> bytes:
+    """The bytes of a frame whose payload is `parts`, one after the other."""
+    size = _COUNTED + sum(map(len, parts))
+    return b"".join((_HEADER.pack(size, kind, id), *parts))
+
+
+class Framer:
+    """Collects the bytes of a connection and gives whole frames.
+
+    A size beyond the limit and a kind that the other side may not send are refused when the first 9
+    bytes of a frame are there; its payload costs what of it has arrived. The frames before a
+    malformed one are given first; then `frames` raises `Malformed`, for good.
+    """
+
+    __slots__ = ("_data", "_later", "_start", "accepts", "limit")
+
+    def __init__(self, accepts: Mapping[int, Kind], *, limit: int = FRAME_SIZE_FIRST) -> None:
+        self.accepts = accepts
+        self.limit = limit
+        "The largest size; whoever learns of another one sets it, also between two frames."
+        self._data = b""
+        "Is cut into frames where it lies: copies are the cost of small frames."
+        self._start = 0
+        self._later = bytearray()
+        "What came before all of `_data` was used up."
+
+    def receive_data(self, data: bytes) -> None:
+        """Take what the other side sent."""
+        if self._later or self._start < len(self._data):
+            self._later += data
+        else:
+            self._data = data
+            self._start = 0
+
+    def frames(self) -> Iterator[Frame]:
+        """The frames that are whole; what is not asked for stays for the next time."""
+        while True:
+            data, start = self._data, self._start
+            end = payload = start + _HEADER.size
+            if payload <= len(data):
+                size, code, id = _HEADER.unpack_from(data, start)
+                kind = self.accepts.get(code)
+                if kind is None or not _COUNTED <= size <= self.limit:
+                    self._refuse(size, code)
+                end = start + _UNCOUNTED + size
+            if end <= len(data):
+                self._start = end
+                yield tuple.__new__(Frame, (kind, id, data[payload:end]))
+            elif not self._gather(end):
+                return
+
+    def _gather(self, end: int) -> bool:
+        """Put together what has come, if it goes as far as `end`."""
+        data, start = self._data, self._start
+        if start == len(data):
+            self._data, self._start = b"", 0  # it may be large, and the next long to come
+        if end > len(data) + len(self._later):
+            return False
+        self._data = b"".join((memoryview(data)[start:], self._later))
+        self._start = 0
+        self._later = bytearray()
+        return True
+
+    def _refuse(self, size: int, code: int) -> NoReturn:
+        if code not in self.accepts:
+            raise Malformed("kind", _UNCOUNTED, f"{code:#04x} is not one to be sent here")
+        raise Malformed("size", 0, f"is {size}, outside {_COUNTED} to {self.limit}")
+
+    @property
+    def pending(self) -> int:
+        """How many bytes have come that were not given yet."""
+        return len(self._data) - self._start + len(self._later)

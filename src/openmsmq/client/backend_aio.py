@@ -1,0 +1,171 @@
+"""The port between the API and whoever keeps the queues. `backend_sync.py` is written from this."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from openmsmq.client.backend import CursorHandle, Handle, Read, Work
+from openmsmq.manager.explaining import HistoryEvent
+from openmsmq.manager.info import QueueInfo
+from openmsmq.messages.message import Message
+from openmsmq.messages.received import ReceivedMessage
+from openmsmq.model.opening import Mode
+from openmsmq.model.settings import Settings
+
+
+class Subscription(Protocol):
+    """Messages that come by themselves and are held until they are ended."""
+
+    async def next(self, timeout: float | None) -> list[ReceivedMessage]:
+        """The next messages, as soon as there is one."""
+        ...
+
+    async def close(self) -> None:
+        """No more are wanted; those that are held stay so until they are ended."""
+        ...
+
+
+class Backend(Protocol):
+    """Whoever keeps the queues."""
+
+    @property
+    def name(self) -> str:
+        """What other computers call the manager's computer."""
+        ...
+
+    @property
+    def id(self) -> str:
+        """The GUID of the queue manager."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """Where the manager stands: `ready`, ..."""
+        ...
+
+    async def create_queue(self, name: str, properties: dict[str, Any]) -> None:
+        """Create a queue."""
+        ...
+
+    async def delete_queue(self, name: str) -> None:
+        """Delete a queue with all its messages."""
+        ...
+
+    async def open_queue(self, name: str, mode: Mode) -> Handle:
+        """Open a queue."""
+        ...
+
+    async def close_queue(self, handle: Handle) -> None:
+        """Close a queue; reads that wait on it are cancelled."""
+        ...
+
+    async def queues(self, *, everything: bool) -> list[QueueInfo]:
+        """All queues."""
+        ...
+
+    async def queue_info(self, handle: Handle) -> QueueInfo:
+        """What is known of a queue."""
+        ...
+
+    async def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
+        """Give a queue other properties."""
+        ...
+
+    async def purge(self, handle: Handle) -> int:
+        """Remove all messages of a queue; how many there were."""
+        ...
+
+    async def pause(self, handle: Handle) -> None:
+        """Send nothing from an outgoing queue."""
+        ...
+
+    async def resume(self, handle: Handle) -> None:
+        """Undo `pause`."""
+        ...
+
+    async def send(
+        self, handle: Handle, messages: list[Message], work: Work | None
+    ) -> Sequence[str]:
+        """Send messages, all or none; their ids."""
+        ...
+
+    async def read(
+        self, handle: Handle, read: Read, work: Work | None, cursor: CursorHandle | None
+    ) -> list[ReceivedMessage]:
+        """Receive or peek."""
+        ...
+
+    async def subscribe(self, handle: Handle, prefetch: int) -> Subscription:
+        """Let messages come, up to `prefetch` that are not ended."""
+        ...
+
+    async def end(
+        self, handle: Handle, lookups: list[int], work: Work | None, *, remove: bool
+    ) -> None:
+        """Remove messages that are held, perhaps as part of a transaction, or return them."""
+        ...
+
+    async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
+        """Move a message between a queue and its subqueues."""
+        ...
+
+    async def open_cursor(self, handle: Handle) -> CursorHandle:
+        """A cursor before the first message."""
+        ...
+
+    async def close_cursor(self, cursor: CursorHandle) -> None:
+        """Close a cursor; a read that waits with it is cancelled."""
+        ...
+
+    async def begin(self, xid: str) -> Work:
+        """Begin a transaction."""
+        ...
+
+    async def prepare(self, work: Work) -> None:
+        """Write down what a transaction did."""
+        ...
+
+    async def commit(self, work: Work) -> None:
+        """Let what a transaction did take effect."""
+        ...
+
+    async def abort(self, work: Work) -> None:
+        """Undo what a transaction did."""
+        ...
+
+    async def prepared(self) -> list[str]:
+        """The names of prepared transactions."""
+        ...
+
+    async def commit_prepared(self, xid: str) -> None:
+        """Commit a prepared transaction; again, if that was lost."""
+        ...
+
+    async def abort_prepared(self, xid: str) -> None:
+        """Abort a prepared transaction; again, if that was lost."""
+        ...
+
+    async def commit_epoch(self, writer: str, epoch: int, winners: list[str]) -> bool:
+        """Decide an epoch; False if it was decided before."""
+        ...
+
+    async def explain(self, message_id: str) -> list[HistoryEvent]:
+        """The life of a message."""
+        ...
+
+    async def statistics(self) -> dict[str, int]:
+        """What happened how often."""
+        ...
+
+    async def settings(self) -> Settings:
+        """What is set."""
+        ...
+
+    async def configure(self, changes: dict[str, Any]) -> None:
+        """Change settings."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        ...

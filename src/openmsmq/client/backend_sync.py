@@ -1,0 +1,171 @@
+"""Written from `backend_aio.py` by `make fix`: change that file, not this one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from openmsmq.client.backend import CursorHandle, Handle, Read, Work
+from openmsmq.manager.explaining import HistoryEvent
+from openmsmq.manager.info import QueueInfo
+from openmsmq.messages.message import Message
+from openmsmq.messages.received import ReceivedMessage
+from openmsmq.model.opening import Mode
+from openmsmq.model.settings import Settings
+
+
+class Subscription(Protocol):
+    """Messages that come by themselves and are held until they are ended."""
+
+    def next(self, timeout: float | None) -> list[ReceivedMessage]:
+        """The next messages, as soon as there is one."""
+        ...
+
+    def close(self) -> None:
+        """No more are wanted; those that are held stay so until they are ended."""
+        ...
+
+
+class Backend(Protocol):
+    """Whoever keeps the queues."""
+
+    @property
+    def name(self) -> str:
+        """What other computers call the manager's computer."""
+        ...
+
+    @property
+    def id(self) -> str:
+        """The GUID of the queue manager."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """Where the manager stands: `ready`, ..."""
+        ...
+
+    def create_queue(self, name: str, properties: dict[str, Any]) -> None:
+        """Create a queue."""
+        ...
+
+    def delete_queue(self, name: str) -> None:
+        """Delete a queue with all its messages."""
+        ...
+
+    def open_queue(self, name: str, mode: Mode) -> Handle:
+        """Open a queue."""
+        ...
+
+    def close_queue(self, handle: Handle) -> None:
+        """Close a queue; reads that wait on it are cancelled."""
+        ...
+
+    def queues(self, *, everything: bool) -> list[QueueInfo]:
+        """All queues."""
+        ...
+
+    def queue_info(self, handle: Handle) -> QueueInfo:
+        """What is known of a queue."""
+        ...
+
+    def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
+        """Give a queue other properties."""
+        ...
+
+    def purge(self, handle: Handle) -> int:
+        """Remove all messages of a queue; how many there were."""
+        ...
+
+    def pause(self, handle: Handle) -> None:
+        """Send nothing from an outgoing queue."""
+        ...
+
+    def resume(self, handle: Handle) -> None:
+        """Undo `pause`."""
+        ...
+
+    def send(
+        self, handle: Handle, messages: list[Message], work: Work | None
+    ) -> Sequence[str]:
+        """Send messages, all or none; their ids."""
+        ...
+
+    def read(
+        self, handle: Handle, read: Read, work: Work | None, cursor: CursorHandle | None
+    ) -> list[ReceivedMessage]:
+        """Receive or peek."""
+        ...
+
+    def subscribe(self, handle: Handle, prefetch: int) -> Subscription:
+        """Let messages come, up to `prefetch` that are not ended."""
+        ...
+
+    def end(
+        self, handle: Handle, lookups: list[int], work: Work | None, *, remove: bool
+    ) -> None:
+        """Remove messages that are held, perhaps as part of a transaction, or return them."""
+        ...
+
+    def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
+        """Move a message between a queue and its subqueues."""
+        ...
+
+    def open_cursor(self, handle: Handle) -> CursorHandle:
+        """A cursor before the first message."""
+        ...
+
+    def close_cursor(self, cursor: CursorHandle) -> None:
+        """Close a cursor; a read that waits with it is cancelled."""
+        ...
+
+    def begin(self, xid: str) -> Work:
+        """Begin a transaction."""
+        ...
+
+    def prepare(self, work: Work) -> None:
+        """Write down what a transaction did."""
+        ...
+
+    def commit(self, work: Work) -> None:
+        """Let what a transaction did take effect."""
+        ...
+
+    def abort(self, work: Work) -> None:
+        """Undo what a transaction did."""
+        ...
+
+    def prepared(self) -> list[str]:
+        """The names of prepared transactions."""
+        ...
+
+    def commit_prepared(self, xid: str) -> None:
+        """Commit a prepared transaction; again, if that was lost."""
+        ...
+
+    def abort_prepared(self, xid: str) -> None:
+        """Abort a prepared transaction; again, if that was lost."""
+        ...
+
+    def commit_epoch(self, writer: str, epoch: int, winners: list[str]) -> bool:
+        """Decide an epoch; False if it was decided before."""
+        ...
+
+    def explain(self, message_id: str) -> list[HistoryEvent]:
+        """The life of a message."""
+        ...
+
+    def statistics(self) -> dict[str, int]:
+        """What happened how often."""
+        ...
+
+    def settings(self) -> Settings:
+        """What is set."""
+        ...
+
+    def configure(self, changes: dict[str, Any]) -> None:
+        """Change settings."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...

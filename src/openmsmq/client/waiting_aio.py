@@ -1,0 +1,15 @@
+"""Waiting, for asyncio; `waiting_sync.py` is the same for threads."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+async def pause(seconds: float) -> None:
+    """Do nothing for a while."""
+    await asyncio.sleep(seconds)
+
+
+def run_once() -> asyncio.Lock:
+    """Lets one in at a time."""
+    return asyncio.Lock()

@@ -1,0 +1,131 @@
+"""The door for programs: sockets on which the application protocol is spoken."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import ssl
+from functools import partial
+from importlib.metadata import version
+from typing import Final
+
+from openmsmq.manager.app_calls import Calls
+from openmsmq.manager.app_session import AppSession
+from openmsmq.manager.config import Config
+from openmsmq.manager.drivers import LoopDriver
+from openmsmq.manager.local import LocalManager
+from openmsmq.manager.logs import log_event
+from openmsmq.manager.metrics import ServiceMetrics
+from openmsmq.manager.tokens import EVERYTHING, Grant, Tokens
+from openmsmq.net.connection import Connection, Machine
+
+PATIENCE: Final = 1.0
+"Seconds that somebody with a wrong token waits to hear so."
+FAREWELL: Final = 2.0
+"Seconds that programs get to take what was sent to them when the door closes."
+BACKLOG: Final = 1024
+_log: Final = logging.getLogger(__name__)
+
+
+class AppDoor:
+    """Lets programs in."""
+
+    def __init__(
+        self,
+        local: LocalManager,
+        driver: LoopDriver,
+        config: Config,
+        tokens: Tokens,
+        *,
+        metrics: ServiceMetrics,
+        tls: ssl.SSLContext | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.local = local
+        self.driver = driver
+        self.config = config
+        self.metrics = metrics
+        self.calls = Calls()
+        self.server = f"openmsmq {version('openmsmq')}"
+        self.patience = patience
+        self._tokens = tokens
+        self._tls = tls
+        self._servers: list[asyncio.Server] = []
+        self._sessions: set[AppSession] = set()
+        self._connections: dict[AppSession, Connection] = {}
+
+    @property
+    def clients(self) -> int:
+        """How many are in."""
+        return len(self._sessions)
+
+    async def start(self) -> tuple[str, int] | str:
+        """Let programs in; where they find the door."""
+        loop = asyncio.get_running_loop()
+        config = self.config
+        address: tuple[str, int] | str = ""
+        if config.app_socket is not None:
+            path = str(config.app_socket)
+            with contextlib.suppress(FileNotFoundError):
+                config.app_socket.unlink()  # of one who was killed: the store is ours
+            make = partial(self._connection, is_local=True)
+            self._servers.append(await loop.create_unix_server(make, path, backlog=BACKLOG))
+            config.app_socket.chmod(0o600)
+            address = path
+        if config.app_port is not None:
+            make = partial(self._connection, is_local=config.is_local)
+            server = await loop.create_server(
+                make, config.bind, config.app_port, backlog=BACKLOG, ssl=self._tls
+            )
+            self._servers.append(server)
+            host, port = server.sockets[0].getsockname()[:2]
+            address = host, port
+        return address
+
+    def _connection(self, *, is_local: bool) -> Connection:
+        return Connection(partial(self._session, is_local=is_local))
+
+    def _session(self, connection: Connection, *, is_local: bool) -> Machine:
+        session = AppSession(self, connection)
+        session.is_trusted = is_local or self.config.allow_insecure
+        self._sessions.add(session)
+        self._connections[session] = connection
+        self.metrics.client_connected()
+        if len(self._sessions) > self.config.clients_max:
+            self.metrics.refused("too many clients")
+            session.close("too many programs are connected")
+        return session
+
+    def admit(self, token: str, peer: str, *, is_trusted: bool) -> Grant | None:
+        """What somebody may do who shows a token; None if nothing."""
+        if not token and is_trusted:
+            return EVERYTHING
+        grant = self._tokens.check(token) if token else None
+        if grant is None and not token and self.config.tls_client_ca is not None:
+            return EVERYTHING  # whoever gets this far has shown a certificate
+        if grant is None:
+            self.metrics.login_refused()
+            log_event(_log, "login refused", level=logging.WARNING, peer=peer)
+        return grant
+
+    def left(self, session: AppSession) -> None:
+        """Somebody is gone."""
+        if session in self._sessions:
+            self._sessions.discard(session)
+            del self._connections[session]
+            self.metrics.client_disconnected()
+
+    async def stop(self, reason: str) -> None:
+        """Let nobody in any longer, and see out those who are in."""
+        for server in self._servers:
+            server.close()
+        for session in list(self._sessions):
+            session.close(reason)
+        end = asyncio.get_running_loop().time() + FAREWELL
+        while self._sessions and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        for connection in list(self._connections.values()):
+            connection.abort()
+        if self.config.app_socket is not None:
+            self.config.app_socket.unlink(missing_ok=True)

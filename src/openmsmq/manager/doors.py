@@ -1,0 +1,108 @@
+"""Which doors a service has, and who may come in."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+
+from openmsmq.manager.config import Config, ConfigError
+from openmsmq.manager.console_door import ConsoleDoor
+from openmsmq.manager.door import AppDoor
+from openmsmq.manager.drivers import LoopDriver
+from openmsmq.manager.local import LocalManager
+from openmsmq.manager.metrics import ServiceMetrics
+from openmsmq.manager.service import Door
+from openmsmq.manager.tokens import Tokens
+
+
+class StandardDoors:
+    """The console, which tells from the first moment on how it goes, and the door for programs."""
+
+    def __init__(self, config: Config) -> None:
+        """`ConfigError` if there is something wrong with the certificates."""
+        self._config = config
+        self._metrics = ServiceMetrics(config.data)
+        self._console: ConsoleDoor | None = None
+        # Those who watch show tokens; nobody is asked for a certificate to see the health.
+        self._console_tls = server_tls(config)
+        self._app_tls = server_tls(config, ask_clients=True)
+
+    def early(self, config: Config, tokens: Tokens) -> Mapping[str, Door]:
+        """The console."""
+        if config.console_port is None:
+            return {}
+
+        def admits(text: str) -> bool:
+            grant = tokens.check(text)
+            return grant is not None and grant.allows("read")
+
+        self._console = ConsoleDoor(
+            self._metrics,
+            host=config.bind,
+            port=config.console_port,
+            tls=self._console_tls,
+            admits=None if config.is_local or config.allow_insecure else admits,
+            allow_insecure=config.allow_insecure,
+        )
+        return {"console": self._console}
+
+    def late(
+        self, local: LocalManager, driver: LoopDriver, config: Config, tokens: Tokens
+    ) -> Mapping[str, Door]:
+        """The door for programs."""
+        driver.observer = self._metrics.committed
+        if self._console is not None:
+            self._console.manager = local
+        if config.app_port is None and config.app_socket is None:
+            return {}
+        if config.app_port is not None:
+            _require_safe(config, tokens)
+        door = AppDoor(local, driver, config, tokens, metrics=self._metrics, tls=self._app_tls)
+        return {"app": door}
+
+    def renew(self) -> None:
+        """Show the certificate that is in its file now to those who come from now on."""
+        for context in (self._console_tls, self._app_tls):
+            if context is not None:
+                _load_certificate(context, self._config)
+
+
+def _require_safe(config: Config, tokens: Tokens) -> None:
+    """Let nobody in from other computers without TLS and a way to tell who it is."""
+    is_safe = config.tls_cert is not None and (config.tls_client_ca is not None or bool(tokens))
+    if not (config.is_local or config.allow_insecure or is_safe):
+        raise ConfigError(
+            f"app on {config.bind}: other computers can reach it, so it needs --tls-cert and"
+            " --tls-key, and a token (openmsmq token create) or --tls-client-ca"
+        )
+
+
+def server_tls(config: Config, *, ask_clients: bool = False) -> ssl.SSLContext | None:
+    """How a door speaks TLS; None if there is no certificate.
+
+    `ask_clients` lets only those in who have a certificate themselves, if `tls.client_ca` is given.
+    """
+    if config.tls_cert is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    _load_certificate(context, config)
+    if ask_clients and config.tls_client_ca is not None:
+        try:
+            context.load_verify_locations(config.tls_client_ca)
+        except OSError as error:
+            raise ConfigError(f"tls.client_ca: {config.tls_client_ca}: {error}") from error
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def _load_certificate(context: ssl.SSLContext, config: Config) -> None:
+    assert config.tls_cert is not None
+    assert config.tls_key is not None
+    try:
+        # Nobody is there to be asked for a password: a key that needs one cannot be read.
+        context.load_cert_chain(config.tls_cert, config.tls_key, password=str)
+    except OSError as error:  # errors of TLS are among them
+        raise ConfigError(
+            f"tls.cert {config.tls_cert}, tls.key {config.tls_key}: {error}"
+        ) from error

@@ -1,0 +1,119 @@
+"""The life of a message in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from struct import error as StructError
+from struct import pack
+from typing import Final
+from uuid import UUID
+
+from openmsmq.errors import InvalidParameter
+from openmsmq.manager.naming import shown
+from openmsmq.model.core import Core
+from openmsmq.model.history import Event, Happened
+from openmsmq.model.queue import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEvent:
+    """Something that happened to a message."""
+
+    time: datetime
+    event: str
+    "In one word: `arrived`, `received`, `expired`, ..."
+    queue: str
+    "The path name of the queue it happened in."
+    text: str
+    "What happened and why, in words."
+    lookup_id: int
+    "Its place in that queue."
+    by: str
+    "Who did it; empty where that is not known."
+
+
+_TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
+    Event.ARRIVED: lambda e, q: f"arrived in {q}",
+    Event.ARRIVED_EXPRESS: lambda e, q: f"arrived in {q}, as an express message: in memory only",
+    Event.RECEIVED: lambda e, q: f"was received from {q}",
+    Event.ABORTED: lambda e, q: (
+        f"is back in {q}: the transaction that had taken it was aborted ({_times(e.extra)} so far)"
+    ),
+    Event.MOVED: lambda e, q: f"was moved from {_shown(e.extra)} to {q}",
+    Event.EXPIRED: lambda e, q: f"expired in {q}: {e.extra}",
+    Event.JOURNALED: lambda e, q: f"a copy went to the journal {q}",
+    Event.DEAD_LETTERED: lambda e, q: f"went to {q} as a dead letter: {e.extra}",
+    Event.PURGED: lambda e, q: f"was removed when {q} was purged",
+    Event.QUEUE_DELETED: lambda e, q: "was removed when its queue was deleted",
+    Event.PUT_BACK: lambda e, q: f"is back in {q}: whoever received it was gone before the answer",
+    Event.DISCARDED: lambda e, q: f"a copy for {q} was discarded: {e.extra}",
+    Event.DELIVERED: lambda e, q: f"was delivered to {q}",
+}
+_REMAINS: Final = (Event.ARRIVED_EXPRESS, Event.MOVED, Event.PUT_BACK)
+"After these a message is in its queue."
+_SENT_ON: Final = "waits to be sent to {}"
+
+
+def explain(core: Core, message_id: str) -> list[HistoryEvent]:
+    """All that is known of a message, oldest first; nothing if its history is not kept any more."""
+    happened = core.history.of(core.snapshot, parse_id(message_id))
+    events = [_event(core, item) for item in happened]
+    lost = _lost(core, happened)
+    return [*events, lost] if lost is not None else events
+
+
+def parse_id(text: str) -> bytes:
+    r"""The 20 bytes of an identifier written `guid\number`."""
+    guid, _, number = text.strip().replace("{", "").replace("}", "").partition("\\")
+    try:
+        return UUID(guid).bytes_le + pack("<I", int(number))
+    except (ValueError, StructError):
+        raise InvalidParameter(f"{text!r}: a message id is written guid\\number") from None
+
+
+def _event(core: Core, item: Happened) -> HistoryEvent:
+    queue = core.queues.get(item.queue)
+    name = "a queue that was deleted" if queue is None else _shown(queue.name)
+    if queue is not None and queue.kind is Kind.OUTGOING and item.event <= Event.ARRIVED_EXPRESS:
+        text = _SENT_ON.format(name)
+    else:
+        text = _TEXTS[item.event](item, name)
+    return HistoryEvent(
+        datetime.fromtimestamp(item.time, UTC),
+        Event(item.event).word,
+        "" if queue is None else name,
+        text,
+        item.lookup,
+        item.by,
+    )
+
+
+def _lost(core: Core, happened: list[Happened]) -> HistoryEvent | None:
+    """An express message does not outlive the process: it may have ended with it."""
+    express = [item.lookup for item in happened if item.event == Event.ARRIVED_EXPRESS]
+    last = {item.lookup: item for item in happened}
+    for item in (last[lookup] for lookup in express):
+        queue = core.queues.get(item.queue)
+        starts = [start for start in core.starts if start >= item.time]
+        is_gone = queue is None or item.lookup not in queue.express
+        if item.event in _REMAINS and is_gone and starts:
+            later = (start for start in starts if start > item.time)
+            return HistoryEvent(
+                datetime.fromtimestamp(next(later, item.time), UTC),
+                "lost",
+                "" if queue is None else _shown(queue.name),
+                "was lost: it was an express message, and the manager was stopped and started",
+                item.lookup,
+                "",
+            )
+    return None
+
+
+def _shown(name: str) -> str:
+    return name if "=" in name else shown(name)
+
+
+def _times(count: str) -> str:
+    return "once" if count == "1" else f"{count} times"

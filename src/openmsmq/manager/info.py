@@ -1,0 +1,131 @@
+"""What is known about queues, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+from uuid import UUID
+
+from openmsmq.errors import IllegalPropertyValue
+from openmsmq.manager.naming import shown
+from openmsmq.model.core import Core
+from openmsmq.model.queue import NO_QUOTA, Kind, Queue
+from openmsmq.model.reading import oldest
+
+
+@dataclass(frozen=True, slots=True)
+class QueueInfo:
+    """The properties of a queue and how much is in it, at one moment."""
+
+    name: str
+    r"Its path name, `.\private$\orders`; of an outgoing queue the format name it sends to."
+    id: UUID
+    kind: str
+    "private, public, system, journal, subqueue or outgoing."
+    state: str
+    "`active` while it is open, else `inactive`; of an outgoing queue how the transfer stands."
+    transactional: bool
+    journal: bool
+    messages: int
+    "How many can be read or are held by readers; not those of open transactions."
+    bytes: int
+    journal_messages: int
+    journal_bytes: int
+    oldest_age: int | None
+    "Seconds since the oldest message arrived; None if there is none."
+    quota: int | None
+    "KiB; None for no limit."
+    journal_quota: int | None
+    label: str
+    authenticate: bool
+    privacy: int
+    base_priority: int
+    type: UUID
+    format_name: str
+    created: int
+    "Seconds since 1970 UTC."
+    modified: int
+
+    @classmethod
+    def of(cls, queue: Queue, core: Core) -> QueueInfo:
+        """What is known about `queue` now."""
+        properties = queue.properties
+        journal = queue.journal
+        arrived = oldest(core.snapshot, queue)
+        return cls(
+            name=path_name(queue),
+            id=properties.id,
+            kind=str(queue.kind),
+            state=_state(queue),
+            transactional=properties.transactional,
+            journal=properties.journal,
+            messages=queue.messages + len(queue.express),
+            bytes=queue.size + queue.express.size,
+            journal_messages=0 if journal is None else journal.messages + len(journal.express),
+            journal_bytes=0 if journal is None else journal.size + journal.express.size,
+            oldest_age=None if arrived is None else max(0, core.timeline.wall - arrived),
+            quota=_limit(properties.quota),
+            journal_quota=_limit(properties.journal_quota),
+            label=properties.label,
+            authenticate=properties.authenticate,
+            privacy=properties.privacy,
+            base_priority=properties.base_priority,
+            type=properties.type,
+            format_name=_format_name(queue, core),
+            created=properties.created,
+            modified=properties.modified,
+        )
+
+
+def queue_infos(core: Core, *, everything: bool) -> list[QueueInfo]:
+    """All queues that people made, or really all that there is to see."""
+    found = list(core.queues)
+    if everything:
+        others = [queue for queue in core.queues.everything if queue not in found]
+        found += sorted(filter(_is_worth_seeing, others), key=lambda queue: queue.name)
+    return [QueueInfo.of(queue, core) for queue in found]
+
+
+def _is_worth_seeing(queue: Queue) -> bool:
+    if queue.deleted or (queue.kind is Kind.SYSTEM and not queue.name.startswith("SYSTEM$")):
+        return False
+    return queue.kind is not Kind.JOURNAL or bool(queue.messages or queue.express)
+
+
+def path_name(queue: Queue) -> str:
+    """What people call a queue."""
+    return queue.name if queue.kind in (Kind.OUTGOING, Kind.MULTIPLE) else shown(queue.name)
+
+
+def _state(queue: Queue) -> str:
+    """Active exactly when it is open ([MS-MQDMPR] 3.1.1.2)."""
+    if queue.transfer is not None:
+        return str(queue.transfer.state)
+    return "active" if queue.modes else "inactive"
+
+
+def _format_name(queue: Queue, core: Core) -> str:
+    if queue.kind in (Kind.OUTGOING, Kind.MULTIPLE):
+        return queue.name
+    if queue.kind is Kind.PRIVATE:
+        return f"PRIVATE={core.identity}\\{queue.number:08x}"
+    return f"DIRECT=OS:.\\{queue.name}"
+
+
+def _limit(quota: int) -> int | None:
+    return None if quota == NO_QUOTA else quota
+
+
+def queue_properties(**given: Any) -> dict[str, Any]:
+    """Properties as callers give them, as a queue keeps them; those not given are left out."""
+    found = {name: value for name, value in given.items() if value is not None}
+    for name in ("quota", "journal_quota"):
+        if found.get(name) == inf:
+            found[name] = NO_QUOTA
+    if isinstance(found.get("type"), str):
+        try:
+            found["type"] = UUID(found["type"])
+        except ValueError:
+            raise IllegalPropertyValue(f"type {found['type']!r}: a GUID is needed") from None
+    return found

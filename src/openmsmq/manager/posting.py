@@ -1,0 +1,222 @@
+"""Messages of programs on their way into queues: stamped, packed, and handed to the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+from uuid import UUID
+
+from openmsmq.app.stamper import Stamped, Stamper
+from openmsmq.app.stamping import Destination
+from openmsmq.clock import Clock
+from openmsmq.messages.ids import MessageIds
+from openmsmq.messages.message import Message
+from openmsmq.messages.pack import Packer
+from openmsmq.model.committing import NewMessage
+from openmsmq.model.core import Core
+from openmsmq.model.layout import NEVER, Owed, owed_for
+from openmsmq.model.pending import Pending
+from openmsmq.model.queue import Kind, Queue
+from openmsmq.model.sending import Sending
+from openmsmq.model.timeline import expiry
+from openmsmq.model.transaction import Transaction
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName, Protocol
+from openmsmq.names.format import MultipleName, parse_format_name
+from openmsmq.names.mqf import MQFFormatNameElement
+from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
+from openmsmq.packet.multi_queue import MultiQueueFormatHeader
+from openmsmq.packet.transaction import TransactionHeader
+from openmsmq.packet.user import UserFlags
+from openmsmq.properties.message import INFINITE, Acknowledge
+
+_JOURNALING: Final = UserFlags.JN | UserFlags.JP
+
+ACKNOWLEDGED: Final = (
+    (Acknowledge.POS_ARRIVAL, Owed.ACK_ARRIVAL),
+    (Acknowledge.POS_RECEIVE, Owed.ACK_RECEIVE),
+    (Acknowledge.NEG_ARRIVAL, Owed.NACK_ARRIVAL),
+    (Acknowledge.NEG_RECEIVE, Owed.NACK_RECEIVE),
+)
+
+
+class Posting:
+    """Sends the messages of programs."""
+
+    def __init__(self, core: Core, clock: Clock, *, computer: str) -> None:
+        """`computer` is what others know this one by."""
+        self._core = core
+        self._clock = clock
+        self._computer = computer
+        self._packer = Packer(core.identity, computer=computer)
+        self._sending = Sending(core)
+
+    def send(
+        self, queue: Queue, messages: Sequence[Message], transaction: Transaction | None
+    ) -> Pending[MessageIds]:
+        """Send messages to a queue, or to each of several: all of them or none.
+
+        (Enqueue Message To An Open Queue, [MS-MQDMPR] 3.1.7.1.27; quotas are checked first, A-23.)
+        """
+        core = self._core
+        first_id = core.numbers.message_id + 1
+        headers = _headers(queue.name) if queue.members else NO_HEADERS
+        targets = queue.members or (queue,)
+        packed = []
+        for place, target in enumerate(targets):
+            start = first_id + place * len(messages)
+            packed.append(self._pack(target, messages, transaction, start, headers))
+        count = len(messages) * len(targets)
+        return self._send(list(zip(targets, packed, strict=True)), count, transaction)
+
+    def _send(
+        self,
+        packed: list[tuple[Queue, list[NewMessage]]],
+        count: int,
+        transaction: Transaction | None,
+    ) -> Pending[MessageIds]:
+        core = self._core
+        first_id = core.numbers.message_id + 1
+        if len(packed) > 1:
+            for target, new in packed:
+                self._sending.check(target, new, transaction)
+        answer: Pending[MessageIds] = Pending()
+        core.take_message_ids(count)  # before acknowledgements are sent and take the next
+        for target, new in packed:
+            pending = self._sending.send(target, new, transaction)
+        # They are committed together, and the last is answered last.
+        pending.then(answer, lambda _: MessageIds(core.identity, first_id, count))
+        return answer
+
+    def send_packets(
+        self, queue: Queue, packets: Sequence[bytes], transaction: Transaction | None
+    ) -> Pending[MessageIds]:
+        """Send messages that a program has packed: all of them or none.
+
+        `Malformed` if one of them is none that a program may send.
+        """
+        core = self._core
+        first_id = core.numbers.message_id + 1
+        targets = queue.members or (queue,)
+        several = _headers(queue.name) if queue.members else NO_HEADERS
+        headers = several if transaction is None else _with_transaction(several)
+        stamped = []
+        for place, target in enumerate(targets):
+            reach = core.settings.time_to_reach_queue if target.kind is Kind.OUTGOING else None
+            stamper = _stamper(
+                core.identity, self._name_of(target), headers, INFINITE if reach is None else reach
+            )
+            start = first_id + place * len(packets)
+            stamped.append(stamper.stamp(packets, first_id=start, sent_time=core.timeline.wall))
+        new = [
+            (target, self._new(target, found, transactional=transaction is not None))
+            for target, found in zip(targets, stamped, strict=True)
+        ]
+        return self._send(new, len(packets) * len(targets), transaction)
+
+    def _new(
+        self, queue: Queue, stamped: list[Stamped], *, transactional: bool
+    ) -> list[NewMessage]:
+        """What the rules want to know of packets that were stamped."""
+        start = self._core.timeline.now
+        is_outgoing = queue.kind is Kind.OUTGOING
+        new = []
+        for packet, priority, reach, receive, flags, acknowledge in stamped:
+            expires = NEVER if receive == INFINITE else expiry(start, receive, NEVER)
+            if is_outgoing and reach != INFINITE:
+                expires = min(expires, expiry(start, reach, NEVER))
+            owed = 0
+            if acknowledge or transactional or flags & _JOURNALING:
+                owed = owed_for(flags, acknowledge)
+            express = not flags & UserFlags.DM
+            new.append(NewMessage(packet, priority, expires, express, owed))
+        return new
+
+    def _name_of(self, queue: Queue) -> FormatName:
+        if queue.kind is Kind.OUTGOING:
+            return _format_name(queue.name)
+        return _direct_name(self._computer, queue.name)
+
+    def _pack(
+        self,
+        queue: Queue,
+        messages: Sequence[Message],
+        transaction: Transaction | None,
+        first_id: int,
+        headers: OptionalHeaders,
+    ) -> list[NewMessage]:
+        core = self._core
+        now = int(self._clock.now())
+        transactional = transaction is not None
+        is_outgoing = queue.kind is Kind.OUTGOING
+        reach = core.settings.time_to_reach_queue if is_outgoing else None
+        packets = self._packer.pack_many(
+            messages,
+            self._name_of(queue),
+            first_id=first_id,
+            sent_time=now,
+            transactional=transactional,
+            time_to_reach_queue=reach,
+            headers=headers,
+        )
+        start = max(now - core.timeline.shift, core.timeline.now)
+        new = []
+        for packet, message in zip(packets, messages, strict=True):
+            expires = NEVER
+            if message.time_to_be_received is not None:
+                # Counted from now, as the packet's own clock is (A-10).
+                expires = expiry(start, message.time_to_be_received, NEVER)
+            if is_outgoing:
+                limit = message.time_to_reach_queue
+                expires = min(expires, expiry(start, reach if limit is None else limit, NEVER))
+            priority = 0 if transactional else message.priority
+            express = not (transactional or message.recoverable)
+            owed = _owed(message, transactional=transactional)
+            new.append(NewMessage(packet, priority, expires, express, owed))
+        return new
+
+
+@lru_cache(maxsize=1024)
+def _stamper(source: UUID, name: FormatName, headers: OptionalHeaders, reach: int) -> Stamper:
+    return Stamper(source, Destination.of(name), headers=headers, time_to_reach_queue=reach)
+
+
+@lru_cache(maxsize=256)
+def _with_transaction(headers: OptionalHeaders) -> OptionalHeaders:
+    return replace(headers, transaction=TransactionHeader())
+
+
+def _owed(message: Message, *, transactional: bool) -> int:
+    """What is to be done when this message arrives or leaves."""
+    flags = Owed.TRANSACTIONAL.value if transactional else 0
+    if message.dead_letter:
+        flags |= Owed.DEAD_LETTER.value
+    if message.journal:
+        flags |= Owed.JOURNAL.value
+    if message.acknowledge and message.admin_queue is not None:
+        for asked, owed in ACKNOWLEDGED:
+            if message.acknowledge & asked:
+                flags |= owed.value
+    return flags
+
+
+@lru_cache(maxsize=4096)
+def _direct_name(computer: str, queue: str) -> DirectName:
+    """The name of a queue here as others write it; parsing it takes longer than sending."""
+    return DirectName.from_wire(f"{Protocol.OS}:{computer}\\{queue}")
+
+
+@lru_cache(maxsize=4096)
+def _format_name(text: str) -> FormatName:
+    return parse_format_name(text)
+
+
+@lru_cache(maxsize=256)
+def _headers(text: str) -> OptionalHeaders:
+    """All destinations of a message, which each copy carries ([MS-MQDMPR] 3.1.7.1.27)."""
+    name = parse_format_name(text)
+    assert isinstance(name, MultipleName), "several queues have a name of several elements"
+    elements = tuple(MQFFormatNameElement.of(element) for element in name.elements)
+    return OptionalHeaders(multi_queue=MultiQueueFormatHeader.make(elements))

@@ -1,0 +1,52 @@
+"""How prepared transactions ended, so that to ask for the same again does no harm."""
+
+from __future__ import annotations
+
+import json
+from struct import Struct
+from typing import Final
+
+from openmsmq.model.storage import Snapshot, Table, Writer
+
+DECISIONS_MAX: Final = 10_000
+"Outcomes that are remembered; the oldest are forgotten."
+
+_PREFIX: Final = b"decision:"
+_number = Struct(">Q")
+
+
+class Decisions:
+    """The outcomes of transactions by name: True if committed, False if aborted."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._found: dict[str, bool] = {}
+        self._first = self._next = 0
+        for key, row in snapshot.scan(Table.META, _PREFIX, _PREFIX + b"\xff" * 9):
+            (number,) = _number.unpack(key[len(_PREFIX) :])
+            self._first = self._first or number
+            self._next = number + 1
+            xid, committed = json.loads(row)
+            self._found[xid] = committed
+
+    def get(self, xid: str) -> bool | None:
+        """How a transaction ended; None if that is not known."""
+        return self._found.get(xid)
+
+    def write(self, writer: Writer, xid: str, *, committed: bool) -> None:
+        """Write down an outcome, and forget the oldest."""
+        self._next += 1
+        writer.put(Table.META, _key(self._next), json.dumps([xid, committed]).encode())
+        while self._next - self._first > DECISIONS_MAX:
+            writer.delete(Table.META, _key(self._first))
+            self._first += 1
+
+    def note(self, xid: str, *, committed: bool) -> None:
+        """The outcome is on disk."""
+        self._found.pop(xid, None)
+        self._found[xid] = committed
+        if len(self._found) > DECISIONS_MAX:
+            del self._found[next(iter(self._found))]
+
+
+def _key(number: int) -> bytes:
+    return _PREFIX + _number.pack(number)

@@ -1,0 +1,327 @@
+"""What follows when messages arrive in a queue or leave it: copies, acknowledgements, history.
+
+All of it is part of the commit that lets the messages arrive or leave. What an express message
+leaves behind is as volatile as the message was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from openmsmq.errors import MQError
+from openmsmq.model.committing import Batch, NewMessage
+from openmsmq.model.history import Event, identifiers
+from openmsmq.model.layout import ARRIVAL_BITS, NEVER, Owed, Record, flags_of, packet_place
+from openmsmq.model.queue import NO_QUOTA, Kind, Queue, journal_of
+from openmsmq.model.reading import Entry
+from openmsmq.names.base import FormatName
+from openmsmq.packet.admin import build_admin_ack
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import (
+    PRIORITY_DEFAULT,
+    PRIORITY_MAX,
+    MessageClass,
+    describe_class,
+)
+
+if TYPE_CHECKING:
+    from openmsmq.model.core import Core
+
+KIB: Final = 1024
+Kept = tuple[int, bytes]
+Gone = Sequence[Kept]
+"Lookup identifiers and records of messages."
+
+EVENTS: Final[Mapping[MessageClass, Event]] = {
+    MessageClass.ACK_RECEIVE: Event.RECEIVED,
+    MessageClass.ACK_REACH_QUEUE: Event.DELIVERED,
+    MessageClass.NACK_RECEIVE_TIMEOUT: Event.EXPIRED,
+    MessageClass.NACK_REACH_QUEUE_TIMEOUT: Event.EXPIRED,
+    MessageClass.NACK_Q_PURGED: Event.PURGED,
+    MessageClass.NACK_PURGED: Event.PURGED,
+    MessageClass.NACK_Q_DELETED: Event.QUEUE_DELETED,
+}
+"What the history calls the reasons for which messages leave."
+
+OWED: Final[Mapping[MessageClass, int]] = {
+    MessageClass.ACK_RECEIVE: Owed.ACK_RECEIVE.value,
+    MessageClass.ACK_REACH_QUEUE: Owed.JOURNAL.value,
+    MessageClass.NACK_RECEIVE_TIMEOUT: (Owed.DEAD_LETTER | Owed.NACK_RECEIVE).value,
+    MessageClass.NACK_REACH_QUEUE_TIMEOUT: (Owed.DEAD_LETTER | Owed.NACK_ARRIVAL).value,
+    MessageClass.NACK_Q_PURGED: Owed.NACK_RECEIVE.value,
+    MessageClass.NACK_PURGED: (Owed.DEAD_LETTER | Owed.NACK_ARRIVAL).value,
+    MessageClass.NACK_Q_DELETED: Owed.NACK_RECEIVE.value,
+}
+"What senders can ask for in each case ([MS-MQQB] 3.1.7.2.1)."
+_ACKNOWLEDGED: Final = (Owed.ACK_RECEIVE | Owed.NACK_RECEIVE | Owed.NACK_ARRIVAL).value
+# Plain numbers, since to combine flags with a number makes an object each time.
+_JOURNAL: Final = Owed.JOURNAL.value
+_ACK_ARRIVAL: Final = Owed.ACK_ARRIVAL.value
+_DEAD_LETTER: Final = Owed.DEAD_LETTER.value
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_ON_ARRIVAL: Final = _ACK_ARRIVAL | _JOURNAL
+
+
+class Outcomes:
+    """Deals with messages that have arrived or are leaving."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._source = core.identity.bytes_le
+
+    # Arriving
+
+    def arrived(self, batch: Batch, queue: Queue, messages: Sequence[NewMessage]) -> None:
+        """Messages were put into a local queue: that is their delivery ([MS-MQDMPR] 3.1.1.12)."""
+        if queue.kind is Kind.OUTGOING:
+            return
+        for message in messages:
+            flags = message.flags & _ON_ARRIVAL
+            if flags & _JOURNAL:
+                self._copy_new(batch, message)
+            if flags & _ACK_ARRIVAL:
+                self._acknowledge(batch, message.packet, MessageClass.ACK_REACH_QUEUE)
+
+    def _copy_new(self, batch: Batch, message: NewMessage) -> None:
+        """A copy for the journal of sent messages; without room for it, none."""
+        journal = self._core.queues.system_journal
+        size = len(message.packet)
+        if _fits(journal, size, batch.size_of(journal)) and self._has_room(size):
+            number = batch.store_packet(message.packet)
+            record = Record(number, size, batch.now, NEVER)
+            lookup = batch.insert_stored(journal, message.priority, record)
+            ids = identifiers([message.packet])
+            batch.note(Event.JOURNALED, journal, [lookup], ids, "")
+            batch.count(Event.JOURNALED.word)
+        else:
+            self._discard(batch, journal, [message.packet], is_dead=False)
+
+    def arrived_express(self, queue: Queue, entries: Sequence[Entry]) -> None:
+        """The same for messages that need not outlive the process."""
+        if queue.kind is Kind.OUTGOING:
+            return
+        for entry in entries:
+            flags = flags_of(entry.record)
+            if flags & _JOURNAL:
+                self._copy_express(self._core.queues.system_journal, entry, 0, Event.JOURNALED)
+            if flags & _ACK_ARRIVAL:
+                self._acknowledge(None, entry.packet, MessageClass.ACK_REACH_QUEUE)
+
+    # Leaving
+
+    def left(
+        self,
+        batch: Batch,
+        queue: Queue,
+        gone: Gone,
+        reason: MessageClass,
+        by: str,
+        packets: Sequence[bytes] | None = None,
+    ) -> None:
+        """Message Position Deleted ([MS-MQDMPR] 3.1.7.2.1), for messages in the store.
+
+        `packets` are theirs, if they are at hand.
+        """
+        wanted = OWED[reason]
+        if not self._is_journaled(queue, reason) and not any(
+            flags_of(raw) & wanted for _, raw in gone
+        ):
+            batch.remove_many(queue, gone)
+            self._note(batch, queue, gone, reason, by, packets)
+            return
+        taken = [(lookup, raw) for lookup, raw in gone if batch.take_out(queue, lookup, raw)]
+        self.settle(batch, queue, taken, reason, by)
+
+    def settle(self, batch: Batch, queue: Queue, gone: Gone, reason: MessageClass, by: str) -> None:
+        """The same for messages that were taken out of their queue already."""
+        journal = self._journal(queue, reason)
+        wanted = OWED[reason]
+        packets = self._note(batch, queue, gone, reason, by)
+        kept: dict[Queue, list[Kept]] = {}
+        for place, (lookup, raw) in enumerate(gone):
+            flags = flags_of(raw)
+            target = journal
+            if flags & wanted:
+                start = packets[place] if packets else batch.first_chunks([raw])[0]
+                if flags & wanted & _ACKNOWLEDGED:
+                    self._acknowledge(batch, batch.packet(raw), reason)
+                target = journal or self._place(start, flags & wanted, flags)
+            if target is None:
+                batch.drop_packet(*packet_place(raw))
+            else:
+                kept.setdefault(target, []).append((lookup, raw))
+        for target, messages in kept.items():
+            self._keep(batch, target, messages, reason)
+
+    def left_express(
+        self, queue: Queue, entries: Sequence[Entry], reason: MessageClass, by: str
+    ) -> None:
+        """The same for messages that were in memory only."""
+        core = self._core
+        event = EVENTS[reason]
+        core.statistics.count(event.word, len(entries))
+        if core.history.limit:
+            ids = identifiers([entry.packet for entry in entries])
+            lookups = [entry.lookup for entry in entries]
+            core.note(event, queue, lookups, ids, by, _words(reason))
+        journal = self._journal(queue, reason)
+        wanted = OWED[reason]
+        for entry in entries:
+            if flags_of(entry.record) & wanted & _ACKNOWLEDGED:
+                self._acknowledge(None, entry.packet, reason)
+        for entry in entries:
+            all_flags = flags_of(entry.record)
+            flags = all_flags & wanted
+            target = journal or (self._place(entry.packet, flags, all_flags) if flags else None)
+            if target is not None:
+                kept = 0 if target is journal or flags & _JOURNAL else reason
+                event = Event.DEAD_LETTERED if kept else Event.JOURNALED
+                self._copy_express(target, entry, kept, event)
+
+    def _note(
+        self,
+        batch: Batch,
+        queue: Queue,
+        gone: Gone,
+        reason: MessageClass,
+        by: str,
+        packets: Sequence[bytes] | None = None,
+    ) -> Sequence[bytes]:
+        """Count messages that leave and keep it in their history; the starts of their packets."""
+        event = EVENTS[reason]
+        batch.count(event.word, len(gone))
+        if not batch.keeps_history or not gone:
+            return ()
+        starts = batch.first_chunks([raw for _, raw in gone]) if packets is None else packets
+        lookups = [lookup for lookup, _ in gone]
+        batch.note(event, queue, lookups, identifiers(starts), by, _words(reason))
+        return starts
+
+    # Copies
+
+    def _is_journaled(self, queue: Queue, reason: MessageClass) -> bool:
+        """Whether what was received from a queue goes to its journal (A-38)."""
+        kinds = (Kind.PRIVATE, Kind.PUBLIC, Kind.SUBQUEUE)
+        is_received = reason is MessageClass.ACK_RECEIVE
+        return is_received and queue.properties.journal and queue.kind in kinds
+
+    def _journal(self, queue: Queue, reason: MessageClass) -> Queue | None:
+        return journal_of(queue.main) if self._is_journaled(queue, reason) else None
+
+    def _place(self, packet: bytes, wanted: int, flags: int) -> Queue | None:
+        """Where a message goes that failed, or that was delivered and is to be kept.
+
+        A transactional message that came from elsewhere is its sender's to keep
+        ([MC-MQAC] 3.1.6.1.1).
+        """
+        queues = self._core.queues
+        if wanted & _JOURNAL:
+            return queues.system_journal
+        if not wanted & _DEAD_LETTER:
+            return None
+        if not flags & _TRANSACTIONAL:
+            return queues.dead_letter
+        return queues.transactional_dead_letter if packet[16:32] == self._source else None
+
+    def _keep(
+        self, batch: Batch, target: Queue, messages: list[Kept], reason: MessageClass
+    ) -> None:
+        """Let messages live on in a journal or as dead letters; without room they are gone."""
+        is_dead = target.kind is Kind.SYSTEM and target is not self._core.queues.system_journal
+        starts = batch.first_chunks([raw for _, raw in messages]) if batch.keeps_history else []
+        places, ids = [], []
+        for at, (lookup, raw) in enumerate(messages):
+            number, size = packet_place(raw)
+            if not _fits(target, size, batch.size_of(target)):
+                batch.drop_packet(number, size)
+                self._discard(batch, target, starts[at : at + 1], is_dead=is_dead)
+                continue
+            copy = Record(number, size, batch.now, NEVER, message_class=reason if is_dead else 0)
+            priority = PRIORITY_MAX - (lookup >> ARRIVAL_BITS)
+            places.append(batch.insert_stored(target, priority, copy))
+            ids += starts[at : at + 1]
+        event = Event.DEAD_LETTERED if is_dead else Event.JOURNALED
+        batch.count(event.word, len(places))
+        words = _words(reason) if is_dead else ""
+        batch.note(event, target, places, identifiers(ids), "", words)
+
+    def _copy_express(self, target: Queue, entry: Entry, kept: int, event: Event) -> None:
+        core = self._core
+        size = len(entry.packet)
+        if not (_fits(target, size, target.total_size) and self._has_room(size)):
+            core.statistics.count(Event.DISCARDED.word)
+            ids = identifiers([entry.packet])
+            core.note(Event.DISCARDED, target, [0], ids, "", _full(is_dead=bool(kept)))
+            return
+        priority = PRIORITY_MAX - (entry.lookup >> ARRIVAL_BITS)
+        message = NewMessage(entry.packet, priority, NEVER, express=True)
+        lookups = core.insert_express(target, [message], message_class=kept, event=event)
+        core.wake(target, lookups)
+        core.statistics.count(event.word)
+
+    def _has_room(self, size: int) -> bool:
+        """Whether the quota of the machine allows a copy of a message that stays."""
+        machine = self._core.settings.quota
+        return machine is None or self._core.total_size + size <= machine * KIB
+
+    def _discard(
+        self, batch: Batch, queue: Queue, packets: Sequence[bytes], *, is_dead: bool
+    ) -> None:
+        batch.count(Event.DISCARDED.word)
+        ids = identifiers(packets)
+        batch.note(Event.DISCARDED, queue, [0] * len(packets), ids, "", _full(is_dead=is_dead))
+
+    # Acknowledgements
+
+    def _acknowledge(self, batch: Batch | None, packet: bytes, reason: MessageClass) -> None:
+        """Send what the sender asked for to the administration queue ([MS-MQQB] 3.1.7.2.1)."""
+        core = self._core
+        view = PacketView(packet)
+        count = core.statistics.count if batch is None else batch.count
+        try:
+            name = view.admin_queue
+            if name is None:
+                return
+            target = core.queues.for_sending(name)
+            ack = self._build(view, name, reason)
+        except MQError:
+            count("acknowledgements without a queue")
+            return
+        if target.properties.transactional:
+            count("acknowledgements without a queue")
+            return
+        message = NewMessage(ack, PRIORITY_DEFAULT, NEVER, express=not view.recoverable)
+        if batch is not None and not message.express:
+            batch.insert_many(target, [message], "")
+        else:
+            core.wake(target, core.insert_express(target, [message]))
+        count(Event.ACKNOWLEDGED.word)
+
+    def _build(self, view: PacketView, name: FormatName, reason: MessageClass) -> bytes:
+        core = self._core
+        core.take_message_ids(1)
+        return build_admin_ack(
+            view,
+            name,
+            reason,
+            source=core.identity,
+            message_id=core.numbers.message_id & 0xFFFFFFFF,
+            sent_time=core.timeline.wall,
+        )
+
+
+def _fits(target: Queue, size: int, used: int) -> bool:
+    """Whether a journal or dead-letter queue has room; if not, the copy is discarded."""
+    quota = target.properties.quota
+    return quota == NO_QUOTA or used + size <= quota * KIB
+
+
+def _full(*, is_dead: bool) -> str:
+    """Why a copy is discarded."""
+    return "the dead-letter queue is full" if is_dead else "the journal is full"
+
+
+def _words(reason: MessageClass) -> str:
+    """The reason as the history keeps it."""
+    return describe_class(reason) if reason & 0x8000 else ""

@@ -1,0 +1,337 @@
+"""The queues of a manager: found by name or number, created and deleted, opened and closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from uuid import uuid5
+
+from openmsmq.errors import (
+    OperationCancelled,
+    QueueDeleted,
+    QueueExists,
+    QueueNotAvailable,
+    QueueNotFound,
+    UnsupportedFormatNameOperation,
+)
+from openmsmq.model.committing import Batch
+from openmsmq.model.emptying import drop_messages, purge
+from openmsmq.model.layout import COUNTERS_ROW, DELETED_ROW, JOURNAL_BIT, PURGED_ROW, queue_key
+from openmsmq.model.opening import Mode, check_sharing
+from openmsmq.model.pending import Pending
+from openmsmq.model.queue import (
+    JOURNAL_SUFFIX,
+    LABEL_MAX,
+    Kind,
+    Queue,
+    QueueProperties,
+    derive,
+    journal_of,
+)
+from openmsmq.model.storage import Table
+from openmsmq.model.system import DEAD_LETTER, HIDDEN, JOURNAL, TRANSACTIONAL_DEAD_LETTER
+from openmsmq.model.transfer import Transfer, TransferState
+from openmsmq.names.base import FormatName
+from openmsmq.names.format import parse_format_name
+from openmsmq.names.parts import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openmsmq.model.core import Core
+
+VISIBLE = (Kind.PRIVATE, Kind.PUBLIC)
+
+
+class Queues:
+    """All queues of a manager (QueueCollection, [MS-MQDMPR] 3.1.1.1)."""
+
+    def __init__(self, core: Core, loaded: dict[int, Queue]) -> None:
+        self._core = core
+        self.by_number = loaded
+        "All but the journals of queues, which are found through their queue."
+        self._by_name = {_key(queue): queue for queue in loaded.values()}
+        self._idle: set[Queue] = set()
+        "Queues that may have become needless."
+        for queue in loaded.values():
+            self.touch(queue)
+            if queue.kind is Kind.OUTGOING:
+                destination = parse_format_name(queue.name)
+                queue.transfer = Transfer.to(destination, hardened=core.settings.hardened)
+                queue.transfer.became(TransferState.WAITING)
+        self.dead_letter = loaded[DEAD_LETTER]
+        self.transactional_dead_letter = loaded[TRANSACTIONAL_DEAD_LETTER]
+        self.system_journal = loaded[JOURNAL]
+        self.resolve: Callable[[FormatName], str | None] = _nowhere
+        "What follows the computer in the name of a queue of this manager; None for all others."
+
+    # Finding
+
+    def __iter__(self) -> Iterator[Queue]:
+        """The queues that people made, by name."""
+        for name in sorted(self._by_name):
+            queue = self._by_name[name]
+            if queue.kind in VISIBLE and not queue.deleted:
+                yield queue
+
+    @property
+    def everything(self) -> list[Queue]:
+        """All queues, also those that the manager made."""
+        found = list(self.by_number.values())
+        return found + [queue.journal for queue in found if queue.journal is not None]
+
+    def get(self, number: int) -> Queue | None:
+        """The queue with this number."""
+        if number & JOURNAL_BIT:
+            owner = self.by_number.get(number ^ JOURNAL_BIT)
+            return None if owner is None else journal_of(owner)
+        return self.by_number.get(number)
+
+    def find(self, name: str) -> Queue:
+        """The queue with this path below the computer; `QueueNotFound` if there is none."""
+        folded = fold(name)
+        queue = self._by_name.get(folded)
+        if queue is None and folded.endswith(JOURNAL_SUFFIX):
+            owner = self._by_name.get(folded.removesuffix(JOURNAL_SUFFIX))
+            if owner is not None and owner.kind in VISIBLE:
+                queue = journal_of(owner)
+        if queue is None or queue.deleted or queue.number in HIDDEN:
+            raise QueueNotFound(name)
+        return queue
+
+    def for_sending(self, name: FormatName) -> Queue:
+        """The queue that takes messages for `name`: one here, or an outgoing one."""
+        local = self.resolve(name)
+        if local is None:
+            return self.outgoing(name)
+        queue = self.find(local)
+        if queue.kind not in VISIBLE:
+            raise UnsupportedFormatNameOperation(f"{name}: nobody sends to a {queue.kind} queue")
+        return queue
+
+    def outgoing(self, name: FormatName) -> Queue:
+        """The outgoing queue for a destination, one for each ([MS-MQDMPR] 3.1.7.1.5, A-24)."""
+        queue = self._by_name.get(name.key)
+        if queue is None:
+            queue = self._make(str(name), Kind.OUTGOING, None)
+            queue.properties = replace(queue.properties, label=str(name)[:LABEL_MAX])
+            queue.transfer = Transfer.to(name, hardened=self._core.settings.hardened)
+        return queue
+
+    def subqueue(self, parent: Queue, name: str) -> Queue:
+        """The subqueue of a queue, made if it is not there (A-05)."""
+        if parent.kind not in VISIBLE:
+            raise UnsupportedFormatNameOperation(f"a {parent.kind} queue has no subqueues")
+        folded = fold(name)
+        if folded not in parent.subqueues:
+            queue = self._make(f"{parent.name};{name}", Kind.SUBQUEUE, parent)
+            parent.subqueues[folded] = queue
+            derive(parent)
+        return parent.subqueues[folded]
+
+    def _make(self, name: str, kind: Kind, parent: Queue | None) -> Queue:
+        """A queue that comes and goes by itself; the store knows it while it has messages."""
+        number = self._take_number()
+        now = self._core.timeline.wall
+        identifier = uuid5(self._core.identity, f"{number}")
+        properties = QueueProperties(name, identifier, now, now, kind=kind)
+        queue = Queue(number, properties, parent=parent, is_stored=False)
+        self.by_number[number] = self._by_name[_key(queue)] = queue
+        self._idle.add(queue)
+        return queue
+
+    def _take_number(self) -> int:
+        numbers = self._core.numbers
+        number = numbers.queue
+        numbers.queue += 1
+        return number
+
+    def touch(self, queue: Queue) -> None:
+        """A queue that comes and goes may have become needless."""
+        if queue.kind in (Kind.SUBQUEUE, Kind.OUTGOING):
+            self._idle.add(queue)
+
+    def tidy(self) -> None:
+        """Let go of subqueues and outgoing queues that nobody uses and nothing is in (A-05)."""
+        for queue in list(self._idle):
+            if queue.is_in_use:
+                continue
+            self._idle.discard(queue)
+            if not queue.deleted:
+                self._forget(queue)
+                queue.deleted = True
+                if queue.is_stored:
+                    self._core.submit(_delete_rows(queue), lambda: None, lambda error: None)
+
+    # Creating, changing, deleting
+
+    def create(self, properties: QueueProperties) -> Pending[Queue]:
+        """Create Queue ([MS-MQDMPR] 3.1.7.1.3); a name taken is refused (A-28)."""
+        name = fold(properties.name)
+        if name in self._by_name:
+            raise QueueExists(properties.name)
+        number = self._take_number()
+        queue = Queue(number, properties)
+        self.by_number[number] = self._by_name[name] = queue
+        pending: Pending[Queue] = Pending()
+        by = self._core.by
+
+        def failed(error: BaseException) -> None:
+            self._withdraw([queue, journal_of(queue), *queue.subqueues.values()], by)
+            pending.fail(error)
+
+        def apply(batch: Batch) -> None:
+            batch.set_properties(queue, properties)
+            batch.write_queue_number()
+
+        self._core.submit(apply, lambda: pending.succeed(queue), failed, grows=True)
+        return pending
+
+    def change(self, queue: Queue, now: int, changes: Mapping[str, Any]) -> Pending[None]:
+        """Give a queue other properties; its name and kind stay.
+
+        Changes under way together are made one after the other.
+        """
+        if queue.deleted:
+            raise QueueNotAvailable(queue.name)
+        if queue.kind not in (*VISIBLE, Kind.SYSTEM):
+            raise UnsupportedFormatNameOperation(f"a {queue.kind} queue has no properties")
+        pending: Pending[None] = Pending()
+        changed = queue.properties.changed(now, **changes)  # refused now, if ever
+
+        def apply(batch: Batch) -> None:
+            nonlocal changed
+            changed = batch.properties(queue).changed(now, **changes)
+            batch.set_properties(queue, changed)
+
+        def committed() -> None:
+            queue.properties = changed
+            derive(queue)
+            pending.succeed(None)
+
+        self._core.submit(apply, committed, pending.fail, grows=True)
+        return pending
+
+    def delete(self, queue: Queue) -> Pending[None]:
+        """Delete Queue ([MS-MQDMPR] 3.1.7.1.4): gone at once, its messages step by step.
+
+        Its journal and subqueues go with it. Readers that wait are told (A-29); messages held by
+        transactions go with the rest, and the later outcome finds nothing to do. The name is free
+        again when this is answered.
+        """
+        _check_deletable(queue)
+        pending: Pending[None] = Pending()
+        by = self._core.by
+        family = [queue, journal_of(queue), *queue.subqueues.values()]
+        self._hide(family)
+
+        def apply(batch: Batch) -> None:
+            for member in family:
+                _delete_rows(member)(batch)
+                row = member.properties.to_row()
+                batch.writer.put(Table.QUEUES, queue_key(member.number, DELETED_ROW), row)
+            batch.write_queue_number()  # that of a subqueue may be known to nobody else
+
+        def committed() -> None:
+            self._withdraw(family, by)
+            pending.succeed(None)
+            for member in family:
+                drop_messages(self._core, member)
+
+        def failed(error: BaseException) -> None:
+            if self._by_name.get(fold(queue.name)) is queue:  # else it never was
+                self._revive(family)
+            pending.fail(error)
+
+        self._core.submit(apply, committed, failed)
+        return pending
+
+    def _hide(self, family: list[Queue]) -> None:
+        """Queues are as good as gone: readers that wait are told (A-29)."""
+        for queue in family:
+            self.by_number.pop(queue.number, None)
+            queue.deleted = True
+            self._core.cancel_all(queue, QueueDeleted(queue.name))
+
+    def _withdraw(self, family: list[Queue], by: str) -> None:
+        """Queues are gone, and their express messages with them."""
+        self._hide(family)
+        for queue in family:
+            self._forget(queue)
+            self._core.drop_all_express(queue, by)
+        self._core.recount()
+
+    def _revive(self, family: list[Queue]) -> None:
+        """Queues that could not be deleted are there again."""
+        for queue in family:
+            queue.deleted = False
+            if queue.kind is not Kind.JOURNAL:
+                self.by_number[queue.number] = queue
+            self.touch(queue)
+            self._core.expiring.released(queue, queue.express.lookups())
+        self._core.recount()
+
+    def _forget(self, queue: Queue) -> None:
+        if self.by_number.get(queue.number) is queue:
+            del self.by_number[queue.number]
+        name = _key(queue)
+        if self._by_name.get(name) is queue:
+            del self._by_name[name]
+        if queue.parent is not None and queue.kind is Kind.SUBQUEUE:
+            name = fold(queue.name.rpartition(";")[2])
+            if queue.parent.subqueues.get(name) is queue:
+                del queue.parent.subqueues[name]
+
+    def purge(self, queue: Queue) -> Pending[int]:
+        """Purge Queue ([MS-MQDMPR] 3.1.7.1.7); the answer is the number of messages removed."""
+        if queue.deleted:
+            raise QueueNotAvailable(queue.name)
+        return purge(self._core, queue)
+
+    # Handles
+
+    def open(self, queue: Queue, mode: Mode) -> None:
+        """Open Queue ([MS-MQDMPR] 3.1.7.1.5), where the queue is known."""
+        check_sharing(queue.modes, mode)
+        queue.modes.append(mode)
+
+    def close(self, queue: Queue, mode: Mode, owner: object) -> None:
+        """Close Queue ([MS-MQDMPR] 3.1.7.1.6): reads that wait on this handle are cancelled."""
+        for member in queue.members:  # (A-22)
+            self.close(member, mode, owner)
+        queue.modes.remove(mode)
+        for waiter in list(queue.waiters):
+            if waiter.owner is owner:
+                error = OperationCancelled("the queue was closed")
+                self._core.cancel(queue, waiter.pending, error)
+        self.touch(queue)
+        self.tidy()
+
+
+def _check_deletable(queue: Queue) -> None:
+    if queue.deleted:
+        raise QueueNotFound(queue.name)
+    if queue.kind not in VISIBLE:
+        raise UnsupportedFormatNameOperation(f"a {queue.kind} queue cannot be deleted")
+
+
+def _delete_rows(queue: Queue) -> Callable[[Batch], None]:
+    """Take a queue itself out of the store."""
+
+    def apply(batch: Batch) -> None:
+        for row in (0, COUNTERS_ROW, PURGED_ROW):
+            batch.writer.delete(Table.QUEUES, queue_key(queue.number, row))
+
+    return apply
+
+
+def _key(queue: Queue) -> str:
+    """By what a queue is found: names that mean the same have the same key."""
+    if queue.kind is Kind.OUTGOING:
+        return parse_format_name(queue.name).key
+    return fold(queue.name)
+
+
+def _nowhere(name: FormatName) -> str | None:
+    return None

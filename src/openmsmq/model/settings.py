@@ -1,0 +1,60 @@
+"""What of a queue manager can be set and lasts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from openmsmq.errors import IllegalPropertyValue
+from openmsmq.model.storage import Snapshot, Table
+from openmsmq.properties.message import INFINITE, TIME_TO_REACH_QUEUE_DEFAULT
+
+SETTINGS_KEY: Final = b"settings"
+HISTORY_MIB: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The attributes of the queue manager that people set ([MS-MQDMPR] 3.1.1.1)."""
+
+    quota: int | None = None
+    "KiB all messages together may take; None for no limit."
+    journal_quota: int | None = None
+    "KiB the journal of sent messages may take."
+    history: int = HISTORY_MIB
+    "MiB of history that are kept for `explain`; 0 for none."
+    time_to_reach_queue: int | None = TIME_TO_REACH_QUEUE_DEFAULT
+    "Seconds a message to another computer may travel, if it does not say; None for ever."
+
+    hardened: bool = False
+    "Hardened mode: nothing is transferred but over HTTP. Takes effect at the next start."
+
+    def __post_init__(self) -> None:
+        for name in ("quota", "journal_quota", "time_to_reach_queue"):
+            value = getattr(self, name)
+            if value is not None and not (_is_number(value) and 0 <= value < INFINITE):
+                raise IllegalPropertyValue(f"{name} {value!r}: 0 to {INFINITE - 1}, or None")
+        if not isinstance(self.hardened, bool):
+            raise IllegalPropertyValue(f"hardened {self.hardened!r}: true or false")
+        if not (_is_number(self.history) and 0 <= self.history <= 1 << 20):
+            raise IllegalPropertyValue(f"history {self.history!r}: 0 to {1 << 20} MiB")
+
+    def changed(self, **changes: Any) -> Settings:
+        """The same with some values changed."""
+        return replace(self, **changes)
+
+    def to_row(self) -> bytes:
+        """The bytes to store."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def load(cls, snapshot: Snapshot) -> Settings:
+        """The settings of a store; what a newer version added is left out."""
+        raw = snapshot.get(Table.META, SETTINGS_KEY)
+        values = json.loads(raw) if raw else {}
+        return cls(**{name: values[name] for name in cls.__dataclass_fields__ if name in values})
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

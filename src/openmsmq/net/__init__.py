@@ -1,0 +1,1 @@
+"""Sockets: all that the queue manager and its clients open."""

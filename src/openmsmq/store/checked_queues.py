@@ -1,0 +1,104 @@
+"""The queues of a store as their rows describe them, and what a check finds in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from openmsmq.model.layout import (
+    COUNTERS_ROW,
+    DELETED_ROW,
+    JOURNAL_BIT,
+    PROPERTIES_ROW,
+    PURGED_ROW,
+    unpack_counters,
+)
+from openmsmq.model.queue import JOURNAL_SUFFIX, Kind, QueueProperties
+from openmsmq.model.system import FIRST_QUEUE_NUMBER
+from openmsmq.names.parts import fold
+
+
+@dataclass(slots=True)
+class CheckedQueue:
+    """What a queue says of itself, and what was found of it."""
+
+    number: int
+    name: str = ""
+    kind: Kind = Kind.PRIVATE
+    known: bool = False
+    deleted: bool = False
+    "It is being emptied, and does not count its messages any more."
+    expected: tuple[int, int] = (0, 0)
+    "Messages and bytes that it says it has."
+    messages: int = 0
+    bytes: int = 0
+
+    def __str__(self) -> str:
+        return f"queue {self.name}" if self.name else f"queue number {self.number}"
+
+
+class CheckedQueues:
+    """All queues, by number."""
+
+    def __init__(self) -> None:
+        self._queues: dict[int, CheckedQueue] = {}
+
+    def __iter__(self) -> Iterator[CheckedQueue]:
+        return iter(self._queues.values())
+
+    def take(self, number: int, kind: int, row: bytes) -> None:
+        """Take note of a row about a queue."""
+        queue = self._queues.setdefault(number, CheckedQueue(number))
+        if kind in (PROPERTIES_ROW, DELETED_ROW):
+            properties = QueueProperties.from_row(row)
+            queue.name, queue.kind = properties.name, properties.kind
+            queue.deleted = kind == DELETED_ROW
+            queue.known = not queue.deleted
+        elif kind == COUNTERS_ROW:
+            queue.expected = unpack_counters(row)
+        elif kind != PURGED_ROW or len(row) % 8:
+            raise ValueError(kind)
+
+    def get(self, number: int) -> CheckedQueue | None:
+        """The queue with this number; a journal is there as soon as it has messages."""
+        owner = self._owner(number)
+        if owner is None:
+            return self._queues.get(number)
+        journal = self._queues.setdefault(number, CheckedQueue(number))
+        journal.name, journal.kind = owner.name + JOURNAL_SUFFIX, Kind.JOURNAL
+        journal.known = True
+        return journal
+
+    def _owner(self, number: int) -> CheckedQueue | None:
+        """The queue whose journal has this number, if there is one."""
+        owner = self._queues.get(number ^ JOURNAL_BIT) if number & JOURNAL_BIT else None
+        return owner if owner is not None and owner.known else None
+
+    def faults(self, next_number: int) -> Iterator[str]:
+        """What is wrong with the queues themselves; `next_number` is for the next new one."""
+        names: dict[str, CheckedQueue] = {}
+        for queue in self:
+            if not queue.known:
+                if not (queue.deleted or self._owner(queue.number)):
+                    yield f"There are rows about {queue}, but not its properties."
+                continue
+            if names.setdefault(fold(queue.name), queue) is not queue:
+                yield f"There are two queues with the name {queue.name}."
+            if queue.number >= max(next_number, FIRST_QUEUE_NUMBER):
+                yield f"The number of {queue} would be given out again."
+        for queue in names.values():
+            parent = fold(queue.name.rpartition(";")[0])
+            if queue.kind is Kind.SUBQUEUE and parent not in names:
+                yield f"The queue is missing that {queue} belongs to."
+
+    def wrong_counters(self) -> Iterator[str]:
+        """The queues that count other messages than were found."""
+        for number in list(self._queues):
+            queue = self.get(number)
+            assert queue is not None, "its number is known"
+            messages, size = queue.expected
+            if queue.known and (queue.messages, queue.bytes) != queue.expected:
+                yield (
+                    f"There are {queue.messages} messages of {queue.bytes} bytes in {queue},"
+                    f" which counts {messages} of {size} bytes."
+                )

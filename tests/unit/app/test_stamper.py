@@ -1,0 +1,161 @@
+"""The messages of one SEND, stamped in one go."""
+
+from __future__ import annotations
+
+from struct import pack
+from uuid import UUID
+
+import pytest
+from tests.samples import (
+    DIRECT,
+    MESSAGES,
+    MULTI_QUEUE,
+    OTHER,
+    PUBLIC,
+    SENT,
+    SOURCE,
+    TARGET,
+    patch,
+    user_message,
+)
+
+from openmsmq.app.stamper import Stamped, Stamper
+from openmsmq.app.stamping import Destination
+from openmsmq.errors import Malformed, MessageTooLarge
+from openmsmq.limits import PACKET_SIZE_MAX
+from openmsmq.messages.message import Message
+from openmsmq.messages.pack import IN_TRANSACTION, Packer
+from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import Acknowledge
+
+BATCH = [
+    Message(b"one", label="first", priority=1),
+    Message(b"two", priority=7, recoverable=False),
+    Message(b"three", trace=True, priority=2),
+    Message(b"four", response_queue=r"DIRECT=OS:host\private$\r", time_to_be_received=9),
+    Message(b"five", label="", time_to_reach_queue=5, acknowledge=Acknowledge.POS_RECEIVE),
+    Message(b"six", label="last", journal=True, dead_letter=True),
+]
+PACKETS = Packer(OTHER).pack_many(BATCH, PUBLIC, first_id=0, sent_time=0)
+SEVERAL = OptionalHeaders(multi_queue=MULTI_QUEUE)
+PLAIN = MESSAGES["plain"].encode()
+PROPERTIES = PLAIN.index(b"L\0") - 56
+
+
+def stamper(headers: OptionalHeaders = NO_HEADERS, source: UUID = SOURCE) -> Stamper:
+    return Stamper(source, Destination.of(DIRECT), headers=headers, time_to_reach_queue=77)
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+@pytest.mark.parametrize("headers", [NO_HEADERS, SEVERAL], ids=["one queue", "several"])
+def test_packets_become_those_that_the_manager_would_have_written(
+    headers: OptionalHeaders, transactional: bool
+) -> None:
+    expected = Packer(SOURCE).pack_many(
+        BATCH,
+        DIRECT,
+        first_id=0xFFFFFFFE,
+        sent_time=SENT,
+        transactional=transactional,
+        time_to_reach_queue=77,
+        headers=headers,
+    )
+    added = IN_TRANSACTION.transaction if transactional else None
+    own = OptionalHeaders(transaction=added, multi_queue=headers.multi_queue)
+    made = stamper(own)
+    for _ in range(2):
+        found = made.stamp(PACKETS, first_id=0xFFFFFFFE, sent_time=SENT)
+        assert [message.packet for message in found] == expected
+
+
+@pytest.mark.parametrize("headers", [NO_HEADERS, IN_TRANSACTION], ids=["plain", "transaction"])
+def test_what_decides_about_a_message_is_told(headers: OptionalHeaders) -> None:
+    for found in stamper(headers).stamp(PACKETS, first_id=1, sent_time=SENT):
+        view = PacketView.parse(found.packet)
+        assert found == Stamped(
+            view.data,
+            view.priority,
+            view.time_to_reach_queue,
+            view.time_to_be_received,
+            view.flags,
+            view.acknowledge,
+        )
+
+
+def test_nothing_becomes_nothing() -> None:
+    assert stamper().stamp([], first_id=1, sent_time=SENT) == []
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("shape", ["transaction", "security", "surplus", "session inside"])
+def test_one_packet_that_may_not_be_sent_spoils_all(shape: str, place: int) -> None:
+    packets = [PLAIN, PLAIN]
+    packets.insert(place, MESSAGES[shape].encode())
+    with pytest.raises(Malformed):
+        stamper().stamp(packets, first_id=1, sent_time=SENT)
+
+
+DAMAGE = {
+    "version": (0, b"\x11"),
+    "priority with an internal packet": (2, b"\x0b"),
+    "signature": (4, b"LION"),
+    "size": (8, pack("<I", len(PLAIN) + 4)),
+    "label too long": (PROPERTIES + 1, b"\xfb"),
+    "label without a null": (PROPERTIES + 58, b"xx"),
+    "class of a manager": (PROPERTIES + 2, b"\x00\x02"),
+    "more body than room": (PROPERTIES + 32, pack("<I", 6)),
+    "more room than body": (PROPERTIES + 36, pack("<I", 6)),
+    "more room than packet": (PROPERTIES + 36, pack("<I", 0xFFFFFFFF)),
+    "privacy": (PROPERTIES + 40, b"\x01"),
+    "extension": (PROPERTIES + 52, pack("<I", 100)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_found_also_behind_a_front_that_is_known(damage: str) -> None:
+    place, new = DAMAGE[damage]
+    made = stamper()
+    assert len(made.stamp([PLAIN], first_id=1, sent_time=SENT)) == 1
+    with pytest.raises(Malformed):
+        made.stamp([patch(PLAIN, place, new)], first_id=1, sent_time=SENT)
+
+
+def test_a_packet_cut_short_is_found_wherever_it_ends() -> None:
+    made = stamper()
+    for size in range(len(PLAIN)):
+        assert len(made.stamp([PLAIN], first_id=1, sent_time=SENT)) == 1
+        with pytest.raises(Malformed):
+            made.stamp([PLAIN[:size]], first_id=1, sent_time=SENT)
+
+
+def test_a_known_front_is_no_excuse_for_other_flags() -> None:
+    """The names stay, one bit before them changes."""
+    made = stamper()
+    made.stamp([PLAIN], first_id=1, sent_time=SENT)
+    with pytest.raises(Malformed):
+        made.stamp([user_message(flags=0x80).encode()], first_id=1, sent_time=SENT)
+
+
+def test_what_a_reserved_byte_holds_does_not_matter() -> None:
+    packet = patch(PLAIN, 1, b"\xaa")
+    found = stamper().stamp([packet], first_id=1, sent_time=SENT)
+    assert PacketView.parse(found[0].packet).body == b"hello"
+
+
+def test_a_packet_that_grows_too_large_is_refused() -> None:
+    largest = Message(bytes(PACKET_SIZE_MAX - len(PACKETS[1]) - 60))
+    packets = Packer(SOURCE).pack_many([largest], DIRECT, first_id=0, sent_time=0)
+    added = PACKET_SIZE_MAX - len(packets[0])
+    fitting = Message(bytes(len(largest.body) + added))
+    packets = Packer(SOURCE).pack_many([fitting], DIRECT, first_id=0, sent_time=0)
+    assert len(stamper().stamp(packets, first_id=1, sent_time=SENT)[0].packet) == PACKET_SIZE_MAX
+    with pytest.raises(MessageTooLarge):
+        stamper(IN_TRANSACTION).stamp(packets, first_id=1, sent_time=SENT)
+
+
+def test_a_public_destination_names_its_manager() -> None:
+    made = Stamper(SOURCE, Destination.of(PUBLIC, manager=TARGET))
+    view = PacketView.parse(made.stamp([PLAIN], first_id=3, sent_time=SENT)[0].packet)
+    assert (view.destination, view.queue_manager_address) == (PUBLIC, TARGET)
+    assert (view.source_queue_manager, view.message_id, view.sent_time) == (SOURCE, 3, SENT)

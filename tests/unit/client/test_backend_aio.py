@@ -1,0 +1,30 @@
+"""Every backend has all that the API asks for, under the same names."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from openmsmq.client import backend_aio, backend_sync, embedded_aio, embedded_sync
+
+
+@pytest.mark.parametrize(
+    ("port", "backend"),
+    [
+        (backend_aio.Backend, embedded_aio.Embedded),
+        (backend_sync.Backend, embedded_sync.Embedded),
+        (backend_aio.Subscription, embedded_aio.EmbeddedSubscription),
+    ],
+    ids=["aio", "sync", "subscription"],
+)
+def test_a_backend_has_every_call_with_the_same_parameters(port: type, backend: type) -> None:
+    for name, asked in vars(port).items():
+        if name.startswith("_"):
+            continue
+        found = getattr(backend, name)
+        if inspect.isfunction(asked):
+            assert list(inspect.signature(found).parameters) == list(
+                inspect.signature(asked).parameters
+            ), name
+            assert inspect.iscoroutinefunction(found) is inspect.iscoroutinefunction(asked), name

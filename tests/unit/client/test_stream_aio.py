@@ -1,0 +1,154 @@
+"""Streams: messages one after the other, taken ahead of whoever reads them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.unit.client.adapter import Api
+
+import openmsmq
+from openmsmq import Manager, Queue, Stream, aio
+from openmsmq.errors import AccessDenied, InvalidParameter
+
+
+@pytest.fixture
+def kept(api: Api, tmp_path: Path) -> Manager:
+    return api.open(tmp_path)
+
+
+@pytest.fixture
+def queue(kept: Manager) -> Queue:
+    return kept.create_queue("orders")
+
+
+def texts(queue: Queue) -> list[str | None]:
+    return [message.text for message in queue.peek_many(1000, timeout=0)]
+
+
+def test_all_messages_come_in_order_and_are_gone(queue: Queue) -> None:
+    sent = [str(number) for number in range(25)]
+    queue.send_many(sent)
+    with queue.stream(10, timeout=0) as stream:
+        assert [message.text for message in stream] == sent
+    assert queue.info().messages == 0
+
+
+def test_no_more_are_held_than_was_allowed(queue: Queue) -> None:
+    queue.send_many(map(str, range(25)))
+    stream = queue.stream(10, timeout=0)
+    next(stream)
+    assert len(texts(queue)) == 15
+    stream.close()
+
+
+def test_a_loop_that_breaks_off_keeps_what_it_has_seen(queue: Queue) -> None:
+    queue.send_many(["a", "b", "c", "d"])
+    with queue.stream(10, timeout=0) as stream:
+        for message in stream:
+            if message.text == "b":
+                break
+    assert texts(queue) == ["c", "d"]
+
+
+def test_a_loop_that_fails_returns_what_is_not_removed_yet(queue: Queue) -> None:
+    queue.send_many(["a", "b", "c", "d"])
+
+    def fail() -> None:
+        with queue.stream(2, timeout=0) as stream:
+            for message in stream:
+                if message.text == "d":
+                    raise LookupError
+
+    with pytest.raises(LookupError):
+        fail()
+    assert texts(queue) == ["c", "d"]
+
+
+def test_explicit_acknowledgement_removes_what_is_named(queue: Queue) -> None:
+    queue.send_many(["a", "b", "c"])
+    with queue.stream(10, timeout=0, explicit=True) as stream:
+        messages = list(stream)
+        stream.acknowledge(messages[1])
+    assert texts(queue) == ["a", "c"]
+
+
+def test_without_names_all_that_was_given_is_acknowledged(queue: Queue) -> None:
+    queue.send_many(["a", "b", "c"])
+    with queue.stream(10, timeout=0, explicit=True) as stream:
+        next(stream), next(stream)
+        stream.acknowledge()
+        stream.acknowledge()  # there is nothing left to acknowledge
+    assert texts(queue) == ["c"]
+
+
+@pytest.mark.parametrize(("fails", "left"), [(False, []), (True, [("a", 1)])], ids=str)
+def test_acknowledged_in_a_transaction_they_go_with_it(
+    kept: Manager, fails: bool, left: list[tuple[str, int]]
+) -> None:
+    queue = kept.create_queue("ledger", transactional=True)
+    with kept.transaction() as transaction:
+        queue.send("a", transaction=transaction)
+    stream: Stream = queue.stream(timeout=0, explicit=True)
+    message = next(stream)
+    transaction = kept.transaction()
+    stream.acknowledge(message, transaction=transaction)
+    if fails:
+        transaction.abort()
+    else:
+        transaction.commit()
+    stream.close()
+    assert [(m.text, m.abort_count) for m in queue.peek_many(9, timeout=0)] == left
+
+
+def test_a_stream_waits_for_messages(tmp_path: Path) -> None:
+    async def main() -> list[str | None]:
+        async with aio.open(tmp_path) as manager:
+            queue = await manager.create_queue("orders")
+
+            async def send() -> None:
+                for text in ("a", "b"):
+                    await asyncio.sleep(0.01)
+                    await queue.send(text)
+
+            sending = asyncio.create_task(send())
+            found = []
+            async with queue.stream(timeout=0.3) as stream:
+                async for message in stream:
+                    found.append(message.text)
+            await sending
+            return found
+
+    assert asyncio.run(main()) == ["a", "b"]
+
+
+def test_a_cancelled_wait_takes_nothing(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with aio.open(tmp_path) as manager:
+            queue = await manager.create_queue("orders")
+            stream = queue.stream()
+            reading = asyncio.ensure_future(stream.__anext__())
+            await asyncio.sleep(0.01)
+            await queue.send(openmsmq.Message("x", recoverable=False))
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+            assert (await queue.receive(timeout=0)).text == "x"
+
+    asyncio.run(main())
+
+
+def test_a_stream_that_was_not_begun_has_nothing_to_return(queue: Queue) -> None:
+    queue.send("a")
+    queue.stream().close()
+    with queue.stream(timeout=0, explicit=True):
+        pass
+    assert texts(queue) == ["a"]
+
+
+def test_what_cannot_be_is_refused(kept: Manager, queue: Queue) -> None:
+    with pytest.raises(InvalidParameter, match="prefetch 0"):
+        queue.stream(0)
+    with pytest.raises(AccessDenied):
+        kept.open_queue("orders", access=openmsmq.Access.PEEK).stream()

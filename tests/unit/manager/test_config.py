@@ -1,0 +1,265 @@
+"""What a service is told: in a file, on the command line, or not at all."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openmsmq.manager.config import (
+    CONFIG_FILE,
+    OPTIONS,
+    Config,
+    ConfigError,
+    changes,
+    default_text,
+    load_config,
+    split_address,
+)
+
+EVERYTHING = """
+[manager]
+data = "store"
+name = "shop01"
+aliases = ["shop", "shop01.example"]
+bind = "0.0.0.0"
+peers = { office = "10.0.0.7:1801", depot = "depot.example" }
+ready_file = "/run/ready.json"
+retry = false
+[app]
+port = 0
+socket = "app.sock"
+clients_max = 5
+requests_max = 6
+request_bytes_max = 7
+idle_transaction_limit = 60
+abandon_prepared_after = 3600
+[console]
+port = "off"
+[binary]
+port = "off"
+[tls]
+cert = "server.pem"
+key = "server.key"
+client_ca = "ca.pem"
+allow_insecure = true
+[log]
+format = "json"
+level = "debug"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    """A file that says so."""
+    file = folder / "some.toml"
+    file.write_text(text)
+    return file
+
+
+def refusal(folder: Path, text: str) -> str:
+    """Why a file is refused."""
+    with pytest.raises(ConfigError) as info:
+        load_config(write(folder, text), {"data": folder})
+    assert str(folder / "some.toml") in info.value.detail
+    return info.value.detail.removeprefix(f"{folder / 'some.toml'}: ")
+
+
+def test_a_directory_is_enough(tmp_path: Path) -> None:
+    config = load_config(None, {"data": tmp_path})
+    assert config == Config(data=tmp_path)
+    assert (config.bind, config.app_port, config.console_port) == ("127.0.0.1", 1811, 1810)
+    assert config.binary_port is config.ping_port is config.rpc_port is config.srmp_port is None
+
+
+def test_without_a_directory_there_is_no_manager(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="which directory"):
+        load_config(None, {})
+    with pytest.raises(ConfigError, match="which directory"):
+        load_config(write(tmp_path, "[app]\nport = 1\n"), {})
+
+
+def test_a_file_says_everything_and_its_paths_are_beside_it(tmp_path: Path) -> None:
+    assert load_config(write(tmp_path, EVERYTHING), {}) == Config(
+        data=tmp_path / "store",
+        name="shop01",
+        aliases=("shop", "shop01.example"),
+        bind="0.0.0.0",
+        peers={"office": "10.0.0.7:1801", "depot": "depot.example"},
+        ready_file=Path("/run/ready.json"),
+        retry=False,
+        app_port=0,
+        app_socket=tmp_path / "app.sock",
+        clients_max=5,
+        requests_max=6,
+        request_bytes_max=7,
+        idle_transaction_limit=60,
+        abandon_prepared_after=3600,
+        console_port=None,
+        tls_cert=tmp_path / "server.pem",
+        tls_key=tmp_path / "server.key",
+        tls_client_ca=tmp_path / "ca.pem",
+        allow_insecure=True,
+        log_format="json",
+        log_level="debug",
+    )
+
+
+def test_options_count_for_more_than_the_file(tmp_path: Path) -> None:
+    file = write(tmp_path, EVERYTHING)
+    given = {"data": Path("other"), "app_port": "off", "console_port": 7, "peers": {"a": "b"}}
+    config = load_config(file, given)
+    assert (config.data, config.app_port, config.console_port) == (Path("other"), None, 7)
+    assert config.peers == {"a": "b"}, "whole, not one by one"
+    assert config.name == "shop01"
+
+
+def test_the_file_in_the_directory_is_read_unless_another_is_named(tmp_path: Path) -> None:
+    (tmp_path / CONFIG_FILE).write_text('[manager]\nname = "inside"\n')
+    assert load_config(None, {"data": tmp_path}).name == "inside"
+    other = write(tmp_path, '[app]\nsocket = "s"\n')
+    assert load_config(other, {"data": tmp_path}).name is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[manger]\n", "manger: no such key; did you mean manager?"),
+        ("[xyz]\n", "xyz: no such key; there are manager, app, console, binary, ping, rpc"),
+        ("[app]\nprot = 1\n", "app.prot: no such key; did you mean port?"),
+        ("app = 1\n", "app: a table is needed"),
+        ("[app]\nport = 65536\n", 'app.port: a whole number from 0 to 65535, or "off" is needed'),
+        ("[app]\nport = true\n", 'a whole number from 0 to 65535, or "off" is needed, not True'),
+        ('[app]\nport = "1811"\n', "not '1811'"),
+        ("[app]\nclients_max = 0\n", "a whole number from 1 to"),
+        ("[app]\nidle_transaction_limit = 0.5\n", "app.idle_transaction_limit: a whole number"),
+        ("[binary]\nport = 1801\n", "binary.port: this version does not have this door yet"),
+        ("[ping]\nport = 0\n", "ping.port: this version does not have this door yet"),
+        ("[rpc]\nport = 2105\n", "rpc.port: this version does not have this door yet"),
+        ("[srmp]\nport = 8801\n", "srmp.port: this version does not have this door yet"),
+        ("[manager]\nname = 5\n", "manager.name: a text is needed, not 5"),
+        ('[manager]\nname = ""\n', "manager.name: a text is needed"),
+        ('[manager]\nname = "a\\\\b"\n', "manager.name: the name of a computer is needed"),
+        ('[manager]\naliases = "a"\n', "manager.aliases: a list of names is needed"),
+        ('[manager]\nready_file = " x"\n', "manager.ready_file: a text is needed"),
+        ('[manager]\nretry = "no"\n', "manager.retry: true or false is needed"),
+        ("[manager]\npeers = 1\n", "manager.peers: a table of different names"),
+        ('[manager]\npeers = {a = "x", A = "y"}\n', "manager.peers: a table of different names"),
+        ('[manager]\npeers = {a = "x:0"}\n', "manager.peers: x:0: a port is a number"),
+        ('[log]\nformat = "xml"\n', "log.format: one of text, json is needed, not 'xml'"),
+        ("[log\n", "Expected ']'"),
+    ],
+)
+def test_a_file_that_makes_no_sense_is_refused_in_words(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    assert words in refusal(tmp_path, text)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"missing\.toml: No such file"):
+        load_config(tmp_path / "missing.toml", {})
+    (tmp_path / "latin.toml").write_bytes(b'[manager]\nname = "\xe4"\n')
+    with pytest.raises(ConfigError, match=r"latin\.toml: .*codec"):
+        load_config(tmp_path / "latin.toml", {})
+
+
+def test_a_refused_option_is_named_as_it_was_given(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--binary-port: this version"):
+        load_config(None, {"data": tmp_path, "binary_port": 1801})
+    with pytest.raises(ConfigError, match=r"app\.clients_max: a whole number"):
+        load_config(None, {"data": tmp_path, "clients_max": 0})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['[tls]\ncert = "c"\n', '[tls]\nkey = "k"\n', '[tls]\nclient_ca = "a"\n'],
+    ids=["no key", "no certificate", "only others"],
+)
+def test_half_of_a_certificate_is_none(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match=r"tls\.cert and tls\.key"):
+        load_config(write(tmp_path, text), {"data": tmp_path})
+
+
+@pytest.mark.parametrize(
+    ("bind", "local"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("LocalHost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("10.0.0.1", False),
+        ("localhost.example", False),
+    ],
+)
+def test_whether_others_can_reach_it(bind: str, *, local: bool) -> None:
+    assert Config(data=Path("d"), bind=bind).is_local is local
+
+
+def test_changes_are_found_by_name() -> None:
+    old = Config(data=Path("d"))
+    assert changes(old, old) == []
+    new = Config(data=Path("d"), log_level="debug", app_port=5)
+    assert changes(old, new) == ["app_port", "log_level"]
+
+
+def test_defaults_are_said_as_a_file_would() -> None:
+    said = {name: default_text(name) for name in OPTIONS}
+    assert said["app_port"] == "1811"
+    assert said["binary_port"] == said["idle_transaction_limit"] == "off"
+    assert said["retry"] == "true"
+    assert said["bind"] == "127.0.0.1"
+    assert said["data"] == said["name"] == said["peers"] == said["tls_cert"] == ""
+
+
+@pytest.mark.parametrize("name", list(OPTIONS))
+def test_a_default_can_be_said_in_a_file(name: str) -> None:
+    default = next(field.default for field in fields(Config) if field.name == name)
+    text = default_text(name)
+    if text:
+        value: object = text == "true" if text in ("true", "false") else text
+        assert OPTIONS[name].read(int(text) if text.isdigit() else value) == default
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("office", "office", 1801),
+        ("office:1802", "office", 1802),
+        ("10.0.0.7:1", "10.0.0.7", 1),
+        ("[fe80::1]", "fe80::1", 1801),
+        ("[fe80::1]:65535", "fe80::1", 65535),
+    ],
+)
+def test_an_address_is_a_host_and_perhaps_a_port(text: str, host: str, port: int) -> None:
+    assert split_address(text, 1801) == (host, port)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ":1", "a:", "a:b", "a:0", "a:65536", "a b", "[a", "a\\b", "http://a", "[::1]x:1", "::1"],
+)
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"needed|a port is"):
+        split_address(text, 1801)
+
+
+@given(st.text())
+def test_any_text_is_an_address_or_refused(text: str) -> None:
+    try:
+        host, port = split_address(text, 1801)
+    except ValueError:
+        return
+    assert host
+    assert 1 <= port <= 65535
+
+
+@given(st.dictionaries(st.sampled_from(list(OPTIONS)), st.none() | st.booleans() | st.text()))
+def test_any_value_is_taken_or_refused_as_a_configuration(given: dict[str, object]) -> None:
+    with suppress(ConfigError):
+        load_config(None, {**given, "data": Path("nowhere")})

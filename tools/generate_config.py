@@ -1,0 +1,94 @@
+"""The reference of the configuration, docs/configuration.md, from the options themselves.
+
+`tools.generate_docs` writes it with the other pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from openmsmq.manager.config import CONFIG_FILE, OPTIONS, TABLES, Option, default_text
+
+_TITLES: Final = {
+    "manager": "The manager",
+    "app": "Programs",
+    "console": "Metrics and health",
+    "binary": "Other queue managers",
+    "ping": "Whether this one is there",
+    "rpc": "Remote reading and management",
+    "srmp": "Messages over HTTP",
+    "tls": "TLS",
+    "log": "Logs",
+}
+_EXAMPLES: Final = {
+    "data": '"/var/lib/openmsmq"',
+    "name": '"shop01"',
+    "aliases": '["shop", "shop.example"]',
+    "peers": '{ office = "10.0.0.7:1801", depot = "depot.example" }',
+    "ready_file": '"/run/openmsmq/ready.json"',
+    "app_socket": '"/run/openmsmq/app.sock"',
+    "tls_cert": '"server.pem"',
+    "tls_key": '"server.key"',
+    "tls_client_ca": '"ca.pem"',
+}
+"What there is no default for."
+
+
+def page() -> str:
+    """The text of docs/configuration.md."""
+    lines = [
+        "# Configuration",
+        "",
+        "What [`openmsmq serve`](cli.md#openmsmq-serve) can be told, in a TOML file or on the",
+        "command line; options count for more. Written by `make docs`.",
+        "",
+        f"The file is the one that `--config` names, or else `{CONFIG_FILE}` in the directory of",
+        "the manager, if it is there. Paths in it are relative to the file. A key that does not",
+        "exist is refused. Every port takes a number, 0 for any port, or `off`. What is marked",
+        "*at once* changes when the service gets SIGHUP; all else needs a restart. Tokens and",
+        "certificates are read again, too ([more](service.md)).",
+        "",
+        "Quotas and the other properties of queues and messages are kept in the store: see",
+        "[`openmsmq apply`](cli.md#openmsmq-apply).",
+        "",
+    ]
+    for table in TABLES:
+        lines.extend(_section(table))
+    lines += ["## A file with everything", "", "```toml", *example(), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def example() -> Iterator[str]:
+    """A file that says the default of everything, or something else where there is none."""
+    for table in TABLES:
+        yield from ([""] if table != TABLES[0] else [])
+        yield f"[{table}]"
+        for name, option in _options(table):
+            yield f"{option.key} = {_EXAMPLES.get(name) or _toml(default_text(name))}"
+
+
+def _section(table: str) -> Iterator[str]:
+    yield from (f"## {_TITLES[table]}: `[{table}]`", "")
+    yield "| Key | Option | Default | Changes | Meaning |"
+    yield "|---|---|---|---|---|"
+    for name, option in _options(table):
+        flag = option.flag.replace("|", r"\|")
+        default = default_text(name)
+        columns = (
+            f"`{option.key}`",
+            f"`{flag}`" if flag else "",
+            f"`{default}`" if default else "",
+            "at once" if option.live else "",
+            option.help.replace("|", r"\|"),
+        )
+        yield f"| {' | '.join(columns)} |"
+    yield ""
+
+
+def _options(table: str) -> Iterator[tuple[str, Option]]:
+    return ((name, option) for name, option in OPTIONS.items() if option.table == table)
+
+
+def _toml(default: str) -> str:
+    return default if default.isdigit() or default in ("true", "false") else f'"{default}"'
