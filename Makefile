@@ -1,11 +1,12 @@
 # Every task of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test demo serve bench sim docs fuzz clean
+.PHONY: help setup check fix test torture demo serve bench sim docs fuzz clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 FUZZ_RUNS ?= 20000
+DATA ?= build/data
 # What takes Hypothesis seconds on every commit may take it minutes where somebody waits for it.
 PYTEST := $(BIN)/python -m pytest -n auto
 
@@ -22,7 +23,7 @@ check: $(READY)  ## format, lint, types, house rules, fast tests; before every c
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
-	$(PYTEST) -q -m "not slow"
+	$(PYTEST) -q -m "not slow and not torture"
 
 fix: $(READY)  ## format, mend lint, write the generated pages again
 	$(BIN)/ruff check --fix --quiet
@@ -34,7 +35,10 @@ test: $(READY)  ## everything that must hold; what CI runs
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
-	$(PYTEST)
+	$(PYTEST) -m "not torture"
+
+torture: $(READY)  ## the long kill runs, a few of which are in `make test`
+	$(PYTEST) -n 0 -m torture
 
 bench: $(READY)  ## how fast, beside hand-written code in the same run
 	$(BIN)/python -m bench
@@ -48,7 +52,10 @@ docs: $(READY)  ## write the generated pages again and check all of docs/
 	$(BIN)/python -m tools.generate_docs
 	$(PYTEST) -q tests/docs tests/tidy
 
-demo serve sim:
+serve: $(READY)  ## run a manager in the foreground; DATA=directory
+	$(BIN)/openmsmq serve --data $(DATA)
+
+demo sim:
 	@echo "make $@: not built yet; see CHANGELOG.md for what is" >&2; exit 1
 
 clean:  ## remove what was built

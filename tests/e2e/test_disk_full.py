@@ -49,12 +49,12 @@ def test_a_full_disk_refuses_sends_and_nothing_else(small_disk: Path) -> None:
         queue = manager.create_queue("orders")
         sent = fill(queue)
         assert 300 < sent < SIZE_MB * 10
-        assert queue.info.messages == sent
+        assert queue.info().messages == sent
         labels = [message.label for message in queue.receive_many(sent // 2, timeout=0)]
         assert labels == [str(number) for number in range(sent // 2)]
 
         queue.send(Message(BODY, label="later"))
-        assert queue.info.messages == sent - sent // 2 + 1
+        assert queue.info().messages == sent - sent // 2 + 1
 
     with openmsmq.open(small_disk / "data") as manager:
         queue = manager.open_queue("orders")

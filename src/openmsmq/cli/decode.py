@@ -31,7 +31,7 @@ CAPTURES = {
 @click.argument("words", metavar="HEX|FILE|-", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per packet.")
 def decode(words: tuple[str, ...], *, as_json: bool) -> None:
-    r"""Explain every MSMQ packet in the input, field by field.
+    """Explain every MSMQ packet in the input, field by field.
 
     The input is hexadecimal digits, a file, or standard input (-). A file or standard input may
     hold hexadecimal digits or raw bytes: one packet, a recorded TCP stream (port 1801), a UDP ping

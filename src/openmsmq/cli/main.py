@@ -2,15 +2,107 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Final
+
 import click
 
-from openmsmq.cli.decode import decode
+from openmsmq.cli.options import DATA_HELP, DATA_VARIABLE, Commands
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Later(click.Command):
+    """A command that is known by name and imported when it is used, so that help comes at once."""
+
+    def __init__(self, name: str, path: str, short_help: str) -> None:
+        super().__init__(name, short_help=short_help)
+        self._path = path
+
+    def load(self) -> click.Command:
+        """The command itself."""
+        module, _, attribute = self._path.partition(":")
+        command = getattr(import_module(f"openmsmq.cli.{module}"), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+class Main(Commands):
+    """The group of all commands, of which only the one that runs is imported."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that `args` begin with."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.load() if isinstance(command, Later) else command, rest
+
+
+COMMANDS: Final = {
+    "apply": (
+        "apply:apply",
+        "Make queues and settings what a TOML file says, and the store if there is none yet.",
+    ),
+    "backup": (
+        "maintenance:backup",
+        "Copy the store to DEST, also while another process works with it.",
+    ),
+    "check": (
+        "maintenance:check",
+        "Look at every page and row of the store, and say what is wrong.",
+    ),
+    "compact": ("maintenance:compact", "Give the unused space of the store back to the disk."),
+    "completion": (
+        "completion:completion",
+        "Print the script that makes a shell complete commands, options and names of queues.",
+    ),
+    "decode": ("decode:decode", "Explain every MSMQ packet in the input, field by field."),
+    "doctor": (
+        "doctor:doctor",
+        "Say what is wrong or risky in a queue manager, and what to do about it.",
+    ),
+    "explain": (
+        "explain:explain",
+        "Tell the life of a message: what happened to it, when, where and why.",
+    ),
+    "message": ("message:message", "Send, read, move, export and import messages."),
+    "queue": ("queue:queue", "Create, delete, list and change queues."),
+    "restore": ("maintenance:restore", "Put BACKUP in place as the store of the directory."),
+    "serve": (
+        "serve:serve",
+        "Run a queue manager that programs connect to, until it is told to stop.",
+    ),
+    "token": (
+        "token:token",
+        "Create, list and revoke tokens, with which programs on other computers come in.",
+    ),
+    "transaction": (
+        "transaction:transaction",
+        "Decide transactions that were prepared and wait for their outcome.",
+    ),
+}
+
+
+@click.group(
+    cls=Main,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    commands=[Later(name, *entry) for name, entry in COMMANDS.items()],
+)
 @click.version_option(package_name="openmsmq")
-def main() -> None:
-    """Microsoft Message Queuing for everyone who is not on Windows."""
+@click.option(
+    "--data",
+    metavar="DIR",
+    envvar=DATA_VARIABLE,
+    type=click.Path(file_okay=False, path_type=Path),
+    help=DATA_HELP,
+)
+def main(data: Path | None) -> None:  # the commands find it in the context
+    """Microsoft Message Queuing for everyone who is not on Windows.
 
-
-main.add_command(decode)
+    Commands work on a queue manager in a directory (--data, before or after the command). They
+    exit with 0 when done, 1 when refused, with the error's name and HRESULT on stderr, 2 for wrong
+    usage, and 3 when nothing came in time.
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # for terminals that do not know every character

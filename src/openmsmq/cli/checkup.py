@@ -1,0 +1,244 @@
+"""What may be wrong or risky in a queue manager, found by looking at it."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import stat
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from typing import Final
+
+import lmdb
+
+from openmsmq.cli.message_read import walk
+from openmsmq.cli.options import Location, describe
+from openmsmq.cli.output import age_text, count_text, quota_text, size_text
+from openmsmq.client.sync import Manager
+from openmsmq.errors import MQError, StoreInUse, StoreMissing
+from openmsmq.manager.info import QueueInfo
+from openmsmq.properties.message import describe_class
+from openmsmq.store.format import FORMAT
+from openmsmq.store.lmdb import RESERVE
+
+NEARLY_FULL: Final = 0.8
+"The part of a quota from which on somebody should look."
+DISK_LOW: Final = 1 << 30
+"Bytes free on the disk from which on somebody should look."
+OLD: Final = 86_400
+"Seconds after which a message that nobody reads is worth a word."
+JOURNAL_LONG: Final = 10_000
+"Messages in a journal that somebody should be reading."
+DEAD_LETTERS_READ: Final = 10_000
+"Dead letters that are looked at for their reasons."
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+class Level(StrEnum):
+    """How much a finding matters."""
+
+    FINE = "fine"
+    NOTE = "note"
+    RISK = "risk"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something seen, and what to do about it."""
+
+    level: Level
+    subject: str
+    text: str
+    advice: str = ""
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether somebody should do something."""
+        return self.level in (Level.RISK, Level.PROBLEM)
+
+
+def check_up(location: Location) -> Iterator[Finding]:
+    """Everything there is to say about a queue manager."""
+    yield from _versions()
+    yield from _directory(location)
+    try:
+        with location.open() as manager:
+            queues = manager.queues(everything=True)
+            for look in _LOOKS:
+                yield from look(manager, queues)
+    except StoreInUse as error:
+        yield Finding(
+            Level.PROBLEM,
+            "store",
+            error.detail,
+            "Stop that process, or ask it: only one process at a time can have a store open.",
+        )
+    except StoreMissing as error:
+        yield Finding(Level.PROBLEM, "store", describe(error), "Check the name of the directory.")
+    except MQError as error:
+        yield Finding(Level.PROBLEM, "store", describe(error))  # which says what to do
+
+
+def _versions() -> Iterator[Finding]:
+    versions = (
+        f"Python {platform.python_version()}, LMDB {'.'.join(map(str, lmdb.version()))}"
+        f" (py-lmdb {lmdb.__version__}), store format {FORMAT}"
+    )
+    yield Finding(Level.FINE, "versions", versions)
+
+
+def _directory(location: Location) -> Iterator[Finding]:
+    """The disk, and who may look at it."""
+    directory = location.directory
+    if not location.exists:
+        return
+    free = shutil.disk_usage(directory).free
+    if free <= RESERVE:
+        yield Finding(
+            Level.PROBLEM,
+            "disk",
+            f"{size_text(free)} are free: no message is taken any more",
+            f"Free disk space; {size_text(RESERVE)} are kept for receiving.",
+        )
+    elif free < DISK_LOW:
+        yield Finding(
+            Level.RISK,
+            "disk",
+            f"only {size_text(free)} are free",
+            f"Free disk space; below {size_text(RESERVE)} no message is taken any more.",
+        )
+    else:
+        yield Finding(Level.FINE, "disk", f"{size_text(free)} are free")
+    if sys.platform != "win32" and directory.stat().st_mode & _OTHERS:
+        yield Finding(
+            Level.NOTE,
+            "directory",
+            f"other users of this computer can look into {directory}",
+            f"chmod 700 {directory}, unless they should.",
+        )
+
+
+def _quotas(manager: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
+    total = sum(info.bytes for info in queues)
+    yield from _quota("all queues", total, manager.settings().quota, "openmsmq apply")
+    for info in queues:
+        change = f"openmsmq queue set '{info.name}' --quota KIB"
+        yield from _quota(info.name, info.bytes, info.quota, change)
+
+
+def _quota(subject: str, size: int, quota: int | None, change: str) -> Iterator[Finding]:
+    if quota is None or size < NEARLY_FULL * quota * 1024:
+        return
+    full = size >= quota * 1024
+    yield Finding(
+        Level.PROBLEM if full else Level.RISK,
+        subject,
+        f"{size_text(size)} of a quota of {quota_text(quota)}"
+        + (": new messages are refused" if full else ""),
+        f"Receive or purge messages, or raise the quota: {change}.",
+    )
+
+
+def _dead_letters(manager: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
+    """Messages that did not get where they should, by reason."""
+    for info in queues:
+        if not (info.messages and info.name.lower().endswith("deadletter$")):
+            continue
+        with manager.open_queue(info.name) as queue:
+            read = islice(walk(queue), DEAD_LETTERS_READ)
+            classes = Counter(message.message_class for message in read)
+        for code, count in classes.most_common():
+            yield Finding(
+                Level.PROBLEM,
+                info.name,
+                f"{count_text(count, 'dead letter')}: {describe_class(code)} (0x{code:04X})",
+                f"openmsmq message peek '{info.name}' shows them, explain tells how it came.",
+            )
+
+
+def _journals(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
+    for info in queues:
+        is_journal = info.name.lower().endswith("journal$")
+        if is_journal and (info.messages >= JOURNAL_LONG or (info.oldest_age or 0) >= OLD):
+            yield Finding(
+                Level.RISK,
+                info.name,
+                f"{count_text(info.messages)}, {size_text(info.bytes)}, the oldest"
+                f" {age_text(info.oldest_age)} old: nobody seems to read this journal",
+                f"openmsmq message export '{info.name}' --receive, or queue set --no-journal.",
+            )
+
+
+def _old_messages(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
+    for info in queues:
+        if info.kind in _READ_BY_APPLICATIONS and (info.oldest_age or 0) >= OLD:
+            yield Finding(
+                Level.RISK,
+                info.name,
+                f"{count_text(info.messages)}, the oldest {age_text(info.oldest_age)} old",
+                "Is the program that reads this queue running?",
+            )
+
+
+def _prepared(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
+    for name in manager.prepared():
+        yield Finding(
+            Level.PROBLEM,
+            f"transaction {name}",
+            "prepared, and waits for its outcome; its messages cannot be read until then",
+            f"Ask its coordinator, then openmsmq transaction commit (or abort) '{name}'.",
+        )
+
+
+def _history(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
+    history = manager.settings().history
+    if not history:
+        yield Finding(
+            Level.NOTE,
+            "history",
+            "switched off: explain cannot tell what became of a message",
+            "Set history in [settings] of a file for openmsmq apply.",
+        )
+    else:
+        yield Finding(Level.FINE, "history", f"the last {history} MiB")
+
+
+def _outgoing(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
+    for info in queues:
+        if info.kind == "outgoing" and info.messages:
+            yield Finding(
+                Level.RISK,
+                info.name,
+                f"{count_text(info.messages)} waiting to leave, the oldest"
+                f" {age_text(info.oldest_age)} old",
+                "They leave when a service runs on this store and reaches the other computer.",
+            )
+
+
+def _whole(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
+    messages = sum(info.messages for info in queues)
+    size = sum(info.bytes for info in queues)
+    yield Finding(
+        Level.FINE,
+        "store",
+        f"{count_text(len(queues), 'queue')}, {count_text(messages)}, {size_text(size)}",
+    )
+
+
+Look = Callable[[Manager, list[QueueInfo]], Iterator[Finding]]
+_READ_BY_APPLICATIONS: Final = ("private", "public", "subqueue")
+_LOOKS: Final[tuple[Look, ...]] = (
+    _whole,
+    _history,
+    _quotas,
+    _dead_letters,
+    _journals,
+    _old_messages,
+    _prepared,
+    _outgoing,
+)

@@ -1,0 +1,313 @@
+"""`openmsmq queue`: the queues of a manager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from fnmatch import fnmatchcase
+from typing import Any, Final
+from uuid import UUID
+
+import click
+
+from openmsmq.cli.options import Location, confirm, manager_options, queue_argument, yes_option
+from openmsmq.cli.output import (
+    age_text,
+    count_text,
+    print_json,
+    print_properties,
+    print_table,
+    quota_text,
+    size_text,
+    time_json,
+    time_text,
+)
+from openmsmq.manager.info import QueueInfo
+from openmsmq.model.queue import NO_QUOTA
+
+PRIVACY: Final = ("none", "optional", "body")
+"Which messages a queue takes, by number: clear ones, both, or encrypted ones."
+_TIMES: Final = ("created", "modified")
+_MADE: Final = ("private", "public")
+"The kinds of queue that people make."
+
+
+class Quota(click.ParamType[int]):
+    """KiB, or `none`."""
+
+    name = "kib|none"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of KiB, as a queue keeps it."""
+        if isinstance(value, str) and value.lower() == "none":
+            return NO_QUOTA
+        return click.IntRange(0, NO_QUOTA).convert(value, param, ctx)
+
+
+def _properties(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a queue that can be changed later."""
+    options = (
+        click.option(
+            "--journal/--no-journal", default=None, help="Keep a copy of what is received."
+        ),
+        click.option("--quota", type=Quota(), help="KiB that its messages may take."),
+        click.option("--journal-quota", type=Quota(), help="KiB that its journal may take."),
+        click.option("--label", help="A description, at most 124 characters."),
+        click.option(
+            "--authenticate/--no-authenticate",
+            default=None,
+            help="Take signed messages only; kept, not enforced yet.",
+        ),
+        click.option(
+            "--privacy",
+            type=click.Choice(PRIVACY),
+            help="Take clear messages, both, or encrypted ones only; kept, not enforced yet.",
+        ),
+        click.option("--base-priority", type=int, help="Its weight among queues on the way here."),
+        click.option("--type", type=click.UUID, help="A GUID that says what kind of queue it is."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def _given(properties: dict[str, Any]) -> dict[str, Any]:
+    """The properties that were given, as the API takes them."""
+    given = {name: value for name, value in properties.items() if value is not None}
+    if "privacy" in given:
+        given["privacy"] = PRIVACY.index(given["privacy"])
+    return given
+
+
+@click.group()
+def queue() -> None:
+    """Create, delete, list and change queues.
+
+    NAME is a path name, a format name, or bare: orders means .\\private$\\orders. Journals, dead
+    letters and subqueues have names, too; quote them for the shell.
+
+    \b
+    Examples:
+      openmsmq queue create orders --transactional
+      openmsmq queue show '.\\private$\\orders\\Journal$'
+      openmsmq queue list --all '*Journal$'
+    """
+
+
+@queue.command()
+@queue_argument
+@click.option("--transactional", is_flag=True, help="Take messages in transactions only.")
+@_properties
+@manager_options
+def create(
+    name: str, *, location: Location, as_json: bool, transactional: bool, **properties: Any
+) -> None:
+    """Create a queue, and the store if there is none yet.
+
+    Whether a queue is transactional cannot be changed later; the rest can, with queue set.
+
+    \b
+    Examples:
+      openmsmq queue create orders --data data --transactional
+      openmsmq queue create invoices --journal --quota 10240 --label "sent invoices"
+    """
+    with location.open(create=True) as manager:
+        made = manager.create_queue(name, transactional=transactional, **_given(properties))
+        _answer(made.info(), "created", as_json=as_json)
+
+
+@queue.command()
+@queue_argument
+@yes_option
+@manager_options
+def delete(name: str, *, location: Location, as_json: bool, yes: bool) -> None:
+    """Delete a queue with all its messages.
+
+    On a terminal it asks first if there are messages.
+
+    \b
+    Examples:
+      openmsmq queue delete orders
+      openmsmq queue delete orders --yes
+    """
+    with location.open() as manager:
+        with manager.open_queue(name) as found:
+            info = found.info()
+        if info.messages:
+            confirm(f"{info.name} holds {count_text(info.messages)}. Delete them, too?", yes=yes)
+        manager.delete_queue(name)
+    _answer(info, "deleted", as_json=as_json)
+
+
+@queue.command(name="list")
+@click.argument("pattern", required=False)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Subqueues, journals, system and outgoing queues, too.",
+)
+@manager_options
+def list_(pattern: str | None, *, location: Location, as_json: bool, everything: bool) -> None:
+    """List the queues, all or those whose names are like PATTERN.
+
+    * and ? stand for any characters; the pattern is held against the whole name and against its
+    last part, whatever the case.
+
+    \b
+    Examples:
+      openmsmq queue list
+      openmsmq queue list 'ord*' --json | jq .messages
+      openmsmq queue list --all
+    """
+    with location.open() as manager:
+        found = manager.queues(everything=everything)
+    chosen = [info for info in found if pattern is None or _is_like(info.name, pattern)]
+    if as_json:
+        for info in chosen:
+            print_json(queue_json(info))
+        return
+    columns = ("NAME", ">MESSAGES", ">SIZE", ">OLDEST", ">QUOTA", "KIND", "LABEL")
+    print_table(columns, (_row(info) for info in chosen))
+
+
+@queue.command()
+@queue_argument
+@manager_options
+def show(name: str, *, location: Location, as_json: bool) -> None:
+    """Show the properties of a queue and how much is in it.
+
+    \b
+    Examples:
+      openmsmq queue show orders
+      openmsmq queue show orders --json | jq .messages
+    """
+    with location.open() as manager, manager.open_queue(name) as found:
+        info = found.info()
+    if as_json:
+        print_json(queue_json(info))
+    else:
+        print_properties(_shown(info))
+
+
+@queue.command(name="set")
+@queue_argument
+@_properties
+@manager_options
+def set_(name: str, *, location: Location, as_json: bool, **properties: Any) -> None:
+    """Change properties of a queue; those not given stay.
+
+    \b
+    Examples:
+      openmsmq queue set orders --journal --journal-quota 10240
+      openmsmq queue set orders --quota none --label ""
+    """
+    changes = _given(properties)
+    if not changes:
+        raise click.UsageError("Nothing to change: give at least one property.")
+    with location.open() as manager, manager.open_queue(name) as found:
+        found.set(**changes)
+        _answer(found.info(), "changed", as_json=as_json)
+
+
+@queue.command()
+@queue_argument
+@yes_option
+@manager_options
+def purge(name: str, *, location: Location, as_json: bool, yes: bool) -> None:
+    """Remove all messages of a queue.
+
+    On a terminal it asks first if there are messages.
+
+    \b
+    Examples:
+      openmsmq queue purge orders
+      openmsmq queue purge '.\\DeadLetter$' --yes
+    """
+    with location.open() as manager, manager.open_queue(name) as found:
+        info = found.info()
+        if info.messages:
+            confirm(f"Remove {count_text(info.messages)} of {info.name}?", yes=yes)
+        removed = found.purge()
+    if as_json:
+        print_json({"name": info.name, "purged": removed})
+    else:
+        click.echo(f"removed {count_text(removed)} of {info.name}")
+
+
+def queue_json(info: QueueInfo) -> dict[str, Any]:
+    """A queue as a JSON object."""
+    found = {field.name: getattr(info, field.name) for field in fields(info)}
+    for name, value in found.items():
+        if name in _TIMES:
+            found[name] = time_json(value)
+        elif isinstance(value, UUID):
+            found[name] = str(value)
+    return found
+
+
+def _answer(info: QueueInfo, done: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(queue_json(info))
+    else:
+        click.echo(f"{done} {info.name}")
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    name, pattern = name.lower(), pattern.lower()
+    return any(fnmatchcase(form, pattern) for form in (name, name.rpartition("\\")[2]))
+
+
+def _row(info: QueueInfo) -> tuple[object, ...]:
+    quota = "" if info.quota is None else _used(info.bytes, info.quota)
+    return (
+        info.name,
+        f"{info.messages:,}",
+        size_text(info.bytes),
+        age_text(info.oldest_age),
+        quota,
+        _kind(info),
+        info.label,
+    )
+
+
+def _kind(info: QueueInfo) -> str:
+    return f"{info.kind}, transactional" if info.transactional else info.kind
+
+
+def _used(size: int, quota: int) -> str:
+    return f"{size / (quota * 1024):.0%} of {quota_text(quota)}" if quota else quota_text(quota)
+
+
+def _shown(info: QueueInfo) -> list[tuple[str, object]]:
+    shown = [
+        ("name", info.name),
+        ("id", info.id),
+        ("format name", info.format_name),
+        ("kind", _kind(info)),
+        ("state", info.state),
+        ("label", info.label),
+        ("messages", f"{count_text(info.messages)}, {size_text(info.bytes)}"),
+        ("oldest", age_text(info.oldest_age)),
+        ("quota", quota_text(info.quota)),
+        *_journal(info),
+        ("authenticate", "signed messages only" if info.authenticate else "no"),
+        ("privacy", PRIVACY[info.privacy]),
+        ("base priority", info.base_priority),
+        ("type", info.type if info.type.int else ""),
+        ("created", time_text(info.created)),
+        ("modified", time_text(info.modified)),
+    ]
+    return [(name, value) for name, value in shown if value != ""]
+
+
+def _journal(info: QueueInfo) -> list[tuple[str, object]]:
+    """What there is to say of the journal, which only queues have that people made."""
+    if info.kind not in _MADE:
+        return []
+    held = f"{count_text(info.journal_messages)}, {size_text(info.journal_bytes)}"
+    return [
+        ("journal", "on" if info.journal else "off"),
+        ("in the journal", held),
+        ("journal quota", quota_text(info.journal_quota)),
+    ]

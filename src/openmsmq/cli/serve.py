@@ -1,0 +1,127 @@
+"""`openmsmq serve`: a queue manager that other programs and computers work with."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from openmsmq.cli.options import DATA_VARIABLE
+from openmsmq.manager.config import CONFIG_FILE, OFF, OPTIONS, Config, default_text, load_config
+from openmsmq.manager.doors import StandardDoors
+from openmsmq.manager.logs import set_up_logs
+from openmsmq.manager.service import Service
+
+
+class Port(click.ParamType[int | str]):
+    """A number, or `off`."""
+
+    name = "port"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """The number of the port, 0 for any."""
+        if isinstance(value, str) and value.lower() == OFF:
+            return OFF
+        return click.IntRange(0, 0xFFFF).convert(value, param, ctx)
+
+
+class Peer(click.ParamType[tuple[str, str]]):
+    """A computer and where it is."""
+
+    name = "peer"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """The name and the address."""
+        name, sign, address = str(value).partition("=")
+        if not (name and sign and address):
+            self.fail(f"{value!r} is not NAME=HOST or NAME=HOST:PORT", param, ctx)
+        return name, address
+
+
+def _manager_options(function: Callable[..., None]) -> Callable[..., None]:
+    """All that a service can be told on the command line."""
+    for name, option in reversed(list(OPTIONS.items())):
+        flag, _, metavar = option.flag.partition(" ")
+        if flag:
+            function = click.option(flag, name, help=_help(name), **_kind(name, metavar))(function)
+    return function
+
+
+def _kind(name: str, metavar: str) -> dict[str, Any]:
+    """How click reads what follows an option."""
+    if not metavar:
+        return {"is_flag": True}
+    if "|" in metavar:
+        return {"type": click.Choice(metavar.split("|"))}
+    types: Mapping[str, Any] = {
+        "PORT": Port(),
+        "FILE": click.Path(dir_okay=False, path_type=Path),
+        "DIR": click.Path(file_okay=False, path_type=Path),
+        "PATH": click.Path(path_type=Path),
+    }
+    if name == "peers":
+        return {"type": Peer(), "metavar": metavar, "multiple": True}
+    return {"type": types.get(metavar, str), "metavar": metavar, "multiple": name == "aliases"}
+
+
+def _help(name: str) -> str:
+    words = OPTIONS[name].help
+    if name == "data":
+        return f"{words}  [env var: {DATA_VARIABLE}]"
+    default = default_text(name)
+    return words if default in ("", "true", "false") else f"{words}  [default: {default}]"
+
+
+@click.command()
+@_manager_options
+@click.option(
+    "--config",
+    "file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=f"What it is told, in TOML.  [default: {CONFIG_FILE} in the directory, if it is there]",
+)
+@click.pass_context
+def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None:
+    """Run a queue manager that programs connect to, until it is told to stop.
+
+    Options count for more than the file. Other computers are let in only with TLS and a token (see
+    openmsmq token) or a certificate. Every port takes 0 for any, and off.
+
+    SIGTERM and Ctrl-C end it in good order: commits are finished and programs are told; a second
+    one ends it at once. SIGHUP has it read the file, the tokens and the certificates again; it
+    logs what has changed and what needs a restart. Exits with 1 if it cannot start.
+
+    \b
+    Examples:
+      openmsmq serve --data data
+      openmsmq serve --data data --app-port 0 --console-port off --ready-file ready.json
+      openmsmq serve --config /etc/openmsmq.toml --log-format json
+      openmsmq serve --data data --bind 0.0.0.0 --tls-cert server.pem --tls-key server.key
+    """
+    overrides = {name: value for name, value in given.items() if _is_given(context, name)}
+    if "data" not in overrides and (above := context.find_root().params.get("data")):
+        overrides["data"] = above
+    if "peers" in overrides:
+        overrides["peers"] = dict(overrides["peers"])
+
+    def load() -> Config:
+        return load_config(file, overrides)
+
+    config = load()
+    set_up_logs(config.log_format, config.log_level, sys.stderr)
+    service = Service(config, StandardDoors(config), reload=load)
+    asyncio.run(service.run())
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE

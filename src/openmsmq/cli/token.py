@@ -1,0 +1,136 @@
+"""`openmsmq token`: who may come in from other computers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Any, Final, get_args
+
+import click
+
+from openmsmq.cli.options import Location, manager_options
+from openmsmq.cli.output import print_json, print_table, time_json, time_text
+from openmsmq.manager.tokens import Right, Token, Tokens
+
+_DAY: Final = 86_400
+_DAYS_MAX: Final = 36_500
+_LABEL_MAX: Final = 200
+
+
+@click.group()
+def token() -> None:
+    """Create, list and revoke tokens, with which programs on other computers come in.
+
+    Tokens belong to a directory and are changed there, also while a service works with it: it knows
+    about new and revoked ones at once. Only a hash of each is kept.
+
+    \b
+    Examples:
+      openmsmq token create --role send --queue orders --label "web shop"
+      openmsmq token list
+      openmsmq token revoke 3f9a01c7
+    """
+
+
+@token.command()
+@click.option(
+    "--role",
+    required=True,
+    type=click.Choice(get_args(Right)),
+    help="read: peek, receive, move; send: send; admin: everything.",
+)
+@click.option(
+    "--queue",
+    "queues",
+    metavar="PATTERN",
+    multiple=True,
+    help="Only for queues whose names match, * and ? are wild; can be given several times.",
+)
+@click.option("--label", default="", help="Who has it, for people.")
+@click.option(
+    "--expires",
+    metavar="DAYS",
+    type=click.IntRange(1, _DAYS_MAX),
+    help="After so many days nobody is let in with it.",
+)
+@manager_options
+def create(
+    *,
+    location: Location,
+    as_json: bool,
+    role: Right,
+    queues: tuple[str, ...],
+    label: str,
+    expires: int | None,
+) -> None:
+    """Create a token and print it; it cannot be shown again.
+
+    A pattern is compared with the whole name of a queue, without regard to case: orders* means
+    .\\private$\\orders*. Who may read a queue may read its subqueues. A token for some queues only
+    does nothing that concerns the whole manager, such as to change settings.
+
+    \b
+    Examples:
+      openmsmq token create --role admin --label "Anna"
+      openmsmq token create --role read --queue "orders*" --queue invoices --expires 90
+    """
+    if len(label) > _LABEL_MAX:
+        raise click.BadParameter(f"at most {_LABEL_MAX} characters", param_hint="--label")
+    until = None if expires is None else int(time.time()) + expires * _DAY
+    made, text = Tokens.load(location.directory).create(role, queues, label=label, expires=until)
+    if as_json:
+        print_json({"token": text, **_document(made)})
+    else:
+        click.echo(text)
+        click.echo(f"created {made.id}; keep it safe, it is shown only now", err=True)
+
+
+@token.command(name="list")
+@manager_options
+def list_(*, location: Location, as_json: bool) -> None:
+    """List the tokens, without what lets somebody in.
+
+    \b
+    Examples:
+      openmsmq token list
+      openmsmq token list --json | jq -r .id
+    """
+    found = list(Tokens.load(location.directory))
+    if as_json:
+        for one in found:
+            print_json(_document(one))
+    elif found:
+        print_table(["ID", "ROLE", "QUEUES", "CREATED", "EXPIRES", "LABEL"], map(_row, found))
+
+
+@token.command()
+@click.argument("identifier", metavar="ID")
+@manager_options
+def revoke(identifier: str, *, location: Location, as_json: bool) -> None:
+    """Let nobody in with a token any longer.
+
+    Programs that are connected stay so until they or the service end the connection.
+
+    \b
+    Example:
+      openmsmq token revoke 3f9a01c7
+    """
+    gone = Tokens.load(location.directory).revoke(identifier)
+    if as_json:
+        print_json(_document(gone))
+    else:
+        click.echo(f"revoked {gone.id}")
+
+
+def _document(token: Token) -> dict[str, Any]:
+    values = {name: value for name, value in asdict(token).items() if name not in ("salt", "hash")}
+    expires = None if token.expires is None else time_json(token.expires)
+    return {**values, "created": time_json(token.created), "expires": expires}
+
+
+def _row(token: Token) -> tuple[object, ...]:
+    expires = "never" if token.expires is None else time_text(token.expires)
+    if token.is_expired(time.time()):
+        expires += " (over)"
+    queues = ", ".join(token.queues) or "all"
+    return token.id, token.role, queues, time_text(token.created), expires, token.label

@@ -1,0 +1,315 @@
+"""A service as it is run: real processes, signals, ports and certificates."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+import openmsmq
+from openmsmq.app.calls import Closing, Hello, Welcome
+from openmsmq.app.frames import FROM_SERVER, Frame, Framer, Kind, encode_frame
+from openmsmq.errors import StoreInUse
+from openmsmq.manager.opening import open_directory
+from tests.certificates import make_certificates
+
+PATIENCE = 30.0
+
+
+@dataclass
+class Running:
+    """A service in a process of its own; its logs are in a file."""
+
+    folder: Path
+    options: list[str]
+    process: subprocess.Popen[bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        arguments = ["serve", "--data", str(self.folder / "data"), "--log-format", "json"]
+        ports = ["--app-port", "0", "--console-port", "0", "--ready-file", str(self.ready_file)]
+        environment = {k: v for k, v in os.environ.items() if k != "NOTIFY_SOCKET"}
+        with (self.folder / "log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "openmsmq", *arguments, *ports, *self.options],
+                stderr=log,
+                cwd=self.folder,
+                env=environment,
+            )
+
+    @property
+    def ready_file(self) -> Path:
+        return self.folder / "ready.json"
+
+    def ready(self) -> dict[str, Any]:
+        """What the ready file says, once it is there."""
+        self.until(self.ready_file.exists)
+        found: dict[str, Any] = json.loads(self.ready_file.read_text())
+        return found
+
+    def until(self, condition: Callable[[], object]) -> None:
+        """Wait for something that happens while the process runs."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert self.process.poll() is None, self.log()
+            assert time.monotonic() < deadline, self.log()
+            time.sleep(0.01)
+
+    def ends(self) -> int:
+        """The exit code."""
+        return self.process.wait(PATIENCE)
+
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+    def events(self, event: str) -> list[dict[str, Any]]:
+        """What was logged about such an event so far."""
+        lines = [line for line in self.log().splitlines(keepends=True) if line[-1] == "\n"]
+        found = [json.loads(line) for line in lines if line.startswith("{")]
+        return [members for members in found if members["event"] == event]
+
+    def health(self) -> int:
+        """What the console says, also before the manager is ready."""
+        self.until(lambda: self.events("door open"))
+        [address] = [e["address"] for e in self.events("door open") if e["door"] == "console"]
+        try:
+            with urlopen(f"http://{address}/healthz", timeout=PATIENCE) as answer:
+                return int(answer.status)
+        except HTTPError as error:
+            with error:
+                return error.code
+
+
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator[Running]:
+    """A service, which does not outlive the test."""
+    service = Running(folder, list(options))
+    try:
+        yield service
+    finally:
+        service.process.kill()
+        service.process.wait(PATIENCE)
+
+
+@dataclass
+class Program:
+    """Somebody who speaks the application protocol."""
+
+    connection: socket.socket
+
+    def __post_init__(self) -> None:
+        self.connection.settimeout(PATIENCE)
+        self._framer = Framer(FROM_SERVER)
+
+    def frame(self) -> Frame | None:
+        """The next frame; None at the end."""
+        while True:
+            for found in self._framer.frames():
+                return found
+            data = self.connection.recv(65536)
+            if not data:
+                return None
+            self._framer.receive_data(data)
+
+    def hello(self, token: str = "") -> Welcome | Closing | None:
+        """How the greeting is answered; None if it is not."""
+        self.connection.sendall(encode_frame(Kind.HELLO, 1, Hello("test", token=token).encode()))
+        answer = self.frame()
+        if answer is None:
+            return None
+        if answer.kind is Kind.WELCOME:
+            return Welcome.decode(answer.payload)
+        assert answer.kind is Kind.CLOSING
+        return Closing.decode(answer.payload)
+
+
+@contextmanager
+def program(address: list[Any], tls: ssl.SSLContext | None = None) -> Iterator[Program]:
+    """A connection."""
+    host = "127.0.0.1" if address[0] == "0.0.0.0" else address[0]
+    with socket.create_connection((host, address[1]), PATIENCE) as plain:
+        if tls is None:
+            yield Program(plain)
+        else:
+            with tls.wrap_socket(plain, server_hostname="shop01") as secure:
+                yield Program(secure)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda n: n.name)
+def test_from_the_start_to_the_end(tmp_path: Path, number: signal.Signals) -> None:
+    with running(tmp_path, "--name", "shop01") as service:
+        ready = service.ready()
+        assert (ready["pid"], ready["name"]) == (service.process.pid, "shop01")
+        assert {name for name, place in ready.items() if place is None} == {
+            "binary", "ping", "rpc", "srmp",
+        }  # fmt: skip
+        assert service.health() == 200
+        with pytest.raises(StoreInUse):
+            openmsmq.open(tmp_path / "data")
+        with program(ready["app"]) as client:
+            welcome = client.hello()
+            assert isinstance(welcome, Welcome)
+            assert (str(welcome.manager), welcome.name) == (ready["id"], "shop01")
+            call = json.dumps({"call": "create_queue", "name": "orders"}).encode()
+            client.connection.sendall(encode_frame(Kind.CALL, 2, call))
+            answer = client.frame()
+            assert answer is not None
+            assert answer.kind is Kind.ANSWER
+            service.process.send_signal(number)
+            farewell = client.frame()
+            assert farewell is not None
+            assert farewell.kind is Kind.CLOSING, "programs are told"
+            assert client.frame() is None
+        assert service.ends() == 0
+        assert not service.ready_file.exists()
+        assert [event["reason"] for event in service.events("stopping")] == [number.name]
+        assert service.events("stopped")
+        with pytest.raises(OSError, match="refused"), program(ready["app"]):
+            pass
+    with openmsmq.open(tmp_path / "data") as manager:
+        assert [queue.name for queue in manager.queues()] == [r".\private$\orders"]
+
+
+@pytest.mark.slow
+def test_a_service_that_was_killed_starts_again(tmp_path: Path) -> None:
+    with running(tmp_path) as service:
+        first = service.ready()
+        service.process.kill()
+        service.ends()
+    assert service.ready_file.exists()
+    with running(tmp_path) as again:
+        again.until(lambda: again.events("ready"))
+        second = again.ready()
+        assert second["pid"] == again.process.pid
+        assert second["id"] == first["id"]
+        again.process.terminate()
+        assert again.ends() == 0
+
+
+@pytest.mark.slow
+def test_a_port_in_use_is_told(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with running(tmp_path, "--app-port", str(port)) as service:
+            assert service.ends() == 1
+    assert "openmsmq: CannotStart (0xC00E000B)" in service.log()
+    assert "address already in use. Is another queue manager running?" in service.log()
+    assert not service.ready_file.exists()
+
+
+@pytest.mark.slow
+def test_a_store_in_use_is_told_and_tried_again(tmp_path: Path) -> None:
+    other = open_directory(tmp_path / "data")
+    with running(tmp_path, "--no-retry") as service:
+        assert service.ends() == 1
+        assert "openmsmq: StoreInUse (0xC00E0009)" in service.log()
+    with running(tmp_path) as patient:
+        patient.until(lambda: patient.events("cannot start yet"))
+        [failure] = patient.events("cannot start yet")
+        assert failure["retry_after"] == 120
+        assert failure["error"].startswith("StoreInUse: ")
+        assert patient.health() == 503
+        patient.process.terminate()
+        assert patient.ends() == 0
+    other.core.store.close()
+
+
+@pytest.mark.slow
+def test_a_bad_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "openmsmq.toml").write_text("[app]\nprot = 1\n")
+    with running(tmp_path) as service:
+        assert service.ends() == 1
+    assert "app.prot: no such key; did you mean port?" in service.log()
+
+
+def test_sighup_reads_everything_again(tmp_path: Path) -> None:
+    with running(tmp_path) as service:
+        service.ready()
+        file = tmp_path / "data" / "openmsmq.toml"
+        file.write_text('[manager]\nname = "other"\n[log]\nlevel = "debug"\n')
+        service.process.send_signal(signal.SIGHUP)
+        service.until(lambda: service.events("reloaded"))
+        [event] = service.events("reloaded")
+        assert (event["changed"], event["needs_restart"]) == ("log.level", "manager.name")
+        file.write_text("nonsense")
+        service.process.send_signal(signal.SIGHUP)
+        service.until(lambda: service.events("not reloaded"))
+        assert service.health() == 200
+
+
+@pytest.mark.slow
+def test_a_unix_socket_is_a_door_too(tmp_path: Path) -> None:
+    path = tmp_path / "app.sock"
+    with running(tmp_path, "--app-port", "off", "--app-socket", str(path)) as service:
+        assert service.ready()["app"] == str(path)
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(path))
+            assert isinstance(Program(connection).hello(), Welcome)
+        service.process.terminate()
+        assert service.ends() == 0
+    assert not path.exists()
+
+
+@pytest.mark.slow
+def test_other_computers_come_in_with_tls_and_a_token(tmp_path: Path) -> None:
+    with running(tmp_path, "--bind", "0.0.0.0", "--console-port", "off") as careless:
+        assert careless.ends() == 1
+        assert "other computers can reach it" in careless.log()
+    make_certificates(tmp_path)
+    token = openmsmq_token(tmp_path)
+    secure = ["--bind", "0.0.0.0", "--tls-cert", "server.pem", "--tls-key", "server.key"]
+    trust = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    with running(tmp_path, *secure) as service:
+        address = service.ready()["app"]
+        with program(address, trust) as client:
+            welcome = client.hello(token)
+            assert isinstance(welcome, Welcome)
+            assert welcome.role == "send"
+        for wrong in ("", token[:-1]):
+            with program(address, trust) as stranger:
+                assert isinstance(stranger.hello(wrong), Closing)
+        blind = ssl.create_default_context()
+        with pytest.raises(ssl.SSLCertVerificationError), program(address, blind):
+            pass
+
+
+@pytest.mark.slow
+def test_other_computers_come_in_with_a_certificate(tmp_path: Path) -> None:
+    make_certificates(tmp_path)
+    secure = [
+        "--bind", "0.0.0.0", "--tls-cert", "server.pem", "--tls-key", "server.key",
+        "--tls-client-ca", "ca.pem",
+    ]  # fmt: skip
+    trust = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    with running(tmp_path, *secure) as service:
+        address = service.ready()["app"]
+        answer: Welcome | Closing | None = None
+        with suppress(OSError), program(address, trust) as stranger:
+            answer = stranger.hello()
+        assert answer is None
+        trust.load_cert_chain(tmp_path / "client.pem", tmp_path / "client.key")
+        with program(address, trust) as client:
+            assert isinstance(client.hello(), Welcome)
+
+
+def openmsmq_token(folder: Path) -> str:
+    """A new token, for sending."""
+    command = ["token", "create", "--role", "send", "--data", str(folder / "data")]
+    done = subprocess.run(
+        [sys.executable, "-m", "openmsmq", *command], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()

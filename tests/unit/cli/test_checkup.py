@@ -1,0 +1,173 @@
+"""What may be wrong or risky in a queue manager."""
+
+from __future__ import annotations
+
+import shutil
+from collections import namedtuple
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.unit.cli.commands import Cli
+
+from openmsmq import Message
+from openmsmq.cli.checkup import DISK_LOW, JOURNAL_LONG, OLD, Finding, Level, check_up
+from openmsmq.cli.options import Location
+from openmsmq.errors import StoreDamaged
+from openmsmq.properties.message import MessageClass
+from openmsmq.store.lmdb import RESERVE
+
+Usage = namedtuple("Usage", "total used free")
+
+
+def info(name: str = r".\private$\orders", **facts: Any) -> Any:
+    """A queue, as much of it as a check-up looks at."""
+    defaults = {"messages": 0, "bytes": 0, "quota": None, "oldest_age": None, "kind": "private"}
+    return SimpleNamespace(name=name, **{**defaults, **facts})
+
+
+class Manager:
+    """A queue manager as it would be."""
+
+    def __init__(self, *queues: Any, quota: int | None = None, history: int = 64) -> None:
+        self._queues = list(queues)
+        self.settings = lambda: SimpleNamespace(quota=quota, history=history)
+        self.waiting: list[str] = []
+        self.letters: list[Any] = []
+
+    def __enter__(self) -> Manager:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def queues(self, *, everything: bool) -> list[Any]:
+        assert everything
+        return self._queues
+
+    def prepared(self) -> list[str]:
+        return self.waiting
+
+
+def look(manager: Manager, directory: Path, level: Level | None = None) -> list[Finding]:
+    """What is found, or what of it has a level."""
+    location: Any = SimpleNamespace(directory=directory, exists=True, open=lambda: manager)
+    return [found for found in check_up(location) if level in (None, found.level)]
+
+
+def attention(manager: Manager, directory: Path) -> list[tuple[Level, str]]:
+    return [(f.level, f.subject) for f in look(manager, directory) if f.needs_attention]
+
+
+def test_what_is_well_is_said_in_a_few_lines(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    found = look(Manager(info(messages=3, bytes=2048, quota=100)), tmp_path)
+    assert {finding.level for finding in found} == {Level.FINE}
+    assert {finding.subject for finding in found} == {"versions", "disk", "store", "history"}
+    assert "Python 3." in found[0].text
+    assert any(f.text == "1 queue, 3 messages, 2.0 KiB" for f in found)
+
+
+@pytest.mark.parametrize(
+    ("size", "level"),
+    [(8191, None), (8192, Level.RISK), (10239, Level.RISK), (10240, Level.PROBLEM)],
+)
+def test_full_quotas_are_found(tmp_path: Path, size: int, level: Level | None) -> None:
+    expected = [] if level is None else [(level, r".\private$\orders")]
+    assert attention(Manager(info(bytes=size, quota=10)), tmp_path) == expected
+    expected = [] if level is None else [(level, "all queues")]
+    queues = [info("a", bytes=size - 1), info("b", bytes=1)]
+    assert attention(Manager(*queues, quota=10), tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("free", "level"),
+    [
+        (RESERVE, Level.PROBLEM),
+        (RESERVE + 1, Level.RISK),
+        (DISK_LOW - 1, Level.RISK),
+        (DISK_LOW, Level.FINE),
+    ],
+)
+def test_a_full_disk_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, level: Level
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(0, 0, free))
+    [found] = [f for f in look(Manager(), tmp_path) if f.subject == "disk"]
+    assert found.level == level
+
+
+def test_a_directory_open_to_others_is_noted(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    [note] = look(Manager(), tmp_path, Level.NOTE)
+    assert "chmod 700" in note.advice
+    tmp_path.chmod(0o700)
+    assert look(Manager(), tmp_path, Level.NOTE) == []
+
+
+@pytest.mark.parametrize(
+    ("queue", "found"),
+    [
+        (info("a", oldest_age=OLD - 1, messages=1), False),
+        (info("a", oldest_age=OLD, messages=1), True),
+        (info("a;retry", oldest_age=OLD, messages=1, kind="subqueue"), True),
+        (info(r"a\Journal$", oldest_age=OLD - 1, messages=1, kind="journal"), False),
+        (info(r"a\Journal$", oldest_age=OLD, messages=1, kind="journal"), True),
+        (info(r".\Journal$", oldest_age=1, messages=JOURNAL_LONG, kind="system"), True),
+        (info("OS:other", oldest_age=1, messages=1, kind="outgoing"), True),
+        (info("OS:other", messages=0, kind="outgoing"), False),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_messages_that_wait_too_long_are_found(tmp_path: Path, queue: Any, *, found: bool) -> None:
+    expected = [(Level.RISK, queue.name)] if found else []
+    assert attention(Manager(queue), tmp_path) == expected
+
+
+def test_prepared_transactions_are_found(tmp_path: Path) -> None:
+    manager = Manager()
+    manager.waiting = ["t-1"]
+    [problem] = look(manager, tmp_path, Level.PROBLEM)
+    assert problem.subject == "transaction t-1"
+    assert "openmsmq transaction commit" in problem.advice
+
+
+def test_a_history_that_is_off_is_noted(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    [note] = look(Manager(history=0), tmp_path, Level.NOTE)
+    assert note.subject == "history"
+
+
+def test_dead_letters_are_found_by_reason(cli: Cli) -> None:
+    with cli.open() as manager:
+        queue = manager.create_queue("orders")
+        queue.send_many([Message(b"late", dead_letter=True, time_to_be_received=0)] * 2)
+    found = [f for f in check_up(Location(cli.directory)) if f.subject == r".\DeadLetter$"]
+    code = MessageClass.NACK_RECEIVE_TIMEOUT
+    assert [f.text for f in found] == [
+        f"2 dead letters: nobody received the message in time (0x{code:04X})"
+    ]
+    assert found[0].level == Level.PROBLEM
+
+
+def test_a_store_in_use_is_a_problem(cli: Cli) -> None:
+    with cli.open():
+        [problem] = [f for f in check_up(Location(cli.directory)) if f.level == Level.PROBLEM]
+    assert "by process" in problem.text
+    assert "Stop that process" in problem.advice
+
+
+def test_no_store_is_a_problem(cli: Cli) -> None:
+    [problem] = [f for f in check_up(Location(cli.directory)) if f.level == Level.PROBLEM]
+    assert "StoreMissing" in problem.text
+
+
+def test_a_damaged_store_is_a_problem(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise StoreDamaged("data.mdb")
+
+    location: Any = SimpleNamespace(directory=tmp_path, exists=True, open=fail)
+    [problem] = [f for f in check_up(location) if f.level == Level.PROBLEM]
+    assert "StoreDamaged" in problem.text
+    assert "Restore it from a backup" in problem.text

@@ -1,0 +1,165 @@
+"""`openmsmq serve`: what it is told; e2e tests see it run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.unit.cli.commands import Cli
+
+from openmsmq.cli import serve as module
+from openmsmq.cli.main import main
+from openmsmq.manager.config import OPTIONS, Config, ConfigError
+
+
+class Told:
+    """Stands for the service, and takes what it is told."""
+
+    config: Config
+    reload: Callable[[], Config]
+    logs: tuple[Any, ...] = ()
+
+    def __call__(self, config: Config, doors: object, *, reload: Callable[[], Config]) -> Told:
+        self.config, self.reload = config, reload
+        return self
+
+    async def run(self) -> None:
+        """Nothing happens."""
+
+    def set_up_logs(self, *given: object) -> None:
+        self.logs = given[:2]
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    """What the service is told."""
+    told = Told()
+    monkeypatch.setattr(module, "Service", told)
+    monkeypatch.setattr(module, "StandardDoors", lambda config: config)
+    monkeypatch.setattr(module, "set_up_logs", told.set_up_logs)
+    return told
+
+
+def test_a_directory_is_enough(cli: Cli, told: Told) -> None:
+    cli("serve")
+    assert told.config == Config(data=cli.directory)
+    assert told.logs == ("text", "info")
+
+
+def test_every_option_reaches_the_service(cli: Cli, told: Told, tmp_path: Path) -> None:
+    cli(
+        "serve", "--data", "other", "--name", "shop01", "--alias", "a", "--alias", "b",
+        "--bind", "::1", "--peer", "office=10.0.0.7:1801", "--peer", "depot=depot.example",
+        "--ready-file", "ready", "--no-retry", "--app-port", "0", "--app-socket", "app.sock",
+        "--console-port", "OFF", "--binary-port", "off", "--ping-port", "off", "--rpc-port", "off",
+        "--srmp-port", "off", "--tls-cert", "c", "--tls-key", "k", "--tls-client-ca", "ca",
+        "--allow-insecure", "--log-format", "json", "--log-level", "debug",
+    )  # fmt: skip
+    assert told.config == Config(
+        data=Path("other"),
+        name="shop01",
+        aliases=("a", "b"),
+        bind="::1",
+        peers={"office": "10.0.0.7:1801", "depot": "depot.example"},
+        ready_file=Path("ready"),
+        retry=False,
+        app_port=0,
+        app_socket=Path("app.sock"),
+        console_port=None,
+        tls_cert=Path("c"),
+        tls_key=Path("k"),
+        tls_client_ca=Path("ca"),
+        allow_insecure=True,
+        log_format="json",
+        log_level="debug",
+    )
+    assert told.logs == ("json", "debug")
+
+
+@pytest.mark.parametrize("name", [name for name, option in OPTIONS.items() if option.flag])
+def test_the_help_tells_every_option(name: str) -> None:
+    shown = " ".join(CliRunner().invoke(main, ["serve", "--help"]).stdout.split())
+    flag, _, metavar = OPTIONS[name].flag.partition(" ")
+    assert flag.replace("/", " / ") in shown
+    assert metavar in shown
+    assert OPTIONS[name].help in shown
+
+
+def test_options_count_for_more_than_the_file(cli: Cli, told: Told, tmp_path: Path) -> None:
+    file = tmp_path / "some.toml"
+    file.write_text('[manager]\ndata = "here"\nretry = false\nname = "a"\n[app]\nport = 5\n')
+    CliRunner().invoke(main, ["serve", "--config", str(file)], catch_exceptions=False)
+    assert told.config == Config(data=tmp_path / "here", retry=False, name="a", app_port=5)
+    cli("serve", "--config", str(file), "--retry", "--app-port", "6")
+    assert told.config == Config(data=cli.directory, name="a", app_port=6)
+
+
+def test_the_file_is_read_again_under_the_same_options(cli: Cli, told: Told) -> None:
+    cli("serve", "--name", "a")
+    cli.directory.mkdir()
+    file = cli.directory / "openmsmq.toml"
+    file.write_text('[manager]\nname = "b"\n[log]\nlevel = "error"\n')
+    assert told.reload() == Config(data=cli.directory, name="a", log_level="error")
+    file.write_text("nonsense")
+    with pytest.raises(ConfigError):
+        told.reload()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--app-port", "65536"],
+        ["--app-port", "x"],
+        ["--peer", "office"],
+        ["--peer", "=x"],
+        ["--peer", "office="],
+        ["--log-format", "xml"],
+        ["--log-level", "loud"],
+        ["--nonsense"],
+    ],
+    ids=" ".join,
+)
+def test_what_makes_no_sense_is_wrong_usage(cli: Cli, told: Told, options: list[str]) -> None:
+    cli("serve", *options, code=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--binary-port", "1801"], "--binary-port: this version does not have this door yet"),
+        (["--ping-port", "3527"], "--ping-port: this version does not have this door yet"),
+        (["--rpc-port", "2105"], "--rpc-port: this version does not have this door yet"),
+        (["--srmp-port", "0"], "--srmp-port: this version does not have this door yet"),
+        (["--tls-cert", "c"], "tls.cert and tls.key are needed together"),
+        (["--config", "missing.toml"], "missing.toml: No such file or directory"),
+        (["--name", "a\\b"], "--name: the name of a computer is needed"),
+        (["--peer", "a=b:0"], "--peer: b:0: a port is a number from 1 to 65535"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(
+    cli: Cli, told: Told, options: list[str], words: str
+) -> None:
+    done = cli("serve", *options, code=1)
+    assert "openmsmq: ConfigError (0xC00E0006): " in done.stderr
+    assert words in done.stderr
+
+
+def test_it_needs_a_directory(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENMSMQ_DATA", raising=False)
+    done = CliRunner().invoke(main, ["serve"])
+    assert done.exit_code == 1
+    assert "which directory? Give --data DIR" in done.stderr
+    monkeypatch.setenv("OPENMSMQ_DATA", "somewhere")
+    assert CliRunner().invoke(main, ["serve"]).exit_code == 0
+    assert told.config.data == Path("somewhere")
+
+
+def test_a_bad_certificate_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bad.pem").write_text("nonsense")
+    bad = str(tmp_path / "bad.pem")
+    done = cli("serve", "--tls-cert", bad, "--tls-key", bad, code=1)
+    assert "bad.pem" in done.stderr
+    assert not cli.directory.exists()
