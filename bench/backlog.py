@@ -67,7 +67,7 @@ def backlog(folder: Path, count: int) -> None:
         full = [max(pair) for pair in zip(*(rates(queue) for _ in range(3)), strict=True)]
     manager, seconds = reopened(folder)
     with manager:
-        messages = manager.open_queue("bench").info.messages
+        messages = manager.open_queue("bench").info().messages
     print(f"backlog of {messages:,} messages of {len(BODY)} bytes, sent at {filled:,.0f}/s")
     print(f"  anonymous memory grew by {grown:.0f} MB; reopened in {seconds:.2f} s")
     print(

@@ -3,56 +3,93 @@
 from __future__ import annotations
 
 import re
-import shlex
+import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from tools.generate_docs import ROOT
 
 from openmsmq.cli.main import main
+from tests.docs.console import PAGES, Console, blocks, commands, is_shown
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
-
-
-def blocks(language: str) -> list[tuple[str, str]]:
-    """The code blocks of a language, with the page they stand on."""
-    found = []
-    for page in PAGES:
-        for kind, text in BLOCK.findall(page.read_text()):
-            if kind == language:
-                found.append((page.name, text))
-    return found
+LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+WITH_COMMANDS = [page for page in PAGES if blocks(page, "console")]
+PYTHON = [
+    pytest.param(page, text, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, text in enumerate(blocks(page, "python"), 1)
+]
 
 
-@pytest.mark.parametrize(("page", "text"), blocks("console"))
-def test_commands_print_what_the_page_shows(page: str, text: str) -> None:
-    command, _, expected = text.partition("\n")
-    prompt, program, *arguments = shlex.split(command)
-    assert (prompt, program) == ("$", "openmsmq"), page
-    result = CliRunner().invoke(main, arguments)
-    assert result.output == expected
-
-
-@pytest.mark.parametrize(("page", "text"), blocks("python"))
-def test_python_examples_run(
-    page: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory, a computer and a program that the pages speak of."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENMSMQ_DATA", raising=False)
+    monkeypatch.setattr("socket.gethostname", lambda: "shop01")
+    monkeypatch.setattr(sys, "argv", ["openmsmq"])
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+def test_commands_print_what_the_page_shows(page: Path) -> None:
+    """The blocks of a page are one session."""
+    console = Console()
+    for block in blocks(page, "console"):
+        for command, expected in commands(block):
+            output = console.run(command)
+            assert is_shown(output, expected), f"{command}\n{output}instead of\n{expected}"
+
+
+@pytest.mark.parametrize(("page", "text"), PYTHON)
+def test_python_examples_run(page: Path, text: str) -> None:
     exec(compile(text, page, "exec"), {})
 
 
 def test_there_are_examples() -> None:
-    assert len(blocks("console")) >= 4
-    assert len(blocks("python")) >= 2
+    assert {"README.md", "concepts.md", "decode.md"} <= {page.name for page in WITH_COMMANDS}
+    assert len(PYTHON) >= 10
+
+
+@pytest.mark.parametrize(
+    ("output", "expected", "shown"),
+    [
+        ("a\nb\n", "a\nb\n", True),
+        ("a\nb\n", "a\n", False),
+        ("size 17 B, whole\n", "size ..., whole\n", True),
+        ("one\ntwo\n", "...\n", False),
+        ("a.b\n", "axb\n", False),
+        ("arrived 2031-01-01 00:00:00 UTC\n", "arrived 2026-07-01 10:20:30 UTC\n", True),
+        ("arrived yesterday\n", "arrived 2026-07-01 10:20:30 UTC\n", False),
+        (f"{0:08x}-0000-0000-0000-{1:012x}\\7\n", f"{2:08x}-0000-0000-0000-{3:012x}\\9\n", True),
+    ],
+)
+def test_output_is_compared_but_for_what_is_new_each_time(
+    output: str, expected: str, *, shown: bool
+) -> None:
+    assert is_shown(output, expected) is shown
+
+
+def test_a_session_goes_on_from_command_to_command() -> None:
+    console = Console()
+    console.run("export OPENMSMQ_DATA=data")
+    assert console.run("openmsmq queue create orders") == "created .\\private$\\orders\n"
+    console.run("ID=$(openmsmq message send orders --body x)")
+    assert "arrived" in console.run('openmsmq explain "$ID"')
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in LINK.findall(page.read_text()):
-        assert (page.parent / target).exists(), target
+    for target, anchor in LINK.findall(page.read_text()):
+        found = page.parent / target if target else page
+        assert found.exists(), target
+        if anchor:
+            assert anchor in _anchors(found), f"{target}#{anchor}"
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = HEADING.findall(page.read_text())
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-").lower() for heading in headings}
 
 
 @pytest.mark.parametrize("command", sorted(main.commands))

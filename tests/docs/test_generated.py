@@ -5,7 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tools.generate_docs import ROOT, citations, cited, definitions, pages
+from tools.generate_docs import (
+    CHECKLISTS,
+    ROOT,
+    checklist,
+    citations,
+    cited,
+    definitions,
+    numbers,
+    pages,
+    reasons,
+)
+
+EACH_CHECKLIST = pytest.mark.parametrize("name", CHECKLISTS)
 
 # Sections of [MS-MQMQ] 2.1 and 2.2 that define something, without pure headings.
 STRUCTURES = [
@@ -88,3 +100,38 @@ def test_citations_are_found_in_all_their_forms() -> None:
 
 def test_a_range_of_numbers_cites_each_of_them() -> None:
     assert {"MQQB-163", "MQQB-170"} <= citations().keys()
+
+
+def test_numbers_are_found_one_by_one_and_in_ranges() -> None:
+    assert numbers("XXXX-001, XXXX-003 to XXXX-005; no X-7") == [
+        "XXXX-001",
+        "XXXX-003",
+        "XXXX-004",
+        "XXXX-005",
+    ]
+
+
+@EACH_CHECKLIST
+def test_every_number_has_a_test_or_a_reason(name: str) -> None:
+    explained = citations().keys() | reasons(name).keys()
+    missing = [number for number, *_ in checklist(name) if number not in explained]
+    assert missing == [], f"cite them in a test, or say why not in not-yet-{name}.md"
+
+
+@EACH_CHECKLIST
+def test_no_number_has_both(name: str) -> None:
+    both = sorted(reasons(name).keys() & citations().keys())
+    assert both == [], f"a test cites them now: strike them from not-yet-{name}.md"
+
+
+@EACH_CHECKLIST
+def test_reasons_are_given_for_numbers_of_the_checklist(name: str) -> None:
+    known = {number for number, *_ in checklist(name)}
+    assert reasons(name).keys() <= known
+
+
+def test_every_rule_of_the_data_model_that_has_a_test_has_code() -> None:
+    page = next(text for path, text in pages().items() if path.name == "dmpr.md")
+    rows = [line.split(" | ") for line in page.splitlines() if "](../../tests/" in line]
+    assert rows
+    assert [row[0] for row in rows if not row[-2].strip()] == []
