@@ -281,7 +281,7 @@ def test_messages_stamped_together_are_those_that_the_manager_packs(
             messages().map(lambda message: packed(message, PublicName(OTHER))),
         ),
         min_size=1,
-        max_size=4,
+        max_size=2,
     ),
     st.lists(st.tuples(st.integers(0), u8), max_size=2),
 )

@@ -191,7 +191,14 @@ class Base:
     def start(self) -> None:
         if self.core.wants_commit:
             self.core.start_commit(self.store.begin())
-            self.model.start()
+            self._start_model()
+
+    def _start_model(self) -> None:
+        """Let the model write the same; it does not know of numbers reserved by the way."""
+        assert self.core._committing is not None
+        if any(operation.grows for operation in self.core._committing[0]):
+            self.model.submit(lambda: None, lambda error: None, grows=True)
+        self.model.start()
 
     def finish(self) -> None:
         if self.core.is_committing:
@@ -216,7 +223,7 @@ class Base:
             with contextlib.suppress(type(error)):
                 self.core.start_commit(self.store.begin())
             self.store.fault = None
-            self.model.start()
+            self._start_model()
         if self.core.is_committing:
             self.store.abort()
             self.core.finish_commit(error)

@@ -22,7 +22,7 @@ from tests.strategies.queue_reads import Reads
 from tests.strategies.queues import Step
 
 PRIORITIES: Final = (0, 3, 3, 7)
-LIFETIMES: Final = (*[None] * 9, 0, 1, 2, 3, 5, 30, 60)
+LIFETIMES: Final = (*[None] * 7, 0, 1, 1, 2, 2, 3, 5, 30, 60)
 LARGE: Final = bytes(5000)
 "More than one row of the store holds."
 ADMINS: Final = (0, 0, 0, 1, 1, 2, 9)
@@ -39,7 +39,8 @@ class Run(Reads):
         """Create the queues and put some messages into them."""
         super().set_up()
         for number in range(len(self.slots)):
-            self._send(Step("send", number, 0, pick=1, flags=0b10))
+            lifetime = LIFETIMES.index((None, 5, 30, None)[number])
+            self._send(Step("send", number, 0, pick=1, flags=lifetime << 4 | 0b10))
             self.commit()
         self._end_transaction(Step("end_transaction", 0, 0, pick=1, flags=1))
         self.commit()
@@ -53,7 +54,7 @@ class Run(Reads):
     # Time
 
     def _wait(self, step: Step) -> None:
-        seconds = 200.0 if step.pick == 0 else step.pick % 6 / 2
+        seconds = 31.0 if step.pick < 20 else step.pick % 8 / 2
         self.clock.wait(seconds)
         self.model.pass_time(seconds)
         self.tick()

@@ -375,7 +375,7 @@ class Batch:
         history = self._history
         self._pending_events = len(history.pending)
         events = history.pending + [(self.now, event) for event in self._events]
-        if events:
+        if events or (history.state.size and not history.limit):
             self._history_state = history.write(self.writer, events)
 
     def grown(self) -> Iterator[tuple[Queue, int]]:

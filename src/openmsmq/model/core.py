@@ -100,6 +100,7 @@ class Core:
         for queue in self.queues.everything:
             if queue.purge_pending:
                 resume_purge(self, queue)
+        self.queues.tidy()
 
     # Commits
 

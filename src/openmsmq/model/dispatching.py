@@ -99,7 +99,10 @@ class Dispatching:
     def _leave(self, queue: Queue, reason: MessageClass) -> Pending[None]:
         core, by = self._core, self._core.by
         pending: Pending[None] = Pending()
-        lookup = self._in_progress.pop(queue)
+        lookup = self._in_progress.pop(queue, None)
+        if lookup is None:  # it was taken back meanwhile, and goes again
+            pending.succeed(None)
+            return pending
         queue.held[lookup] = REMOVING
         express = queue.express.get(lookup)
 

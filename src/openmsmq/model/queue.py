@@ -70,7 +70,7 @@ class QueueProperties:
             raise IllegalPropertyValue(f"a queue label has at most {LABEL_MAX} characters")
         for name in ("quota", "journal_quota"):
             value = getattr(self, name)
-            if not 0 <= value <= NO_QUOTA:
+            if not isinstance(value, int) or not 0 <= value <= NO_QUOTA:
                 raise IllegalPropertyValue(f"{name} {value}: 0 to {NO_QUOTA} KiB are possible")
         if self.privacy not in (0, 1, 2):
             raise IllegalPropertyValue(f"privacy {self.privacy}: 0, 1 or 2 are possible")

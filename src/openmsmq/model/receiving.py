@@ -133,11 +133,16 @@ class Receiving:
                 batch.reinsert(queue, stored)
                 self._note_back(batch.note, queue, stored)
 
+        def committed() -> None:
+            queue.pins -= 1
+
         def failed(error: BaseException) -> None:
+            queue.pins -= 1
             core.statistics.count("messages lost because they could not be put back", len(stored))
 
         if stored:
-            core.submit(apply, lambda: None, failed, grows=True)
+            queue.pins += 1
+            core.submit(apply, committed, failed, grows=True)
 
     def _note_back(self, note: Callable[..., None], queue: Queue, entries: Entries) -> None:
         if entries:

@@ -191,7 +191,7 @@ class Queue:
     reserved: int = 0
     "Bytes of what was accepted but is not in the queue yet."
     pins: int = 0
-    "Moves under way to it."
+    "What is under way to it from elsewhere in the manager."
     marks: dict[Answer, int] = field(default_factory=dict)
     "Up to which arrival each purge under way goes."
     noted: set[Position] = field(default_factory=set)

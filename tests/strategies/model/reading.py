@@ -171,12 +171,17 @@ class Reading(Outcomes):
             if not queue.deleted:
                 self.flying.setdefault(queue, []).extend(stored)
 
+        def finish() -> None:
+            queue.pins -= 1
+
         def fail(error: Error) -> None:
+            queue.pins -= 1
             lost = "messages lost because they could not be put back"
             self.statistics[lost] += len(stored)
 
         if stored:
-            self.submit(lambda: None, fail, start)
+            queue.pins += 1
+            self.submit(finish, fail, start)
 
     def by_lookup(
         self, queue: Queue, lookup: int, seek: Seek, *, peek: bool, holder: object

@@ -283,3 +283,11 @@ def test_a_queue_that_was_locked_waits_when_hardened_mode_is_off(office: Office)
     found = office.world.restart().core.queues.by_number[locked.number]
     assert found.transfer is not None
     assert found.transfer.state is TransferState.WAITING
+
+
+def test_what_was_taken_back_meanwhile_is_not_delivered(office: Office) -> None:
+    """DMPR-348: it is sent again, and the receiver drops one of them."""
+    office.send(office.a, "1")
+    office.dispatching.pause(office.a)
+    office.world.done(office.dispatching.delivered(office.a))
+    assert office.world.bodies(office.a) == ["1"]

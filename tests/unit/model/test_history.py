@@ -268,3 +268,12 @@ def test_where_it_stands_is_kept_with_it(book: Book) -> None:
     book.write(event(1))
     row = book.store.committed.tables[Table.META][HISTORY_KEY]
     assert len(row) == 24
+
+
+def test_switched_off_its_pages_go_with_the_next_commits() -> None:
+    world = World()
+    queue = world.queue()
+    world.send(queue, letter("a"))
+    world.done(world.core.configure(history=0))
+    world.send(queue, letter("b"))
+    assert list(world.core.snapshot.scan(Table.HISTORY, b"", b"\xff" * 9)) == []

@@ -199,3 +199,8 @@ def test_reading_starts_again_before_a_message_that_became_readable() -> None:
 
 def test_queues_are_told_apart_by_identity() -> None:
     assert Queue(16, properties()) != Queue(16, properties())
+
+
+def test_a_quota_is_a_whole_number() -> None:
+    with pytest.raises(IllegalPropertyValue, match=r"quota 5\.5"):
+        properties(quota=5.5)
