@@ -26,7 +26,7 @@ from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
 from openmsmq.packet.user import UserFlags, UserHeaderStart
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, LABEL, NAMES, after_names
-from openmsmq.properties.message import APPLICATION_MASK, INFINITE, PRIORITY_MAX
+from openmsmq.properties.message import INFINITE, PRIORITY_MAX
 from openmsmq.wire.text import NULL_UNIT
 
 _HEAD: Final = Struct(BaseHeader.LAYOUT.format + UserHeaderStart.LAYOUT.format.removeprefix("<"))
@@ -35,7 +35,6 @@ _TAKEN: Final = Struct("<HHIII32xI").unpack_from
 "Of the same: version, flags, signature, size, TimeToReachQueue and TimeToBeReceived."
 _PROPERTIES: Final = Struct("<BBH28xIII8xI").unpack_from
 "Of a MessagePropertiesHeader: flags, label, class, body, its room, privacy and extension."
-_CLASSES_OF_MANAGERS: Final = ~APPLICATION_MASK
 _ID_MASK: Final = 0xFFFFFFFF
 
 
@@ -138,7 +137,7 @@ class Stamper:
         return _Front(packet[FLAGS:end], changed, names)
 
     def _stamp_closely(self, packet: bytes, number: int, sent_time: int) -> Stamped:
-        """One message, step by step: a traced one, or one that may not be sent."""
+        """One message, step by step: traced, with a class, or one that may not be sent."""
         check_for_sending(packet)
         packet = with_headers(with_destination(packet, self._destination), self._headers)
         packet = stamp(
@@ -177,7 +176,7 @@ def _plain(packet: bytes, offset: int) -> tuple[int, ...] | None:
         and body == room
         and label <= limits.LABEL_UNITS_MAX
         and (not label or packet.startswith(NULL_UNIT, label_end - 2))
-        and not code & _CLASSES_OF_MANAGERS
+        and not code
         and not privacy
     ):
         return taken

@@ -23,7 +23,7 @@ from openmsmq.packet.properties import MessagePropertiesStart
 from openmsmq.packet.user import NO_GUID, UserFlags, UserHeaderStart
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, NAMES, SIZES, USER, after_names, is_plain, u16, u32
-from openmsmq.properties.message import INFINITE, is_permitted_class
+from openmsmq.properties.message import INFINITE, MessageClass, is_permitted_class
 from openmsmq.wire.fixed import Bits
 
 _BASE_FLAGS: Final = BaseHeader.offset_of("Flags")
@@ -35,6 +35,7 @@ _RECEIVE: Final = USER + UserHeaderStart.offset_of("TimeToBeReceived")
 _SENT: Final = USER + UserHeaderStart.offset_of("SentTime")
 _PROPERTIES: Final = "MessagePropertiesHeader"
 _CLASS: Final = MessagePropertiesStart.offset_of("MessageClass")
+_CLASSES_OF_MANAGERS: Final = frozenset(code.value for code in MessageClass if code.value)
 _BODY: Final = Struct("<III").unpack_from
 "MessageSize, AllocationBodySize and PrivacyLevel."
 
@@ -81,7 +82,7 @@ def _refuse_flags(field: str, offset: int, kind: type[Bits], bits: int) -> NoRet
 def _check_properties(packet: bytes, offset: int) -> None:
     """Refuse what a program may not say in the MessagePropertiesHeader at `offset`."""
     code = u16(packet, offset + _CLASS)[0]
-    if not is_permitted_class(code):
+    if code in _CLASSES_OF_MANAGERS or not is_permitted_class(code):
         reason = f"is {code:#06x}, which only a queue manager sends"
         raise Malformed(f"{_PROPERTIES}.MessageClass", offset + _CLASS, reason)
     size, room, privacy = _BODY(packet, offset + SIZES)

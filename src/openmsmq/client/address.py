@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,9 @@ from openmsmq.errors import InvalidParameter
 
 PORT: Final = 1811
 UNIX: Final = "unix:"
+_TCP: Final = re.compile(
+    r"(?:\[(?P<v6>[^\[\]]+)\]|(?P<host>[^\[\]:\s]+))(?::(?P<port>[0-9]{1,5}))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +34,14 @@ class Address:
     ) -> Self:
         """`HOST`, `HOST:PORT`, `[::1]:PORT` or `unix:/path`; `tls` is a context or a CA's file."""
         context = _context(tls)
-        if text.startswith(UNIX) or text.startswith("/"):
-            return cls(socket=text.removeprefix(UNIX), token=token, tls=context)
-        host, colon, port = text.rpartition(":")
-        if not colon or ("[" in text and text.endswith("]")):
-            host, port = text, str(PORT)
-        host = host.removeprefix("[").removesuffix("]")
-        if not host or not port.isdecimal() or not 0 < int(port) <= 0xFFFF:
+        path = text if text.startswith("/") else text.removeprefix(UNIX)
+        if path and text.startswith((UNIX, "/")):
+            return cls(socket=path, token=token, tls=context)
+        found = _TCP.fullmatch(text)
+        port = int(found["port"] or PORT) if found else 0
+        if found is None or not 0 < port <= 0xFFFF:
             raise InvalidParameter(f"{text!r}: HOST, HOST:PORT or unix:PATH is needed")
-        return cls(host, int(port), token=token, tls=context)
+        return cls(found["v6"] or found["host"], port, token=token, tls=context)
 
     def __str__(self) -> str:
         if self.socket:

@@ -21,6 +21,10 @@ class Subscription(Protocol):
         """The next messages, as soon as there is one."""
         ...
 
+    async def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
+        """Remove messages that are held, perhaps as part of a transaction, or return them."""
+        ...
+
     async def close(self) -> None:
         """No more are wanted; those that are held stay so until they are ended."""
         ...
@@ -98,12 +102,6 @@ class Backend(Protocol):
 
     async def subscribe(self, handle: Handle, prefetch: int) -> Subscription:
         """Let messages come, up to `prefetch` that are not ended."""
-        ...
-
-    async def end(
-        self, handle: Handle, lookups: list[int], work: Work | None, *, remove: bool
-    ) -> None:
-        """Remove messages that are held, perhaps as part of a transaction, or return them."""
         ...
 
     async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:

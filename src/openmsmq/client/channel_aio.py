@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakSet
 
-from openmsmq.app.calls import Hello, Welcome
+from openmsmq.app.calls import Call, Hello, Welcome
 from openmsmq.app.frames import Frame, Kind, encode_frame
+from openmsmq.app.members import Arguments
 from openmsmq.app.messages import Action, Cancel, End, Messages, QueuedMessage
 from openmsmq.client.address import Address
-from openmsmq.client.link import Deliveries, Link
-from openmsmq.errors import ConnectionLost, MQError, ReceiveTimeout, ServiceNotAvailable
+from openmsmq.client.link import SLOW, Answered, Deliveries, Link
+from openmsmq.errors import (
+    ConnectionLost,
+    Malformed,
+    MQError,
+    OperationCancelled,
+    ReceiveTimeout,
+    ServiceNotAvailable,
+)
 from openmsmq.manager.opening import this_process
 from openmsmq.net.connection import Connection, Machine
+
+Answer = asyncio.Future[Frame | MQError]
+
+
+class _Connection(Connection):
+    """Goes on reading whatever waits to be sent: the server may wait for just that."""
+
+    @property
+    def is_stuck(self) -> bool:
+        return False
 
 
 class _Machine:
     """Feeds the link with what the connection brings."""
 
-    def __init__(self, link: Link, connection: Connection) -> None:
+    def __init__(self, link: Link, connection: Connection, over: asyncio.Future[None]) -> None:
         self._link = link
         self._connection = connection
+        self._over = over
 
     @property
     def is_full(self) -> bool:
@@ -28,126 +51,214 @@ class _Machine:
     def receive_data(self, data: bytes) -> None:
         for ping in self._link.receive_data(data):
             self._connection.write(encode_frame(Kind.PONG, ping.id, ping.payload))
+        if self._link.is_over:
+            self._connection.close()
 
     def lost(self) -> None:
         self._link.lost()
+        self._over.set_result(None)
 
 
 class Channel:
     """An open connection."""
 
-    def __init__(self, connection: Connection, link: Link, patience: float) -> None:
-        self._connection = connection
-        self._link = link
+    def __init__(self, patience: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._link = Link()
+        self._over: asyncio.Future[None] = self._loop.create_future()
+        "Done when the socket is closed."
+        self._connection = _Connection(self._machine)
         self._patience = patience
         "Seconds that an answer may take which waits for nothing."
+        self._cancelled: WeakSet[asyncio.Task[Any]] = WeakSet()
+        "Tasks that were cancelled too late, and have not heard of it yet."
         self.welcome: Welcome
+
+    def _machine(self, connection: Connection) -> Machine:
+        return _Machine(self._link, connection, self._over)
 
     @classmethod
     async def open(cls, address: Address, patience: float) -> Channel:
         """Connect and say hello; `ServiceNotAvailable` if that does not work."""
-        loop = asyncio.get_running_loop()
-        link = Link()
-
-        def make() -> Connection:
-            return Connection(lambda connection: _machine(link, connection))
-
+        channel = cls(patience)
         try:
             async with asyncio.timeout(patience):
-                if address.socket:
-                    _, connection = await loop.create_unix_connection(make, address.socket)
-                else:
-                    host = address.host if address.tls is not None else None
-                    _, connection = await loop.create_connection(
-                        make, address.host, address.port, ssl=address.tls, server_hostname=host
-                    )
+                await channel._connect(address)
         except TimeoutError:
             raise ServiceNotAvailable(f"{address}: no answer") from None
         except OSError as error:
             raise ServiceNotAvailable(f"{address}: {error}") from None
-        channel = cls(connection, link, patience)
         try:
-            hello = Hello(this_process(), token=address.token).encode()
-            answer = await channel.request(Kind.HELLO, hello)
-        except ConnectionLost as error:
-            raise ServiceNotAvailable(f"{address}: {error.detail}") from None
-        channel.welcome = Welcome.decode(answer.payload)
+            await channel._greet(address)
+        except BaseException:
+            channel.close()
+            raise
         return channel
+
+    async def _connect(self, address: Address) -> None:
+        if address.socket:
+            await self._loop.create_unix_connection(lambda: self._connection, address.socket)
+            return
+        host = address.host if address.tls is not None else None
+        await self._loop.create_connection(
+            lambda: self._connection,
+            address.host,
+            address.port,
+            ssl=address.tls,
+            server_hostname=host,
+        )
+
+    async def _greet(self, address: Address) -> None:
+        hello = Hello(this_process(), token=address.token).encode()
+        try:
+            self.welcome = Welcome.decode((await self.request(Kind.HELLO, hello)).payload)
+        except MQError as error:
+            raise ServiceNotAvailable(f"{address}: {error.detail}") from None
+        except Malformed as error:
+            raise ServiceNotAvailable(f"{address}: {error}") from None
+        self._link.allow(self.welcome)
 
     @property
     def is_open(self) -> bool:
-        """It can still be used."""
-        return self._link.error is None
+        """It can still be used, as far as the other side has said until now."""
+        return not self._link.is_over
 
     async def request(self, kind: Kind, *parts: bytes, wait: float | None = 0) -> Frame:
         """Send a request and wait for its answer, `wait` seconds longer than usual."""
         _, answer = self._begin(kind, parts)
         return await self._answer(answer, wait)
 
-    async def take(self, handle: int, *parts: bytes, wait: float | None = 0) -> Frame:
-        """Send a READ that takes messages; nothing stays taken if nobody waits for it any more."""
-        number, answer = self._begin(Kind.READ, parts)
+    async def read(self, payload: bytes, *, wait: float | None, held: int = 0) -> Frame:
+        """Send a READ. Whoever is cancelled has read nothing.
+
+        `held` is the handle for which messages are held; 0 if a transaction has them or nobody.
+        """
+
+        def came_late(result: Frame | MQError) -> None:
+            if held and isinstance(result, Frame):
+                found = Messages.decode(result.payload).messages
+                self._give_back(held, [message.lookup_id for message in found])
+
+        number, answer = self._begin(Kind.READ, (payload,), waits=wait != 0, late=came_late)
         try:
             return await self._answer(answer, wait)
         except asyncio.CancelledError:
-            self._abandon(number, answer, handle)
+            if answer.done() and not answer.cancelled():
+                came_late(answer.result())
+            elif self.is_open:
+                self._tell(Kind.CANCEL, Cancel(number).encode())
             raise
 
+    async def remove(self, handle: int, lookups: Sequence[int]) -> None:
+        """Have messages removed that are held; whatever happens now, they are the caller's."""
+        end = End(handle, 0, Action.REMOVE, tuple(lookups)).encode()
+        _, answer = self._begin(Kind.END, (end,))
+        # If it is lost nobody knows whether they are gone: better twice than never.
+        with contextlib.suppress(ConnectionLost, OperationCancelled):
+            try:
+                await self._answer(asyncio.shield(answer), SLOW)
+            except asyncio.CancelledError:
+                await self._insist(answer)
+
+    async def _insist(self, answer: Answer) -> None:
+        """Wait for an answer although the task is cancelled, which hears of it later.
+
+        Messages that are about to be removed would be lost with it. By its next request the task
+        has got them; unless it was only a time limit, which is over then, that one is cancelled.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        self._cancelled.add(task)
+        while not answer.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._answer(asyncio.shield(answer), SLOW)
+
     def _begin(
-        self, kind: Kind, parts: tuple[bytes, ...]
-    ) -> tuple[int, asyncio.Future[Frame | MQError]]:
-        answer: asyncio.Future[Frame | MQError] = asyncio.get_running_loop().create_future()
-
-        def answered(result: Frame | MQError) -> None:
-            if not answer.done():
-                answer.set_result(result)
-
-        number = self._link.ask(answered)
+        self,
+        kind: Kind,
+        parts: Sequence[bytes],
+        *,
+        waits: bool = False,
+        late: Answered | None = None,
+    ) -> tuple[int, Answer]:
+        """Send a request; `late` is told of an answer that nobody waits for any more."""
+        if self._cancelled:
+            self._hear_of_it()
+        answer: Answer = self._loop.create_future()
+        number = self._link.ask(_setter(answer, late), waits=waits)
         self._connection.write(encode_frame(kind, number, *parts))
         return number, answer
 
-    async def _answer(self, answer: asyncio.Future[Frame | MQError], wait: float | None) -> Frame:
-        limit = None if wait is None else self._patience + wait
-        done, _ = await asyncio.wait((answer,), timeout=limit)
-        if not done:
-            self.close()
-            self._link.lost(f"no answer came within {limit:.0f} seconds")
-        result = await answer
+    def _hear_of_it(self) -> None:
+        task = asyncio.current_task()
+        if task is not None and task in self._cancelled:
+            self._cancelled.discard(task)
+            if task.cancelling():
+                raise asyncio.CancelledError
+
+    async def _answer(self, answer: Answer, wait: float | None) -> Frame:
+        timer = None
+        if wait is not None:
+            limit = self._patience + wait
+            timer = self._loop.call_later(limit, self._give_up, limit)
+        try:
+            result = await answer
+        finally:
+            if timer is not None:
+                timer.cancel()
         if isinstance(result, MQError):
             raise result
         return result
 
-    def _abandon(self, number: int, answer: asyncio.Future[Frame | MQError], handle: int) -> None:
-        """Let the server give up a read; messages that come all the same are returned."""
-        if not self.is_open:
-            return
+    def _give_up(self, limit: float) -> None:
+        self._link.lost(f"no answer came within {limit:.0f} seconds")
+        self._connection.abort()
 
-        def came(late: asyncio.Future[Frame | MQError]) -> None:
-            frame = late.result()
-            if isinstance(frame, Frame) and self.is_open:
-                found = Messages.decode(frame.payload).messages
-                lookups = tuple(message.lookup_id for message in found)
-                end = End(handle, 0, Action.RETURN, lookups).encode()
-                self.tell(Kind.END, end)
+    def _give_back(self, handle: int, lookups: Sequence[int]) -> None:
+        """Return messages that are held to their places, some time soon."""
+        if lookups and not self._link.is_over:
+            self._tell(Kind.END, End(handle, 0, Action.RETURN, tuple(lookups)).encode())
 
-        answer.add_done_callback(came)
-        self.tell(Kind.CANCEL, Cancel(number).encode())
+    def _tell(self, kind: Kind, payload: bytes) -> None:
+        """Send a request whose answer nobody waits for."""
+        self._connection.write(encode_frame(kind, self._link.ask(_ignore), payload))
 
-    def tell(self, kind: Kind, *parts: bytes) -> None:
-        """Send something whose answer nobody waits for."""
-        number = 0 if kind is Kind.CREDIT else self._link.ask(lambda _: None)
-        self._connection.write(encode_frame(kind, number, *parts))
+    def tell(self, kind: Kind, payload: bytes) -> None:
+        """Send something that has no answer."""
+        self._connection.write(encode_frame(kind, 0, payload))
 
-    async def subscribe(self, payload: bytes) -> tuple[int, Deliveries]:
+    async def subscribe(self, payload: bytes, handle: int) -> tuple[int, Deliveries]:
         """Let messages come."""
         number, answer = self._begin(Kind.SUBSCRIBE, (payload,))
         deliveries = self._link.subscribe(number)
-        await self._answer(answer, 0)
+        try:
+            await self._answer(answer, 0)
+        except BaseException:
+            self._drop(number, deliveries, handle)
+            raise
         return number, deliveries
 
-    def unsubscribe(self, number: int) -> None:
-        """Forget a subscription."""
-        self._link.unsubscribe(number)
+    async def unsubscribe(self, number: int, deliveries: Deliveries, handle: int) -> None:
+        """Let no more messages come; those that came and were not taken are returned."""
+        await self._answer(self._drop(number, deliveries, handle), 0)
+
+    def _drop(self, number: int, deliveries: Deliveries, handle: int) -> Answer:
+        """Begin to unsubscribe, which goes on whether anybody waits for it or not."""
+        answer: Answer = self._loop.create_future()
+        answered = _setter(answer)
+
+        def stopped(result: Frame | MQError) -> None:
+            self._link.unsubscribe(number)
+            self._give_back(handle, deliveries.drain())
+            answered(result)
+
+        error = self._link.error
+        if error is not None:
+            answered(error)
+            return answer
+        call = Call("unsubscribe", Arguments({"subscription": number}))
+        self._connection.write(encode_frame(Kind.CALL, self._link.ask(stopped), call.encode()))
+        return answer
 
     async def next(
         self, deliveries: Deliveries, timeout: float | None
@@ -169,14 +280,24 @@ class Channel:
 
     def close(self) -> None:
         """End the connection."""
-        self._connection.close()
+        self._link.lost("it was closed here")
+        self._connection.abort()
 
     async def aclose(self) -> None:
-        """End the connection, and let it be over."""
+        """End the connection: whoever waits is told that the program did so."""
         self._link.closed()
         self._connection.close()
-        await asyncio.sleep(0)
+        await asyncio.wait((self._over,))
 
 
-def _machine(link: Link, connection: Connection) -> Machine:
-    return _Machine(link, connection)
+def _setter(answer: Answer, late: Answered | None = None) -> Answered:
+    def answered(result: Frame | MQError) -> None:
+        if not answer.done():
+            answer.set_result(result)
+
+
+    return answered
+
+
+def _ignore(_: Frame | MQError) -> None:
+    """Nobody waits for it."""

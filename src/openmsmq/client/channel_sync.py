@@ -7,176 +7,267 @@ others are told when their answer came, and when the reader has its own, another
 from __future__ import annotations
 
 import contextlib
-import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from openmsmq.app.calls import Hello, Welcome
+from openmsmq.app.calls import Call, Hello, Welcome
 from openmsmq.app.frames import Frame, Kind, encode_frame
+from openmsmq.app.members import Arguments
 from openmsmq.app.messages import Action, Cancel, End, Messages, QueuedMessage
 from openmsmq.client.address import Address
-from openmsmq.client.link import Deliveries, Link
-from openmsmq.errors import ConnectionLost, MQError, ReceiveTimeout, ServiceNotAvailable
+from openmsmq.client.link import SLOW, Deliveries, Link
+from openmsmq.client.wire import Wire
+from openmsmq.errors import (
+    ConnectionLost,
+    Malformed,
+    MQError,
+    OperationCancelled,
+    ReceiveTimeout,
+    ServiceNotAvailable,
+)
 from openmsmq.manager.opening import this_process
 
-_CHUNK: Final = 1 << 18
+Answer = list[Frame | MQError]
+"Empty until it came."
+_HOUR: Final = 3600.0
+"Seconds that a thread waits at a time: a system call takes no more than some days."
+_MOMENT: Final = 0.1
+"Seconds after which a thread that writes looks whether anybody reads."
 
 
 class Channel:
     """An open connection."""
 
-    def __init__(self, connection: socket.socket, patience: float) -> None:
-        self._socket = connection
+    def __init__(self, wire: Wire, patience: float) -> None:
+        self._wire = wire
         self._link = Link()
         self._patience = patience
         "Seconds that an answer may take which waits for nothing."
-        self._changed = threading.Condition()
+        self._changed = threading.Condition(threading.Lock())
         "Guards the link; told when something came."
         self._sending = threading.Lock()
         self._is_reading = False
+        "A thread waits for the socket."
+        self._pings: list[Frame] = []
+        "To be answered."
         self.welcome: Welcome
 
     @classmethod
     def open(cls, address: Address, patience: float) -> Channel:
         """Connect and say hello; `ServiceNotAvailable` if that does not work."""
         try:
-            connection = _connect(address, patience)
+            channel = cls(Wire.connect(address, patience), patience)
         except OSError as error:
             raise ServiceNotAvailable(f"{address}: {error}") from None
-        channel = cls(connection, patience)
         try:
-            hello = Hello(this_process(), token=address.token).encode()
-            answer = channel.request(Kind.HELLO, hello)
-        except ConnectionLost as error:
-            channel.aclose()
-            raise ServiceNotAvailable(f"{address}: {error.detail}") from None
-        channel.welcome = Welcome.decode(answer.payload)
+            channel._greet(address)
+        except BaseException:
+            channel.close()
+            raise
         return channel
+
+    def _greet(self, address: Address) -> None:
+        hello = Hello(this_process(), token=address.token).encode()
+        try:
+            self.welcome = Welcome.decode(self.request(Kind.HELLO, hello).payload)
+        except MQError as error:
+            raise ServiceNotAvailable(f"{address}: {error.detail}") from None
+        except Malformed as error:
+            raise ServiceNotAvailable(f"{address}: {error}") from None
+        self._link.allow(self.welcome)
 
     @property
     def is_open(self) -> bool:
-        """It can still be used."""
-        return self._link.error is None
+        """It can still be used, as far as the other side has said until now."""
+        with self._changed:
+            if not (self._link.is_over or self._is_reading):
+                self._read(0)
+            return not self._link.is_over
 
     def request(self, kind: Kind, *parts: bytes, wait: float | None = 0) -> Frame:
         """Send a request and wait for its answer, `wait` seconds longer than usual."""
         _, answer = self._begin(kind, parts)
         return self._answer(answer, wait)
 
-    def take(self, handle: int, *parts: bytes, wait: float | None = 0) -> Frame:
-        """Send a READ that takes messages; nothing stays taken if nobody waits for it any more."""
-        number, answer = self._begin(Kind.READ, parts)
+    def read(self, payload: bytes, *, wait: float | None, held: int = 0) -> Frame:
+        """Send a READ. Whoever is interrupted has read nothing.
+
+        `held` is the handle for which messages are held; 0 if a transaction has them or nobody.
+        """
+        number, answer = self._begin(Kind.READ, (payload,), waits=wait != 0)
         try:
             return self._answer(answer, wait)
         except KeyboardInterrupt:
-            self._abandon(number, answer, handle)
+            self._abandon(number, answer, held)
             raise
 
+    def remove(self, handle: int, lookups: Sequence[int]) -> None:
+        """Have messages removed that are held; whatever happens now, they are the caller's."""
+        end = End(handle, 0, Action.REMOVE, tuple(lookups)).encode()
+        # If it is lost nobody knows whether they are gone: better twice than never.
+        with contextlib.suppress(ConnectionLost, OperationCancelled):
+            self.request(Kind.END, end, wait=SLOW)
+
     def _begin(
-        self, kind: Kind, parts: tuple[bytes, ...]
-    ) -> tuple[int, list[Frame | MQError]]:
-        answer: list[Frame | MQError] = []
+        self, kind: Kind, parts: Sequence[bytes], *, waits: bool = False
+    ) -> tuple[int, Answer]:
+        answer: Answer = []
         with self._changed:
-            number = self._link.ask(answer.append)
+            number = self._link.ask(answer.append, waits=waits)
         self._write(encode_frame(kind, number, *parts))
         return number, answer
 
     def _write(self, data: bytes) -> None:
         try:
             with self._sending:
-                self._socket.sendall(data)
+                self._send(memoryview(data))
         except OSError as error:
             self._lost(str(error))
+        except BaseException:
+            self._lost("interrupted while something was sent")
+            raise
 
-    def _answer(self, answer: list[Frame | MQError], wait: float | None) -> Frame:
-        limit = None if wait is None else time.monotonic() + self._patience + wait
+    def _send(self, data: memoryview) -> None:
+        limit = time.monotonic() + self._patience + SLOW
+        while data:
+            sent = self._wire.send(data)
+            data = data[sent:]
+            if sent:
+                limit = time.monotonic() + self._patience + SLOW
+            elif time.monotonic() > limit:
+                raise TimeoutError("the other side takes nothing")
+            else:
+                self._make_room()
+
+    def _make_room(self) -> None:
+        """Wait until more can be sent. The other side may first want its answers taken."""
+        with self._changed:
+            if not self._is_reading:
+                self._read(self._patience, or_to_send=True)
+                return
+        self._wire.wait_to_send(_MOMENT)
+
+    def _answer(self, answer: Answer, wait: float | None) -> Frame:
+        limit = None if wait is None else self._patience + wait
         if not self._wait(lambda: bool(answer), limit):
-            self.close()
-            self._lost("no answer came in time")
+            self._lost(f"no answer came within {limit:.0f} seconds")
         result = answer[0]
         if isinstance(result, MQError):
             raise result
         return result
 
-    def _wait(self, is_there: Callable[[], bool], limit: float | None) -> bool:
+    def _wait(self, is_there: Callable[[], bool], seconds: float | None) -> bool:
         """Wait until something is there, reading for all meanwhile; False if it is too late."""
-        with self._changed:
-            while not is_there():
-                left = None if limit is None else limit - time.monotonic()
-                if left is not None and left <= 0:
-                    return False
-                if self._is_reading:
-                    self._changed.wait(left)
-                else:
-                    self._read(left)
-        return True
+        limit = None if seconds is None else time.monotonic() + seconds
+        while True:
+            with self._changed:
+                while not (is_there() or self._pings):
+                    left = _HOUR if limit is None else min(limit - time.monotonic(), _HOUR)
+                    if left <= 0:
+                        return False
+                    if self._is_reading:
+                        self._changed.wait(left)
+                    else:
+                        self._read(left)
+                pings, self._pings = self._pings, []
+            for ping in pings:
+                self._write(encode_frame(Kind.PONG, ping.id, ping.payload))
+            if is_there():
+                return True
 
-    def _read(self, left: float | None) -> None:
+    def _read(self, seconds: float, *, or_to_send: bool = False) -> None:
         """Read what comes, once; the lock is let go meanwhile."""
         self._is_reading = True
         self._changed.release()
-        data, reason = b"", ""
-        is_late = False
+        has_come = False
         try:
-            self._socket.settimeout(left)
-            data = self._socket.recv(_CHUNK)
-        except TimeoutError:
-            is_late = True
-        except OSError as error:
-            reason = str(error)
+            has_come = self._wire.wait_to_receive(seconds, or_to_send=or_to_send)
         finally:
             self._changed.acquire()
             self._is_reading = False
             self._changed.notify_all()
-        if data:
-            pings = self._link.receive_data(data)
-            for ping in pings:
-                self._write(encode_frame(Kind.PONG, ping.id, ping.payload))
-        elif not is_late:
-            self._link.lost(reason)
+            try:
+                if has_come and not self._link.is_over:
+                    self._take()
+            finally:
+                if self._link.is_over:
+                    self._wire.close()
+
+    def _take(self) -> None:
+        """Take what has come."""
+        try:
+            data = self._wire.receive()
+            if data:
+                self._pings += self._link.receive_data(data)
+            elif data is not None:
+                self._link.lost()
+        except OSError as error:
+            self._link.lost(str(error))
+        except BaseException:
+            self._link.lost("interrupted while something came")
+            raise
 
     def _lost(self, reason: str) -> None:
         with self._changed:
             self._link.lost(reason)
-            self._changed.notify_all()
+            self._hang_up()
 
-    def _abandon(self, number: int, answer: list[Frame | MQError], handle: int) -> None:
+    def _hang_up(self) -> None:
+        self._changed.notify_all()
+        self._wire.shut_down()
+        if not self._is_reading:
+            self._wire.close()  # else the reader does it, who is waiting for it
+
+    def _abandon(self, number: int, answer: Answer, held: int) -> None:
         """Let the server give up a read; messages that come all the same are returned."""
         with contextlib.suppress(MQError):
             self.request(Kind.CANCEL, Cancel(number).encode())
-            if answer and isinstance(answer[0], Frame):
+            if held and answer and isinstance(answer[0], Frame):
                 found = Messages.decode(answer[0].payload).messages
-                lookups = tuple(message.lookup_id for message in found)
-                self.request(Kind.END, End(handle, 0, Action.RETURN, lookups).encode())
+                self.give_back(held, [message.lookup_id for message in found])
 
-    def tell(self, kind: Kind, *parts: bytes) -> None:
-        """Send something whose answer nobody waits for."""
-        with self._changed:
-            number = 0 if kind is Kind.CREDIT else self._link.ask(lambda _: None)
-        self._write(encode_frame(kind, number, *parts))
+    def give_back(self, handle: int, lookups: Sequence[int]) -> None:
+        """Return messages that are held to their places."""
+        if lookups:
+            self.request(
+                Kind.END, End(handle, 0, Action.RETURN, tuple(lookups)).encode(), wait=SLOW
+            )
 
-    def subscribe(self, payload: bytes) -> tuple[int, Deliveries]:
+    def tell(self, kind: Kind, payload: bytes) -> None:
+        """Send something that has no answer."""
+        self._write(encode_frame(kind, 0, payload))
+
+    def subscribe(self, payload: bytes, handle: int) -> tuple[int, Deliveries]:
         """Let messages come."""
-        answer: list[Frame | MQError] = []
+        answer: Answer = []
         with self._changed:
             number = self._link.ask(answer.append)
             deliveries = self._link.subscribe(number)
-        self._write(encode_frame(Kind.SUBSCRIBE, number, payload))
-        self._answer(answer, 0)
+        try:
+            self._write(encode_frame(Kind.SUBSCRIBE, number, payload))
+            self._answer(answer, 0)
+        except BaseException:
+            with contextlib.suppress(MQError):
+                self.unsubscribe(number, deliveries, handle)
+            raise
         return number, deliveries
 
-    def unsubscribe(self, number: int) -> None:
-        """Forget a subscription."""
-        with self._changed:
-            self._link.unsubscribe(number)
+    def unsubscribe(self, number: int, deliveries: Deliveries, handle: int) -> None:
+        """Let no more messages come; those that came and were not taken are returned."""
+        call = Call("unsubscribe", Arguments({"subscription": number}))
+        try:
+            self.request(Kind.CALL, call.encode())
+        finally:
+            with self._changed:
+                left = deliveries.drain()
+                self._link.unsubscribe(number)
+        self.give_back(handle, left)
 
     def next(self, deliveries: Deliveries, timeout: float | None) -> tuple[QueuedMessage, ...]:
         """The next messages of a subscription; `ReceiveTimeout` if none came in time."""
-        limit = None if timeout is None else time.monotonic() + timeout
-        there = lambda: bool(deliveries.waiting or deliveries.error)  # noqa: E731
-        if not self._wait(there, limit):
+        if not self._wait(lambda: deliveries.is_ready, timeout):
             raise ReceiveTimeout
         with self._changed:
             found = deliveries.take()
@@ -185,29 +276,10 @@ class Channel:
 
     def close(self) -> None:
         """End the connection."""
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
         self._lost("it was closed here")
 
     def aclose(self) -> None:
-        """End the connection, and let it be over."""
+        """End the connection: whoever waits is told that the program did so."""
         with self._changed:
             self._link.closed()
-        self.close()
-        self._socket.close()
-
-
-def _connect(address: Address, patience: float) -> socket.socket:
-    with contextlib.ExitStack() as undo:
-        if address.socket:
-            connection = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-            connection.settimeout(patience)
-            connection.connect(address.socket)
-        else:
-            connection = socket.create_connection((address.host, address.port), patience)
-            undo.enter_context(connection)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if address.tls is not None:
-                connection = address.tls.wrap_socket(connection, server_hostname=address.host)
-        undo.pop_all()
-    return connection
+            self._hang_up()

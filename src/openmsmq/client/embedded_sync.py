@@ -65,6 +65,10 @@ class EmbeddedSubscription:
         """The next messages, as soon as there is one."""
         return self._backend.hold(self._handle, self._prefetch, timeout, self._holder)
 
+    def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
+        """Remove messages that are held, perhaps as part of a transaction, or return them."""
+        self._backend.end(self._handle, lookups, work, remove=remove)
+
     def close(self) -> None:
         """No more are wanted; those that are held stay so until they are ended."""
 
@@ -209,6 +213,7 @@ class Embedded:
     def end(
         self, handle: Handle, lookups: list[int], work: Work | None, *, remove: bool
     ) -> None:
+        """Undo `hold`, or make it last."""
         queue, begun, receiving = _queue(handle), self._begun(work), self._local.receiving
         if begun is not None and remove:
             self._driver.call(lambda: receiving.enlist(queue, lookups, begun))

@@ -6,14 +6,24 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from openmsmq.app.calls import Closing, decode_error
+from openmsmq.app.calls import Closing, Welcome, decode_error
 from openmsmq.app.frames import FRAME_SIZE_MAX, FROM_SERVER, Frame, Framer, Kind
 from openmsmq.app.messages import Messages, QueuedMessage
-from openmsmq.errors import ConnectionLost, Malformed, MQError, OperationCancelled
+from openmsmq.errors import (
+    ConnectionLost,
+    InsufficientResources,
+    Malformed,
+    MQError,
+    OperationCancelled,
+)
 
 Answered = Callable[[Frame | MQError], None]
 "What is done with the answer to a request, or with the reason why there is none."
 
+SLOW: Final = 60.0
+"Seconds that an answer may take longer which waits for a disk."
+RESERVE: Final = 64
+"Requests that waiting reads leave to others: who uses up all is not even heard cancelling one."
 _ID_MAX: Final = 0xFFFFFFFF
 
 
@@ -27,6 +37,23 @@ class Deliveries:
         self.error: MQError | None = None
         "Why no more will come."
         self.on_change: Callable[[], None] = _nothing
+
+    @property
+    def is_ready(self) -> bool:
+        """`take` has something to give or to say."""
+        return bool(self.waiting) or self.error is not None
+
+    def drain(self) -> list[int]:
+        """What nobody will take any more, by lookup identifier."""
+        lookups = [message.lookup_id for batch in self.waiting for message in batch]
+        self.waiting.clear()
+        return lookups
+
+    def end(self, error: MQError) -> None:
+        """The connection is over: the messages are back in their places."""
+        self.waiting.clear()
+        self.error = error
+        self.on_change()
 
     def take(self) -> tuple[QueuedMessage, ...] | None:
         """The next messages; None if there are none yet."""
@@ -45,18 +72,43 @@ class Link:
         self._waiting: dict[int, Answered] = {}
         self._deliveries: dict[int, Deliveries] = {}
         self._next = 0
-        self.error: MQError | None = None
-        "Why the connection is over."
-        self._farewell = ""
+        self._reads: set[int] = set()
+        "Requests that wait for messages and may do so for ever."
+        self._reads_max = 1
+        self._over: tuple[type[MQError], str] | None = None
 
-    def ask(self, answered: Answered) -> int:
-        """A number for a new request."""
-        if self.error is not None:
-            raise self.error
+    @property
+    def error(self) -> MQError | None:
+        """Why the connection is over; a new error for each who is told."""
+        if self._over is None:
+            return None
+        kind, reason = self._over
+        return kind(reason)
+
+    @property
+    def is_over(self) -> bool:
+        """The connection is over."""
+        return self._over is not None
+
+    def allow(self, welcome: Welcome) -> None:
+        """What the server allows."""
+        self._reads_max = max(1, welcome.requests - min(RESERVE, welcome.requests // 2))
+
+    def ask(self, answered: Answered, *, waits: bool = False) -> int:
+        """A number for a new request, which may wait for messages."""
+        error = self.error
+        if error is not None:
+            raise error
+        if waits and len(self._reads) >= self._reads_max:
+            raise InsufficientResources(
+                f"{self._reads_max} reads wait on this connection; make another one for more"
+            )
         self._next = self._next % _ID_MAX + 1
         while self._next in self._waiting or self._next in self._deliveries:
             self._next = self._next % _ID_MAX + 1
         self._waiting[self._next] = answered
+        if waits:
+            self._reads.add(self._next)
         return self._next
 
     def subscribe(self, number: int) -> Deliveries:
@@ -70,21 +122,26 @@ class Link:
 
     def receive_data(self, data: bytes) -> list[Frame]:
         """Take what the server sent; pings to be answered."""
+        pings: list[Frame] = []
+        if self.is_over:
+            return pings
         self._framer.receive_data(data)
-        pings = []
         try:
             for frame in self._framer.frames():
                 if frame.kind is Kind.PING:
                     pings.append(frame)
                 else:
                     self._take(frame)
+                if self.is_over:
+                    break
         except Malformed as error:
             self.lost(f"the server sent what cannot be read: {error}")
         return pings
 
     def _take(self, frame: Frame) -> None:
         if frame.kind is Kind.CLOSING:
-            self._farewell = Closing.decode(frame.payload).reason
+            # Nothing comes after it, and nothing is answered that was asked for after it.
+            self.lost(Closing.decode(frame.payload).reason)
             return
         deliveries = self._deliveries.get(frame.id)
         if frame.kind is Kind.DELIVERY:
@@ -92,32 +149,32 @@ class Link:
                 deliveries.waiting.append(Messages.decode(frame.payload).messages)
                 deliveries.on_change()
             return
+        error = decode_error(frame.payload) if frame.kind is Kind.ERROR else None
         answered = self._waiting.pop(frame.id, None)
+        self._reads.discard(frame.id)
         if answered is not None:
-            is_error = frame.kind is Kind.ERROR
-            answered(decode_error(frame.payload) if is_error else frame)
-        elif deliveries is not None and frame.kind is Kind.ERROR:
-            deliveries.error = decode_error(frame.payload)
+            answered(error or frame)
+        elif deliveries is not None and error is not None:
+            deliveries.error = error
             deliveries.on_change()
 
     def closed(self) -> None:
         """The program itself has ended the connection."""
-        self._end(OperationCancelled("the queue manager was closed"))
+        self._end(OperationCancelled, "the queue manager was closed")
 
     def lost(self, reason: str = "") -> None:
         """The connection is over: whoever waits is told."""
-        self._end(ConnectionLost(self._farewell or reason or "the other side closed it"))
+        self._end(ConnectionLost, reason or "the other side closed it")
 
-    def _end(self, error: MQError) -> None:
-        if self.error is not None:
+    def _end(self, kind: type[MQError], reason: str) -> None:
+        if self.is_over:
             return
-        self.error = error
+        self._over = kind, reason
         waiting, self._waiting = self._waiting, {}
         for answered in waiting.values():
-            answered(self.error)
+            answered(kind(reason))
         for deliveries in self._deliveries.values():
-            deliveries.error = self.error
-            deliveries.on_change()
+            deliveries.end(kind(reason))
 
 
 def _nothing() -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from time import monotonic
 from typing import Any, TypeVar
-from uuid import UUID
 
 from openmsmq.app import messages as app
 from openmsmq.app.calls import Call
 from openmsmq.app.frames import Frame, Kind
-from openmsmq.app.members import Arguments, Members
+from openmsmq.app.members import U32_MAX, Arguments, Members
+from openmsmq.client import remote
 from openmsmq.client.address import Address
 from openmsmq.client.backend import CursorHandle, Handle, Read, Work
 from openmsmq.client.channel_sync import Channel
-from openmsmq.client.link import Deliveries
+from openmsmq.client.link import SLOW, Deliveries
+from openmsmq.client.remote import BACK_OFF, LOST, STEADY
 from openmsmq.client.waiting_sync import pause, run_once
 from openmsmq.errors import (
     ConnectionLost,
@@ -28,44 +30,27 @@ from openmsmq.messages.ids import MessageIds
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
 from openmsmq.messages.received import ReceivedMessage
-from openmsmq.model.layout import ARRIVAL_MASK
-from openmsmq.model.opening import Access, Mode, Share
-from openmsmq.model.receiving import Seek
+from openmsmq.model.opening import Mode
 from openmsmq.model.settings import Settings
-from openmsmq.names.direct import DirectName
-from openmsmq.properties.message import INFINITE
 
 T = TypeVar("T")
-BACK_OFF = (0.05, 2.0)
-"Seconds until a connection is tried again, at first and at most."
-_SEEKS = {
-    Seek.CURRENT: app.Seek.LOOKUP,
-    Seek.NEXT: app.Seek.AFTER_LOOKUP,
-    Seek.PREVIOUS: app.Seek.BEFORE_LOOKUP,
-    Seek.FIRST: app.Seek.FIRST,
-    Seek.LAST: app.Seek.LAST,
-}
-_ACCESS = {Access.RECEIVE: "receive", Access.SEND: "send", Access.PEEK: "peek"}
-_ANYWHERE = DirectName.from_wire("OS:.\\private$\\x")
-"The manager writes the destination, whatever it was."
-WAIT_MAX = 4_000_000.0
-"Seconds beyond which to wait is to wait for ever."
-LOST = "the connection was lost, and with it the transaction, which is aborted"
 
 
 class RemoteHandle(Handle):
     """An open queue of a service, opened again on a new connection."""
 
-    __slots__ = ("asked", "channel", "is_closed", "number", "opened_as", "subscription")
+    __slots__ = ("asked", "is_closed", "opened", "opened_as", "opening")
 
-    def __init__(self, name: str, mode: Mode, opened_as: str, asked: Mode) -> None:
+    def __init__(
+        self, name: str, mode: Mode, opened_as: str, asked: Mode, opened: tuple[Channel, int]
+    ) -> None:
         super().__init__(name, mode)
         self.opened_as = opened_as
         self.asked = asked
-        self.channel: Channel | None = None
-        self.number = 0
+        self.opened = opened
+        "The connection, and the number that the queue is open under there."
+        self.opening = run_once()
         self.is_closed = False
-        self.subscription: RemoteSubscription | None = None
 
 
 class RemoteCursor(CursorHandle):
@@ -91,42 +76,45 @@ class RemoteWork(Work):
 
 
 class RemoteSubscription:
-    """Messages that a service sends by itself."""
+    """Messages that a service sends by itself; it does not outlive its connection."""
 
-    def __init__(
-        self, backend: Remote, handle: RemoteHandle, number: int, deliveries: Deliveries
-    ) -> None:
-        assert handle.channel is not None
+    def __init__(self, backend: Remote, channel: Channel, queue: int) -> None:
+        """`queue` is the handle of the queue on this connection."""
         self._backend = backend
-        self._handle = handle
-        self._channel = handle.channel
-        self._number = number
-        self._deliveries = deliveries
+        self._channel = channel
+        self._queue = queue
+        self._number = 0
+        self._deliveries = Deliveries()
+
+    def begin(self, prefetch: int) -> None:
+        """Let them come, so many at first."""
+        payload = app.Subscribe(self._queue, min(prefetch, U32_MAX)).encode()
+        self._number, self._deliveries = self._channel.subscribe(payload, self._queue)
 
     def next(self, timeout: float | None) -> list[ReceivedMessage]:
         """The next messages, as soon as there is one."""
         if not self._deliveries.waiting and timeout is not None:
             # What is there is sent before the answer comes: time counts from then on.
             self._channel.request(Kind.PING)
-        return _received(self._channel.next(self._deliveries, timeout))
+        return remote.received(self._channel.next(self._deliveries, timeout))
 
-    def ended(self, count: int) -> None:
-        """Messages were acknowledged or returned: as many more may come."""
-        if self._channel.is_open:
-            self._channel.tell(Kind.CREDIT, app.Credit(self._number, count).encode())
+    def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
+        """Remove messages or return them; as many more may come."""
+        if not self._channel.is_open:
+            if remove:
+                raise ConnectionLost("the messages are back in their places")
+            return
+        transaction = 0 if work is None else self._backend.number_of(work)
+        action = app.Action.REMOVE if remove else app.Action.RETURN
+        payload = app.End(self._queue, transaction, action, tuple(lookups)).encode()
+        self._channel.request(Kind.END, payload, wait=SLOW)
+        self._channel.tell(Kind.CREDIT, app.Credit(self._number, len(lookups)).encode())
 
     def close(self) -> None:
         """No more are wanted; those that came and were not taken are returned."""
-        self._handle.subscription = None
-        if not self._channel.is_open:
-            return
-        arguments = Arguments({"subscription": self._number})
-        self._channel.request(Kind.CALL, Call("unsubscribe", arguments).encode())
-        left = [m.lookup_id for batch in self._deliveries.waiting for m in batch]
-        self._deliveries.waiting.clear()
-        self._channel.unsubscribe(self._number)
-        if left:
-            self._backend.end(self._handle, left, None, remove=False)
+        with contextlib.suppress(ConnectionLost):
+            if self._channel.is_open:
+                self._channel.unsubscribe(self._number, self._deliveries, self._queue)
 
 
 class Remote:
@@ -153,25 +141,31 @@ class Remote:
             return channel
         with self._connecting:
             if self._channel is None or not self._channel.is_open:
-                if self._channel is not None:
-                    self._channel.aclose()
-                self._channel = Channel.open(self._address, self._patience)
-                welcome = self._channel.welcome
-                self._packer = Packer(welcome.manager, computer=welcome.name)
+                made = Channel.open(self._address, self._patience)
+                if self._is_closed:
+                    made.aclose()
+                    raise InvalidHandle("the queue manager is closed")
+                self._channel = made
+                self._packer = Packer(made.welcome.manager, computer=made.welcome.name)
             return self._channel
 
     def _repeat(self, work: Callable[[Channel], T]) -> T:
         """Do what may be done again, until a connection lasts so long."""
         delay, most = BACK_OFF
-        waited = 0.0
+        limit: float | None = None
         while True:
+            begun: float | None = None
             try:
-                return work(self.connect())
+                channel = self.connect()
+                begun = monotonic()
+                return work(channel)
             except ServiceNotAvailable:
-                if waited >= self._reconnect or self._is_closed:
+                now = monotonic()
+                if limit is None or (begun is not None and now - begun > STEADY):
+                    limit, delay = now + self._reconnect, BACK_OFF[0]
+                if self._is_closed or now >= limit:
                     raise
-            pause(delay)
-            waited += delay
+            pause(min(delay, limit - now))
             delay = min(2 * delay, most)
 
     def _call(self, call: str, wait: float | None = 0, /, **arguments: Any) -> Members:
@@ -192,15 +186,31 @@ class Remote:
         assert isinstance(handle, RemoteHandle)
         if handle.is_closed:
             raise InvalidHandle("the queue is closed")
-        if handle.channel is not channel:
-            answer = _ask(channel, "open_queue", **_opening(handle.opened_as, handle.asked))
-            handle.channel, handle.number = channel, answer.integer("handle")
-        return handle.number
+        known, number = handle.opened
+        if known is channel:
+            return number
+        with handle.opening:
+            known, number = handle.opened
+            if known is not channel:
+                asked = remote.opening(handle.opened_as, handle.asked)
+                number = _ask(channel, "open_queue", **asked).integer("handle")
+                handle.opened = channel, number
+            return number
 
-    def _call_queue(self, handle: Handle, name: str, **arguments: Any) -> Members:
+    def _ready(self, handle: Handle, work: Work | None) -> tuple[Channel, int]:
+        """A connection on which a queue is open, for what must not be done twice."""
+
+        def ready(channel: Channel) -> tuple[Channel, int]:
+            return channel, self._number(channel, handle)
+
+        return (self._repeat(ready) if work is None else ready(self._own(work)))
+
+    def _call_queue(
+        self, handle: Handle, name: str, wait: float | None = SLOW, /, **arguments: Any
+    ) -> Members:
         def work(channel: Channel) -> Members:
             number = self._number(channel, handle)
-            return _ask(channel, name, None, handle=number, **arguments)
+            return _ask(channel, name, wait, handle=number, **arguments)
 
         return self._repeat(work)
 
@@ -233,43 +243,39 @@ class Remote:
     # Queues
 
     def create_queue(self, name: str, properties: dict[str, Any]) -> None:
-        self._call_once("create_queue", name=name, **_written(properties))
+        self._call_once("create_queue", name=name, **remote.written(properties))
 
     def delete_queue(self, name: str) -> None:
         self._call_once("delete_queue", None, name=name)
 
     def open_queue(self, name: str, mode: Mode) -> RemoteHandle:
         def work(channel: Channel) -> RemoteHandle:
-            answer = _ask(channel, "open_queue", **_opening(name, mode))
-            words = answer.texts("access")
-            access = Access(0)
-            for kind, word in _ACCESS.items():
-                access |= kind if word in words else Access(0)
-            handle = RemoteHandle(answer.text("name"), Mode(access, mode.share), name, mode)
-            handle.channel, handle.number = channel, answer.integer("handle")
-            return handle
+            answer = _ask(channel, "open_queue", **remote.opening(name, mode))
+            number, allowed = answer.integer("handle"), remote.opened(answer, mode)
+            return RemoteHandle(answer.text("name"), allowed, name, mode, (channel, number))
 
         return self._repeat(work)
 
     def close_queue(self, handle: Handle) -> None:
         assert isinstance(handle, RemoteHandle)
         handle.is_closed = True
-        channel = handle.channel
-        if channel is not None and channel.is_open and not self._is_closed:
-            _ask(channel, "close_queue", handle=handle.number)
+        channel, number = handle.opened
+        if channel.is_open and not self._is_closed:
+            with contextlib.suppress(ConnectionLost):  # which closes it, too
+                _ask(channel, "close_queue", handle=number)
 
     def queues(self, *, everything: bool) -> list[QueueInfo]:
         answer = self._call("queues", everything=everything)
-        return [_info(item) for item in answer.objects("queues")]
+        return [remote.queue_info(item) for item in answer.objects("queues")]
 
     def queue_info(self, handle: Handle) -> QueueInfo:
-        return _info(self._call_queue(handle, "queue_info").object("queue"))
+        return remote.queue_info(self._call_queue(handle, "queue_info").object("queue"))
 
     def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
-        self._call_queue(handle, "set_queue", **_written(changes))
+        self._call_queue(handle, "set_queue", **remote.written(changes))
 
     def purge(self, handle: Handle) -> int:
-        return self._call_queue(handle, "purge").integer("count", maximum=1 << 62)
+        return self._call_queue(handle, "purge", None).integer("count", maximum=1 << 62)
 
     def pause(self, handle: Handle) -> None:
         self._call_queue(handle, "pause")
@@ -282,93 +288,65 @@ class Remote:
     def send(
         self, handle: Handle, messages: list[Message], work: Work | None
     ) -> Sequence[str]:
-        channel = self._repeat(_same) if work is None else self._own(work)
-        number = self._number(channel, handle)
+        channel, number = self._ready(handle, work)
         assert self._packer is not None
-        packets = self._packer.pack_many(messages, _ANYWHERE, first_id=0, sent_time=0)
-        payload = app.Send(number, _work_number(work), tuple(packets)).parts()
-        sent = app.Sent.decode(channel.request(Kind.SEND, *payload, wait=60).payload)
-        return MessageIds(channel.welcome.manager, sent.first_id, sent.count)
+        packets = self._packer.pack_many(messages, remote.ANYWHERE, first_id=0, sent_time=0)
+        limit, transaction = channel.welcome.max_frame, _number_of(work)
+        ids: list[Sequence[str]] = []
+        for batch in remote.send_batches(packets, limit, together=work is None):
+            parts = app.Send(number, transaction, tuple(batch)).parts()
+            frame = channel.request(Kind.SEND, *parts, wait=SLOW)
+            sent = app.Sent.decode(frame.payload)
+            ids.append(MessageIds(channel.welcome.manager, sent.first_id, sent.count))
+        return ids[0] if len(ids) == 1 else [one for some in ids for one in some]
 
     def read(
         self, handle: Handle, read: Read, work: Work | None, cursor: CursorHandle | None
     ) -> list[ReceivedMessage]:
-        if work is not None or cursor is not None:
-            if work is not None:
-                self._own(work)
-            channel = _channel(work or cursor)
-            return self._read(channel, handle, read, work, cursor)
+        limit = None if read.timeout is None else monotonic() + read.timeout
 
         def again(channel: Channel) -> list[ReceivedMessage]:
-            return self._read(channel, handle, read, None, None)
+            left = None if limit is None else max(0.0, limit - monotonic())
+            return self._read(channel, handle, read, left, work, cursor)
 
-        return self._repeat(again)
+        if work is None and cursor is None:
+            return self._repeat(again)
+        return again(self._bound(work, cursor))
 
     def _read(
         self,
         channel: Channel,
         handle: Handle,
         read: Read,
+        timeout: float | None,
         work: Work | None,
         cursor: CursorHandle | None,
     ) -> list[ReceivedMessage]:
         number = self._number(channel, handle)
-        timeout = None if read.timeout is None or read.timeout > WAIT_MAX else read.timeout
-        payload = _read_payload(number, read, timeout, work, cursor)
-        if not read.take or work is not None:
-            frame = channel.request(Kind.READ, payload, wait=timeout)
-            return _received(app.Messages.decode(frame.payload).messages)
-        frame = channel.take(number, payload, wait=timeout)
+        wait = remote.wait_of(timeout)
+        place = cursor.number if isinstance(cursor, RemoteCursor) else 0
+        transaction = _number_of(work)
+        payload = remote.read_payload(number, read, wait, transaction=transaction, cursor=place)
+        removes = read.take and work is None
+        frame = channel.read(payload, wait=wait, held=number if removes else 0)
         found = app.Messages.decode(frame.payload).messages
-        lookups = tuple(message.lookup_id for message in found)
-        end = app.End(number, 0, app.Action.REMOVE, lookups).encode()
-        try:
-            channel.request(Kind.END, end, wait=60)
-        except ConnectionLost:
-            # Whether they are gone nobody knows: better twice than never.
-            return _received(found)
-        return _received(found)
+        if removes:
+            channel.remove(number, [message.lookup_id for message in found])
+        return remote.received(found)
 
     def subscribe(self, handle: Handle, prefetch: int) -> RemoteSubscription:
         def work(channel: Channel) -> RemoteSubscription:
-            assert isinstance(handle, RemoteHandle)
             number = self._number(channel, handle)
-            payload = app.Subscribe(number, prefetch).encode()
-            subscription = RemoteSubscription(self, handle, *channel.subscribe(payload))
-            handle.subscription = subscription
+            subscription = RemoteSubscription(self, channel, number)
+            subscription.begin(prefetch)
             return subscription
 
         return self._repeat(work)
 
-    def end(
-        self, handle: Handle, lookups: list[int], work: Work | None, *, remove: bool
-    ) -> None:
-        assert isinstance(handle, RemoteHandle)
-        channel = handle.channel
-        if channel is None or not channel.is_open:
-            if remove:
-                raise ConnectionLost("the messages are back in their places")
-            return
-        if work is not None:
-            self._own(work)
-        action = app.Action.REMOVE if remove else app.Action.RETURN
-        payload = app.End(handle.number, _work_number(work), action, tuple(lookups)).encode()
-        channel.request(Kind.END, payload, wait=60)
-        if handle.subscription is not None:
-            handle.subscription.ended(len(lookups))
-
     def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
-        channel = self._repeat(_same) if work is None else self._own(work)
-        number = self._number(channel, handle)
-        _ask(
-            channel,
-            "move",
-            60,
-            handle=number,
-            lookup_id=lookup_id,
-            target=target,
-            transaction=_work_number(work),
-        )
+        channel, number = self._ready(handle, work)
+        given = {"handle": number, "lookup_id": lookup_id, "target": target}
+        _ask(channel, "move", SLOW, **given, transaction=_number_of(work))
 
     def open_cursor(self, handle: Handle) -> RemoteCursor:
         def work(channel: Channel) -> RemoteCursor:
@@ -382,7 +360,8 @@ class Remote:
         assert isinstance(cursor, RemoteCursor)
         if cursor.channel.is_open and not cursor.is_closed:
             cursor.is_closed = True
-            _ask(cursor.channel, "close_cursor", cursor=cursor.number)
+            with contextlib.suppress(ConnectionLost):
+                _ask(cursor.channel, "close_cursor", cursor=cursor.number)
 
     # Transactions
 
@@ -394,49 +373,69 @@ class Remote:
         return self._repeat(work)
 
     def prepare(self, work: Work) -> None:
-        _ask(self._own(work), "prepare", 60, transaction=_work_number(work))
+        self._ask_of(work, "prepare")
 
     def commit(self, work: Work) -> None:
-        _ask(self._own(work), "commit", 60, transaction=_work_number(work))
+        self._ask_of(work, "commit")
 
     def abort(self, work: Work) -> None:
         assert isinstance(work, RemoteWork)
-        if work.channel.is_open:  # else it is aborted
-            _ask(work.channel, "abort", 60, transaction=work.number)
+        with contextlib.suppress(ConnectionLost):  # which aborts it, too
+            if work.channel.is_open:
+                self._ask_of(work, "abort")
+
+    def _ask_of(self, work: Work, call: str) -> None:
+        _ask(self._own(work), call, SLOW, transaction=_number_of(work))
 
     def prepared(self) -> list[str]:
         return list(self._call("prepared").texts("xids"))
 
     def commit_prepared(self, xid: str) -> None:
-        self._call("commit_prepared", 60, xid=xid)
+        self._call("commit_prepared", SLOW, xid=xid)
 
     def abort_prepared(self, xid: str) -> None:
-        self._call("abort_prepared", 60, xid=xid)
+        self._call("abort_prepared", SLOW, xid=xid)
 
     def commit_epoch(self, writer: str, epoch: int, winners: list[str]) -> bool:
-        answer = self._call("commit_epoch", 60, query=writer, epoch=epoch, winners=winners)
+        answer = self._call("commit_epoch", SLOW, query=writer, epoch=epoch, winners=winners)
         return answer.flag("applied")
 
     def _own(self, work: Work) -> Channel:
         """The connection of a transaction, which must be one of this manager."""
         if not isinstance(work, RemoteWork) or work.backend is not self:
             raise TransactionSequence("the transaction belongs to another queue manager")
-        return _channel(work)
+        if not work.channel.is_open:
+            raise TransactionSequence(LOST)
+        return work.channel
+
+    def number_of(self, work: Work) -> int:
+        """What a transaction is called on its connection."""
+        self._own(work)
+        assert isinstance(work, RemoteWork)
+        return work.number
+
+    def _bound(self, work: Work | None, cursor: CursorHandle | None) -> Channel:
+        """The connection that a transaction or cursor belongs to, or both."""
+        channel = None if work is None else self._own(work)
+        if isinstance(cursor, RemoteCursor):
+            if not cursor.channel.is_open or channel not in (None, cursor.channel):
+                raise InvalidHandle("the connection was lost, and with it the cursor")
+            channel = cursor.channel
+        assert channel is not None
+        return channel
 
     # The manager
 
     def explain(self, message_id: str) -> list[HistoryEvent]:
         answer = self._call("explain", message_id=message_id)
-        return [_event(item) for item in answer.objects("events")]
+        return [remote.history_event(item) for item in answer.objects("events")]
 
     def statistics(self) -> dict[str, int]:
         counts = self._call("statistics").object("counts").values
         return {name: int(count) for name, count in counts.items()}  # type: ignore[arg-type]
 
     def settings(self) -> Settings:
-        values = self._call("settings").object("settings").values
-        known = {name: values[name] for name in Settings.__dataclass_fields__ if name in values}
-        return Settings(**known)  # type: ignore[arg-type]
+        return remote.settings(self._call("settings").object("settings"))
 
     def configure(self, changes: dict[str, Any]) -> None:
         self._call("configure", **changes)
@@ -453,82 +452,6 @@ def _ask(channel: Channel, call: str, wait: float | None = 0, /, **arguments: An
     return Members.decode(frame.payload)
 
 
-def _channel(bound: Work | CursorHandle | None) -> Channel:
-    """The connection that a transaction or cursor belongs to."""
-    if isinstance(bound, RemoteWork | RemoteCursor):
-        if not bound.channel.is_open:
-            is_work = isinstance(bound, RemoteWork)
-            raise TransactionSequence(LOST) if is_work else InvalidHandle("the cursor is gone")
-        return bound.channel
-    raise TransactionSequence("the transaction belongs to another queue manager")
-
-
-def _work_number(work: Work | None) -> int:
-    if work is None:
-        return 0
-    _channel(work)
-    assert isinstance(work, RemoteWork)
-    return work.number
-
-
-def _opening(name: str, mode: Mode) -> dict[str, Any]:
-    words = [word for access, word in _ACCESS.items() if mode.access & access]
-    share = "receive" if mode.share is Share.DENY_RECEIVE else "none"
-    return {"name": name, "access": words, "share": share}
-
-
-def _written(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: str(value) if isinstance(value, UUID) else value for name, value in properties.items()
-    }
-
-
-def _read_payload(
-    number: int,
-    read: Read,
-    timeout: float | None,
-    work: Work | None,
-    cursor: CursorHandle | None,
-) -> bytes:
-    seek = app.Seek.HEAD
-    if read.lookup_id is not None:
-        seek = _SEEKS[read.seek]
-    elif read.following:
-        seek = app.Seek.NEXT
-    return app.Read(
-        number,
-        _work_number(work),
-        cursor.number if isinstance(cursor, RemoteCursor) else 0,
-        (read.lookup_id or 0) & 0xFFFFFFFFFFFFFFFF,
-        read.count,
-        INFINITE if timeout is None else round(timeout * 1000),
-        app.Mode.TAKE if read.take else app.Mode.PEEK,
-        seek,
-    ).encode()
-
-
-def _received(found: Sequence[app.QueuedMessage]) -> list[ReceivedMessage]:
-    return [
-        ReceivedMessage(
-            packet,
-            lookup_id=lookup,
-            arrival=lookup & ARRIVAL_MASK,
-            arrived=arrived,
-            abort_count=aborts,
-            move_count=moves,
-            message_class=reason,
-        )
-        for lookup, arrived, aborts, moves, reason, packet in found
-    ]
-
-
-def _info(item: Members) -> QueueInfo:
-    known = {name: item.values.get(name) for name in QueueInfo.__dataclass_fields__}
-    known |= {"id": UUID(item.text("id")), "type": UUID(item.text("type"))}  # type: ignore[dict-item]
-    return QueueInfo(**known)  # type: ignore[arg-type]
-
-
-def _event(item: Members) -> HistoryEvent:
-    time = datetime.fromisoformat(item.text("time"))
-    known = {name: item.values.get(name) for name in HistoryEvent.__dataclass_fields__}
-    return HistoryEvent(**{**known, "time": time})  # type: ignore[arg-type]
+def _number_of(work: Work | None) -> int:
+    """What a transaction is called on its connection; 0 for none."""
+    return work.number if isinstance(work, RemoteWork) else 0

@@ -8,7 +8,7 @@ from typing import Self
 from openmsmq.client.backend import Handle
 from openmsmq.client.backend_aio import Backend, Subscription
 from openmsmq.client.transaction_aio import Transaction, work_of
-from openmsmq.errors import InvalidParameter, ReceiveTimeout
+from openmsmq.errors import InvalidHandle, InvalidParameter, ReceiveTimeout
 from openmsmq.messages.received import ReceivedMessage
 
 
@@ -66,21 +66,22 @@ class Stream:
         """
         lookups = [message.lookup_id for message in messages] or list(self._given)
         if lookups:
-            work = await work_of(transaction)
-            await self._backend.end(self._handle, lookups, work, remove=True)
+            if self._subscription is None:
+                raise InvalidHandle("the stream is closed, and its messages are returned")
+            await self._subscription.end(lookups, await work_of(transaction), remove=True)
             for lookup in lookups:
                 self._given.pop(lookup, None)
 
     async def close(self) -> None:
         """Return to their places all messages that were not acknowledged."""
-        if self._subscription is not None:
-            await self._subscription.close()
-            self._subscription = None
         lookups = [*self._given, *(message.lookup_id for message in self._ahead)]
         self._given.clear()
         self._ahead.clear()
-        if lookups:
-            await self._backend.end(self._handle, lookups, None, remove=False)
+        subscription, self._subscription = self._subscription, None
+        if subscription is not None:
+            await subscription.close()
+            if lookups:
+                await subscription.end(lookups, None, remove=False)
 
     async def __aenter__(self) -> Self:
         return self

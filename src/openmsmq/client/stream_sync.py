@@ -8,7 +8,7 @@ from typing import Self
 from openmsmq.client.backend import Handle
 from openmsmq.client.backend_sync import Backend, Subscription
 from openmsmq.client.transaction_sync import Transaction, work_of
-from openmsmq.errors import InvalidParameter, ReceiveTimeout
+from openmsmq.errors import InvalidHandle, InvalidParameter, ReceiveTimeout
 from openmsmq.messages.received import ReceivedMessage
 
 
@@ -66,21 +66,22 @@ class Stream:
         """
         lookups = [message.lookup_id for message in messages] or list(self._given)
         if lookups:
-            work = work_of(transaction)
-            self._backend.end(self._handle, lookups, work, remove=True)
+            if self._subscription is None:
+                raise InvalidHandle("the stream is closed, and its messages are returned")
+            self._subscription.end(lookups, work_of(transaction), remove=True)
             for lookup in lookups:
                 self._given.pop(lookup, None)
 
     def close(self) -> None:
         """Return to their places all messages that were not acknowledged."""
-        if self._subscription is not None:
-            self._subscription.close()
-            self._subscription = None
         lookups = [*self._given, *(message.lookup_id for message in self._ahead)]
         self._given.clear()
         self._ahead.clear()
-        if lookups:
-            self._backend.end(self._handle, lookups, None, remove=False)
+        subscription, self._subscription = self._subscription, None
+        if subscription is not None:
+            subscription.close()
+            if lookups:
+                subscription.end(lookups, None, remove=False)
 
     def __enter__(self) -> Self:
         return self

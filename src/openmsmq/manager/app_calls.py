@@ -12,27 +12,23 @@ from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
 from openmsmq.manager.app_session import AppSession, OpenQueue
 from openmsmq.manager.info import QueueInfo, path_name, queue_infos, queue_properties
 from openmsmq.manager.naming import shown
-from openmsmq.model.cursor import Cursor
 from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.queue import Kind, Queue
+from openmsmq.model.settings import Settings
+from openmsmq.names.format import MultipleName
 from openmsmq.names.parse import parse_name
 
 if TYPE_CHECKING:
     from openmsmq.app.members import JsonObject
     from openmsmq.model.pending import Pending
+    from openmsmq.model.transaction import Transaction
 
 NUMBER_MAX: Final = (1 << 64) - 1
-PROPERTIES: Final = (
-    "transactional",
-    "journal",
-    "quota",
-    "journal_quota",
-    "label",
-    "authenticate",
-    "privacy",
-    "base_priority",
-    "type",
-)
+FLAGS: Final = ("transactional", "journal", "authenticate")
+NUMBERS: Final = ("quota", "journal_quota", "privacy", "base_priority")
+TEXTS: Final = ("label", "type")
+PROPERTIES: Final = (*FLAGS, *NUMBERS, *TEXTS)
+"What a queue can be told to be."
 ACCESS: Final = {"receive": Access.RECEIVE, "send": Access.SEND, "peek": Access.PEEK}
 SHARES: Final = {"none": Share.DENY_NONE, "receive": Share.DENY_RECEIVE}
 
@@ -61,15 +57,16 @@ class Calls:
     def _call_create_queue(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("name", *PROPERTIES)
         name = given.text("name")
-        session.require("admin", _path(session, name))
+        session.require("admin", *_paths(session, name))
         properties = _properties(given)
         _begin(session, number, lambda: session.local.create_queue(name, **properties))
 
     def _call_delete_queue(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("name")
-        queue = session.driver.call(lambda: session.local.find_queue(given.text("name")))
-        session.require("admin", shown(queue.name))
-        _begin(session, number, lambda: session.local.core.queues.delete(queue))
+        name = given.text("name")
+        session.require("admin", *_paths(session, name))
+        local = session.local
+        _begin(session, number, lambda: local.core.queues.delete(local.find_queue(name)))
 
     def _call_open_queue(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("name", "access", "share")
@@ -79,11 +76,13 @@ class Calls:
             if word not in ACCESS:
                 raise InvalidParameter(f"access {word[:20]!r}: receive, send and peek are possible")
             asked |= ACCESS[word]
+        if not asked:
+            raise InvalidParameter("access is empty: receive, send and peek are possible")
         share = given.text("share", "none")
         if share not in SHARES:
             raise InvalidParameter(f"share {share[:20]!r}: none and receive are possible")
-        allowed = self._allowed(session, _path(session, name), asked)
-        handle = session.number(session.handles)  # type: ignore[arg-type]
+        allowed = self._allowed(session, _paths(session, name), asked)
+        handle = session.number(session.handles)
         queue, mode = session.driver.call(
             lambda: session.local.open_queue(name, Mode(allowed, SHARES[share]))
         )
@@ -92,31 +91,24 @@ class Calls:
         words = [word for word, access in ACCESS.items() if mode.access & access]
         session.reply(number, handle=handle, access=words, name=opened.name)
 
-    def _allowed(self, session: AppSession, path: str, asked: Access) -> Access:
+    def _allowed(self, session: AppSession, paths: list[str], asked: Access) -> Access:
         """What of the access asked for the role allows; to ask for all is to ask for that."""
         grant = session.grant
         assert grant is not None
-        readable = grant.allows("read", path)
         allowed = Access(0)
-        if readable:
+        if all(grant.allows("read", path) for path in paths):
             allowed |= Access.RECEIVE | Access.PEEK
-        if grant.allows("send", path):
+        if all(grant.allows("send", path) for path in paths):
             allowed |= Access.SEND
-        if asked != Access.ALL and asked & ~allowed:
-            session.require("read" if asked & ~allowed & ~Access.SEND else "send", path)
-        if not asked & allowed:
-            session.require("read", path)
+        if not allowed or (asked != Access.ALL and asked & ~allowed):
+            session.require("send" if asked == Access.SEND else "read", *paths)
+            session.require("send", *paths)
         return asked & allowed
 
     def _call_close_queue(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle")
         handle = given.integer("handle")
-        opened = session.handle(handle)
-        for key, subscribed in list(session.subscriptions.items()):
-            if subscribed.opened is opened:
-                session.stop(subscribed)
-                session.subscriptions.pop(key, None)
-        session.driver.call(lambda: session.close_handle(opened))
-        del session.handles[handle]
+        session.do(lambda: session.close_queue(handle))
         session.reply(number)
 
     def _call_set_queue(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -129,12 +121,14 @@ class Calls:
         _begin(session, number, lambda: session.local.change_queue(opened.queue, **changes))
 
     def _call_queue_info(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle")
         opened = session.handle(given.integer("handle"))
         core = session.local.core
         info = session.driver.call(lambda: QueueInfo.of(opened.queue, core))
         session.reply(number, queue=_info(info))
 
     def _call_queues(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("everything")
         everything = given.flag("everything", default=False)
         core = session.local.core
         grant = session.grant
@@ -148,6 +142,7 @@ class Calls:
         session.reply(number, queues=seen)
 
     def _call_purge(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle")
         opened = session.handle(given.integer("handle"))
         if opened.queue.kind is Kind.OUTGOING:
             session.require("admin", opened.name)
@@ -160,6 +155,7 @@ class Calls:
         )
 
     def _call_move(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle", "lookup_id", "target", "transaction")
         opened = session.handle(given.integer("handle"))
         opened.mode.require(Access.RECEIVE)
         lookup = given.integer("lookup_id", maximum=NUMBER_MAX)
@@ -178,19 +174,23 @@ class Calls:
     def _hold_back(
         self, session: AppSession, number: int, given: Arguments, act: Callable[[Queue], None]
     ) -> None:
+        given.only("handle")
         opened = session.handle(given.integer("handle"))
         session.require("admin", opened.name)
         session.driver.call(lambda: act(opened.queue))
         session.reply(number)
 
     def _call_open_cursor(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle")
         opened = session.handle(given.integer("handle"))
         opened.mode.require(Access.PEEK)
-        cursor = session.number(session.cursors)  # type: ignore[arg-type]
-        session.cursors[cursor] = opened, Cursor()
-        session.reply(number, cursor=cursor)
+        place = session.number(session.cursors)
+        cursor = session.driver.call(lambda: session.local.receiving.open_cursor(opened.queue))
+        session.cursors[place] = opened, cursor
+        session.reply(number, cursor=place)
 
     def _call_close_cursor(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("cursor")
         found = session.cursors.pop(given.integer("cursor"), None)
         if found is None:
             raise InvalidHandle("no such cursor is open")
@@ -200,55 +200,94 @@ class Calls:
         session.reply(number)
 
     def _call_unsubscribe(self, session: AppSession, number: int, given: Arguments) -> None:
-        subscribed = session.subscriptions.pop(given.integer("subscription"), None)
-        if subscribed is not None:
-            session.driver.call(lambda: session.stop(subscribed))
+        given.only("subscription")
+        subscription = given.integer("subscription")
+        session.driver.call(lambda: session.subscriptions.unsubscribe(subscription))
         session.reply(number)
 
     # Transactions
 
     def _call_begin(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("xid")
         xid = given.text("xid", "")
-        place = session.number(session.transactions)  # type: ignore[arg-type]
+        place = session.number(session.transactions)
         session.transactions[place] = session.driver.call(lambda: session.local.begin(xid))
         session.door.metrics.transaction_began()
         session.reply(number, transaction=place)
 
     def _call_prepare(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._end(session, number, given, "prepare")
+        def done(place: int, transaction: Transaction) -> None:
+            waiting = session.local.core.prepared
+            session.prepared = {
+                at: known
+                for at, known in session.prepared.items()
+                if waiting.get(known.xid) is known
+            }
+            session.prepared[place] = transaction
+
+        self._end(session, number, given, session.local.prepare, done)
 
     def _call_commit(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._end(session, number, given, "commit")
+        self._end(session, number, given, session.local.commit)
 
     def _call_abort(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._end(session, number, given, "abort")
+        self._end(session, number, given, session.local.abort)
 
-    def _end(self, session: AppSession, number: int, given: Arguments, how: str) -> None:
+    def _end(
+        self,
+        session: AppSession,
+        number: int,
+        given: Arguments,
+        end: Callable[[Transaction], Pending[None]],
+        done: Callable[[int, Transaction], None] | None = None,
+    ) -> None:
+        given.only("transaction")
         place = given.integer("transaction", minimum=1, maximum=NUMBER_MAX)
         transaction = session.transaction(place)
+        assert transaction is not None
 
-        def done(_: object) -> None:
-            session.transactions.pop(place, None)
-            session.door.metrics.transaction_ended()
+        def answered(pending: Pending[None]) -> None:
+            if pending.error is not None:
+                session.fail(number, pending.error)
+                if session.is_over:
+                    session.abandon(transaction)
+                return
+            session.prepared.pop(place, None)
+            if session.transactions.pop(place, None) is not None:
+                session.door.metrics.transaction_ended()
+            if done is not None:
+                done(place, transaction)
             session.reply(number)
 
-        session.begin(number, lambda: getattr(session.local, how)(transaction), done)
+        session.driver.begin(lambda: end(transaction), answered)
 
     def _call_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
         session.require("admin")
         session.reply(number, xids=sorted(session.local.core.prepared))
 
     def _call_commit_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
-        session.require("admin")
-        xid = given.text("xid")
-        _begin(session, number, lambda: session.local.commit_prepared(xid))
+        self._decide(session, number, given, session.local.commit_prepared)
 
     def _call_abort_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
-        session.require("admin")
+        self._decide(session, number, given, session.local.abort_prepared)
+
+    def _decide(
+        self,
+        session: AppSession,
+        number: int,
+        given: Arguments,
+        decide: Callable[[str], Pending[None]],
+    ) -> None:
+        """Whoever has prepared a transaction may end it, an administrator may end any."""
+        given.only("xid")
         xid = given.text("xid")
-        _begin(session, number, lambda: session.local.abort_prepared(xid))
+        if all(known.xid != xid for known in session.prepared.values()):
+            session.require("admin")
+        _begin(session, number, lambda: decide(xid))
 
     def _call_commit_epoch(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("query", "epoch", "winners")
         session.require("admin")
         writer, winners = given.text("query"), given.texts("winners")
         epoch = given.integer("epoch", maximum=NUMBER_MAX)
@@ -261,6 +300,7 @@ class Calls:
     # The manager
 
     def _call_explain(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("message_id")
         session.require("read")
         message_id = given.text("message_id")
         events = session.driver.call(lambda: session.local.explain(message_id))
@@ -269,16 +309,20 @@ class Calls:
         )
 
     def _call_statistics(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
         session.require("read")
         session.reply(number, counts=session.local.core.statistics.counts)
 
     def _call_settings(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
         session.require("read")
         session.reply(number, settings=asdict(session.local.core.settings))
 
     def _call_configure(self, session: AppSession, number: int, given: Arguments) -> None:
         session.require("admin")
         changes = dict(given.values)
+        for name in changes.keys() - Settings.__dataclass_fields__.keys():
+            raise PropertyNotAllowed(f"there is no setting {name[:40]}")
         _begin(session, number, lambda: session.local.configure(**changes))
 
 
@@ -287,16 +331,34 @@ def _begin(session: AppSession, number: int, make: Callable[[], Pending[Any]]) -
     session.begin(number, make, lambda _: session.reply(number))
 
 
-def _path(session: AppSession, name: str) -> str:
-    """What rights are compared with: the path of a queue here, or the name of one elsewhere."""
+def _paths(session: AppSession, name: str) -> list[str]:
+    """What rights are compared with: the path of each queue here, the name of each elsewhere."""
     parsed = parse_name(name)
-    local = session.driver.call(lambda: session.local.naming.local(parsed))
-    return str(parsed) if local is None else shown(local)
+    each = parsed.elements if isinstance(parsed, MultipleName) else (parsed,)
+    naming = session.local.naming
+    local = session.driver.call(lambda: [naming.local(one) for one in each])
+    return [str(one) if at is None else shown(at) for one, at in zip(each, local, strict=True)]
 
 
 def _properties(given: Arguments) -> dict[str, Any]:
-    found = {name: given.values[name] for name in PROPERTIES if given.has(name)}
+    """The properties among the arguments; what values they may have is for the manager to say."""
+    found: dict[str, Any] = {name: given.flag(name) for name in FLAGS if given.has(name)}
+    for name in NUMBERS:
+        if given.has(name):
+            found[name] = given.integer(name, minimum=-NUMBER_MAX, maximum=NUMBER_MAX)
+    for name in TEXTS:
+        if given.has(name):
+            found[name] = _storable(name, given.text(name))
     return queue_properties(**found)
+
+
+def _storable(name: str, text: str) -> str:
+    """A text without halves of surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidParameter(f"{name} has half of a surrogate pair") from None
+    return text
 
 
 def _info(info: QueueInfo) -> JsonObject:

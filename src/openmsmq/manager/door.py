@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
+import socket
 import ssl
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Final
 
 from openmsmq.manager.app_calls import Calls
@@ -22,6 +23,8 @@ from openmsmq.net.connection import Connection, Machine
 
 PATIENCE: Final = 1.0
 "Seconds that somebody with a wrong token waits to hear so."
+HELLO_WITHIN: Final = 30.0
+"Seconds that somebody has to say hello."
 FAREWELL: Final = 2.0
 "Seconds that programs get to take what was sent to them when the door closes."
 BACKLOG: Final = 1024
@@ -41,6 +44,7 @@ class AppDoor:
         metrics: ServiceMetrics,
         tls: ssl.SSLContext | None = None,
         patience: float = PATIENCE,
+        hello_within: float = HELLO_WITHIN,
     ) -> None:
         self.local = local
         self.driver = driver
@@ -49,11 +53,15 @@ class AppDoor:
         self.calls = Calls()
         self.server = f"openmsmq {version('openmsmq')}"
         self.patience = patience
+        self.hello_within = hello_within
         self._tokens = tokens
         self._tls = tls
         self._servers: list[asyncio.Server] = []
+        self._socket: Path | None = None
+        "The Unix socket that is open."
         self._sessions: set[AppSession] = set()
-        self._connections: dict[AppSession, Connection] = {}
+        self._reason = ""
+        "Why it is closed."
 
     @property
     def clients(self) -> int:
@@ -66,13 +74,11 @@ class AppDoor:
         config = self.config
         address: tuple[str, int] | str = ""
         if config.app_socket is not None:
-            path = str(config.app_socket)
-            with contextlib.suppress(FileNotFoundError):
-                config.app_socket.unlink()  # of one who was killed: the store is ours
+            bound = self._bind(config.app_socket)
             make = partial(self._connection, is_local=True)
-            self._servers.append(await loop.create_unix_server(make, path, backlog=BACKLOG))
-            config.app_socket.chmod(0o600)
-            address = path
+            server = await loop.create_unix_server(make, sock=bound, backlog=BACKLOG)
+            self._servers.append(server)
+            address = str(config.app_socket)
         if config.app_port is not None:
             make = partial(self._connection, is_local=config.is_local)
             server = await loop.create_server(
@@ -83,16 +89,31 @@ class AppDoor:
             address = host, port
         return address
 
+    def _bind(self, path: Path) -> socket.socket:
+        """A Unix socket that nobody else can reach, from its first moment on."""
+        if path.is_socket():
+            path.unlink()  # of one who was killed: the store is ours
+        bound = socket.socket(socket.AF_UNIX)
+        try:
+            bound.bind(str(path))
+            self._socket = path
+            path.chmod(0o600)
+        except OSError:
+            bound.close()
+            raise
+        return bound
+
     def _connection(self, *, is_local: bool) -> Connection:
         return Connection(partial(self._session, is_local=is_local))
 
     def _session(self, connection: Connection, *, is_local: bool) -> Machine:
-        session = AppSession(self, connection)
-        session.is_trusted = is_local or self.config.allow_insecure
+        is_trusted = is_local or self.config.allow_insecure
+        session = AppSession(self, connection, is_trusted=is_trusted)
         self._sessions.add(session)
-        self._connections[session] = connection
         self.metrics.client_connected()
-        if len(self._sessions) > self.config.clients_max:
+        if self._reason:
+            session.close(self._reason)  # it was on its way in
+        elif len(self._sessions) > self.config.clients_max:
             self.metrics.refused("too many clients")
             session.close("too many programs are connected")
         return session
@@ -111,13 +132,12 @@ class AppDoor:
 
     def left(self, session: AppSession) -> None:
         """Somebody is gone."""
-        if session in self._sessions:
-            self._sessions.discard(session)
-            del self._connections[session]
-            self.metrics.client_disconnected()
+        self._sessions.remove(session)
+        self.metrics.client_disconnected()
 
     async def stop(self, reason: str) -> None:
         """Let nobody in any longer, and see out those who are in."""
+        self._reason = reason
         for server in self._servers:
             server.close()
         for session in list(self._sessions):
@@ -125,7 +145,8 @@ class AppDoor:
         end = asyncio.get_running_loop().time() + FAREWELL
         while self._sessions and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        for connection in list(self._connections.values()):
-            connection.abort()
-        if self.config.app_socket is not None:
-            self.config.app_socket.unlink(missing_ok=True)
+        for session in self._sessions:
+            session.connection.abort()
+        await asyncio.sleep(0)  # they learn of it
+        if self._socket is not None:
+            self._socket.unlink(missing_ok=True)

@@ -8,11 +8,16 @@ to do than it wants, or the other side does not take what is written.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from typing import Final, Protocol
 
 WRITE_BUFFER: Final = 1 << 20
 "Bytes that may wait to be sent before nothing more is read."
+LINGER: Final = 5.0
+"Seconds that the other side gets to take what was sent before the end."
+KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+"Seconds of silence, between questions, and how many: then the other side is gone."
 
 
 class Machine(Protocol):
@@ -42,21 +47,29 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
         self._out: list[bytes] = []
-        self._is_stuck = False
+        self._waiting = 0
+        "Bytes in it."
+        self._is_blocked = False
+        "The other side does not take what is sent."
         self._is_paused = False
         self._is_closing = False
+        self._farewell: asyncio.TimerHandle | None = None
+        self.on_room: Callable[[], None] = _nothing
+        "What the machine does when `is_stuck` is over."
+        self.peer = ""
+        "Who is on the other side, for people."
 
     @property
-    def peer(self) -> str:
-        """Who is on the other side, for people."""
-        assert self._transport is not None
-        name = self._transport.get_extra_info("peername")
-        return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else "a local socket"
+    def is_stuck(self) -> bool:
+        """So much waits to be sent that nothing should be added."""
+        return self._is_blocked or self._waiting > WRITE_BUFFER
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self.peer = _shown(transport.get_extra_info("peername"))
         transport.set_write_buffer_limits(high=WRITE_BUFFER)
+        _keep_alive(transport.get_extra_info("socket"))
         self._machine = self._make(self)
 
     def data_received(self, data: bytes) -> None:
@@ -65,16 +78,25 @@ class Connection(asyncio.Protocol):
             self._machine.receive_data(data)
             self.adjust()
 
+    def eof_received(self) -> None:
+        self._flush()
+        self.close()
+
     def write(self, data: bytes) -> None:
         """Send bytes, together with all others of this moment."""
         if not self._out:
             self._loop.call_soon(self._flush)
         self._out.append(data)
+        self._waiting += len(data)
 
     def _flush(self) -> None:
         out, self._out = self._out, []
-        if self._transport is not None and not self._transport.is_closing():
+        was_stuck = self.is_stuck
+        self._waiting = 0
+        if out and self._transport is not None and not self._transport.is_closing():
             self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+            if was_stuck and not self.is_stuck:
+                self._go_on()
 
     def close(self) -> None:
         """Send what is to be sent, and end the connection."""
@@ -83,10 +105,10 @@ class Connection(asyncio.Protocol):
             self._loop.call_soon(self._close)
 
     def _close(self) -> None:
-        if self._out:
-            self._flush()
+        self._flush()
         if self._transport is not None:
             self._transport.close()
+            self._farewell = self._loop.call_later(LINGER, self._transport.abort)
 
     def abort(self) -> None:
         """End the connection at once."""
@@ -97,24 +119,57 @@ class Connection(asyncio.Protocol):
     def adjust(self) -> None:
         """Read, or do not, as both sides can bear it."""
         assert self._machine is not None
-        assert self._transport is not None
-        pause = self._is_stuck or self._machine.is_full
-        if pause != self._is_paused and not self._transport.is_closing():
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        pause = self.is_stuck or self._machine.is_full
+        if pause != self._is_paused:
             self._is_paused = pause
             if pause:
-                self._transport.pause_reading()
+                transport.pause_reading()
             else:
-                self._transport.resume_reading()
+                transport.resume_reading()
 
     def pause_writing(self) -> None:
-        self._is_stuck = True
+        self._is_blocked = True
         self.adjust()
 
     def resume_writing(self) -> None:
-        self._is_stuck = False
+        self._is_blocked = False
+        if not self.is_stuck:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """There is room for more."""
+        if not self._is_closing:
+            self.on_room()
         self.adjust()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._is_closing = True
-        if self._machine is not None:
-            self._machine.lost()
+        self._transport = None
+        if self._farewell is not None:
+            self._farewell.cancel()
+        assert self._machine is not None
+        self._machine.lost()
+
+
+def _shown(name: object) -> str:
+    """An address for people."""
+    if not isinstance(name, tuple):
+        return "a local socket"
+    host, port = name[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _keep_alive(connected: socket.socket | None) -> None:
+    """Find out that the computer on the other side is gone, although nothing is sent."""
+    if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in KEEP_ALIVE.items():
+            if hasattr(socket, name):  # not everywhere
+                connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def _nothing() -> None:
+    """Nobody waits for room."""

@@ -143,6 +143,9 @@ def test_a_count_beyond_what_has_come_is_refused() -> None:
     assert refusal(Send.decode, bytes(12) + pack("<I", 34) + bytes(4096)) == ("count", 12)
     assert refusal(Send.decode, bytes(12) + b"\xff" * 4 + bytes(4096)) == ("count", 12)
     assert refusal(Messages.decode, pack("<I", 29) + bytes(4096)) == ("count", 0)
+    assert refusal(Send.decode, Send(1, 0, (b"",) * 9).encode()) == ("count", 12)
+    empty = QueuedMessage(1, 0, 0, 0, 0, b"")
+    assert refusal(Messages.decode, Messages((empty,) * 9).encode()) == ("count", 0)
 
 
 def test_a_size_beyond_the_payload_is_refused() -> None:

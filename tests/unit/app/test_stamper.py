@@ -103,7 +103,8 @@ DAMAGE = {
     "size": (8, pack("<I", len(PLAIN) + 4)),
     "label too long": (PROPERTIES + 1, b"\xfb"),
     "label without a null": (PROPERTIES + 58, b"xx"),
-    "class of a manager": (PROPERTIES + 2, b"\x00\x02"),
+    "class of nobody": (PROPERTIES + 2, b"\x00\x02"),
+    "class of a manager": (PROPERTIES + 2, b"\xff\x00"),
     "more body than room": (PROPERTIES + 32, pack("<I", 6)),
     "more room than body": (PROPERTIES + 36, pack("<I", 6)),
     "more room than packet": (PROPERTIES + 36, pack("<I", 0xFFFFFFFF)),
@@ -135,6 +136,12 @@ def test_a_known_front_is_no_excuse_for_other_flags() -> None:
     made.stamp([PLAIN], first_id=1, sent_time=SENT)
     with pytest.raises(Malformed):
         made.stamp([user_message(flags=0x80).encode()], first_id=1, sent_time=SENT)
+
+
+def test_a_class_of_an_application_is_kept() -> None:
+    packet = patch(PLAIN, PROPERTIES + 2, b"\xff\x01")
+    found = stamper().stamp([PLAIN, packet], first_id=1, sent_time=SENT)
+    assert [PacketView.parse(item.packet).message_class for item in found] == [0, 0x1FF]
 
 
 def test_what_a_reserved_byte_holds_does_not_matter() -> None:

@@ -37,6 +37,7 @@ from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.builder import OptionalHeaders
 from openmsmq.packet.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import MessageClass
 
 PACKER = Packer(SOURCE)
 MESSAGE = Message(
@@ -101,9 +102,20 @@ def test_bits_without_a_meaning_for_programs_are_refused(bits: int) -> None:
     assert refusal(user_message(base_flags=BaseFlags.X9).encode())[0] == "BaseHeader.Flags"
 
 
-@pytest.mark.parametrize(("code", "fine"), [(0, True), (0x1FF, True), (2, True), (0x200, False)])
+@pytest.mark.parametrize(
+    ("code", "fine"),
+    [
+        (MessageClass.NORMAL, True),
+        (0x1FF, True),
+        (0x8100, True),
+        (0x200, False),
+        (MessageClass.ORDER_ACK, False),
+        (MessageClass.ACK_REACH_QUEUE, False),
+        (MessageClass.NACK_RECEIVE_TIMEOUT, False),
+    ],
+)
 def test_only_classes_of_applications_are_sent(code: int, fine: bool) -> None:
-    """[MS-MQMQ] 2.2.18.1.6."""
+    """[MS-MQMQ] 2.2.18.1.6: nobody passes for a queue manager that acknowledges."""
     packet = PacketView(user_message().encode())
     place = len(packet.data) - len(properties().encode()) + 2
     changed = patch(packet.data, place, pack("<H", code))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.unit.client.adapter import Api, AsyncApi, AsyncServiceApi, ServiceApi, SyncApi
+from tests.unit.client.fakes import Line
+from tests.unit.client.services import AsyncClients, Clients, Relay, Service, SyncClients
 from tests.unit.manager.stores import SlowStore
 
 import openmsmq
@@ -34,3 +37,35 @@ def store() -> SlowStore:
 def manager(api: Api, store: SlowStore) -> openmsmq.Manager:
     """A new manager."""
     return api.over(LocalManager(store, SystemClock(), name="server1"))
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "aio"])
+def line(request: pytest.FixtureRequest) -> Iterator[Line]:
+    """A line to a fake server, for threads, then for asyncio."""
+    made = Line(is_async=request.param)
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=[SyncClients, AsyncClients], ids=["sync", "aio"])
+def clients(request: pytest.FixtureRequest) -> Iterator[Clients]:
+    """Programs with the sync API, then with the async one."""
+    made: Clients = request.param()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    """A service on a store of its own."""
+    made = Service(tmp_path / "data")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def relay(service: Service) -> Iterator[Relay]:
+    """A line to the service that can break."""
+    made = Relay(service)
+    yield made
+    made.close()

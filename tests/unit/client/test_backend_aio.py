@@ -6,7 +6,14 @@ import inspect
 
 import pytest
 
-from openmsmq.client import backend_aio, backend_sync, embedded_aio, embedded_sync
+from openmsmq.client import (
+    backend_aio,
+    backend_sync,
+    embedded_aio,
+    embedded_sync,
+    remote_aio,
+    remote_sync,
+)
 
 
 @pytest.mark.parametrize(
@@ -15,8 +22,11 @@ from openmsmq.client import backend_aio, backend_sync, embedded_aio, embedded_sy
         (backend_aio.Backend, embedded_aio.Embedded),
         (backend_sync.Backend, embedded_sync.Embedded),
         (backend_aio.Subscription, embedded_aio.EmbeddedSubscription),
+        (backend_aio.Backend, remote_aio.Remote),
+        (backend_sync.Backend, remote_sync.Remote),
+        (backend_aio.Subscription, remote_aio.RemoteSubscription),
     ],
-    ids=["aio", "sync", "subscription"],
+    ids=["aio", "sync", "subscription", "remote aio", "remote sync", "remote subscription"],
 )
 def test_a_backend_has_every_call_with_the_same_parameters(port: type, backend: type) -> None:
     for name, asked in vars(port).items():

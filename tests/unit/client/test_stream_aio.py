@@ -10,7 +10,7 @@ from tests.unit.client.adapter import Api
 
 import openmsmq
 from openmsmq import Manager, Queue, Stream, aio
-from openmsmq.errors import AccessDenied, InvalidParameter
+from openmsmq.errors import AccessDenied, InvalidHandle, InvalidParameter
 
 
 @pytest.fixture
@@ -100,6 +100,17 @@ def test_acknowledged_in_a_transaction_they_go_with_it(
         transaction.commit()
     stream.close()
     assert [(m.text, m.abort_count) for m in queue.peek_many(9, timeout=0)] == left
+
+
+def test_what_was_returned_cannot_be_acknowledged(queue: Queue) -> None:
+    queue.send("a")
+    stream = queue.stream(timeout=0, explicit=True)
+    message = next(stream)
+    stream.close()
+    with pytest.raises(InvalidHandle):
+        stream.acknowledge(message)
+    stream.acknowledge()
+    assert texts(queue) == ["a"]
 
 
 def test_a_stream_waits_for_messages(tmp_path: Path) -> None:

@@ -1,0 +1,153 @@
+"""What the clients of a service ask for and are told, as the application protocol says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from openmsmq.app import messages as app
+from openmsmq.app.members import U32_MAX, Members
+from openmsmq.client.backend import Read
+from openmsmq.errors import InvalidParameter
+from openmsmq.manager.explaining import HistoryEvent
+from openmsmq.manager.info import QueueInfo
+from openmsmq.messages.received import ReceivedMessage
+from openmsmq.model.layout import ARRIVAL_MASK
+from openmsmq.model.opening import Access, Mode, Share
+from openmsmq.model.receiving import Seek
+from openmsmq.model.settings import Settings
+from openmsmq.names.direct import DirectName
+from openmsmq.properties.message import INFINITE
+
+BACK_OFF: Final = (0.05, 2.0)
+"Seconds until a connection is tried again, at first and at most."
+STEADY: Final = 5.0
+"Seconds after which a connection that is lost was a good one."
+ANYWHERE: Final = DirectName.from_wire("OS:.\\private$\\x")
+"The manager writes the destination, whatever it was."
+WAIT_MAX: Final = 4_000_000.0
+"Seconds beyond which to wait is to wait for ever."
+LOST: Final = "the connection was lost, and with it the transaction, which is aborted"
+_SEEKS: Final = {
+    Seek.CURRENT: app.Seek.LOOKUP,
+    Seek.NEXT: app.Seek.AFTER_LOOKUP,
+    Seek.PREVIOUS: app.Seek.BEFORE_LOOKUP,
+    Seek.FIRST: app.Seek.FIRST,
+    Seek.LAST: app.Seek.LAST,
+}
+_ACCESS: Final = {Access.RECEIVE: "receive", Access.SEND: "send", Access.PEEK: "peek"}
+_U64_MAX: Final = 0xFFFFFFFFFFFFFFFF
+_FRAME: Final = 64
+"Bytes of a frame around its messages, and some more."
+_EACH: Final = 4
+"Bytes before each message."
+
+
+def opening(name: str, mode: Mode) -> dict[str, Any]:
+    """The arguments of `open_queue`."""
+    words = [word for access, word in _ACCESS.items() if mode.access & access]
+    share = "receive" if mode.share is Share.DENY_RECEIVE else "none"
+    return {"name": name, "access": words, "share": share}
+
+
+def opened(answer: Members, mode: Mode) -> Mode:
+    """What a queue is open for, which may be less than was asked for."""
+    words = answer.texts("access")
+    access = Access(0)
+    for kind, word in _ACCESS.items():
+        access |= kind if word in words else Access(0)
+    return Mode(access, mode.share)
+
+
+def written(properties: dict[str, Any]) -> dict[str, Any]:
+    """The properties of a queue as arguments."""
+    return {
+        name: str(value) if isinstance(value, UUID) else value for name, value in properties.items()
+    }
+
+
+def wait_of(timeout: float | None) -> float | None:
+    """Seconds to wait; None is for ever."""
+    return None if timeout is None or timeout > WAIT_MAX else timeout
+
+
+def read_payload(
+    handle: int, read: Read, wait: float | None, *, transaction: int = 0, cursor: int = 0
+) -> bytes:
+    """The payload of a READ that waits so long."""
+    seek = app.Seek.HEAD
+    if read.lookup_id is not None:
+        seek = _SEEKS[read.seek]
+    elif read.following:
+        seek = app.Seek.NEXT
+    return app.Read(
+        handle,
+        transaction,
+        cursor,
+        (read.lookup_id or 0) & _U64_MAX,
+        min(read.count, U32_MAX),
+        INFINITE if wait is None else round(wait * 1000),
+        app.Mode.TAKE if read.take else app.Mode.PEEK,
+        seek,
+    ).encode()
+
+
+def send_batches(packets: Sequence[bytes], frame_max: int, *, together: bool) -> list[list[bytes]]:
+    """Messages as they go in SEND frames; `together` if they must go in one."""
+    room = frame_max - _FRAME
+    size = sum(map(len, packets)) + _EACH * len(packets)
+    if size <= room:
+        return [list(packets)]
+    if together:
+        raise InvalidParameter(
+            f"{len(packets)} messages with {size} bytes: a service takes {room} at once; send"
+            " fewer, or in a transaction"
+        )
+    batches: list[list[bytes]] = [[]]
+    left = room
+    for packet in packets:
+        left -= len(packet) + _EACH
+        if left < 0 and batches[-1]:
+            batches.append([])
+            left = room - len(packet) - _EACH
+        batches[-1].append(packet)
+    return batches
+
+
+def received(found: Sequence[app.QueuedMessage]) -> list[ReceivedMessage]:
+    """Messages as programs see them."""
+    return [
+        ReceivedMessage(
+            packet,
+            lookup_id=lookup,
+            arrival=lookup & ARRIVAL_MASK,
+            arrived=arrived,
+            abort_count=aborts,
+            move_count=moves,
+            message_class=reason,
+        )
+        for lookup, arrived, aborts, moves, reason, packet in found
+    ]
+
+
+def queue_info(item: Members) -> QueueInfo:
+    """What is known of a queue."""
+    known = {name: item.values.get(name) for name in QueueInfo.__dataclass_fields__}
+    known |= {"id": UUID(item.text("id")), "type": UUID(item.text("type"))}  # type: ignore[dict-item]
+    return QueueInfo(**known)  # type: ignore[arg-type]
+
+
+def history_event(item: Members) -> HistoryEvent:
+    """Something that happened to a message."""
+    time = datetime.fromisoformat(item.text("time"))
+    known = {name: item.values.get(name) for name in HistoryEvent.__dataclass_fields__}
+    return HistoryEvent(**{**known, "time": time})  # type: ignore[arg-type]
+
+
+def settings(item: Members) -> Settings:
+    """What is set, as far as this version knows it."""
+    values = item.values
+    known = {name: values[name] for name in Settings.__dataclass_fields__ if name in values}
+    return Settings(**known)  # type: ignore[arg-type]

@@ -1,0 +1,199 @@
+"""What a program reads, and what becomes of it: READ, END and CANCEL."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from openmsmq.app import messages as app
+from openmsmq.app.frames import BATCH_SIZE_MAX, Frame, Kind
+from openmsmq.errors import (
+    InvalidParameter,
+    MQError,
+    OperationCancelled,
+    ReceiveTimeout,
+    TransactionSequence,
+)
+from openmsmq.model.layout import local_facts
+from openmsmq.model.opening import Access
+from openmsmq.model.pending import Pending
+from openmsmq.model.queue import Queue
+from openmsmq.model.reading import Entry, Holder
+from openmsmq.model.receiving import Seek
+from openmsmq.packet.walk import LABEL, NAMES
+from openmsmq.properties.message import INFINITE
+
+if TYPE_CHECKING:
+    from openmsmq.manager.app_session import AppSession, OpenQueue
+
+Entries = list[Entry]
+
+_START: Final = 60
+"Bytes of a packet that hold its identifier."
+_COUNT: Final = Struct("<I")
+_QUEUED: Final = Struct("<QIIIHI")
+COUNT_MAX: Final = BATCH_SIZE_MAX // (_QUEUED.size + NAMES + LABEL)
+"Messages that fit into one frame: so many packets that are as small as can be."
+_SEEKS: Final = {
+    app.Seek.LOOKUP: Seek.CURRENT,
+    app.Seek.AFTER_LOOKUP: Seek.NEXT,
+    app.Seek.BEFORE_LOOKUP: Seek.PREVIOUS,
+    app.Seek.FIRST: Seek.FIRST,
+    app.Seek.LAST: Seek.LAST,
+}
+
+
+class Reading:
+    """The reads of a connection: those that wait, and messages that are held for the program."""
+
+    def __init__(self, session: AppSession) -> None:
+        self._session = session
+        self._core = session.local.core
+        self._receiving = session.local.receiving
+        self.holder = Holder()
+        self._waiting: dict[int, tuple[Queue, Pending[Entries]]] = {}
+        "Reads that wait, by request."
+        self._timers: dict[int, asyncio.TimerHandle] = {}
+        "When those give up that do not wait for ever."
+
+    def read(self, frame: Frame) -> None:
+        """READ: receive or peek."""
+        session, number = self._session, frame.id
+        read = app.Read.decode(frame.payload)
+        opened = session.handle(read.handle)
+        take = read.mode == app.Mode.TAKE
+        opened.mode.require(Access.RECEIVE if take else Access.PEEK)
+        transaction = session.transaction(read.transaction)
+        if transaction is not None:
+            transaction.require_active()
+
+        def make() -> Pending[Entries]:
+            pending = self._begin(opened, read, transaction or self.holder, take=take)
+            self._waiting[number] = opened.queue, pending
+            return pending
+
+        def answered(pending: Pending[Entries]) -> None:
+            del self._waiting[number]
+            if number in self._timers:
+                self._timers.pop(number).cancel()
+            if pending.error is not None:
+                session.fail(number, pending.error)
+                return
+            entries = pending.result()
+            if take and transaction is None:
+                self.hold(opened, entries)
+            session.answer(number, Kind.MESSAGES, *payload(entries))
+
+        session.driver.begin(make, answered)
+        if number in self._waiting and read.timeout != INFINITE:
+            self._timers[number] = asyncio.get_running_loop().call_later(
+                read.timeout / 1000, self._give_up, number, ReceiveTimeout()
+            )
+
+    def _begin(
+        self, opened: OpenQueue, read: app.Read, holder: Holder, *, take: bool
+    ) -> Pending[Entries]:
+        receiving, queue, wait = self._receiving, opened.queue, read.timeout != 0
+        seek = _SEEKS.get(app.Seek(read.seek))
+        following = read.seek == app.Seek.NEXT
+        if read.cursor:
+            if seek is not None or (following and take):
+                raise InvalidParameter(f"seek {read.seek} is not for receiving with a cursor")
+            cursor = self._session.cursor(read.cursor, opened)
+            if take:
+                return receiving.receive_cursor(queue, cursor, opened, wait=wait, holder=holder)
+            return receiving.peek_cursor(queue, cursor, opened, wait=wait, following=following)
+        if following:
+            raise InvalidParameter("seek 6: there is no next message without a cursor")
+        if seek is not None:
+            return receiving.by_lookup(queue, read.lookup, seek, peek=not take, holder=holder)
+        if not read.count:
+            raise InvalidParameter("count 0: at least 1 message can be asked for")
+        count = min(read.count, COUNT_MAX)
+        room = room_for(count)
+        if take:
+            return receiving.receive(queue, count, opened, wait=wait, holder=holder, size_max=room)
+        return receiving.peek(queue, count, opened, wait=wait, size_max=room)
+
+    def _give_up(self, number: int, error: MQError) -> None:
+        """A read waits no longer."""
+        queue, pending = self._waiting[number]
+        self._core.cancel(queue, pending, error)
+
+    def hold(self, opened: OpenQueue, entries: Entries) -> None:
+        """Remember what was read, until it is ended."""
+        for entry in entries:
+            lookup, record, packet, express = entry
+            kept = entry if express else Entry(lookup, record, packet[:_START])
+            opened.held[lookup] = kept
+
+    def end(self, frame: Frame) -> None:
+        """END: remove messages that were read, now or with a transaction, or return them."""
+        session, number = self._session, frame.id
+        end = app.End.decode(frame.payload)
+        opened = session.handle(end.handle)
+        transaction = session.transaction(end.transaction)
+        lookups, held = end.lookups, opened.held
+        for lookup in lookups:
+            if lookup not in held:
+                raise TransactionSequence(f"message {lookup} is not held here")
+        known = {lookup: held[lookup] for lookup in lookups}
+        if len(known) < len(lookups):
+            raise InvalidParameter("a message can be ended only once")
+        remove = end.action == app.Action.REMOVE
+        if transaction is not None and remove:
+            session.driver.call(lambda: self._receiving.enlist(opened.queue, lookups, transaction))
+            _forget(held, lookups)
+            session.answer(number, Kind.DONE)
+            return
+
+        def ended(pending: Pending[None]) -> None:
+            if pending.error is not None:
+                session.fail(number, pending.error)
+            else:
+                session.answer(number, Kind.DONE)
+
+        _forget(held, lookups)  # who returns them may be the first to get them again
+        try:
+            session.driver.begin(
+                lambda: self._receiving.end(opened.queue, lookups, delete=remove, known=known),
+                ended,
+            )
+        except MQError:
+            held.update(known)
+            raise
+
+    def cancel(self, frame: Frame) -> None:
+        """CANCEL: give up a read that waits."""
+        request = app.Cancel.decode(frame.payload).request
+        if request in self._waiting:
+            error = OperationCancelled("cancelled by the program")
+            self._session.driver.call(lambda: self._give_up(request, error))
+        self._session.answer(frame.id, Kind.DONE)
+
+    def let_go(self) -> None:
+        """The connection is over: nothing waits any longer."""
+        for number in list(self._waiting):
+            self._give_up(number, OperationCancelled("the connection is over"))
+
+
+def payload(entries: Entries) -> list[bytes]:
+    """The payload of MESSAGES and DELIVERY, in parts."""
+    parts = [_COUNT.pack(len(entries))]
+    add, start = parts.append, _QUEUED.pack
+    for lookup, record, packet, _ in entries:
+        add(start(lookup, *local_facts(record), len(packet)))
+        add(packet)
+    return parts
+
+
+def room_for(count: int) -> int:
+    """Bytes that the packets of so many messages may have, for the payload not to be too large."""
+    return BATCH_SIZE_MAX - _COUNT.size - count * _QUEUED.size
+
+
+def _forget(held: dict[int, Entry], lookups: Sequence[int]) -> None:
+    for lookup in lookups:
+        del held[lookup]

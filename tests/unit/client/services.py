@@ -1,0 +1,194 @@
+"""Services that come and go, lines to them that break, and clients of both kinds."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import ssl
+import tempfile
+import threading
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from tests.unit.client.adapter import PATIENCE, AsyncApi
+
+import openmsmq
+from openmsmq import aio
+from openmsmq.manager.config import Config
+from openmsmq.manager.door import AppDoor
+from openmsmq.manager.drivers import LoopDriver
+from openmsmq.manager.metrics import ServiceMetrics
+from openmsmq.manager.opening import open_directory
+from openmsmq.manager.tokens import Tokens
+
+T = TypeVar("T")
+
+
+class Loop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """What a coroutine returns."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE)
+
+    def close(self) -> None:
+        """End it."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(PATIENCE)
+        self._loop.close()
+
+
+class Service:
+    """A service on a store, which can be stopped and started again in the same place."""
+
+    def __init__(self, data: Path, *, tls: ssl.SSLContext | None = None) -> None:
+        self.data = data
+        self.folder = Path(tempfile.mkdtemp())  # short: the name of a Unix socket must be
+        self.path = self.folder / "app"
+        self.address = f"unix:{self.path}"
+        self._tls = tls
+        self._loop = Loop()
+        self._open: tuple[LoopDriver, AppDoor] | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Open the store and let programs in."""
+        self._open = self._loop.run(self._start())
+
+    async def _start(self) -> tuple[LoopDriver, AppDoor]:
+        local = open_directory(self.data, "server1")
+        driver = LoopDriver(local.core, local.tick)
+        place: dict[str, Any] = {"app_port": None, "app_socket": self.path}
+        if self._tls is not None:
+            place = {"app_port": 0, "app_socket": None}
+        config = Config(data=self.data, **place)
+        door = AppDoor(
+            local,
+            driver,
+            config,
+            Tokens.load(self.data),
+            metrics=ServiceMetrics(),
+            tls=self._tls,
+            patience=0,
+        )
+        found = await door.start()
+        if isinstance(found, tuple):
+            self.address = f"{found[0]}:{found[1]}"
+        return driver, door
+
+    def stop(self) -> None:
+        """See programs out and close the store."""
+        if self._open is not None:
+            driver, door = self._open
+            self._open = None
+            self._loop.run(door.stop("the service stops"))
+            self._loop.run(driver.close())
+
+    def close(self) -> None:
+        """End it for good."""
+        self.stop()
+        self._loop.close()
+        shutil.rmtree(self.folder)
+
+
+class Relay:
+    """A line to a service, which can be cut, and on which answers can be lost."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self.path = service.folder / "relay"
+        self.address = f"unix:{self.path}"
+        self._writers: list[asyncio.StreamWriter] = []
+        self._is_mute = False
+        self._loop = Loop()
+        self._server = self._loop.run(asyncio.start_unix_server(self._connected, self.path))
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            to = await asyncio.open_unix_connection(self._service.path)
+        except OSError:
+            writer.close()
+            return
+        self._writers += (writer, to[1])
+        await asyncio.gather(
+            self._carry(reader, to[1], answers=False), self._carry(to[0], writer, answers=True)
+        )
+
+    async def _carry(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, answers: bool
+    ) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1 << 16):
+                if not (answers and self._is_mute):
+                    writer.write(data)
+                    await writer.drain()
+        writer.close()
+
+    def mute(self, *, on: bool = True) -> None:
+        """Let what is asked for get through, and no answer come back."""
+        self._is_mute = on
+
+    def cut(self) -> None:
+        """End all connections, without a word."""
+        self._loop.run(self._cut())
+
+    async def _cut(self) -> None:
+        writers, self._writers = self._writers, []
+        for writer in writers:
+            writer.transport.abort()
+
+    def close(self) -> None:
+        """End it for good."""
+        self._loop.run(self._close())
+        self._loop.close()
+
+    async def _close(self) -> None:
+        self._server.close()
+        await self._cut()
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        await asyncio.wait(tasks, timeout=PATIENCE) if tasks else None
+
+
+class Clients(Protocol):
+    """How a program connects, whichever API it uses."""
+
+    def connect(self, address: str, **options: Any) -> openmsmq.Manager:
+        """Connect to a service."""
+        ...
+
+    def close(self) -> None:
+        """Close every manager that is still open."""
+        ...
+
+
+class SyncClients:
+    """Programs with the sync API."""
+
+    def __init__(self) -> None:
+        self._opened: list[openmsmq.Manager] = []
+
+    def connect(self, address: str, **options: Any) -> openmsmq.Manager:
+        made = openmsmq.connect(address, **options)
+        self._opened.append(made)
+        return made
+
+    def close(self) -> None:
+        for manager in self._opened:
+            manager.close()
+
+
+class AsyncClients(AsyncApi):
+    """Programs with the async API."""
+
+    def connect(self, address: str, **options: Any) -> openmsmq.Manager:
+        async def connected() -> aio.Manager:
+            return await aio.connect(address, **options)
+
+        return self._kept(self.run(connected()))
