@@ -294,7 +294,8 @@ def _setter(answer: Answer, late: Answered | None = None) -> Answered:
     def answered(result: Frame | MQError) -> None:
         if not answer.done():
             answer.set_result(result)
-
+        elif late is not None:
+            late(result)
 
     return answered
 
