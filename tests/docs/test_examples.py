@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tools.generate_docs import ROOT
 
+import openmsmq
 from openmsmq.cli.main import main
 from tests.docs.console import PAGES, Console, blocks, commands, is_shown
+from tests.unit.client.services import Service
 
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -26,7 +29,8 @@ PYTHON = [
 def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory, a computer and a program that the pages speak of."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("OPENMSMQ_DATA", raising=False)
+    for name in ("DATA", "MANAGER", "TOKEN", "TLS_CA"):
+        monkeypatch.delenv(f"OPENMSMQ_{name}", raising=False)
     monkeypatch.setattr("socket.gethostname", lambda: "shop01")
     monkeypatch.setattr(sys, "argv", ["openmsmq"])
 
@@ -41,6 +45,17 @@ def test_commands_print_what_the_page_shows(page: Path) -> None:
             assert is_shown(output, expected), f"{command}\n{output}instead of\n{expected}"
 
 
+@pytest.fixture
+def _service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A service, wherever a page connects to."""
+    made = Service(tmp_path / "served")
+    connect = openmsmq.connect
+    monkeypatch.setattr(openmsmq, "connect", lambda _, **given: connect(made.address, **given))
+    yield
+    made.close()
+
+
+@pytest.mark.usefixtures("_service")
 @pytest.mark.parametrize(("page", "text"), PYTHON)
 def test_python_examples_run(page: Path, text: str) -> None:
     exec(compile(text, page, "exec"), {})

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+from pathlib import Path
 from typing import Final
 
 import lmdb
@@ -19,7 +20,13 @@ from openmsmq.cli.message_read import walk
 from openmsmq.cli.options import Location, describe
 from openmsmq.cli.output import age_text, count_text, quota_text, size_text
 from openmsmq.client.sync import Manager
-from openmsmq.errors import MQError, StoreInUse, StoreMissing
+from openmsmq.errors import (
+    AccessDenied,
+    MQError,
+    ServiceNotAvailable,
+    StoreInUse,
+    StoreMissing,
+)
 from openmsmq.manager.info import QueueInfo
 from openmsmq.properties.message import describe_class
 from openmsmq.store.format import FORMAT
@@ -64,24 +71,43 @@ class Finding:
 
 def check_up(location: Location) -> Iterator[Finding]:
     """Everything there is to say about a queue manager."""
-    yield from _versions()
-    yield from _directory(location)
+    if location.directory is not None:
+        yield from _versions()
+        if location.exists:
+            yield from _directory(location.directory)
     try:
         with location.open() as manager:
-            queues = manager.queues(everything=True)
-            for look in _LOOKS:
-                yield from look(manager, queues)
+            if location.directory is None:
+                yield Finding(Level.FINE, "service", f"{manager.name} at {location.address}")
+            yield from _look_around(manager)
+    except ServiceNotAvailable as error:
+        yield Finding(Level.PROBLEM, "service", error.detail)
     except StoreInUse as error:
         yield Finding(
             Level.PROBLEM,
             "store",
             error.detail,
-            "Stop that process, or ask it: only one process at a time can have a store open.",
+            "Stop that process, or, if it is a service, ask it: --manager instead of --data.",
         )
     except StoreMissing as error:
         yield Finding(Level.PROBLEM, "store", describe(error), "Check the name of the directory.")
     except MQError as error:
         yield Finding(Level.PROBLEM, "store", describe(error))  # which says what to do
+
+
+def _look_around(manager: Manager) -> Iterator[Finding]:
+    queues = manager.queues(everything=True)
+    for look in _LOOKS:
+        try:
+            yield from look(manager, queues)
+        except AccessDenied:
+            subject = look.__name__.strip("_").replace("_", " ")
+            yield Finding(
+                Level.NOTE,
+                subject,
+                "not looked at: the token does not allow it",
+                "Give a token for all queues with --role admin.",
+            )
 
 
 def _versions() -> Iterator[Finding]:
@@ -92,11 +118,8 @@ def _versions() -> Iterator[Finding]:
     yield Finding(Level.FINE, "versions", versions)
 
 
-def _directory(location: Location) -> Iterator[Finding]:
+def _directory(directory: Path) -> Iterator[Finding]:
     """The disk, and who may look at it."""
-    directory = location.directory
-    if not location.exists:
-        return
     free = shutil.disk_usage(directory).free
     if free <= RESERVE:
         yield Finding(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Final
 
 import click
 
-from openmsmq.cli.options import DATA_HELP, DATA_VARIABLE, Commands
+from openmsmq.cli.options import Commands, place_options
 
 
 class Later(click.Command):
@@ -90,19 +90,14 @@ COMMANDS: Final = {
     commands=[Later(name, *entry) for name, entry in COMMANDS.items()],
 )
 @click.version_option(package_name="openmsmq")
-@click.option(
-    "--data",
-    metavar="DIR",
-    envvar=DATA_VARIABLE,
-    type=click.Path(file_okay=False, path_type=Path),
-    help=DATA_HELP,
-)
-def main(data: Path | None) -> None:  # the commands find it in the context
+@partial(place_options, from_environment=True)
+def main(**_: object) -> None:  # the commands find them in the context
     """Microsoft Message Queuing for everyone who is not on Windows.
 
-    Commands work on a queue manager in a directory (--data, before or after the command). They
-    exit with 0 when done, 1 when refused, with the error's name and HRESULT on stderr, 2 for wrong
-    usage, and 3 when nothing came in time.
+    Commands work with a service (--manager, or the one on this computer) or with a queue manager in
+    a directory (--data); both can stand before or after the command. They exit with 0 when done, 1
+    when refused, with the error's name and HRESULT on stderr, 2 for wrong usage, and 3 when nothing
+    came in time.
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # for terminals that do not know every character

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from openmsmq.cli.options import Location, manager_options
+from openmsmq.cli.options import directory_options
 from openmsmq.cli.output import count_text, print_json, printable, size_text
 from openmsmq.errors import StoreDamaged
 from openmsmq.manager import maintenance
@@ -22,8 +22,8 @@ _FOLDER = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("destination", metavar="DEST", type=_FOLDER)
-@manager_options
-def backup(destination: Path, *, location: Location, as_json: bool) -> None:
+@directory_options
+def backup(destination: Path, *, directory: Path, as_json: bool) -> None:
     """Copy the store to DEST, also while another process works with it.
 
     The copy shows one moment: all that was acknowledged before it, and every transaction whole or
@@ -36,7 +36,7 @@ def backup(destination: Path, *, location: Location, as_json: bool) -> None:
       openmsmq backup "/backup/$(date +%F)" --data data --json | jq .messages
     """
     with _bars(shown=not as_json) as progress:
-        made = maintenance.backup(location.directory, destination, progress)
+        made = maintenance.backup(directory, destination, progress)
     if as_json:
         print_json({"backup": str(destination), **asdict(made)})
     else:
@@ -54,9 +54,9 @@ def backup(destination: Path, *, location: Location, as_json: bool) -> None:
     is_flag=True,
     help="Give the copy a GUID of its own, to work beside the original.",
 )
-@manager_options
+@directory_options
 def restore(
-    source: Path, *, location: Location, as_json: bool, force: bool, new_identity: bool
+    source: Path, *, directory: Path, as_json: bool, force: bool, new_identity: bool
 ) -> None:
     """Put BACKUP in place as the store of the directory.
 
@@ -75,7 +75,7 @@ def restore(
     """
     with _bars(shown=not as_json) as progress:
         done = maintenance.restore(
-            source, location.directory, force=force, new_identity=new_identity, progress=progress
+            source, directory, force=force, new_identity=new_identity, progress=progress
         )
     if as_json:
         document = {
@@ -88,15 +88,15 @@ def restore(
         return
     click.echo(
         f"restored {count_text(done.backup.messages)} of"
-        f" {count_text(done.backup.queues, 'queue')} to {location.directory}"
+        f" {count_text(done.backup.queues, 'queue')} to {directory}"
     )
     if done.replaced is not None:
         click.echo(f"what was there before is {done.replaced}")
 
 
 @click.command()
-@manager_options
-def check(*, location: Location, as_json: bool) -> None:
+@directory_options
+def check(*, directory: Path, as_json: bool) -> None:
     """Look at every page and row of the store, and say what is wrong.
 
     Nothing is changed, and nobody may work with the store meanwhile. To check one that is in use,
@@ -109,19 +109,19 @@ def check(*, location: Location, as_json: bool) -> None:
       openmsmq check --data data --json | jq -r '.findings[]'
     """
     with _bars(shown=not as_json) as progress:
-        report = maintenance.check(location.directory, progress)
+        report = maintenance.check(directory, progress)
     if as_json:
         print_json({"whole": report.is_whole, **asdict(report)})
     else:
         _show(report)
     if not report.is_whole:
         count = len(report.findings) + report.more
-        raise StoreDamaged(f"{location.directory}, {count_text(count, 'finding')}")
+        raise StoreDamaged(f"{directory}, {count_text(count, 'finding')}")
 
 
 @click.command()
-@manager_options
-def compact(*, location: Location, as_json: bool) -> None:
+@directory_options
+def compact(*, directory: Path, as_json: bool) -> None:
     """Give the unused space of the store back to the disk.
 
     Space of messages that were removed is used again for new ones, but the file never shrinks by
@@ -134,7 +134,7 @@ def compact(*, location: Location, as_json: bool) -> None:
       openmsmq compact --data data --json | jq .size
     """
     with _bars(shown=not as_json) as progress:
-        done = maintenance.compact(location.directory, progress)
+        done = maintenance.compact(directory, progress)
     if as_json:
         print_json(asdict(done))
     else:

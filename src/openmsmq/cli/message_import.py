@@ -24,8 +24,8 @@ from openmsmq.messages.message import Message
 
 BATCH: Final = 1000
 "Messages that go in one call,"
-BATCH_BYTES: Final = 16 * 1024 * 1024
-"or as many as have this size."
+BATCH_BYTES: Final = 1024 * 1024
+"or as many as have this size: in packets it may be twice as much, and a last large message."
 LINE_MAX: Final = 32 * 1024 * 1024
 "Bytes of a line: a message of 4 MiB in base64, and as text in escapes."
 
@@ -51,7 +51,8 @@ def import_(
     id, is ignored: each message is a new one, and its lifetimes begin anew. Lines are sent in
     batches, to a transactional queue in transactions.
 
-    Express messages are kept on disk like others, for they would be gone when this command ends.
+    Express messages are kept on disk like others if there is no service, for they would be gone
+    when this command ends.
 
     A bad line ends it with exit code 1, after the lines before it were sent; so the rest can be
     imported from there.
@@ -62,7 +63,7 @@ def import_(
       echo '{"label": "order 1", "text": "hello"}' | openmsmq message import orders
     """
     with location.open() as manager, manager.open_queue(name) as queue:
-        work = _Import(manager, queue, keep_going=keep_going)
+        work = _Import(manager, queue, keep_going=keep_going, keep_express=not location.is_embedded)
         size = _size(file)
         with progress("importing", size, shown=size > LONG_FILE) as advance:
             work.run(file, advance)
@@ -77,11 +78,14 @@ def import_(
 class _Import:
     """The way of lines into a queue."""
 
-    def __init__(self, manager: Manager, queue: Queue, *, keep_going: bool) -> None:
+    def __init__(
+        self, manager: Manager, queue: Queue, *, keep_going: bool, keep_express: bool
+    ) -> None:
         self._manager = manager
         self._queue = queue
         self._transactional = queue.info().transactional
         self._keep_going = keep_going
+        self._keep_express = keep_express
         self.sent = 0
         self.refused = 0
 
@@ -95,6 +99,8 @@ class _Import:
                 continue
             try:
                 message = _message(raw)
+                if not (message.recoverable or self._keep_express):
+                    message = replace(message, recoverable=True)
             except (ValueError, MQError) as error:
                 self._send(batch)
                 self._refuse(number, error)
@@ -144,8 +150,7 @@ def _message(raw: bytes) -> Message:
         document = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"not JSON: {error}") from None
-    message = from_json(document)
-    return message if message.recoverable else replace(message, recoverable=True)
+    return from_json(document)
 
 
 def _size(file: IO[bytes]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import IO, Any, Final
 from uuid import UUID
 
@@ -19,7 +18,9 @@ from openmsmq.properties.vartype import VarType
 
 NUMBER: Final = "{n}"
 BATCH: Final = 1000
-"Messages that go in one call."
+"Messages that go in one call,"
+BATCH_BYTES: Final = 1 << 20
+"or as many as have this size."
 EXPRESS: Final = "express messages are in memory only, and gone when this command ends"
 ACKNOWLEDGE: Final = {
     "none": Acknowledge.NONE,
@@ -158,7 +159,7 @@ def send(
     messages = _numbered(given, range(start, start + count))
     with location.open() as manager, manager.open_queue(name) as queue:
         together = transactional or queue.info().transactional
-        if not (together or given["recoverable"]):
+        if location.is_embedded and not (together or given["recoverable"]):
             say(EXPRESS)
         with progress("sending", count, shown=not sys.stdout.isatty()) as advance:
             send_all = _send_together if together else _send
@@ -186,9 +187,23 @@ def _send(
     _: Manager, queue: Queue, messages: Iterator[Message], advance: Advance
 ) -> Iterator[Sequence[str]]:
     """Send batch by batch; the ids of each."""
-    while batch := list(islice(messages, BATCH)):
+    for batch in _batches(messages):
         yield queue.send_many(batch)
         advance(len(batch))
+
+
+def _batches(messages: Iterator[Message]) -> Iterator[list[Message]]:
+    """As many messages as go in one call, also to a service."""
+    batch: list[Message] = []
+    size = 0
+    for message in messages:
+        batch.append(message)
+        size += len(message.body) + len(message.extension)
+        if len(batch) == BATCH or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _send_together(
@@ -197,7 +212,7 @@ def _send_together(
     """Send in one transaction; the ids when it is committed."""
     ids: list[Sequence[str]] = []
     with manager.transaction() as transaction:
-        while batch := list(islice(messages, BATCH)):
+        for batch in _batches(messages):
             ids.append(queue.send_many(batch, transaction=transaction))
             advance(len(batch))
     yield from ids

@@ -6,15 +6,23 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import wraps
 from io import UnsupportedOperation
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from openmsmq.cli.output import printable
-from openmsmq.errors import MQError, ReceiveTimeout, StoreMissing
+from openmsmq.errors import (
+    InvalidParameter,
+    MQError,
+    ReceiveTimeout,
+    ServiceNotAvailable,
+    StoreMissing,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -24,26 +32,44 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 DATA_VARIABLE: Final = "OPENMSMQ_DATA"
-DATA_HELP: Final = f"The directory of the queue manager.  [env var: {DATA_VARIABLE}]"
+MANAGER_VARIABLE: Final = "OPENMSMQ_MANAGER"
+TOKEN_VARIABLE: Final = "OPENMSMQ_TOKEN"  # noqa: S105  # its name, not what is in it
+TLS_VARIABLE: Final = "OPENMSMQ_TLS_CA"
+SERVICE: Final = "127.0.0.1:1811"
+"Where a service is found unless something else is said."
 INTERRUPTED: Final = 130
+COMPLETION_WITHIN: Final = 1.0
+"Seconds that a service has to tell the names of its queues to a shell."
+_PATIENCE: Final = 30.0
 _DATA_FILE: Final = "data.mdb"
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The queue manager a command works with."""
+    """The queue manager a command works with: a directory, or a service."""
 
-    directory: Path
+    directory: Path | None = None
+    address: str = SERVICE
+    "Where the service is, if there is no directory."
+    token: str = field(default="", repr=False)
+    tls_ca: Path | None = None
+
+    @property
+    def is_embedded(self) -> bool:
+        """The manager is this process, and gone when it ends."""
+        return self.directory is not None
 
     @property
     def exists(self) -> bool:
-        """Whether there is a store in the directory."""
-        return (self.directory / _DATA_FILE).exists()
+        """Whether there is a store in the directory; a service has one."""
+        return self.directory is None or (self.directory / _DATA_FILE).exists()
 
-    def open(self, *, create: bool = False) -> Manager:
+    def open(self, *, create: bool = False, patience: float = _PATIENCE) -> Manager:
         """Open it; `StoreMissing` if it is not there and shall not be made."""
         import openmsmq  # not at the top: help and usage errors come without it
 
+        if self.directory is None:
+            return self._connect(patience)
         if not (create or self.exists):
             raise StoreMissing(
                 f"{self.directory}. `openmsmq queue create NAME --data {self.directory}` or"
@@ -51,23 +77,91 @@ class Location:
             )
         return openmsmq.open(self.directory)
 
+    def _connect(self, patience: float) -> Manager:
+        import openmsmq
 
-def manager_options(function: Function) -> Function:
-    """Add `--data` and `--json`; the command gets `location` and `as_json`."""
-    return data_option(json_option(function))
+        tls = None if self.tls_ca is None else str(self.tls_ca)
+        try:
+            return openmsmq.connect(self.address, token=self.token, tls=tls, timeout=patience)
+        except ServiceNotAvailable as error:
+            raise ServiceNotAvailable(
+                f"{error.detail}. `openmsmq serve` runs a service; --data DIR works in a directory"
+            ) from None
 
 
-def data_option(function: Function) -> Function:
-    """Add `--data`; the command gets `location`."""
-    option = click.option(
-        "--data",
-        "location",
-        metavar="DIR",
-        type=click.Path(file_okay=False, path_type=Path),
-        callback=_locate,
-        help=DATA_HELP,
+def manager_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what tells the queue manager, and `--json`; the command gets `location` and `as_json`."""
+
+    @wraps(function)
+    def located(
+        *values: Any, data: Any, manager: Any, token: Any, tls_ca: Any, **given: Any
+    ) -> Any:
+        return function(*values, location=locate(click.get_current_context()), **given)
+
+    return place_options(json_option(located))
+
+
+def directory_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--data` and `--json`; the command gets `directory` and `as_json`."""
+
+    @wraps(function)
+    def located(*values: Any, data: Any, **given: Any) -> Any:
+        return function(*values, directory=_directory(click.get_current_context()), **given)
+
+    return _data_option(json_option(located), "The directory of the queue manager.")
+
+
+def place_options(function: Function, *, from_environment: bool = False) -> Function:
+    """Add what tells where the queue manager is."""
+    options = (
+        _place(
+            "--manager",
+            "HOST:PORT",
+            MANAGER_VARIABLE,
+            f"The service, or unix:PATH; {SERVICE} if no directory is named.",
+            str,
+            from_environment=from_environment,
+        ),
+        _place(
+            "--token",
+            "TEXT",
+            TOKEN_VARIABLE,
+            "What the service lets you in with.",
+            str,
+            from_environment=from_environment,
+        ),
+        _place(
+            "--tls-ca",
+            "FILE",
+            TLS_VARIABLE,
+            "Use TLS, and trust the certificates of this CA.",
+            click.Path(exists=True, dir_okay=False, path_type=Path),
+            from_environment=from_environment,
+        ),
     )
+    for option in reversed(options):
+        function = option(function)
+    words = "The directory of a queue manager that no service works with."
+    return _data_option(function, words, from_environment=from_environment)
+
+
+def _data_option(function: Function, words: str, *, from_environment: bool = False) -> Function:
+    kind = click.Path(file_okay=False, path_type=Path)
+    option = _place("--data", "DIR", DATA_VARIABLE, words, kind, from_environment=from_environment)
     return option(function)
+
+
+def _place(
+    flag: str, metavar: str, variable: str, words: str, kind: Any, *, from_environment: bool
+) -> Callable[[Function], Function]:
+    """An option that stands before the command or after it, or comes from the environment."""
+    return click.option(
+        flag,
+        metavar=metavar,
+        type=kind,
+        envvar=variable if from_environment else None,
+        help=f"{words}  [env var: {variable}]",
+    )
 
 
 def json_option(function: Function) -> Function:
@@ -92,14 +186,54 @@ def confirm(question: str, *, yes: bool) -> None:
         click.confirm(question, abort=True, err=True)
 
 
-def _locate(context: click.Context, _: click.Parameter, given: Path | None) -> Location | None:
-    """What stands after the command, or before it, or in the environment."""
-    directory = given or context.find_root().params.get("data")
-    if directory is not None:
+def locate(context: click.Context) -> Location:
+    """The queue manager that was named: on the command line, else in the environment."""
+    directory, is_data = _given(context, "data")
+    address, is_manager = _given(context, "manager")
+    token, is_token = _given(context, "token")
+    tls_ca, is_tls = _given(context, "tls_ca")
+    if is_data and is_manager:
+        raise click.UsageError(
+            "--data names a directory, --manager a service: give one of them.", context
+        )
+    if directory is not None and (is_data or address is None):
+        if is_token or is_tls:
+            raise click.UsageError(
+                "--token and --tls-ca are for a service: give --manager HOST:PORT.", context
+            )
         return Location(directory)
-    if context.resilient_parsing:
-        return None
-    raise click.UsageError(f"Which queue manager? Give --data DIR or set {DATA_VARIABLE}.", context)
+    address = address or SERVICE
+    _check_address(address, context)
+    return Location(None, address, token or "", tls_ca)
+
+
+def _directory(context: click.Context) -> Path:
+    """The directory that was named, for a command that works with no service."""
+    directory, is_data = _given(context, "data")
+    if _given(context, "manager")[1] and not is_data:
+        raise click.UsageError("This works on a directory: give --data DIR.", context)
+    if directory is None:
+        raise click.UsageError(f"Which directory? Give --data DIR or set {DATA_VARIABLE}.", context)
+    assert isinstance(directory, Path)
+    return directory
+
+
+def _given(context: click.Context, name: str) -> tuple[Any, bool]:
+    """What stands after the command, or before it, or in the environment; True if on the line."""
+    value = context.params.get(name)
+    if value is not None:
+        return value, True
+    root = context.find_root()
+    return root.params.get(name), root.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _check_address(address: str, context: click.Context) -> None:
+    from openmsmq.client.address import Address
+
+    try:
+        Address.parse(address)
+    except InvalidParameter as error:
+        raise click.UsageError(f"--manager {error.detail}.", context) from None
 
 
 def _complete_queue(
@@ -108,13 +242,10 @@ def _complete_queue(
     r"""The names of queues that begin so; `.\private$\orders` is just `orders` in a shell."""
     from click.shell_completion import CompletionItem
 
-    location: Location | None = context.params.get("location")
-    if location is None:
-        return []
     try:
-        with location.open() as manager:
+        with locate(context).open(patience=COMPLETION_WITHIN) as manager:
             found = [(queue.name, queue.label) for queue in manager.queues()]
-    except (MQError, OSError):  # there is nothing, or somebody else works there
+    except (MQError, OSError, click.UsageError):  # nobody is there, or somebody else works there
         return []
     short = [(name.removeprefix(".\\private$\\"), label) for name, label in found]
     return [

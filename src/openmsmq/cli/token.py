@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final, get_args
 
 import click
 
-from openmsmq.cli.options import Location, manager_options
+from openmsmq.cli.options import directory_options
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
 from openmsmq.manager.tokens import Right, Token, Tokens
 
@@ -53,10 +54,10 @@ def token() -> None:
     type=click.IntRange(1, _DAYS_MAX),
     help="After so many days nobody is let in with it.",
 )
-@manager_options
+@directory_options
 def create(
     *,
-    location: Location,
+    directory: Path,
     as_json: bool,
     role: Right,
     queues: tuple[str, ...],
@@ -77,7 +78,7 @@ def create(
     if len(label) > _LABEL_MAX:
         raise click.BadParameter(f"at most {_LABEL_MAX} characters", param_hint="--label")
     until = None if expires is None else int(time.time()) + expires * _DAY
-    made, text = Tokens.load(location.directory).create(role, queues, label=label, expires=until)
+    made, text = Tokens.load(directory).create(role, queues, label=label, expires=until)
     if as_json:
         print_json({"token": text, **_document(made)})
     else:
@@ -86,8 +87,8 @@ def create(
 
 
 @token.command(name="list")
-@manager_options
-def list_(*, location: Location, as_json: bool) -> None:
+@directory_options
+def list_(*, directory: Path, as_json: bool) -> None:
     """List the tokens, without what lets somebody in.
 
     \b
@@ -95,7 +96,7 @@ def list_(*, location: Location, as_json: bool) -> None:
       openmsmq token list
       openmsmq token list --json | jq -r .id
     """
-    found = list(Tokens.load(location.directory))
+    found = list(Tokens.load(directory))
     if as_json:
         for one in found:
             print_json(_document(one))
@@ -105,8 +106,8 @@ def list_(*, location: Location, as_json: bool) -> None:
 
 @token.command()
 @click.argument("identifier", metavar="ID")
-@manager_options
-def revoke(identifier: str, *, location: Location, as_json: bool) -> None:
+@directory_options
+def revoke(identifier: str, *, directory: Path, as_json: bool) -> None:
     """Let nobody in with a token any longer.
 
     Programs that are connected stay so until they or the service end the connection.
@@ -115,7 +116,7 @@ def revoke(identifier: str, *, location: Location, as_json: bool) -> None:
     Example:
       openmsmq token revoke 3f9a01c7
     """
-    gone = Tokens.load(location.directory).revoke(identifier)
+    gone = Tokens.load(directory).revoke(identifier)
     if as_json:
         print_json(_document(gone))
     else:

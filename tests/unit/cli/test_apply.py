@@ -55,7 +55,7 @@ def test_a_second_time_there_is_nothing_to_do(cli: Cli, file: Path) -> None:
 
 def test_a_plan_is_shown_before_anything_is_done(cli: Cli, file: Path) -> None:
     plan = cli.objects("apply", str(file), "--dry-run")
-    assert not cli.directory.exists()
+    assert cli.is_new
     assert plan[0]["name"] is None
     assert plan[1] == {
         "action": "create",
@@ -87,13 +87,13 @@ def test_without_a_person_agreement_is_an_option(cli: Cli, file: Path) -> None:
     result = cli("apply", str(file), code=2)
     assert "--yes" in result.stderr
     assert r".\private$\orders" in result.stdout
-    assert not cli.directory.exists()
+    assert cli.is_new
 
 
 @pytest.mark.usefixtures("terminal")
 def test_a_person_is_asked(cli: Cli, file: Path) -> None:
     assert "Carry this out?" in cli("apply", str(file), stdin="n\n", code=1).stderr
-    assert not cli.directory.exists()
+    assert cli.is_new
     cli("apply", str(file), stdin="y\n")
     assert sorted(queues(cli)) == ["bills", "orders"]
 
@@ -103,7 +103,7 @@ def test_a_wrong_file_changes_nothing(cli: Cli, file: Path) -> None:
     result = cli("apply", str(file), "--yes", code=2)
     assert r"queue.'private$\bills'.labell: no such key; did you mean label?" in result.stderr
     assert str(file) in result.stderr
-    assert not cli.directory.exists()
+    assert cli.is_new
     file.write_bytes(b"\xff")
     cli("apply", str(file), "--yes", code=2)
     cli("apply", str(file.parent / "missing.toml"), code=2)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.unit.cli.commands import Cli
+from tests.unit.cli.commands import Cli, ServiceCli
 
 from openmsmq.cli import doctor
 from openmsmq.cli.checkup import Finding, Level
+from openmsmq.manager.tokens import Tokens
 
 Having = Callable[..., None]
 
@@ -52,5 +53,17 @@ def test_a_new_manager_is_well(cli: Cli) -> None:
     assert levels <= {"fine", "note"}
 
 
-def test_no_manager_is_not_well(cli: Cli) -> None:
-    assert "StoreMissing" in cli("doctor", code=1).stdout
+def test_no_manager_is_not_well(embedded: Cli) -> None:
+    assert "StoreMissing" in embedded("doctor", code=1).stdout
+
+
+def test_a_service_that_does_not_answer_is_not_well(served: ServiceCli) -> None:
+    assert "fine     service: server1 at unix:" in served("doctor").stdout
+    served.service.stop()
+    assert "problem  service: unix:" in served("doctor", code=1).stdout
+
+
+def test_what_a_token_does_not_allow_is_left_out(served: ServiceCli) -> None:
+    _, token = Tokens.load(served.directory).create("read", ())
+    notes = [o for o in served.objects("--token", token, "doctor") if o["level"] == "note"]
+    assert [note["subject"] for note in notes] == ["prepared"]

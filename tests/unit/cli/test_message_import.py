@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.commands import Cli
+from tests.unit.cli.commands import Cli, ServiceCli
 
 from openmsmq.cli import message_import
 
@@ -114,10 +114,14 @@ def test_a_line_without_end_is_refused(orders: Cli, monkeypatch: pytest.MonkeyPa
     assert "line 2: longer than 50 bytes" in result.stderr
 
 
-def test_express_messages_are_kept_on_disk(orders: Cli) -> None:
+def test_express_messages_are_kept_on_disk_where_there_is_no_service(orders: Cli) -> None:
     line = b'{"text": "fast", "recoverable": false}'
     orders("message", "import", "orders", stdin=line)
-    assert labels(orders) == ["fast"]
+    with orders.open() as manager:
+        message = manager.open_queue("orders").receive(timeout=0)
+    assert message.text == "fast"
+    stays_express = isinstance(orders, ServiceCli) and not message.transactional
+    assert message.recoverable is not stays_express
 
 
 def test_a_pipe_has_no_size(orders: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,10 +128,30 @@ def test_a_transaction_does_not_fit_a_plain_queue(orders: Cli) -> None:
     assert "TransactionUsage (0xC00E0050)" in result.stderr
 
 
-def test_express_messages_end_with_the_command_and_that_is_said(cli: Cli) -> None:
-    cli("queue", "create", "orders")
-    assert "gone when this command ends" in cli("message", "send", "orders", "--express").stderr
-    assert cli.bodies("orders") == []
+def test_express_messages_end_with_the_command_and_that_is_said(embedded: Cli) -> None:
+    embedded("queue", "create", "orders")
+    sent = embedded("message", "send", "orders", "--express")
+    assert "gone when this command ends" in sent.stderr
+    assert embedded.bodies("orders") == []
+
+
+def test_express_messages_stay_in_a_service(served: Cli) -> None:
+    served("queue", "create", "orders")
+    assert served("message", "send", "orders", "--express", "--body", "1").stderr == ""
+    assert len(served.bodies("orders")) == 1
+
+
+@pytest.mark.parametrize("kind", ["--label=plain", "--transactional"])
+def test_as_many_go_at_once_as_a_service_takes(cli: Cli, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "body"
+    file.write_bytes(b"x" * 3_000_000)
+    cli("queue", "create", "orders", kind)
+    given = ("message", "send", "orders", "--body-file", str(file))
+    assert len(cli.lines(*given, "--count", "4")) == 4
+    assert cli.objects("queue", "show", "orders")[0]["messages"] == 4
+
+
+def test_messages_in_a_transaction_are_never_express(cli: Cli) -> None:
     cli("queue", "create", "safe", "--transactional")
     assert cli("message", "send", "safe", "--express", "--body", "1").stderr == ""
     assert len(cli.bodies("safe")) == 1, "a transactional message is recoverable"

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import errno
+import ssl
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
-from tests.unit.cli.commands import Cli
+from tests.certificates import make_certificates
+from tests.unit.cli.commands import Cli, ServiceCli
+from tests.unit.client.services import Service
 
 from openmsmq.cli.main import main
 from openmsmq.cli.options import Commands, Location, describe
 from openmsmq.errors import QueueNotFound, ReceiveTimeout, StorageFull, StoreMissing
+from openmsmq.manager.tokens import Tokens
 
 
 def failing(error: BaseException) -> Result:
@@ -72,12 +77,100 @@ def test_a_mistake_of_our_own_is_not_hidden() -> None:
     assert isinstance(failing(AssertionError("a mistake")).exception, AssertionError)
 
 
-def test_a_directory_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENMSMQ_DATA", raising=False)
-    result = CliRunner().invoke(main, ["queue", "list"])
-    assert result.exit_code == 2
-    assert "--data DIR" in result.stderr
-    assert "OPENMSMQ_DATA" in result.stderr
+def run(*arguments: str, code: int = 0, **environment: str) -> Result:
+    """A command, without any options before it."""
+    result = CliRunner().invoke(main, arguments, env=environment)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_without_a_word_a_service_on_this_computer_is_meant() -> None:
+    result = run("queue", "list", code=1)
+    assert "ServiceNotAvailable (0xC00E000B)" in result.stderr
+    assert "unix:/nowhere/app: [Errno 2]" in result.stderr  # as the tests have it
+    assert "`openmsmq serve` runs a service; --data DIR works in a directory" in result.stderr
+    assert "127.0.0.1:1811 if no directory is named" in " ".join(run("--help").output.split())
+
+
+def test_a_service_is_named_in_three_places(served: ServiceCli) -> None:
+    place = served.service.address
+    served("queue", "create", "orders")
+    assert "orders" in run("--manager", place, "queue", "list").output
+    assert "orders" in run("queue", "list", "--manager", place).output
+    assert "orders" in run("queue", "list", OPENMSMQ_MANAGER=place).output
+
+
+def test_the_command_line_counts_for_more_than_the_environment(
+    served: ServiceCli, tmp_path: Path
+) -> None:
+    place, data = served.service.address, str(tmp_path / "other")
+    run("queue", "create", "here", "--data", data, OPENMSMQ_MANAGER=place)
+    served("queue", "create", "there")
+    named: dict[str, Any] = {"OPENMSMQ_MANAGER": place, "OPENMSMQ_DATA": data}
+    assert "there" in run("queue", "list", **named).output  # a service first
+    assert "here" in run("--data", data, "queue", "list", **named).output
+    assert "there" in run("queue", "list", "--manager", place, OPENMSMQ_DATA=data).output
+    assert "here" in run("queue", "list", OPENMSMQ_DATA=data).output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--data", "d", "queue", "list", "--manager", "host"),
+        ("queue", "list", "--manager", "host", "--data", "d"),
+        ("--data", "d", "--manager", "host", "queue", "list"),
+    ],
+    ids=" ".join,
+)
+def test_a_directory_and_a_service_are_one_too_many(arguments: tuple[str, ...]) -> None:
+    assert "give one of them" in run(*arguments, code=2).stderr
+
+
+@pytest.mark.parametrize("place", ["host:port", "", "::1", "unix:"])
+def test_what_is_no_address_is_wrong_usage(place: str) -> None:
+    if place:
+        assert (
+            "HOST, HOST:PORT or unix:PATH"
+            in run("queue", "list", "--manager", place, code=2).stderr
+        )
+    else:
+        run("queue", "list", OPENMSMQ_MANAGER=place, code=1)
+
+
+def test_a_token_is_for_services(served: ServiceCli, tmp_path: Path) -> None:
+    data = str(tmp_path / "other")
+    given = ("queue", "create", "orders", "--data", data)
+    assert "for a service" in run(*given, "--token", "omq_x", code=2).stderr
+    run(*given, OPENMSMQ_TOKEN="omq_x")  # which is for another command
+    _, token = Tokens.load(served.directory).create("read", ())
+    served("queue", "list", "--token", token)
+    assert "AccessDenied" in served("--token", token, "queue", "create", "new", code=1).stderr
+    wrong = run("queue", "list", "--manager", served.service.address, code=1, OPENMSMQ_TOKEN="x")
+    assert "the token is missing, wrong or has expired" in wrong.stderr
+    assert token not in repr(Location(None, "host", token))
+
+
+def test_a_service_is_reached_through_tls(tmp_path: Path) -> None:
+    make_certificates(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
+    service = Service(tmp_path / "data", tls=context)
+    try:
+        place, ca = ("--manager", service.address), str(tmp_path / "ca.pem")
+        run("queue", "create", "orders", *place, "--tls-ca", ca)
+        assert "orders" in run("queue", "list", *place, OPENMSMQ_TLS_CA=ca).output
+        run("queue", "list", *place, "--tls-ca", str(tmp_path / "none.pem"), code=2)
+    finally:
+        service.close()
+
+
+@pytest.mark.parametrize("command", ["check", "compact", "token list"])
+def test_some_commands_work_on_a_directory_only(command: str) -> None:
+    words = command.split()
+    assert "Give --data DIR or set OPENMSMQ_DATA" in run(*words, code=2).stderr
+    assert "Give --data DIR" in run(*words, OPENMSMQ_MANAGER="host", code=2).stderr
+    assert "give --data DIR" in run("--manager", "host", *words, code=2).stderr
+    assert "No such option" in run(*words, "--manager", "host", code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -131,6 +224,14 @@ def test_nothing_is_completed_where_there_is_nothing(cli: Cli) -> None:
     with cli.open() as manager:
         manager.create_queue("orders")
         assert completions(cli, "o", "queue", "show", "--data", str(cli.directory)) == []
+
+
+def test_names_of_a_services_queues_are_completed(served: ServiceCli) -> None:
+    served("queue", "create", "orders")
+    place = ("--manager", served.service.address)
+    assert completions(served, "o", *place, "queue", "show") == ["orders"]
+    assert completions(served, "o", "message", "peek", *place) == ["orders"]
+    assert completions(served, "o", *place, "queue", "show", "--data", "d") == []
 
 
 def test_commands_are_completed(cli: Cli) -> None:
