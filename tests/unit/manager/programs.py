@@ -75,7 +75,11 @@ def packet(body: bytes | str = b"", **given: Any) -> bytes:
 
 def bodies(messages: list[app.QueuedMessage]) -> list[str]:
     """What is in messages that came."""
-    return [ReceivedMessage(found.packet, lookup_id=1).body.decode() for found in messages]
+    return [_body(found.packet) for found in messages]
+
+
+def _body(packet: bytes) -> str:
+    return ReceivedMessage(packet, lookup_id=1).body.decode(errors="replace")
 
 
 def lookups(messages: list[app.QueuedMessage]) -> tuple[int, ...]:

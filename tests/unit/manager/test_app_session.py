@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from typing import Any
 
 import pytest
@@ -220,6 +221,53 @@ async def test_a_frame_that_breaks_the_rules_ends_the_connection(
     assert why in reason, reason
     assert house.metrics.rejected == {"malformed frame": 1}
     await other.ping()
+
+
+def scrambled(dice: random.Random) -> bytes:
+    """A request with some bytes changed, or cut short."""
+    calls = [
+        {"call": "open_queue", "name": "orders"},
+        {"call": "move", "handle": 1, "lookup_id": 1, "target": "x"},
+        {"call": "begin", "xid": "x"},
+        {"call": "commit", "transaction": 1},
+        {"call": "close_queue", "handle": 1},
+    ]
+    kind, payload = dice.choice(
+        [
+            (Kind.READ, app.Read(1, timeout=dice.choice((0, 5, FOREVER))).encode()),
+            (Kind.READ, app.Read(1, mode=0, seek=dice.randrange(7), timeout=0).encode()),
+            (Kind.END, app.End(1, 0, dice.randrange(2), (1, 2)).encode()),
+            (Kind.SEND, app.Send(1, 0, (packet("a"), packet("b"))).encode()),
+            (Kind.SUBSCRIBE, app.Subscribe(1, 5).encode()),
+            (Kind.CREDIT, app.Credit(dice.randrange(9), 5).encode()),
+            (Kind.CANCEL, app.Cancel(dice.randrange(9)).encode()),
+            (Kind.CALL, json.dumps(dice.choice(calls)).encode()),
+        ]
+    )
+    found = bytearray(payload)
+    for _ in range(dice.choice((0, 0, 1, 3))):
+        found[dice.randrange(len(found))] = dice.randrange(256)
+    cut = dice.choice((0, 0, 0, dice.randrange(len(found))))
+    return frame(kind, dice.randrange(50), bytes(found[: len(found) - cut]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@served()
+async def test_whatever_a_program_sends_the_service_goes_on(house: House, seed: int) -> None:
+    """And nothing is left of it."""
+    dice = random.Random(seed)
+    steady = await house.program()
+    await steady.create()
+    for _ in range(25):
+        program = await house.program()
+        await program.open("orders")
+        program.writer.write(b"".join(scrambled(dice) for _ in range(8)))
+        await program.writer.drain()
+        program.writer.write_eof()
+        await program.closing()
+    await until(lambda: house.door.clients == 1)
+    await steady.send(1, "still there")
+    assert (await steady.peek(1))[-1] == "still there"
 
 
 @served()
