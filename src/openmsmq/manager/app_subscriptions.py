@@ -98,9 +98,9 @@ class Subscriptions:
             self._end(subscription, pending.error)
             return
         entries, session = pending.result(), self._session
-        if session.connection.is_stuck:  # others may have them
+        if session.connection.is_stuck:
+            # Others may have them: they are woken when this reader is done.
             self._core.release(subscription.opened.queue, [entry.lookup for entry in entries])
-            self._core.settle()
             return
         subscription.credit -= len(entries)
         self._reading.hold(subscription.opened, entries)

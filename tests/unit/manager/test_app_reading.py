@@ -131,6 +131,16 @@ async def test_a_read_waits_and_holds_up_nothing(
     assert not _timers(house)
 
 
+def _kept(house: House) -> list[int]:
+    """What is remembered of messages that programs hold."""
+    return [
+        lookup
+        for session in house.door._sessions
+        for opened in session.handles.values()
+        for lookup in opened.held
+    ]
+
+
 def _timers(house: House) -> int:
     return sum(len(session._reading._timers) for session in house.door._sessions)
 
@@ -347,6 +357,7 @@ async def test_what_a_transaction_takes_is_its_own(house: House) -> None:
     handle = await filled_in(program, "a", "b")
     work = await program.transaction()
     [message] = await program.read(handle, transaction=work)
+    assert not _kept(house)
     await refused(program.end(handle, message.lookup_id), TransactionSequence)
     await program.call("abort", transaction=work)
     assert await program.peek(handle) == ["a", "b"]
@@ -393,6 +404,7 @@ async def test_removed_messages_are_gone(house: House) -> None:
     await program.end(handle, *lookups(found))
     assert not house.queue().messages
     assert not house.queue().express
+    assert not _kept(house)
     await until(lambda: not house.queue().held)
     journal = await program.open(".\\private$\\orders\\Journal$", "peek")
     assert sorted(await program.peek(journal)) == ["a", "b", "c"]
@@ -419,6 +431,7 @@ async def test_removed_in_a_transaction_they_go_with_it(house: House) -> None:
         places = lookups(await program.read(handle, count=2))
         work = await program.transaction()
         await program.end(handle, *places, transaction=work)
+        assert not _kept(house)
         await refused(program.end(handle, places[0]), TransactionSequence)
         await program.call(outcome, transaction=work)
         if left:
@@ -483,11 +496,19 @@ async def test_what_is_purged_meanwhile_is_gone_whatever_is_said(house: House) -
 
 @served()
 async def test_nothing_can_be_ended_in_a_queue_that_is_deleted(house: House) -> None:
+    """If it is not deleted after all, what was held still is."""
     program = await house.program()
     handle = await filled(program, "a")
     places = lookups(await program.read(handle))
-    await program.call("delete_queue", name="orders")
-    await refused(program.end(handle, *places), QueueNotAvailable)
+    house.store.gate.clear()
+    house.store.refuse = {"commit": StorageFailed("broken")}
+    deleting = program.begin("delete_queue", name="orders")
+    for _ in range(2):
+        await refused(program.end(handle, *places), QueueNotAvailable)
+    house.store.gate.set()
+    await refused(program.answer(deleting), StorageFailed)
+    await program.end(handle, *places)
+    assert not house.queue().messages
 
 
 # CANCEL
