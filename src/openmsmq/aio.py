@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from types import TracebackType
 
 from openmsmq.client.address import Address
@@ -22,24 +22,16 @@ __all__ = ["Cursor", "Manager", "Queue", "Stream", "Transaction", "TwoPhase", "c
 class Opening:
     """A manager about to be opened: `await` it, or use it with `async with`."""
 
-    def __init__(
-        self, directory: str | os.PathLike[str], name: str | None, quota: int | None
-    ) -> None:
-        self._directory = directory
-        self._name = name
-        self._quota = quota
+    def __init__(self, open: Callable[[], Awaitable[Manager]]) -> None:
+        self._open = open
         self._manager: Manager | None = None
-
-    async def _open(self) -> Manager:
-        local = open_directory(self._directory, self._name, self._quota)
-        self._manager = Manager(Embedded(local, LoopDriver(local.core, local.tick)))
-        return self._manager
 
     def __await__(self) -> Generator[object, None, Manager]:
         return self._open().__await__()
 
     async def __aenter__(self) -> Manager:
-        return await self._open()
+        self._manager = await self._open()
+        return self._manager
 
     async def __aexit__(
         self,
@@ -58,32 +50,12 @@ def open(
 
     `name` is what other computers call this one; `quota` limits all its messages, in KiB.
     """
-    return Opening(directory, name, quota)
 
+    async def opened() -> Manager:
+        local = open_directory(directory, name, quota)
+        return Manager(Embedded(local, LoopDriver(local.core, local.tick)))
 
-class Connecting:
-    """A service about to be connected to: `await` it, or use it with `async with`."""
-
-    def __init__(self, address: Address, timeout: float, reconnect: float) -> None:
-        self._remote = Remote(address, patience=timeout, reconnect=reconnect)
-
-    async def _connect(self) -> Manager:
-        await self._remote.connect()
-        return Manager(self._remote)
-
-    def __await__(self) -> Generator[object, None, Manager]:
-        return self._connect().__await__()
-
-    async def __aenter__(self) -> Manager:
-        return await self._connect()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self._remote.close()
+    return Opening(opened)
 
 
 def connect(
@@ -93,6 +65,13 @@ def connect(
     tls: ssl.SSLContext | str | bool | None = None,
     timeout: float = 30.0,
     reconnect: float = 30.0,
-) -> Connecting:
+) -> Opening:
     """Connect to a service: `async with aio.connect(ADDRESS) as manager`, or `await` it."""
-    return Connecting(Address.parse(address, token=token, tls=tls), timeout, reconnect)
+    found = Address.parse(address, token=token, tls=tls)
+
+    async def connected() -> Manager:
+        remote = Remote(found, patience=timeout, reconnect=reconnect)
+        await remote.connect()
+        return Manager(remote)
+
+    return Opening(connected)

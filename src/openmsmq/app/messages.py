@@ -6,6 +6,7 @@ wrong with one is found out only when something is.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -13,6 +14,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple, NoReturn, Self, TypeAlias
 
+from openmsmq.app.frames import BATCH_SIZE_MAX
 from openmsmq.errors import Malformed
 from openmsmq.packet.walk import LABEL, NAMES
 from openmsmq.properties.message import INFINITE
@@ -226,6 +228,27 @@ class QueuedMessage(NamedTuple):
     packet: bytes
 
 
+def message_parts(
+    count: int, messages: Iterable[tuple[int, int, int, int, int, bytes]]
+) -> list[bytes]:
+    """The payload of MESSAGES and DELIVERY in parts, of messages with the fields of each."""
+    parts = [_COUNT.pack(count)]
+    add, start = parts.append, _QUEUED.pack
+    for lookup, arrived, aborts, moves, reason, packet in messages:
+        add(start(lookup, arrived, aborts, moves, reason, len(packet)))
+        add(packet)
+    return parts
+
+
+def room_for(count: int) -> int:
+    """Bytes that the packets of so many messages may have, for the payload not to be too large."""
+    return BATCH_SIZE_MAX - _COUNT.size - count * _QUEUED.size
+
+
+COUNT_MAX: Final = BATCH_SIZE_MAX // _QUEUED_ITEM_MIN
+"Messages that fit into one frame: so many packets that are as small as can be."
+
+
 @dataclass(frozen=True, slots=True)
 class Messages:
     """MESSAGES and DELIVERY: messages that were read."""
@@ -238,12 +261,7 @@ class Messages:
 
     def parts(self) -> list[bytes]:
         """The same in parts, for `encode_frame`."""
-        parts = [_COUNT.pack(len(self.messages))]
-        add, start = parts.append, _QUEUED.pack
-        for lookup, arrived, aborts, moves, reason, packet in self.messages:
-            add(start(lookup, arrived, aborts, moves, reason, len(packet)))
-            add(packet)
-        return parts
+        return message_parts(len(self.messages), self.messages)
 
     @classmethod
     def decode(cls, payload: bytes) -> Self:

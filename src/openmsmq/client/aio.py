@@ -21,7 +21,26 @@ from openmsmq.model.receiving import Seek
 from openmsmq.model.settings import Settings
 
 
-class Manager:
+class Closable:
+    """What `async with` closes at the end."""
+
+    async def close(self) -> None:
+        """Let go of it."""
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+class Manager(Closable):
     """A queue manager: a directory opened by this process, or a service. Threads may share it."""
 
     def __init__(self, backend: Backend) -> None:
@@ -157,19 +176,8 @@ class Manager:
         """Finish what was asked for and let go of the directory or the service."""
         await self._backend.close()
 
-    async def __aenter__(self) -> Self:
-        return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-
-class Queue:
+class Queue(Closable):
     """An open queue."""
 
     def __init__(self, backend: Backend, handle: Handle) -> None:
@@ -344,17 +352,6 @@ class Queue:
             self._closed = True
             await self._backend.close_queue(self._handle)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
-
     def _require(self, access: Access) -> None:
         self._require_open()
         self._handle.require(access)
@@ -371,7 +368,7 @@ class Queue:
         return await self._backend.read(self._handle, read, work, cursor)
 
 
-class Cursor:
+class Cursor(Closable):
     """A place in a queue; reads with it go on from there."""
 
     def __init__(self, queue: Queue) -> None:
@@ -408,14 +405,3 @@ class Cursor:
     async def close(self) -> None:
         """Close the cursor; a read that waits with it is cancelled."""
         await self._queue._backend.close_cursor(await self._opened())
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()

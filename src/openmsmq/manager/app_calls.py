@@ -108,7 +108,7 @@ class Calls:
     def _call_close_queue(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")
         handle = given.integer("handle")
-        session.do(lambda: session.close_queue(handle))
+        session.driver.call(lambda: session.close_queue(handle))
         session.reply(number)
 
     def _call_set_queue(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -150,7 +150,7 @@ class Calls:
             opened.mode.require(Access.RECEIVE)
         session.begin(
             number,
-            lambda: session.local.core.queues.purge(opened.queue),  # type: ignore[arg-type,return-value]
+            lambda: session.local.core.queues.purge(opened.queue),
             lambda count: session.reply(number, count=count),
         )
 
@@ -293,7 +293,7 @@ class Calls:
         epoch = given.integer("epoch", maximum=NUMBER_MAX)
         session.begin(
             number,
-            lambda: session.local.commit_epoch(writer, epoch, winners),  # type: ignore[arg-type,return-value]
+            lambda: session.local.commit_epoch(writer, epoch, winners),
             lambda applied: session.reply(number, applied=applied),
         )
 

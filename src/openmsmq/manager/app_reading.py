@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.app import messages as app
-from openmsmq.app.frames import BATCH_SIZE_MAX, Frame, Kind
+from openmsmq.app.frames import Frame, Kind
 from openmsmq.errors import (
     InvalidParameter,
     MQError,
@@ -22,7 +21,6 @@ from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import Entry, Holder
 from openmsmq.model.receiving import Seek
-from openmsmq.packet.walk import LABEL, NAMES
 from openmsmq.properties.message import INFINITE
 
 if TYPE_CHECKING:
@@ -32,10 +30,6 @@ Entries = list[Entry]
 
 _START: Final = 60
 "Bytes of a packet that hold its identifier."
-_COUNT: Final = Struct("<I")
-_QUEUED: Final = Struct("<QIIIHI")
-COUNT_MAX: Final = BATCH_SIZE_MAX // (_QUEUED.size + NAMES + LABEL)
-"Messages that fit into one frame: so many packets that are as small as can be."
 _SEEKS: Final = {
     app.Seek.LOOKUP: Seek.CURRENT,
     app.Seek.AFTER_LOOKUP: Seek.NEXT,
@@ -111,8 +105,8 @@ class Reading:
             return receiving.by_lookup(queue, read.lookup, seek, peek=not take, holder=holder)
         if not read.count:
             raise InvalidParameter("count 0: at least 1 message can be asked for")
-        count = min(read.count, COUNT_MAX)
-        room = room_for(count)
+        count = min(read.count, app.COUNT_MAX)
+        room = app.room_for(count)
         if take:
             return receiving.receive(queue, count, opened, wait=wait, holder=holder, size_max=room)
         return receiving.peek(queue, count, opened, wait=wait, size_max=room)
@@ -149,17 +143,12 @@ class Reading:
             session.answer(number, Kind.DONE)
             return
 
-        def ended(pending: Pending[None]) -> None:
-            if pending.error is not None:
-                session.fail(number, pending.error)
-            else:
-                session.answer(number, Kind.DONE)
-
         _forget(held, lookups)  # who returns them may be the first to get them again
         try:
-            session.driver.begin(
+            session.begin(
+                number,
                 lambda: self._receiving.end(opened.queue, lookups, delete=remove, known=known),
-                ended,
+                lambda _: session.answer(number, Kind.DONE),
             )
         except MQError:
             held.update(known)
@@ -181,17 +170,8 @@ class Reading:
 
 def payload(entries: Entries) -> list[bytes]:
     """The payload of MESSAGES and DELIVERY, in parts."""
-    parts = [_COUNT.pack(len(entries))]
-    add, start = parts.append, _QUEUED.pack
-    for lookup, record, packet, _ in entries:
-        add(start(lookup, *local_facts(record), len(packet)))
-        add(packet)
-    return parts
-
-
-def room_for(count: int) -> int:
-    """Bytes that the packets of so many messages may have, for the payload not to be too large."""
-    return BATCH_SIZE_MAX - _COUNT.size - count * _QUEUED.size
+    found = ((lookup, *local_facts(record), packet) for lookup, record, packet, _ in entries)
+    return app.message_parts(len(entries), found)
 
 
 def _forget(held: dict[int, Entry], lookups: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from openmsmq.app.calls import PROTOCOL, Call, Closing, Hello, Welcome, encode_error
 from openmsmq.app.frames import FRAME_SIZE_MAX, FROM_CLIENT, Frame, Framer, Kind, encode_frame
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from openmsmq.manager.door import AppDoor
     from openmsmq.net.connection import Connection
 
+T = TypeVar("T")
 HANDLES_MAX: Final = 20_000
 "Open queues, cursors, transactions and subscriptions of one connection, each."
 READ_AHEAD: Final = 64 * 1024
@@ -246,7 +247,7 @@ class AppSession:
         self._deadline.cancel()
         if not self.driver.is_closed:
             self.local.core.by = self.by
-            self.do(self._let_go)
+            self.driver.call(self._let_go)
 
     def _let_go(self) -> None:
         self._reading.let_go()
@@ -334,26 +335,15 @@ class AppSession:
     def _call(self, frame: Frame) -> None:
         self.door.calls.call(self, frame.id, Call.decode(frame.payload))
 
-    def do(self, work: Callable[[], None]) -> None:
-        """Have something done for whose commit, if it takes one, nobody waits."""
-
-        def make() -> Pending[None]:
-            work()
-            done: Pending[None] = Pending()
-            done.succeed(None)
-            return done
-
-        self.driver.begin(make, _ignore)
-
     def begin(
         self,
         number: int,
-        make: Callable[[], Pending[object]],
-        answer: Callable[[object], None],
+        make: Callable[[], Pending[T]],
+        answer: Callable[[T], None],
     ) -> None:
         """Begin a call of the manager; the request is answered when it is done."""
 
-        def answered(pending: Pending[object]) -> None:
+        def answered(pending: Pending[T]) -> None:
             if pending.error is not None:
                 self.fail(number, pending.error)
             else:
@@ -376,15 +366,13 @@ class AppSession:
         transaction = self.transaction(send.transaction)
         number = frame.id
 
-        def sent(pending: Pending[MessageIds]) -> None:
-            if pending.error is not None:
-                self.fail(number, pending.error)
-            else:
-                ids = pending.result()
-                self.answer(number, Kind.SENT, Sent(ids.first, len(ids)).encode())
+        def sent(ids: MessageIds) -> None:
+            self.answer(number, Kind.SENT, Sent(ids.first, len(ids)).encode())
 
-        self.driver.begin(
-            lambda: self.local.send_packets(opened.queue, send.packets, transaction), sent
+        self.begin(
+            number,
+            lambda: self.local.send_packets(opened.queue, send.packets, transaction),
+            sent,
         )
 
 

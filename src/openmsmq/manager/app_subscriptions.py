@@ -10,7 +10,7 @@ from openmsmq.app import messages as app
 from openmsmq.app.calls import encode_error
 from openmsmq.app.frames import Frame, Kind
 from openmsmq.errors import InvalidParameter, MQError, OperationCancelled
-from openmsmq.manager.app_reading import Entries, Reading, payload, room_for
+from openmsmq.manager.app_reading import Entries, Reading, payload
 from openmsmq.model.opening import Access
 from openmsmq.model.pending import Pending
 
@@ -83,7 +83,7 @@ class Subscriptions:
                 opened,
                 wait=True,
                 holder=self._reading.holder,
-                size_max=room_for(count),
+                size_max=app.room_for(count),
             )
             return pending
 

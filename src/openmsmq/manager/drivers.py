@@ -233,10 +233,17 @@ class LoopDriver:
         return self._closed
 
     def call(self, make: Callable[[], T]) -> T:
-        """Call the core."""
+        """Call the core; what that makes it commit is committed, though nobody waits for it."""
         self._require_open()
         self._tick()
-        return make()
+        result = make()
+        self._go_on()
+        return result
+
+    def _go_on(self) -> None:
+        """The core was called: commit what it wants committed, and see to what will be due."""
+        self._commit_if_wanted()
+        self._set_timer()
 
     async def wait(
         self,
@@ -252,8 +259,7 @@ class LoopDriver:
         self._require_open()
         await self._sweep()
         pending = make()
-        self._commit_if_wanted()
-        self._set_timer()
+        self._go_on()
         if not pending.done:
             answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             pending.on_done = lambda: None if answered.done() else answered.set_result(None)
@@ -279,8 +285,7 @@ class LoopDriver:
             answered(pending)
         else:
             pending.on_done = lambda: answered(pending)
-        self._commit_if_wanted()
-        self._set_timer()
+        self._go_on()
 
     async def _sweep(self) -> None:
         """Do what is due before a call, so that nobody sees what should be gone."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
@@ -16,7 +16,7 @@ from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
 from openmsmq.model.committing import NewMessage
 from openmsmq.model.core import Core
-from openmsmq.model.layout import NEVER, Owed, owed_for
+from openmsmq.model.layout import NEVER, owed_for
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.sending import Sending
@@ -30,16 +30,9 @@ from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
 from openmsmq.packet.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.transaction import TransactionHeader
 from openmsmq.packet.user import UserFlags
-from openmsmq.properties.message import INFINITE, Acknowledge
+from openmsmq.properties.message import INFINITE
 
 _JOURNALING: Final = UserFlags.JN | UserFlags.JP
-
-ACKNOWLEDGED: Final = (
-    (Acknowledge.POS_ARRIVAL, Owed.ACK_ARRIVAL),
-    (Acknowledge.POS_RECEIVE, Owed.ACK_RECEIVE),
-    (Acknowledge.NEG_ARRIVAL, Owed.NACK_ARRIVAL),
-    (Acknowledge.NEG_RECEIVE, Owed.NACK_RECEIVE),
-)
 
 
 class Posting:
@@ -60,61 +53,59 @@ class Posting:
 
         (Enqueue Message To An Open Queue, [MS-MQDMPR] 3.1.7.1.27; quotas are checked first, A-23.)
         """
-        core = self._core
-        first_id = core.numbers.message_id + 1
         headers = _headers(queue.name) if queue.members else NO_HEADERS
-        targets = queue.members or (queue,)
-        packed = []
-        for place, target in enumerate(targets):
-            start = first_id + place * len(messages)
-            packed.append(self._pack(target, messages, transaction, start, headers))
-        count = len(messages) * len(targets)
-        return self._send(list(zip(targets, packed, strict=True)), count, transaction)
 
-    def _send(
-        self,
-        packed: list[tuple[Queue, list[NewMessage]]],
-        count: int,
-        transaction: Transaction | None,
-    ) -> Pending[MessageIds]:
-        core = self._core
-        first_id = core.numbers.message_id + 1
-        if len(packed) > 1:
-            for target, new in packed:
-                self._sending.check(target, new, transaction)
-        answer: Pending[MessageIds] = Pending()
-        core.take_message_ids(count)  # before acknowledgements are sent and take the next
-        for target, new in packed:
-            pending = self._sending.send(target, new, transaction)
-        # They are committed together, and the last is answered last.
-        pending.then(answer, lambda _: MessageIds(core.identity, first_id, count))
-        return answer
+        def pack(target: Queue, first_id: int) -> list[NewMessage]:
+            return self._pack(target, messages, transaction, first_id, headers)
+
+        return self._send(queue, len(messages), pack, transaction)
 
     def send_packets(
         self, queue: Queue, packets: Sequence[bytes], transaction: Transaction | None
     ) -> Pending[MessageIds]:
-        """Send messages that a program has packed: all of them or none.
+        """The same with messages that a program has packed.
 
         `Malformed` if one of them is none that a program may send.
         """
         core = self._core
-        first_id = core.numbers.message_id + 1
-        targets = queue.members or (queue,)
         several = _headers(queue.name) if queue.members else NO_HEADERS
         headers = several if transaction is None else _with_transaction(several)
-        stamped = []
-        for place, target in enumerate(targets):
+
+        def stamp(target: Queue, first_id: int) -> list[NewMessage]:
             reach = core.settings.time_to_reach_queue if target.kind is Kind.OUTGOING else None
             stamper = _stamper(
                 core.identity, self._name_of(target), headers, INFINITE if reach is None else reach
             )
-            start = first_id + place * len(packets)
-            stamped.append(stamper.stamp(packets, first_id=start, sent_time=core.timeline.wall))
-        new = [
-            (target, self._new(target, found, transactional=transaction is not None))
-            for target, found in zip(targets, stamped, strict=True)
+            stamped = stamper.stamp(packets, first_id=first_id, sent_time=core.timeline.wall)
+            return self._new(target, stamped, transactional=transaction is not None)
+
+        return self._send(queue, len(packets), stamp, transaction)
+
+    def _send(
+        self,
+        queue: Queue,
+        count: int,
+        make: Callable[[Queue, int], list[NewMessage]],
+        transaction: Transaction | None,
+    ) -> Pending[MessageIds]:
+        """Send what `make` gives for each target and its first message number."""
+        core = self._core
+        first_id = core.numbers.message_id + 1
+        targets = queue.members or (queue,)
+        made = [
+            (target, make(target, first_id + place * count)) for place, target in enumerate(targets)
         ]
-        return self._send(new, len(packets) * len(targets), transaction)
+        if queue.members:
+            for target, new in made:
+                self._sending.check(target, new, transaction)
+        total = count * len(targets)
+        core.take_message_ids(total)  # before acknowledgements are sent and take the next
+        for target, new in made:
+            pending = self._sending.send(target, new, transaction)
+        # They are committed together, and the last is answered last.
+        answer: Pending[MessageIds] = Pending()
+        pending.then(answer, lambda _: MessageIds(core.identity, first_id, total))
+        return answer
 
     def _new(
         self, queue: Queue, stamped: list[Stamped], *, transactional: bool
@@ -190,16 +181,13 @@ def _with_transaction(headers: OptionalHeaders) -> OptionalHeaders:
 
 def _owed(message: Message, *, transactional: bool) -> int:
     """What is to be done when this message arrives or leaves."""
-    flags = Owed.TRANSACTIONAL.value if transactional else 0
-    if message.dead_letter:
-        flags |= Owed.DEAD_LETTER.value
-    if message.journal:
-        flags |= Owed.JOURNAL.value
-    if message.acknowledge and message.admin_queue is not None:
-        for asked, owed in ACKNOWLEDGED:
-            if message.acknowledge & asked:
-                flags |= owed.value
-    return flags
+    flags = (
+        (UserFlags.JN if message.dead_letter else 0)
+        | (UserFlags.JP if message.journal else 0)
+        | (UserFlags.TH if transactional else 0)
+    )
+    acknowledge = 0 if message.admin_queue is None else message.acknowledge.value
+    return owed_for(flags, acknowledge) if flags or acknowledge else 0
 
 
 @lru_cache(maxsize=4096)

@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from openmsmq.errors import UnsupportedOperation
-from openmsmq.model.committing import Batch
 from openmsmq.model.core import Core
-from openmsmq.model.layout import ARRIVAL_BITS, index_key
+from openmsmq.model.layout import ARRIVAL_BITS, ARRIVAL_MASK
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.reading import REMOVING, Entry, Holder, fetch, first_readable, hold
-from openmsmq.model.storage import Table
 from openmsmq.model.transfer import Transfer
 from openmsmq.properties.message import PRIORITY_MAX, MessageClass
 
@@ -41,7 +39,7 @@ class Dispatching:
         "ConnectionActive ([MS-MQDMPR] 3.1.1.1): there is a network to send to."
         self._ready: set[Queue] = set()
         "Queues that may have messages to send."
-        self._in_progress: dict[Queue, int] = {}
+        self._in_progress: dict[Queue, Entry] = {}
         "The message of each queue that the port has (A-43)."
         core.on_outgoing = self._available
         self._ready.update(q for q in core.queues.everything if q.kind is Kind.OUTGOING)
@@ -72,13 +70,12 @@ class Dispatching:
             )
             entries = fetch(self._core.snapshot, queue, [(lookup, record, express)])
             hold(queue, entries, IN_TRANSIT, from_start=False)
-            self._in_progress[queue] = lookup
+            self._in_progress[queue] = entries[0]
             self.port.send(queue, entries[0])
 
     def _first(self, queue: Queue) -> list[tuple[int, bytes, bool]]:
         core = self._core
-        overdue = core.timeline.now if core.expiring.is_due else 0
-        found = first_readable(core.snapshot, queue, 1, 0, overdue)
+        found = first_readable(core.snapshot, queue, 1, 0, core.expiring.overdue)
         if not found:
             self._ready.discard(queue)
         return found
@@ -97,42 +94,25 @@ class Dispatching:
         return self._leave(queue, MessageClass.NACK_REACH_QUEUE_TIMEOUT)
 
     def _leave(self, queue: Queue, reason: MessageClass) -> Pending[None]:
-        core, by = self._core, self._core.by
         pending: Pending[None] = Pending()
-        lookup = self._in_progress.pop(queue, None)
-        if lookup is None:  # it was taken back meanwhile, and goes again
+        entry = self._in_progress.pop(queue, None)
+        if entry is None:  # it was taken back meanwhile, and goes again
             pending.succeed(None)
             return pending
-        queue.held[lookup] = REMOVING
-        express = queue.express.get(lookup)
+        queue.held[entry.lookup] = REMOVING
 
-        def apply(batch: Batch) -> None:
-            raw = batch.writer.get(Table.INDEX, index_key(queue.number, lookup))
-            assert raw is not None, "a message that is held is there"
-            core.outcomes.left(batch, queue, [(lookup, raw)], reason, by)
-
-        def committed() -> None:
-            core.forget(queue, [lookup])
-            if express is not None:
-                core.outcomes.left_express(queue, [express], reason, by)
+        def gone() -> None:
             pending.succeed(None)
             self.dispatch()
 
-        def failed(error: BaseException) -> None:
-            core.release(queue, [lookup])
-            pending.fail(error)
-
-        if express is None:
-            core.submit(apply, committed, failed)
-        else:
-            committed()
+        self._core.outcomes.let_go(queue, [entry], reason, gone, pending.fail)
         return pending
 
     def returned(self, queue: Queue) -> None:
         """The port could not transfer the message under way: it waits in its place again."""
-        lookup = self._in_progress.pop(queue, None)
-        if lookup is not None:
-            self._core.release(queue, [lookup])
+        entry = self._in_progress.pop(queue, None)
+        if entry is not None:
+            self._core.release(queue, [entry.lookup])
             self._core.settle()
 
     # People
@@ -166,7 +146,7 @@ def dispatch_priority(queue: Queue, lookup: int) -> int:
 
 def _age(lookup: int) -> int:
     """The arrival number: less for messages that are older."""
-    return lookup & (1 << ARRIVAL_BITS) - 1
+    return lookup & ARRIVAL_MASK
 
 
 def _transfer(queue: Queue) -> Transfer:

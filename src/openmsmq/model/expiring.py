@@ -45,6 +45,11 @@ class Expiring:
         self._has_failed = False
 
     @property
+    def overdue(self) -> int:
+        """Messages that expire before this have expired, while some of them are still there."""
+        return self._core.timeline.now if self.is_due else 0
+
+    @property
     def is_due(self) -> bool:
         """Some messages have expired and are still there."""
         return self._core.timeline.now > self.next

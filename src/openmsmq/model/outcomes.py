@@ -6,7 +6,7 @@ leaves behind is as volatile as the message was.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.errors import MQError
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from openmsmq.model.core import Core
 
 KIB: Final = 1024
-Kept = tuple[int, bytes]
-Gone = Sequence[Kept]
+Gone = Sequence[tuple[int, bytes]]
 "Lookup identifiers and records of messages."
+Kept = tuple[int, bytes, bytes]
+"The same with the start of the packet, if the history is kept."
 
 EVENTS: Final[Mapping[MessageClass, Event]] = {
     MessageClass.ACK_RECEIVE: Event.RECEIVED,
@@ -110,6 +111,42 @@ class Outcomes:
 
     # Leaving
 
+    def let_go(
+        self,
+        queue: Queue,
+        entries: Sequence[Entry],
+        reason: MessageClass,
+        succeed: Callable[[], None],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        """Take held messages out of the store, then say so; express ones are in memory only."""
+        core, by = self._core, self._core.by
+        lookups = [entry.lookup for entry in entries]
+        stored = [entry for entry in entries if not entry.express]
+        express = entries if not stored else [entry for entry in entries if entry.express]
+
+        def apply(batch: Batch) -> None:
+            # Even if the queue is being deleted: that was asked for later.
+            gone = [(entry[0], entry[1]) for entry in stored]
+            packets = [entry[2] for entry in stored]
+            self.left(batch, queue, gone, reason, by, packets)
+
+        def committed() -> None:
+            core.forget(queue, lookups)
+            if express:
+                self.left_express(queue, express, reason, by)
+                core.settle()
+            succeed()
+
+        def failed(error: BaseException) -> None:
+            core.release(queue, lookups)
+            fail(error)
+
+        if stored:
+            core.submit(apply, committed, failed)
+        else:
+            committed()
+
     def left(
         self,
         batch: Batch,
@@ -130,27 +167,41 @@ class Outcomes:
             batch.remove_many(queue, gone)
             self._note(batch, queue, gone, reason, by, packets)
             return
-        taken = [(lookup, raw) for lookup, raw in gone if batch.take_out(queue, lookup, raw)]
-        self.settle(batch, queue, taken, reason, by)
+        taken: list[tuple[int, bytes]] = []
+        starts: list[bytes] = []
+        for place, (lookup, raw) in enumerate(gone):
+            if batch.take_out(queue, lookup, raw):
+                taken.append((lookup, raw))
+                starts += packets[place : place + 1] if packets else ()
+        self.settle(batch, queue, taken, reason, by, starts or None)
 
-    def settle(self, batch: Batch, queue: Queue, gone: Gone, reason: MessageClass, by: str) -> None:
+    def settle(
+        self,
+        batch: Batch,
+        queue: Queue,
+        gone: Gone,
+        reason: MessageClass,
+        by: str,
+        packets: Sequence[bytes] | None = None,
+    ) -> None:
         """The same for messages that were taken out of their queue already."""
         journal = self._journal(queue, reason)
         wanted = OWED[reason]
-        packets = self._note(batch, queue, gone, reason, by)
+        starts = self._note(batch, queue, gone, reason, by, packets)
         kept: dict[Queue, list[Kept]] = {}
         for place, (lookup, raw) in enumerate(gone):
             flags = flags_of(raw)
             target = journal
+            start = starts[place] if starts else b""
             if flags & wanted:
-                start = packets[place] if packets else batch.first_chunks([raw])[0]
+                start = start or batch.first_chunks([raw])[0]
                 if flags & wanted & _ACKNOWLEDGED:
                     self._acknowledge(batch, batch.packet(raw), reason)
                 target = journal or self._place(start, flags & wanted, flags)
             if target is None:
                 batch.drop_packet(*packet_place(raw))
             else:
-                kept.setdefault(target, []).append((lookup, raw))
+                kept.setdefault(target, []).append((lookup, raw, start))
         for target, messages in kept.items():
             self._keep(batch, target, messages, reason)
 
@@ -229,22 +280,21 @@ class Outcomes:
     ) -> None:
         """Let messages live on in a journal or as dead letters; without room they are gone."""
         is_dead = target.kind is Kind.SYSTEM and target is not self._core.queues.system_journal
-        starts = batch.first_chunks([raw for _, raw in messages]) if batch.keeps_history else []
-        places, ids = [], []
-        for at, (lookup, raw) in enumerate(messages):
+        places, starts = [], []
+        for lookup, raw, start in messages:
             number, size = packet_place(raw)
             if not _fits(target, size, batch.size_of(target)):
                 batch.drop_packet(number, size)
-                self._discard(batch, target, starts[at : at + 1], is_dead=is_dead)
+                self._discard(batch, target, [start], is_dead=is_dead)
                 continue
             copy = Record(number, size, batch.now, NEVER, message_class=reason if is_dead else 0)
             priority = PRIORITY_MAX - (lookup >> ARRIVAL_BITS)
             places.append(batch.insert_stored(target, priority, copy))
-            ids += starts[at : at + 1]
+            starts.append(start)
         event = Event.DEAD_LETTERED if is_dead else Event.JOURNALED
         batch.count(event.word, len(places))
         words = _words(reason) if is_dead else ""
-        batch.note(event, target, places, identifiers(ids), "", words)
+        batch.note(event, target, places, identifiers(starts), "", words)
 
     def _copy_express(self, target: Queue, entry: Entry, kept: int, event: Event) -> None:
         core = self._core

@@ -58,11 +58,6 @@ class Receiving:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    @property
-    def _overdue(self) -> int:
-        """Messages that expire before this have expired, while some of them are still there."""
-        return self._core.timeline.now if self._core.expiring.is_due else 0
-
     def peek(
         self,
         queue: Queue,
@@ -77,7 +72,9 @@ class Receiving:
         pending: Pending[Entries] = Pending()
 
         def attempt(_: list[int]) -> bool:
-            found = first_readable(self._core.snapshot, queue, count, after, self._overdue)
+            found = first_readable(
+                self._core.snapshot, queue, count, after, self._core.expiring.overdue
+            )
             if found:
                 found = up_to(found, size_max)
                 pending.succeed(fetch(self._core.snapshot, queue, found))
@@ -106,7 +103,9 @@ class Receiving:
             if _is_over(holder):
                 pending.fail(TransactionSequence(OVER))
                 return True
-            found = first_readable(self._core.snapshot, queue, count, 0, self._overdue)
+            found = first_readable(
+                self._core.snapshot, queue, count, 0, self._core.expiring.overdue
+            )
             if found:
                 found = up_to(found, size_max)
                 entries = fetch(self._core.snapshot, queue, found)
@@ -232,13 +231,13 @@ class Receiving:
             case Seek.CURRENT:
                 return self._current(queue, lookup, peek=peek)
             case Seek.FIRST:
-                found = readable(snapshot, queue, 0, self._overdue)
+                found = readable(snapshot, queue, 0, self._core.expiring.overdue)
             case Seek.NEXT:
-                found = readable(snapshot, queue, lookup, self._overdue)
+                found = readable(snapshot, queue, lookup, self._core.expiring.overdue)
             case Seek.LAST:
-                found = readable_back(snapshot, queue, LOOKUP_MAX, self._overdue)
+                found = readable_back(snapshot, queue, LOOKUP_MAX, self._core.expiring.overdue)
             case Seek.PREVIOUS:
-                found = readable_back(snapshot, queue, lookup, self._overdue)
+                found = readable_back(snapshot, queue, lookup, self._core.expiring.overdue)
         for item in found:
             return item
         raise MessageNotFound(f"there is no {seek.name.lower()} message")
@@ -258,7 +257,7 @@ class Receiving:
             row = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
             assert row is not None, "the message was seen a moment ago"
             record = row
-        if place_and_expiry(record)[2] < self._overdue:
+        if place_and_expiry(record)[2] < self._core.expiring.overdue:
             raise MessageNotFound("the message has expired")
         return lookup, record, is_express
 
@@ -348,11 +347,13 @@ class Receiving:
 
     def _first(self, queue: Queue, after: int, fresh: list[int]) -> list[tuple[int, bytes, bool]]:
         """The next message behind a cursor; for one that waits, a new one anywhere (A-19)."""
-        found = first_readable(self._core.snapshot, queue, 1, after, self._overdue)
+        found = first_readable(self._core.snapshot, queue, 1, after, self._core.expiring.overdue)
         if found:
             return found
         for lookup in fresh:
-            found = first_readable(self._core.snapshot, queue, 1, lookup - 1, self._overdue)
+            found = first_readable(
+                self._core.snapshot, queue, 1, lookup - 1, self._core.expiring.overdue
+            )
             if found and found[0][0] == lookup:
                 return found
         return []
@@ -403,33 +404,8 @@ class Receiving:
         succeed: Callable[[], None],
         fail: Callable[[BaseException], None],
     ) -> None:
-        """Take held messages out of the store, then say so; express ones are in memory only."""
-        core, by = self._core, self._core.by
-        lookups = [entry.lookup for entry in entries]
-        stored = [entry for entry in entries if not entry.express]
-        express = entries if not stored else [entry for entry in entries if entry.express]
-
-        def apply(batch: Batch) -> None:
-            # Even if the queue is being deleted: that was asked for later.
-            gone = [(entry[0], entry[1]) for entry in stored]
-            packets = [entry[2] for entry in stored]
-            core.outcomes.left(batch, queue, gone, MessageClass.ACK_RECEIVE, by, packets)
-
-        def committed() -> None:
-            core.forget(queue, lookups)
-            if express:
-                core.outcomes.left_express(queue, express, MessageClass.ACK_RECEIVE, by)
-                core.settle()
-            succeed()
-
-        def failed(error: BaseException) -> None:
-            core.release(queue, lookups)
-            fail(error)
-
-        if stored:
-            core.submit(apply, committed, failed)
-        else:
-            committed()
+        """Messages that are held were received."""
+        self._core.outcomes.let_go(queue, entries, MessageClass.ACK_RECEIVE, succeed, fail)
 
 
 def _check_queue(queue: Queue) -> None:

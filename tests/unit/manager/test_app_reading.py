@@ -20,6 +20,7 @@ from tests.unit.manager.programs import (
 
 from openmsmq.app import messages as app
 from openmsmq.app.frames import BATCH_SIZE_MAX, Kind
+from openmsmq.app.messages import COUNT_MAX, room_for
 from openmsmq.errors import (
     AccessDenied,
     IllegalCursorAction,
@@ -35,7 +36,6 @@ from openmsmq.errors import (
     TransactionSequence,
     TransactionUsage,
 )
-from openmsmq.manager.app_reading import COUNT_MAX, room_for
 from openmsmq.model.layout import ARRIVAL_MASK
 
 PEEK = app.Mode.PEEK
