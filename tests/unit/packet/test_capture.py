@@ -310,6 +310,13 @@ def test_only_so_many_conversations_are_kept(monkeypatch: pytest.MonkeyPatch) ->
     assert said(list(packets)) == [PLAIN]
 
 
+def test_the_quietest_conversation_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capture, "CONVERSATIONS_MAX", 2)
+    one, two, three = (session(LARGE, remote=("192.0.2.7", port)) for port in (1, 2, 3))
+    first = next(captured_packets([*one[:4], *two[:4], *one[4:5], *three[:4]]))
+    assert first.source == ("192.0.2.7", 2)
+
+
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capture, "KEPT_MAX", 100_000)
     starts = [session(LARGE, remote=("192.0.2.7", port))[:4] for port in (1, 2, 3)]
