@@ -29,6 +29,7 @@ PYTHON = [
 def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory, a computer and a program that the pages speak of."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
     for name in ("DATA", "MANAGER", "TOKEN", "TLS_CA"):
         monkeypatch.delenv(f"OPENMSMQ_{name}", raising=False)
     monkeypatch.setattr("socket.gethostname", lambda: "shop01")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import cycle
 from uuid import UUID
 
 from openmsmq.app.calls import Call, Closing, Hello, Welcome, decode_error, encode_error
@@ -22,6 +23,7 @@ from openmsmq.errors import IllegalFormatName, IllegalQueuePathName, Malformed
 from openmsmq.messages.pack import IN_TRANSACTION
 from openmsmq.names.format import PublicName, parse_format_name
 from openmsmq.names.parse import parse_name
+from openmsmq.packet.capture import captured_packets
 from openmsmq.packet.describe import describe
 from openmsmq.packet.framing import PacketFramer
 from openmsmq.packet.message import StoredMessage, UserMessage
@@ -35,6 +37,7 @@ from openmsmq.security.keys import (
     UserCertificates,
 )
 from openmsmq.security.sid import Sid
+from openmsmq.wire.capture import read_frames
 from openmsmq.wire.reader import decode_whole
 
 MANAGER = UUID("aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000")
@@ -72,6 +75,22 @@ def stream(data: bytes) -> None:
         assert description.fields or description.error is not None
 
 
+def pieces(data: bytes) -> None:
+    """A stream cut where its first eight bytes say, again and again; its packets decode or not."""
+    sizes, rest = [size + 1 for size in data[:8]], data[8:]
+    chunks: list[bytes] = []
+    for size in cycle(sizes):
+        if not rest:
+            break
+        chunks.append(rest[:size])
+        rest = rest[size:]
+    found = _framed(chunks)
+    assert found == _framed([data[8:]])
+    assert data[8:].startswith(b"".join(found[0]))
+    for whole in found[0]:
+        packet(whole)
+
+
 def _framed(chunks: list[bytes]) -> tuple[list[bytes], bool]:
     framer = PacketFramer()
     found: list[bytes] = []
@@ -82,6 +101,24 @@ def _framed(chunks: list[bytes]) -> tuple[list[bytes], bool]:
     except Malformed:
         return found, True
     return found, False
+
+
+def capture(data: bytes) -> None:
+    """A capture file, in one piece and in two: the same packets, the same end."""
+    cut = data[-1] if data else 0
+    assert _captured([data]) == _captured([data[:cut], data[cut:]])
+
+
+def _captured(chunks: list[bytes]) -> list[str]:
+    """What is found, in words: errors are never equal."""
+    found: list[str] = []
+    try:
+        for packet in captured_packets(read_frames(chunks)):
+            found.append(repr(packet))
+            assert packet.description.fields or packet.description.error is not None
+    except Malformed as error:
+        found.append(str(error))
+    return found
 
 
 def name(data: bytes) -> None:
@@ -170,5 +207,17 @@ def sending(data: bytes) -> None:
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
-    for target in (packet, stored, stream, name, body, security, frames, payloads, sending)
+    for target in (
+        packet,
+        stored,
+        stream,
+        pieces,
+        capture,
+        name,
+        body,
+        security,
+        frames,
+        payloads,
+        sending,
+    )
 }

@@ -2,87 +2,107 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from os.path import isfile
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO, Final
 
 import click
-from rich.console import Console
 from rich.text import Text
-from rich.tree import Tree
 
-from openmsmq.cli.meaning import Meanings
+from openmsmq.cli.output import console, print_json, time_json
+from openmsmq.cli.packet_view import packet_json, print_packet
+from openmsmq.errors import Malformed
+from openmsmq.packet.capture import CapturedPacket, captured_packets
 from openmsmq.packet.describe import Description, describe
-from openmsmq.wire.trace import Field
+from openmsmq.wire.capture import SECOND, is_capture, read_frames
+from openmsmq.wire.pcap import Endpoint
 
-HEX_SEPARATORS = str.maketrans("", "", " \t\r\n,:-")
-BYTES_SHOWN = 32
-UNWRAPPED = 10_000
-CAPTURES = {
-    b"\xd4\xc3\xb2\xa1": "pcap",
-    b"\xa1\xb2\xc3\xd4": "pcap",
-    b"\x0a\x0d\x0d\x0a": "pcapng",
-}
+HEX_SEPARATORS: Final = str.maketrans("", "", " \t\r\n,:-")
+CHUNK: Final = 1 << 20
+"Bytes of a capture that are read at a time."
+LAST_SECOND: Final = 253_402_300_799
+"The end of the year 9999, the last that can be shown."
 
 
 @click.command()
 @click.argument("words", metavar="HEX|FILE|-", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per packet.")
-def decode(words: tuple[str, ...], *, as_json: bool) -> None:
+@click.option(
+    "--port",
+    metavar="PORT",
+    type=click.IntRange(1, 0xFFFF),
+    help="Of a capture, only what went to or from this port.",
+)
+def decode(words: tuple[str, ...], *, as_json: bool, port: int | None) -> None:
     """Explain every MSMQ packet in the input, field by field.
 
     The input is hexadecimal digits, a file, or standard input (-). A file or standard input may
     hold hexadecimal digits or raw bytes: one packet, a recorded TCP stream (port 1801), a UDP ping
-    datagram, or messages as a store or remote read keeps them.
+    datagram, or messages as a store or remote read keeps them. It may also be a capture (pcap or
+    pcapng) by openmsmq serve --record, tcpdump or Wireshark: then every packet is shown with its
+    time, sender and receiver. Without --port these are the packets of the ports 1801 and 3527, and
+    whatever else begins as MSMQ does.
 
-    Exits with 1 at the first malformed packet, saying which field is at fault and where, after
-    showing what was readable before it.
+    Reading ends with a malformed packet; of a capture the other packets are shown all the same, as
+    far as they can be told apart.
+
+    Exits with 1 if a packet is malformed, saying which field is at fault and where, after showing
+    what was readable before it.
 
     \b
     Examples:
       openmsmq decode 01 7d 48 55 04 00 00 00 d1 58 73 55 50 91 95 95 49 97 b6 e6 11 ea 26 c6
-      openmsmq decode session.bin
+      openmsmq decode session.pcap
+      openmsmq decode --json capture.pcapng | jq -r '[.time, .from, .to, .kind] | @tsv'
       xxd -p packet.bin | openmsmq decode --json - | jq .kind
     """
-    data = _load(" ".join(words))
-    if not data:
-        raise click.UsageError("the input is empty")
-    show = _show_json if as_json else _show_tree
-    for description in describe(data):
-        show(description)
-        if description.error is not None:
-            where = description.offset + description.error.offset
-            click.echo(
-                f"openmsmq: malformed: {description.error.field} at offset {where}: "
-                f"{description.error.reason}",
-                err=True,
-            )
-            sys.exit(1)
+    if not _show(_load(" ".join(words)), as_json=as_json, port=port):
+        sys.exit(1)
 
 
-def _load(source: str) -> bytes:
-    """The bytes that the argument means."""
+def _load(source: str) -> Iterator[bytes]:
+    """The bytes that the argument means, in chunks."""
     if source == "-":
-        return _from_hex_or_raw(sys.stdin.buffer.read())
+        return _chunks(sys.stdin.buffer, "standard input")
     if isfile(source):  # unlike Path.is_file, no error for more digits than a name may have
         try:
-            return _from_hex_or_raw(Path(source).read_bytes())
+            return _chunks(Path(source).open("rb"), source)
         except OSError as error:
-            raise click.UsageError(f"{source} cannot be read: {error.strerror}") from None
+            raise _unreadable(source, error) from None
     data = _from_hex(source)
     if data is None:
         raise click.UsageError(f"{source[:60]!r} is neither a file nor hexadecimal digits")
-    return data
+    return iter([data])
+
+
+def _chunks(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    with stream:
+        while True:
+            try:
+                chunk = stream.read(CHUNK)
+            except OSError as error:
+                raise _unreadable(name, error) from None
+            if not chunk:
+                return
+            yield chunk
+
+
+def _unreadable(name: str, error: OSError) -> click.UsageError:
+    return click.UsageError(f"{name} cannot be read: {error.strerror}")
+
+
+def _show(chunks: Iterator[bytes], *, as_json: bool, port: int | None) -> bool:
+    """Show what the input holds; whether all of it was sound."""
+    start = next(chunks, b"")
+    if is_capture(start):
+        return _show_capture(chain([start], chunks), as_json=as_json, port=port)
+    return _show_packets(_from_hex_or_raw(start + b"".join(chunks)), as_json=as_json)
 
 
 def _from_hex_or_raw(data: bytes) -> bytes:
-    if kind := CAPTURES.get(data[:4]):
-        raise click.UsageError(
-            f"this is a {kind} capture; save the TCP stream as raw bytes first, for example with"
-            " tshark -r FILE -q -z follow,tcp,raw,0"
-        )
     digits = _from_hex(data.decode("ascii")) if data.isascii() else None
     return data if digits is None else digits
 
@@ -95,90 +115,77 @@ def _from_hex(text: str) -> bytes | None:
         return None
 
 
-def _show_json(description: Description) -> None:
-    meanings = Meanings(description)
-    document: dict[str, Any] = {
-        "kind": description.kind,
-        "offset": description.offset,
-        "size": len(description.data),
-        "fields": [_field_json(field, meanings) for field in description.fields],
+def _show_packets(data: bytes, *, as_json: bool) -> bool:
+    """Show one packet after the other."""
+    if not data:
+        raise click.UsageError("the input is empty")
+    sound = True
+    for description in describe(data):
+        if as_json:
+            print_json(packet_json(description))
+        else:
+            print_packet(description)
+        sound &= _is_sound(description)
+    return sound
+
+
+def _show_capture(chunks: Iterable[bytes], *, as_json: bool, port: int | None) -> bool:
+    """Show the packets of a capture; say so if there are none."""
+    sound, found = True, False
+    try:
+        for packet in captured_packets(read_frames(chunks), port):
+            found = True
+            if as_json:
+                print_json(_captured_json(packet))
+            else:
+                _print_captured(packet)
+            sound &= _is_sound(packet.description, f" from {_shown(packet.source)}")
+    except Malformed as error:
+        _complain(f"bad capture: {error}")
+        sound = False
+    if not found:
+        _complain("there is no MSMQ packet in the capture")
+    return sound
+
+
+def _captured_json(packet: CapturedPacket) -> dict[str, object]:
+    return {
+        "time": _time(packet),
+        "conversation": packet.conversation,
+        "protocol": packet.protocol,
+        "from": _shown(packet.source),
+        "to": _shown(packet.target),
+        **packet_json(packet.description),
     }
-    if description.error is not None:
-        document["error"] = {
-            "field": description.error.field,
-            "offset": description.error.offset,
-            "reason": description.error.reason,
-        }
-    click.echo(json.dumps(document))
 
 
-def _field_json(field: Field, meanings: Meanings) -> dict[str, Any]:
-    """The shape of the project's test vectors, and what the value means."""
-    document: dict[str, Any] = {
-        "path": field.path,
-        "offset": field.offset,
-        "size": field.size,
-        "type": field.kind,
-        "value": field.value,
-    }
-    if isinstance(field.value, int):
-        document["value_hex"] = f"0x{field.value & (1 << 8 * field.size) - 1:0{2 * field.size}X}"
-        if field.bits is not None:
-            document["bits"] = [
-                {"name": name, "shift": shift, "width": width, "value": value}
-                for (name, shift, width), value in zip(
-                    field.bits.GROUPS, field.bits.split(field.value).values(), strict=True
-                )
-            ]
-    if meaning := meanings.of(field):
-        document["meaning"] = meaning
-    return document
+def _print_captured(packet: CapturedPacket) -> None:
+    ends = f"{_shown(packet.source)} → {_shown(packet.target)}"
+    line = f"{_time(packet)} #{packet.conversation} {packet.protocol} {ends}"
+    console().print(Text(line, style="bold magenta"))
+    print_packet(packet.description)
 
 
-def _show_tree(description: Description) -> None:
-    meanings = Meanings(description)
-    title = Text.assemble(
-        (description.kind, "bold"),
-        f", {len(description.data)} bytes at offset {description.offset}",
-    )
-    root = Tree(title, guide_style="dim")
-    branches: dict[str, Tree] = {"": root}
-    for field in description.fields:
-        parent, _, name = field.path.rpartition(".")
-        _branch(branches, parent).add(_line(field, name, meanings))
-    if description.error is not None:
-        root.add(Text(f"✗ {description.error}", style="bold red"))
-    # A line is wrapped for a person and left whole for a program.
-    width = None if sys.stdout.isatty() else UNWRAPPED
-    Console(highlight=False, width=width).print(root)
+def _time(packet: CapturedPacket) -> str:
+    """When a packet came, to the microsecond."""
+    seconds, fraction = divmod(packet.time, SECOND)
+    whole = time_json(min(seconds, LAST_SECOND)).removesuffix("Z")
+    return f"{whole}.{fraction // 1000:06d}Z"
 
 
-def _branch(branches: dict[str, Tree], path: str) -> Tree:
-    """The node for a structure, made when its first field comes."""
-    if path not in branches:
-        parent, _, name = path.rpartition(".")
-        branches[path] = _branch(branches, parent).add(Text(name, style="bold cyan"))
-    return branches[path]
+def _shown(endpoint: Endpoint) -> str:
+    address, port = endpoint
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _line(field: Field, name: str, meanings: Meanings) -> Text:
-    line = Text.assemble((f"{field.offset:5d} ", "dim"), name, " ", (_value(field), "green"))
-    if meaning := meanings.of(field):
-        line.append(f"  {meaning}", style="yellow")
-    return line
+def _is_sound(description: Description, where: str = "") -> bool:
+    error = description.error
+    if error is None:
+        return True
+    place = description.offset + error.offset
+    _complain(f"malformed: {error.field} at offset {place}{where}: {error.reason}")
+    return False
 
 
-def _value(field: Field) -> str:
-    match field.kind:
-        case "utf16z":
-            return json.dumps(field.value)
-        case "bytes":
-            digits = str(field.value)
-            if field.size > BYTES_SHOWN:
-                return f"{digits[: 2 * BYTES_SHOWN]}… ({field.size} bytes)"
-            return digits
-        case "guid":
-            return str(field.value)
-        case _:
-            assert isinstance(field.value, int)
-            return f"{field.value} (0x{field.value:X})" if field.value > 9 else str(field.value)
+def _complain(words: str) -> None:
+    click.echo(f"openmsmq: {words}", err=True)

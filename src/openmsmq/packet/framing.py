@@ -43,6 +43,11 @@ class PacketFramer:
         """How many bytes wait for the rest of their packet."""
         return len(self._buffer)
 
+    @property
+    def rest(self) -> bytes:
+        """The bytes that wait, for whoever wants to tell why nothing comes of them."""
+        return bytes(self._buffer)
+
     def _packet_size(self, start: int) -> int:
         """The bytes of the packet at `start`; 0 while some are missing."""
         available = len(self._buffer) - start

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 from struct import pack
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,10 +17,12 @@ from openmsmq.packet.connection import EstablishConnection, SessionAck
 from openmsmq.packet.establish_connection import EstablishConnectionHeader
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
+from openmsmq.wire.pcap import FILE_HEADER, Conversation, datagram
 
 PING = PingPacket(1, PING_SIGNATURE, 0x1234, SOURCE).pack()
 PLAIN = MESSAGES["plain"].encode()
 ACK = SessionAck(SESSION).encode()
+LOCAL, REMOTE = ("2001:db8::1", 1801), ("2001:db8::7", 50_000)
 
 
 def run(*arguments: str, stdin: bytes | None = None) -> Result:
@@ -109,17 +112,121 @@ def test_an_argument_is_needed() -> None:
     assert run().exit_code == 2
 
 
-@pytest.mark.parametrize(
-    ("magic", "kind"),
-    [("d4c3b2a1", "pcap"), ("a1b2c3d4", "pcap"), ("0a0d0d0a", "pcapng")],
-)
-def test_a_capture_is_explained(tmp_path: Path, magic: str, kind: str) -> None:
-    path = tmp_path / "capture"
-    path.write_bytes(bytes.fromhex(magic) + bytes(20))
-    result = run(str(path))
-    assert result.exit_code == 2
-    assert f"this is a {kind} capture" in result.stderr
-    assert "tshark" in result.stderr
+def recorded(*, accepted: bool = True) -> bytes:
+    """A capture of a ping and of a session."""
+    conversation = Conversation(LOCAL, REMOTE, accepted=accepted)
+    return b"".join(
+        (
+            FILE_HEADER,
+            datagram(REMOTE, ("2001:db8::1", 3527), PING, 1_700_000_000.5),
+            conversation.opened(1_700_000_001.0),
+            conversation.received(PLAIN, 1_700_000_002.25),
+            conversation.sent(ACK, 1_700_000_003.0),
+            conversation.closed(1_700_000_004.0),
+        )
+    )
+
+
+@pytest.mark.parametrize("way", ["file", "pipe"])
+def test_a_capture_has_a_document_for_each_packet(tmp_path: Path, way: str) -> None:
+    path = tmp_path / "session.pcap"
+    path.write_bytes(recorded())
+    found = documents(str(path)) if way == "file" else documents("-", stdin=recorded())
+    assert [{name: value for name, value in d.items() if name != "fields"} for d in found] == [
+        {
+            "time": "2023-11-14T22:13:20.500000Z",
+            "conversation": 1,
+            "protocol": "udp",
+            "from": "[2001:db8::7]:50000",
+            "to": "[2001:db8::1]:3527",
+            "kind": "Ping",
+            "offset": 0,
+            "size": len(PING),
+        },
+        {
+            "time": "2023-11-14T22:13:22.250000Z",
+            "conversation": 2,
+            "protocol": "tcp",
+            "from": "[2001:db8::7]:50000",
+            "to": "[2001:db8::1]:1801",
+            "kind": "UserMessage",
+            "offset": 0,
+            "size": len(PLAIN),
+        },
+        {
+            "time": "2023-11-14T22:13:23.000000Z",
+            "conversation": 2,
+            "protocol": "tcp",
+            "from": "[2001:db8::1]:1801",
+            "to": "[2001:db8::7]:50000",
+            "kind": "SessionAck",
+            "offset": 0,
+            "size": len(ACK),
+        },
+    ]
+
+
+def test_a_capture_has_a_line_over_each_tree() -> None:
+    lines = run("-", stdin=recorded()).stdout.splitlines()
+    assert [line for line in lines if line.startswith("2023")] == [
+        "2023-11-14T22:13:20.500000Z #1 udp [2001:db8::7]:50000 → [2001:db8::1]:3527",
+        "2023-11-14T22:13:22.250000Z #2 tcp [2001:db8::7]:50000 → [2001:db8::1]:1801",
+        "2023-11-14T22:13:23.000000Z #2 tcp [2001:db8::1]:1801 → [2001:db8::7]:50000",
+    ]
+    assert lines[1].startswith("Ping, 24 bytes at offset 0")
+
+
+def test_of_a_capture_one_port_may_be_shown() -> None:
+    assert [d["kind"] for d in documents("--port", "3527", "-", stdin=recorded())] == ["Ping"]
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "x"])
+def test_a_port_is_a_number(port: str) -> None:
+    assert run("--port", port, "-", stdin=recorded()).exit_code == 2
+
+
+def test_a_capture_without_msmq_is_said_to_be_one() -> None:
+    result = run("--port", "9", "-", stdin=recorded())
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "there is no MSMQ packet in the capture" in result.stderr
+
+
+def test_a_capture_is_shown_to_the_end_whatever_is_malformed() -> None:
+    """MQQB-010."""
+    conversation = Conversation(("192.0.2.1", 1801), ("192.0.2.7", 5))
+    bad = FILE_HEADER + conversation.opened(1.0) + conversation.sent(ACK + bytes(16), 2.0)
+    result = run("--json", "-", stdin=bad + recorded()[24:])
+    assert result.exit_code == 1
+    kinds = [json.loads(line)["kind"] for line in result.stdout.splitlines()]
+    assert kinds == ["SessionAck", "Unknown", "Ping", "UserMessage", "SessionAck"]
+    assert (
+        f"malformed: BaseHeader.VersionNumber at offset {len(ACK)} from 192.0.2.1:1801:"
+        in result.stderr
+    )
+
+
+def test_a_capture_that_is_cut_off_is_shown_as_far_as_it_goes() -> None:
+    result = run("--json", "-", stdin=recorded()[:-1])
+    assert result.exit_code == 1
+    assert len(result.stdout.splitlines()) == 3
+    assert "openmsmq: bad capture: record at offset" in result.stderr
+
+
+@pytest.mark.parametrize("magic", ["d4c3b2a1", "0a0d0d0a"])
+def test_a_bad_capture_is_explained(magic: str) -> None:
+    result = run("-", stdin=bytes.fromhex(magic) + bytes(5))
+    assert result.exit_code == 1
+    assert "openmsmq: bad capture: " in result.stderr
+
+
+def test_a_time_beyond_the_calendar_does_no_harm() -> None:
+    interface = pack("<IIHHIHHBxxxI", 1, 28, 101, 0, 0, 9, 1, 0, 28)
+    packet = recorded()[40 : 40 + 40 + 8 + 24]
+    size = 32 + len(packet)
+    block = pack("<IIIIIII", 6, size, 0, 0xFFFFFFFF, 0, len(packet), len(packet)) + packet
+    section = pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    [document] = documents("-", stdin=section + interface + block + pack("<I", size))
+    assert document["time"] == "9999-12-31T23:59:59.000000Z"
 
 
 def test_a_document_lists_fields_in_the_shape_of_the_test_vectors() -> None:
@@ -276,10 +383,25 @@ def test_a_file_that_cannot_be_read_is_a_usage_error(
     path = tmp_path / "secret"
     path.write_bytes(b"00")
 
-    def refuse(self: Path) -> bytes:
+    def refuse(self: Path, mode: str) -> BinaryIO:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     result = CliRunner().invoke(main, ["decode", str(path)])
     assert result.exit_code == 2
     assert "cannot be read: Permission denied" in result.output
+
+
+def test_a_file_that_breaks_off_is_a_usage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken(BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    path = tmp_path / "broken"
+    path.write_bytes(b"00")
+    monkeypatch.setattr(Path, "open", lambda self, mode: Broken())
+    result = CliRunner().invoke(main, ["decode", str(path)])
+    assert result.exit_code == 2
+    assert "cannot be read: Input/output error" in result.output
