@@ -348,17 +348,8 @@ def _properties(given: Arguments) -> dict[str, Any]:
             found[name] = given.integer(name, minimum=-NUMBER_MAX, maximum=NUMBER_MAX)
     for name in TEXTS:
         if given.has(name):
-            found[name] = _storable(name, given.text(name))
+            found[name] = given.text(name)
     return queue_properties(**found)
-
-
-def _storable(name: str, text: str) -> str:
-    """A text without halves of surrogate pairs."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InvalidParameter(f"{name} has half of a surrogate pair") from None
-    return text
 
 
 def _info(info: QueueInfo) -> JsonObject:

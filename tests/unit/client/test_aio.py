@@ -29,6 +29,7 @@ from openmsmq import (
 from openmsmq.errors import (
     AccessDenied,
     IllegalCursorAction,
+    IllegalPropertyValue,
     InvalidHandle,
     InvalidParameter,
     MessageAlreadyReceived,
@@ -98,6 +99,8 @@ def test_a_queue_that_exists_is_opened_by_any_of_its_names(manager: Manager, que
 
 def test_properties_can_be_changed(manager: Manager, queue: Queue) -> None:
     before = queue.info()
+    with pytest.raises(IllegalPropertyValue):
+        queue.set(label="half \ud800 pair")
     queue.set(label="new", quota=7, journal=True)
     after = queue.info()
     assert (after.label, after.quota, after.journal) == ("new", 7, True)
