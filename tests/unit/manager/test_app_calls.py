@@ -545,7 +545,7 @@ EVERY: list[tuple[str, dict[str, Any], str]] = [
 WITH_HANDLE = ("set_queue", "queue_info", "purge", "pause", "open_cursor", "move")
 
 
-@pytest.mark.parametrize("role", ["read", "send", "admin"])
+@pytest.mark.parametrize("role", ["read", "send", "read+send", "admin"])
 @served()
 async def test_each_call_needs_its_role(house: House, role: Any) -> None:
     await (await with_queues(house)).create("orders-old")
@@ -554,7 +554,7 @@ async def test_each_call_needs_its_role(house: House, role: Any) -> None:
     denied = 0
     for call, arguments, needed in EVERY:
         given = {**arguments, "handle": handle} if call in WITH_HANDLE else arguments
-        is_allowed = role == "admin" or needed in (role, "any")
+        is_allowed = role == "admin" or needed in (*role.split("+"), "any")
         try:
             await program.call(call, **given)
         except AccessDenied:
@@ -574,9 +574,10 @@ async def test_each_call_needs_its_role(house: House, role: Any) -> None:
     [
         ("read", ["receive", "peek"], [["send"], ["send", "receive"], ["send", "peek"]]),
         ("send", ["send"], [["receive"], ["peek"], ["receive", "send"]]),
+        ("read+send", ["receive", "send", "peek"], []),
         ("admin", ["receive", "send", "peek"], []),
     ],
-    ids=["read", "send", "admin"],
+    ids=["read", "send", "both", "admin"],
 )
 @served()
 async def test_to_ask_for_all_is_to_ask_for_what_is_allowed(
@@ -609,7 +610,7 @@ async def test_readers_read_and_senders_send(house: House) -> None:
     await refused(sender.subscribe(handle, 1), AccessDenied)
 
 
-@pytest.mark.parametrize("role", ["read", "send", "admin"])
+@pytest.mark.parametrize("role", ["read", "send", "read+send", "admin"])
 @served()
 async def test_a_token_may_be_for_some_queues_only(house: House, role: Any) -> None:
     admin = await with_queues(house)
