@@ -25,6 +25,7 @@ from openmsmq.app.calls import Closing, Hello, Welcome
 from openmsmq.app.frames import FROM_SERVER, Frame, Framer, Kind, encode_frame
 from openmsmq.errors import StoreInUse
 from openmsmq.manager.opening import open_directory
+from openmsmq.manager.tokens import Tokens
 from tests.certificates import make_certificates
 
 PATIENCE = 30.0
@@ -80,6 +81,12 @@ class Running:
         lines = [line for line in self.log().splitlines(keepends=True) if line[-1] == "\n"]
         found = [json.loads(line) for line in lines if line.startswith("{")]
         return [members for members in found if members["event"] == event]
+
+    def metrics(self) -> str:
+        """What Prometheus is told."""
+        host, port = self.ready()["console"]
+        with urlopen(f"http://{host}:{port}/metrics", timeout=PATIENCE) as answer:
+            return str(answer.read().decode())
 
     def health(self) -> int:
         """What the console says, also before the manager is ready."""
@@ -304,6 +311,27 @@ def test_other_computers_come_in_with_a_certificate(tmp_path: Path) -> None:
         trust.load_cert_chain(tmp_path / "client.pem", tmp_path / "client.key")
         with program(address, trust) as client:
             assert isinstance(client.hello(), Welcome)
+
+
+def test_a_revoked_token_ends_its_connections(tmp_path: Path) -> None:
+    with running(tmp_path) as service:
+        address = service.ready()["app"]
+        token = openmsmq_token(tmp_path)
+        with program(address) as client, program(address) as other:
+            assert isinstance(client.hello(token), Welcome)
+            assert isinstance(other.hello(openmsmq_token(tmp_path)), Welcome)
+            begun = time.monotonic()
+            Tokens.load(tmp_path / "data").revoke(token.split("_")[1])
+            last = client.frame()
+            assert last is not None
+            assert Closing.decode(last.payload).reason == "the token was revoked"
+            assert client.frame() is None
+            assert time.monotonic() - begun < 5
+            other.connection.sendall(encode_frame(Kind.PING, 2, b"still there"))
+            assert other.frame() == (Kind.PONG, 2, b"still there")
+        assert 'openmsmq_rejected_total{reason="token revoked"} 1\n' in service.metrics()
+        [event] = service.events("token revoked")
+        assert event["token"] == token.split("_")[1]
 
 
 def openmsmq_token(folder: Path) -> str:

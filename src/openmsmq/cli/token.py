@@ -23,7 +23,8 @@ def token() -> None:
     """Create, list and revoke tokens, with which programs on other computers come in.
 
     Tokens belong to a directory and are changed there, also while a service works with it: it knows
-    about new and revoked ones at once. Only a hash of each is kept.
+    about new and revoked ones at once, and shows out who came in with one that is over. Only a hash
+    of each is kept.
 
     \b
     Examples:
@@ -113,7 +114,7 @@ def list_(*, directory: Path, as_json: bool) -> None:
 def revoke(identifier: str, *, directory: Path, as_json: bool) -> None:
     """Let nobody in with a token any longer.
 
-    Programs that are connected stay so until they or the service end the connection.
+    A service ends the connections of programs that have shown it within a second or two.
 
     \b
     Example:

@@ -178,6 +178,13 @@ class Tokens:
             return None
         return token.grant
 
+    def ending(self, grant: Grant) -> Literal["", "revoked", "expired"]:
+        """What has become of a token that somebody has shown, as the file was read last."""
+        token = self._tokens.get(grant.token)
+        if token is None or token.grant != grant:
+            return "revoked"
+        return "expired" if token.is_expired(self._clock.now()) else ""
+
     def refresh(self) -> bool:
         """Read the file if somebody has changed it; whether somebody has."""
         path = self._directory / TOKENS_FILE

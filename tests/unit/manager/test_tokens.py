@@ -199,6 +199,20 @@ def test_what_others_change_counts_at_once(tmp_path: Path) -> None:
     assert not service.refresh()
 
 
+def test_what_has_become_of_a_token_can_be_asked(tmp_path: Path) -> None:
+    clock = HandClock()
+    tokens = Tokens.load(tmp_path, clock)
+    kept, text = tokens.create("read", expires=int(clock.time) + 10)
+    shown = tokens.check(text)
+    assert shown is not None
+    assert tokens.ending(shown) == ""
+    clock.wait(10)
+    assert tokens.ending(shown) == "expired"
+    tokens.revoke(kept.id)
+    assert tokens.ending(shown) == "revoked"
+    assert tokens.ending(EVERYTHING) == "revoked", "it is no token"
+
+
 def test_only_what_is_there_can_be_revoked(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
     token, text = tokens.create("read")
