@@ -23,7 +23,7 @@ import pytest
 import openmsmq
 from openmsmq.app.calls import Closing, Hello, Welcome
 from openmsmq.app.frames import FROM_SERVER, Frame, Framer, Kind, encode_frame
-from openmsmq.errors import StoreInUse
+from openmsmq.errors import ReceiveTimeout, StoreInUse, TransactionTimedOut
 from openmsmq.manager.opening import open_directory
 from openmsmq.manager.tokens import Tokens
 from tests.certificates import make_certificates
@@ -332,6 +332,41 @@ def test_a_revoked_token_ends_its_connections(tmp_path: Path) -> None:
         assert 'openmsmq_rejected_total{reason="token revoked"} 1\n' in service.metrics()
         [event] = service.events("token revoked")
         assert event["token"] == token.split("_")[1]
+
+
+@pytest.mark.slow
+def test_transactions_that_nobody_ends_are_aborted(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "data" / "openmsmq.toml"
+    file.write_text("[app]\nidle_transaction_limit = 2\n")
+    with running(tmp_path) as service:
+        host, port = service.ready()["app"]
+        with openmsmq.connect(f"{host}:{port}") as manager:
+            queue = manager.create_queue("orders", transactional=True)
+            with manager.transaction("later") as transaction:
+                queue.send("promised", transaction=transaction)
+                transaction.prepare()
+            transaction = manager.transaction()
+            queue.send("forgotten", transaction=transaction)
+            with pytest.raises(ReceiveTimeout):  # to wait is not to forget
+                queue.receive(timeout=4, transaction=transaction)
+            assert not service.events("transaction aborted")
+            service.until(lambda: service.events("transaction aborted"))
+            with pytest.raises(TransactionTimedOut):
+                queue.send("too late", transaction=transaction)
+            transaction.abort()
+            assert manager.prepared() == ["later"]
+        service.process.terminate()
+        assert service.ends() == 0
+    file.write_text("[app]\nabandon_prepared_after = 1\n")
+    with running(tmp_path) as service:
+        service.ready()
+        service.until(lambda: service.events("transaction aborted"))
+        [event] = service.events("transaction aborted")
+        assert (event["reason"], event["name"]) == ("abandoned", "later")
+        assert event["seconds"] >= 4
+        counted = 'openmsmq_transactions_aborted_total{reason="abandoned"} 1\n'
+        assert counted in service.metrics()
 
 
 def openmsmq_token(folder: Path) -> str:

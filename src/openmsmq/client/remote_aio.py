@@ -392,8 +392,9 @@ class Remote:
     async def _ask_of(self, work: Work, call: str) -> None:
         await _ask(self._own(work), call, SLOW, transaction=_number_of(work))
 
-    async def prepared(self) -> list[str]:
-        return list((await self._call("prepared")).texts("xids"))
+    async def prepared(self) -> dict[str, int]:
+        ages = (await self._call("prepared")).object("ages")
+        return {xid: ages.integer(xid) for xid in ages.values}
 
     async def commit_prepared(self, xid: str) -> None:
         await self._call("commit_prepared", SLOW, xid=xid)

@@ -387,8 +387,9 @@ class Remote:
     def _ask_of(self, work: Work, call: str) -> None:
         _ask(self._own(work), call, SLOW, transaction=_number_of(work))
 
-    def prepared(self) -> list[str]:
-        return list(self._call("prepared").texts("xids"))
+    def prepared(self) -> dict[str, int]:
+        ages = self._call("prepared").object("ages")
+        return {xid: ages.integer(xid) for xid in ages.values}
 
     def commit_prepared(self, xid: str) -> None:
         self._call("commit_prepared", SLOW, xid=xid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from openmsmq.app.calls import Call
@@ -211,7 +212,8 @@ class Calls:
         given.only("xid")
         xid = given.text("xid", "")
         place = session.number(session.transactions)
-        session.transactions[place] = session.driver.call(lambda: session.local.begin(xid))
+        session.transactions[place] = begun = session.driver.call(lambda: session.local.begin(xid))
+        begun.used = monotonic()
         session.door.metrics.transaction_began()
         session.reply(number, transaction=place)
 
@@ -231,7 +233,13 @@ class Calls:
         self._end(session, number, given, session.local.commit)
 
     def _call_abort(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._end(session, number, given, session.local.abort)
+        given.only("transaction")
+        place = given.integer("transaction", minimum=1, maximum=NUMBER_MAX)
+        if place in session.timed_out:  # it is aborted
+            session.timed_out.remove(place)
+            session.reply(number)
+        else:
+            self._end(session, number, given, session.local.abort)
 
     def _end(
         self,
@@ -264,7 +272,8 @@ class Calls:
     def _call_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
         session.require("admin")
-        session.reply(number, xids=sorted(session.local.core.prepared))
+        ages = session.driver.call(session.local.prepared_ages)
+        session.reply(number, xids=list(ages), ages=ages)
 
     def _call_commit_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
         self._decide(session, number, given, session.local.commit_prepared)

@@ -115,6 +115,12 @@ METRICS: Final = (
     ),
     Metric("openmsmq_open_transactions", "gauge", "Transactions that clients have begun."),
     Metric(
+        "openmsmq_transactions_aborted_total",
+        "counter",
+        "Transactions that were aborted because a limit for them was over, by reason.",
+        ("reason",),
+    ),
+    Metric(
         "openmsmq_commit_seconds", "histogram", "How long commits took, from their beginning on."
     ),
     Metric("openmsmq_sync_seconds", "histogram", "Of these, how long the disk took."),

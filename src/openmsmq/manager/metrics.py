@@ -42,6 +42,8 @@ INCIDENTS: Final = (
     "messages lost because they could not be put back",
 )
 "What the statistics count beside events of messages; always reported, that a rise is seen."
+ABORTS: Final = ("idle", "abandoned")
+"Why transactions are aborted that nobody has asked to abort."
 KINDS_MAX: Final = 100
 "Kinds of requests and reasons for refusals that are told apart; the rest is `other`."
 STEP: Final = 100
@@ -60,6 +62,7 @@ class ServiceMetrics:
         self.clients = 0
         self.connections = 0
         self.transactions = 0
+        self.aborted = dict.fromkeys(ABORTS, 0)
         self.logins_refused = 0
         self.commit_failures = 0
         self.requests: Counter[str] = Counter()
@@ -97,6 +100,10 @@ class ServiceMetrics:
         """A transaction of a client is over, or prepared."""
         self.transactions -= 1
 
+    def transaction_aborted(self, reason: str) -> None:
+        """A transaction was aborted although nobody asked for it."""
+        self.aborted[reason] += 1
+
     def committed(self, commit: Commit) -> None:
         """What a commit cost (`LoopDriver.observer`)."""
         if commit.failed:
@@ -111,6 +118,8 @@ class ServiceMetrics:
         page.add("openmsmq_clients", self.clients)
         page.add("openmsmq_connections_total", self.connections)
         page.add("openmsmq_open_transactions", self.transactions)
+        for reason, count in self.aborted.items():
+            page.add("openmsmq_transactions_aborted_total", count, reason)
         page.add("openmsmq_logins_refused_total", self.logins_refused)
         page.add("openmsmq_commit_failures_total", self.commit_failures)
         for kind, count in sorted(self.requests.items()):

@@ -463,7 +463,7 @@ def test_a_prepared_transaction_is_ended_by_its_name_later(
             ledger.receive(timeout=0, transaction=transaction)
             ledger.send("3", transaction=transaction)
             transaction.prepare()
-        assert manager.prepared() == ["transfer"]
+        assert manager.prepared() == list(manager.prepared_ages()) == ["transfer"]
     with api.open(tmp_path) as manager:
         ledger = manager.open_queue("ledger")
         assert (manager.prepared(), texts(ledger)) == (["transfer"], ["2"])

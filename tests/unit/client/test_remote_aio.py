@@ -267,6 +267,7 @@ def test_prepared_transactions_are_found_again(clients: Clients, service: Servic
     service.stop()
     service.start()
     assert manager.prepared() == ["a", "b"]
+    assert {0 <= age < 60 for age in manager.prepared_ages().values()} == {True}
     manager.abort_prepared("a")
     for _ in range(2):
         manager.commit_prepared("b")
