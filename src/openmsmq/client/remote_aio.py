@@ -30,7 +30,7 @@ from openmsmq.errors import (
     TransactionSequence,
 )
 from openmsmq.manager.explaining import HistoryEvent
-from openmsmq.manager.info import QueueInfo
+from openmsmq.manager.info import QueueInfo, by_name
 from openmsmq.messages.ids import MessageIds
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
@@ -270,8 +270,17 @@ class Remote:
                 await _ask(channel, "close_queue", handle=number)
 
     async def queues(self, *, everything: bool) -> list[QueueInfo]:
-        answer = await self._call("queues", everything=everything)
-        return [remote.queue_info(item) for item in answer.objects("queues")]
+        async def work(channel: Channel) -> list[QueueInfo]:
+            given = remote.listing(channel.welcome, everything=everything)
+            found: list[QueueInfo] = []
+            while True:
+                answer = await _ask(channel, "queues", **given)
+                found += [remote.queue_info(item) for item in answer.objects("queues")]
+                if not answer.has("next"):
+                    return by_name(found)
+                given["after"] = answer.integer("next")
+
+        return await self._repeat(work)
 
     async def queue_info(self, handle: Handle) -> QueueInfo:
         return remote.queue_info((await self._call_queue(handle, "queue_info")).object("queue"))

@@ -11,7 +11,14 @@ from openmsmq.app.calls import Call
 from openmsmq.app.members import Arguments
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
 from openmsmq.manager.app_session import AppSession, OpenQueue
-from openmsmq.manager.info import QueueInfo, path_name, queue_infos, queue_properties
+from openmsmq.manager.info import (
+    BEFORE_ALL,
+    QueueInfo,
+    path_name,
+    queue_infos,
+    queue_page,
+    queue_properties,
+)
 from openmsmq.manager.naming import shown
 from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.queue import Kind, Queue
@@ -24,6 +31,8 @@ if TYPE_CHECKING:
     from openmsmq.model.pending import Pending
     from openmsmq.model.transaction import Transaction
 
+PAGE_MAX: Final = 250
+"Queues in one answer, for those who ask for pages; others wait for so long."
 NUMBER_MAX: Final = (1 << 64) - 1
 FLAGS: Final = ("transactional", "journal", "authenticate")
 NUMBERS: Final = ("quota", "journal_quota", "privacy", "base_priority")
@@ -129,18 +138,27 @@ class Calls:
         session.reply(number, queue=_info(info))
 
     def _call_queues(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("everything")
+        given.only("everything", "limit", "after")
         everything = given.flag("everything", default=False)
+        limit = given.integer("limit", minimum=1) if given.has("limit") else None
+        after = given.integer("after") if given.has("after") else BEFORE_ALL
         core = session.local.core
         grant = session.grant
         assert grant is not None
-        found = session.driver.call(lambda: queue_infos(core, everything=everything))
+
+        def look() -> tuple[list[QueueInfo], int | None]:
+            if limit is None:  # from somebody who knows of no pages
+                return queue_infos(core, everything=everything), None
+            count = min(limit, PAGE_MAX)
+            return queue_page(core, everything=everything, after=after, count=count)
+
+        found, following = session.driver.call(look)
         seen = [
             _info(info)
             for info in found
             if grant.allows("read", info.name) or grant.allows("send", info.name)
         ]
-        session.reply(number, queues=seen)
+        session.reply(number, queues=seen, **({} if following is None else {"next": following}))
 
     def _call_purge(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")
@@ -362,4 +380,5 @@ def _properties(given: Arguments) -> dict[str, Any]:
 
 
 def _info(info: QueueInfo) -> JsonObject:
-    return {**asdict(info), "id": str(info.id), "type": str(info.type)}
+    values = {name: getattr(info, name) for name in QueueInfo.__dataclass_fields__}
+    return {**values, "id": str(info.id), "type": str(info.type)}

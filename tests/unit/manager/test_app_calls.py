@@ -32,6 +32,7 @@ from openmsmq.errors import (
     UnsupportedFormatNameOperation,
     UnsupportedOperation,
 )
+from openmsmq.manager import app_calls
 from openmsmq.manager.app_calls import PROPERTIES
 from openmsmq.model.queue import QueueProperties
 
@@ -85,6 +86,9 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("queue_info", {}),
     ("queue_info", {"handle": 1, "what": "all"}),
     ("queues", {"everything": 1}),
+    ("queues", {"limit": 0}),
+    ("queues", {"limit": "1"}),
+    ("queues", {"limit": 1, "after": "x"}),
     ("queues", {"all": True}),
     ("purge", {}),
     ("purge", {"handle": 1, "count": 5}),
@@ -301,6 +305,26 @@ async def test_all_queues_there_are(house: House) -> None:
     kinds = [queue["kind"] for queue in found]
     assert kinds[:2] == ["private", "private"]
     assert {"outgoing", "system"} == set(kinds[2:])
+
+
+@served()
+async def test_they_can_be_had_in_pages(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = await house.program()
+    for number in range(5):
+        await program.create(f"a{number}")
+        await program.create(f"b{number}")
+    monkeypatch.setattr(app_calls, "PAGE_MAX", 3)
+    some = await house.program(house.token("read", "a*"))
+    cases = ((program, 2, 2, 10), (program, 100, 3, 10), (some, 9, 3, 5))
+    for reader, limit, most, expected in cases:
+        names: list[str] = []
+        answer: dict[str, Any] = {"next": None}
+        while "next" in answer:
+            answer = await reader.call("queues", limit=limit, after=answer["next"])
+            assert len(answer["queues"]) <= most
+            names += [queue["name"] for queue in answer["queues"]]
+        assert len(set(names)) == len(names) == expected
+    assert len((await program.call("queues"))["queues"]) == 10, "all at once"
 
 
 @served()
