@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -65,3 +67,14 @@ def test_the_image_copies_what_there_is() -> None:
         for name in line.split():
             assert (ROOT / name).exists()
     compile((ROOT / "packaging" / "healthcheck.py").read_text(), "healthcheck.py", "exec")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    text = (ROOT / "packaging" / "openmsmq.service").read_text()
+    unit = tmp_path / "openmsmq.service"
+    unit.write_text(text.replace("/opt/openmsmq/bin/openmsmq", "/bin/sh"))
+    found = subprocess.run(
+        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, found.stderr) == (0, "")

@@ -23,8 +23,9 @@ import pytest
 import openmsmq
 from openmsmq.app.calls import Closing, Hello, Welcome
 from openmsmq.app.frames import FROM_SERVER, Frame, Framer, Kind, encode_frame
-from openmsmq.errors import StoreInUse
+from openmsmq.errors import ReceiveTimeout, StoreInUse, TransactionTimedOut
 from openmsmq.manager.opening import open_directory
+from openmsmq.manager.tokens import Tokens
 from tests.certificates import make_certificates
 
 PATIENCE = 30.0
@@ -80,6 +81,12 @@ class Running:
         lines = [line for line in self.log().splitlines(keepends=True) if line[-1] == "\n"]
         found = [json.loads(line) for line in lines if line.startswith("{")]
         return [members for members in found if members["event"] == event]
+
+    def metrics(self) -> str:
+        """What Prometheus is told."""
+        host, port = self.ready()["console"]
+        with urlopen(f"http://{host}:{port}/metrics", timeout=PATIENCE) as answer:
+            return str(answer.read().decode())
 
     def health(self) -> int:
         """What the console says, also before the manager is ready."""
@@ -304,6 +311,62 @@ def test_other_computers_come_in_with_a_certificate(tmp_path: Path) -> None:
         trust.load_cert_chain(tmp_path / "client.pem", tmp_path / "client.key")
         with program(address, trust) as client:
             assert isinstance(client.hello(), Welcome)
+
+
+def test_a_revoked_token_ends_its_connections(tmp_path: Path) -> None:
+    with running(tmp_path) as service:
+        address = service.ready()["app"]
+        token = openmsmq_token(tmp_path)
+        with program(address) as client, program(address) as other:
+            assert isinstance(client.hello(token), Welcome)
+            assert isinstance(other.hello(openmsmq_token(tmp_path)), Welcome)
+            begun = time.monotonic()
+            Tokens.load(tmp_path / "data").revoke(token.split("_")[1])
+            last = client.frame()
+            assert last is not None
+            assert Closing.decode(last.payload).reason == "the token was revoked"
+            assert client.frame() is None
+            assert time.monotonic() - begun < 5
+            other.connection.sendall(encode_frame(Kind.PING, 2, b"still there"))
+            assert other.frame() == (Kind.PONG, 2, b"still there")
+        assert 'openmsmq_rejected_total{reason="token revoked"} 1\n' in service.metrics()
+        [event] = service.events("token revoked")
+        assert event["token"] == token.split("_")[1]
+
+
+@pytest.mark.slow
+def test_transactions_that_nobody_ends_are_aborted(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "data" / "openmsmq.toml"
+    file.write_text("[app]\nidle_transaction_limit = 2\n")
+    with running(tmp_path) as service:
+        host, port = service.ready()["app"]
+        with openmsmq.connect(f"{host}:{port}") as manager:
+            queue = manager.create_queue("orders", transactional=True)
+            with manager.transaction("later") as transaction:
+                queue.send("promised", transaction=transaction)
+                transaction.prepare()
+            transaction = manager.transaction()
+            queue.send("forgotten", transaction=transaction)
+            with pytest.raises(ReceiveTimeout):  # to wait is not to forget
+                queue.receive(timeout=4, transaction=transaction)
+            assert not service.events("transaction aborted")
+            service.until(lambda: service.events("transaction aborted"))
+            with pytest.raises(TransactionTimedOut):
+                queue.send("too late", transaction=transaction)
+            transaction.abort()
+            assert manager.prepared() == ["later"]
+        service.process.terminate()
+        assert service.ends() == 0
+    file.write_text("[app]\nabandon_prepared_after = 1\n")
+    with running(tmp_path) as service:
+        service.ready()
+        service.until(lambda: service.events("transaction aborted"))
+        [event] = service.events("transaction aborted")
+        assert (event["reason"], event["name"]) == ("abandoned", "later")
+        assert event["seconds"] >= 4
+        counted = 'openmsmq_transactions_aborted_total{reason="abandoned"} 1\n'
+        assert counted in service.metrics()
 
 
 def openmsmq_token(folder: Path) -> str:

@@ -209,11 +209,12 @@ def _old_messages(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
 
 
 def _prepared(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
-    for name in manager.prepared():
+    for name, age in manager.prepared_ages().items():
         yield Finding(
             Level.PROBLEM,
             f"transaction {name}",
-            "prepared, and waits for its outcome; its messages cannot be read until then",
+            f"prepared, and waits {age_text(age)} for its outcome;"
+            " its messages cannot be read until then",
             f"Ask its coordinator, then openmsmq transaction commit (or abort) '{name}'.",
         )
 

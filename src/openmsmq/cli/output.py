@@ -31,6 +31,9 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table without lines; a column whose name begins with `>` is set to the right."""
+    if not sys.stdout.isatty():
+        _print_plain(columns, [[printable(str(cell)) for cell in row] for row in rows])
+        return
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -42,6 +45,20 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     for row in rows:
         table.add_row(*(printable(str(cell)) for cell in row))
     _print(table)
+
+
+def _print_plain(columns: Sequence[str], rows: list[list[str]]) -> None:
+    """The same for a program: lines of any length, and thousands of them in no time."""
+    from rich.cells import cell_len
+
+    lines = [[column.removeprefix(">") for column in columns], *rows]
+    widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
+    for line in lines:
+        cells = []
+        for column, cell, width in zip(columns, line, widths, strict=True):
+            space = " " * (width - cell_len(cell))
+            cells.append(space + cell if column.startswith(">") else cell + space)
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
 
 
 def print_properties(properties: Iterable[tuple[str, object]]) -> None:

@@ -11,7 +11,7 @@ import click
 
 from openmsmq.cli.options import directory_options
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
-from openmsmq.manager.tokens import Right, Token, Tokens
+from openmsmq.manager.tokens import Right, Token, Tokens, role_of
 
 _DAY: Final = 86_400
 _DAYS_MAX: Final = 36_500
@@ -23,7 +23,8 @@ def token() -> None:
     """Create, list and revoke tokens, with which programs on other computers come in.
 
     Tokens belong to a directory and are changed there, also while a service works with it: it knows
-    about new and revoked ones at once. Only a hash of each is kept.
+    about new and revoked ones at once, and shows out who came in with one that is over. Only a hash
+    of each is kept.
 
     \b
     Examples:
@@ -36,9 +37,11 @@ def token() -> None:
 @token.command()
 @click.option(
     "--role",
+    "rights",
     required=True,
+    multiple=True,
     type=click.Choice(get_args(Right)),
-    help="read: peek, receive, move; send: send; admin: everything.",
+    help="read: peek, receive, move; send: send; admin: everything. Can be given several times.",
 )
 @click.option(
     "--queue",
@@ -59,7 +62,7 @@ def create(
     *,
     directory: Path,
     as_json: bool,
-    role: Right,
+    rights: tuple[Right, ...],
     queues: tuple[str, ...],
     label: str,
     expires: int | None,
@@ -73,12 +76,13 @@ def create(
     \b
     Examples:
       openmsmq token create --role admin --label "Anna"
-      openmsmq token create --role read --queue "orders*" --queue invoices --expires 90
+      openmsmq token create --role read --role send --queue "orders*" --queue invoices
+      openmsmq token create --role send --queue orders --expires 90
     """
     if len(label) > _LABEL_MAX:
         raise click.BadParameter(f"at most {_LABEL_MAX} characters", param_hint="--label")
     until = None if expires is None else int(time.time()) + expires * _DAY
-    made, text = Tokens.load(directory).create(role, queues, label=label, expires=until)
+    made, text = Tokens.load(directory).create(role_of(rights), queues, label=label, expires=until)
     if as_json:
         print_json({"token": text, **_document(made)})
     else:
@@ -110,7 +114,7 @@ def list_(*, directory: Path, as_json: bool) -> None:
 def revoke(identifier: str, *, directory: Path, as_json: bool) -> None:
     """Let nobody in with a token any longer.
 
-    Programs that are connected stay so until they or the service end the connection.
+    A service ends the connections of programs that have shown it within a second or two.
 
     \b
     Example:

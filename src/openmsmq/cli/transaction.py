@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from openmsmq.cli.options import Location, manager_options
-from openmsmq.cli.output import print_json
+from openmsmq.cli.output import age_text, print_json, print_table
 
 
 @click.group()
@@ -25,19 +25,19 @@ def transaction() -> None:
 @transaction.command(name="list")
 @manager_options
 def list_(*, location: Location, as_json: bool) -> None:
-    """List the names of prepared transactions.
+    """List prepared transactions, and for how long each waits.
 
     \b
     Example:
       openmsmq transaction list
     """
     with location.open() as manager:
-        names = manager.prepared()
-    for name in names:
-        if as_json:
-            print_json({"name": name, "state": "prepared"})
-        else:
-            click.echo(name)
+        ages = manager.prepared_ages()
+    if as_json:
+        for name, age in ages.items():
+            print_json({"name": name, "state": "prepared", "age": age})
+    elif ages:
+        print_table(["NAME", ">AGE"], ((name, age_text(age)) for name, age in ages.items()))
 
 
 @transaction.command()

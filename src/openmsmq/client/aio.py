@@ -135,6 +135,10 @@ class Manager(Closable):
 
     async def prepared(self) -> list[str]:
         """The names of transactions that are prepared and wait for their outcome."""
+        return list(await self._backend.prepared())
+
+    async def prepared_ages(self) -> dict[str, int]:
+        """The same, and for how many seconds each of them waits."""
         return await self._backend.prepared()
 
     async def commit_prepared(self, xid: str) -> None:

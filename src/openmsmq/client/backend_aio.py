@@ -132,8 +132,8 @@ class Backend(Protocol):
         """Undo what a transaction did."""
         ...
 
-    async def prepared(self) -> list[str]:
-        """The names of prepared transactions."""
+    async def prepared(self) -> dict[str, int]:
+        """The names of prepared transactions, and for how many seconds each is."""
         ...
 
     async def commit_prepared(self, xid: str) -> None:

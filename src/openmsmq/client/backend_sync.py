@@ -132,8 +132,8 @@ class Backend(Protocol):
         """Undo what a transaction did."""
         ...
 
-    def prepared(self) -> list[str]:
-        """The names of prepared transactions."""
+    def prepared(self) -> dict[str, int]:
+        """The names of prepared transactions, and for how many seconds each is."""
         ...
 
     def commit_prepared(self, xid: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -39,7 +39,7 @@ class _Connection(Connection):
 class _Machine:
     """Feeds the link with what the connection brings."""
 
-    def __init__(self, link: Link, connection: Connection, over: asyncio.Future[None]) -> None:
+    def __init__(self, link: Link, connection: Connection, over: Callable[[], None]) -> None:
         self._link = link
         self._connection = connection
         self._over = over
@@ -56,7 +56,7 @@ class _Machine:
 
     def lost(self) -> None:
         self._link.lost()
-        self._over.set_result(None)
+        self._over()
 
 
 class Channel:
@@ -68,6 +68,11 @@ class Channel:
         self._over: asyncio.Future[None] = self._loop.create_future()
         "Done when the socket is closed."
         self._connection = _Connection(self._machine)
+        self._room = asyncio.Event()
+        "Told when there may be room again for more to be sent."
+        self._connection.on_room = self._room.set
+        self._queueing = asyncio.Lock()
+        "Held by the task that is the next to send, when there is room for it."
         self._patience = patience
         "Seconds that an answer may take which waits for nothing."
         self._cancelled: WeakSet[asyncio.Task[Any]] = WeakSet()
@@ -75,7 +80,11 @@ class Channel:
         self.welcome: Welcome
 
     def _machine(self, connection: Connection) -> Machine:
-        return _Machine(self._link, connection, self._over)
+        return _Machine(self._link, connection, self._ended)
+
+    def _ended(self) -> None:
+        self._room.set()
+        self._over.set_result(None)
 
     @classmethod
     async def open(cls, address: Address, patience: float) -> Channel:
@@ -125,6 +134,8 @@ class Channel:
 
     async def request(self, kind: Kind, *parts: bytes, wait: float | None = 0) -> Frame:
         """Send a request and wait for its answer, `wait` seconds longer than usual."""
+        if kind is not Kind.END:  # what becomes of messages is said at once, whoever gives up
+            await self._make_room()
         _, answer = self._begin(kind, parts)
         return await self._answer(answer, wait)
 
@@ -139,6 +150,7 @@ class Channel:
                 found = Messages.decode(result.payload).messages
                 self._give_back(held, [message.lookup_id for message in found])
 
+        await self._make_room()
         number, answer = self._begin(Kind.READ, (payload,), waits=wait != 0, late=came_late)
         try:
             return await self._answer(answer, wait)
@@ -172,6 +184,20 @@ class Channel:
         while not answer.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await self._answer(asyncio.shield(answer), SLOW)
+
+    async def _make_room(self) -> None:
+        """Wait while too much waits to be sent already, one task behind the other."""
+        if not (self._connection.is_crowded or self._queueing.locked()):
+            return
+        async with self._queueing:
+            limit = self._patience + SLOW
+            try:
+                async with asyncio.timeout(limit):
+                    while self._connection.is_crowded and not self._link.is_over:
+                        self._room.clear()
+                        await self._room.wait()
+            except TimeoutError:
+                self._lost(f"nothing could be sent for {limit:.0f} seconds")
 
     def _begin(
         self,
@@ -211,7 +237,10 @@ class Channel:
         return result
 
     def _give_up(self, limit: float) -> None:
-        self._link.lost(f"no answer came within {limit:.0f} seconds")
+        self._lost(f"no answer came within {limit:.0f} seconds")
+
+    def _lost(self, reason: str) -> None:
+        self._link.lost(reason)
         self._connection.abort()
 
     def _give_back(self, handle: int, lookups: Sequence[int]) -> None:
@@ -280,12 +309,12 @@ class Channel:
 
     def close(self) -> None:
         """End the connection."""
-        self._link.lost("it was closed here")
-        self._connection.abort()
+        self._lost("it was closed here")
 
     async def aclose(self) -> None:
         """End the connection: whoever waits is told that the program did so."""
         self._link.closed()
+        self._room.set()
         self._connection.close()
         await asyncio.wait((self._over,))
 

@@ -253,8 +253,8 @@ class Embedded:
         begun = self._work(work)
         self._driver.wait(lambda: self._local.abort(begun))
 
-    def prepared(self) -> list[str]:
-        return self._driver.call(lambda: sorted(self._local.core.prepared))
+    def prepared(self) -> dict[str, int]:
+        return self._driver.call(self._local.prepared_ages)
 
     def commit_prepared(self, xid: str) -> None:
         self._driver.wait(lambda: self._local.commit_prepared(xid))

@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.app import messages as app
+from openmsmq.app.calls import Welcome
 from openmsmq.app.members import U32_MAX, Members
 from openmsmq.client.backend import Read
 from openmsmq.errors import InvalidParameter
@@ -29,6 +30,8 @@ ANYWHERE: Final = DirectName.from_wire("OS:.\\private$\\x")
 "The manager writes the destination, whatever it was."
 WAIT_MAX: Final = 4_000_000.0
 "Seconds beyond which to wait is to wait for ever."
+PAGE: Final = 1000
+"Queues that are asked for at once."
 LOST: Final = "the connection was lost, and with it the transaction, which is aborted"
 _SEEKS: Final = {
     Seek.CURRENT: app.Seek.LOOKUP,
@@ -66,6 +69,12 @@ def written(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         name: str(value) if isinstance(value, UUID) else value for name, value in properties.items()
     }
+
+
+def listing(welcome: Welcome, *, everything: bool) -> dict[str, Any]:
+    """The arguments of `queues`: for pages, unless the service knows none."""
+    pages = {"limit": PAGE} if "pages" in welcome.capabilities else {}
+    return {"everything": everything, **pages}
 
 
 def wait_of(timeout: float | None) -> float | None:

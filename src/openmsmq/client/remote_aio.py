@@ -30,7 +30,7 @@ from openmsmq.errors import (
     TransactionSequence,
 )
 from openmsmq.manager.explaining import HistoryEvent
-from openmsmq.manager.info import QueueInfo
+from openmsmq.manager.info import QueueInfo, by_name
 from openmsmq.messages.ids import MessageIds
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
@@ -270,8 +270,17 @@ class Remote:
                 await _ask(channel, "close_queue", handle=number)
 
     async def queues(self, *, everything: bool) -> list[QueueInfo]:
-        answer = await self._call("queues", everything=everything)
-        return [remote.queue_info(item) for item in answer.objects("queues")]
+        async def work(channel: Channel) -> list[QueueInfo]:
+            given = remote.listing(channel.welcome, everything=everything)
+            found: list[QueueInfo] = []
+            while True:
+                answer = await _ask(channel, "queues", **given)
+                found += [remote.queue_info(item) for item in answer.objects("queues")]
+                if not answer.has("next"):
+                    return by_name(found)
+                given["after"] = answer.integer("next")
+
+        return await self._repeat(work)
 
     async def queue_info(self, handle: Handle) -> QueueInfo:
         return remote.queue_info((await self._call_queue(handle, "queue_info")).object("queue"))
@@ -392,8 +401,9 @@ class Remote:
     async def _ask_of(self, work: Work, call: str) -> None:
         await _ask(self._own(work), call, SLOW, transaction=_number_of(work))
 
-    async def prepared(self) -> list[str]:
-        return list((await self._call("prepared")).texts("xids"))
+    async def prepared(self) -> dict[str, int]:
+        ages = (await self._call("prepared")).object("ages")
+        return {xid: ages.integer(xid) for xid in ages.values}
 
     async def commit_prepared(self, xid: str) -> None:
         await self._call("commit_prepared", SLOW, xid=xid)

@@ -25,7 +25,7 @@ from openmsmq.errors import (
     TransactionSequence,
 )
 from openmsmq.manager.explaining import HistoryEvent
-from openmsmq.manager.info import QueueInfo
+from openmsmq.manager.info import QueueInfo, by_name
 from openmsmq.messages.ids import MessageIds
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
@@ -265,8 +265,17 @@ class Remote:
                 _ask(channel, "close_queue", handle=number)
 
     def queues(self, *, everything: bool) -> list[QueueInfo]:
-        answer = self._call("queues", everything=everything)
-        return [remote.queue_info(item) for item in answer.objects("queues")]
+        def work(channel: Channel) -> list[QueueInfo]:
+            given = remote.listing(channel.welcome, everything=everything)
+            found: list[QueueInfo] = []
+            while True:
+                answer = _ask(channel, "queues", **given)
+                found += [remote.queue_info(item) for item in answer.objects("queues")]
+                if not answer.has("next"):
+                    return by_name(found)
+                given["after"] = answer.integer("next")
+
+        return self._repeat(work)
 
     def queue_info(self, handle: Handle) -> QueueInfo:
         return remote.queue_info(self._call_queue(handle, "queue_info").object("queue"))
@@ -387,8 +396,9 @@ class Remote:
     def _ask_of(self, work: Work, call: str) -> None:
         _ask(self._own(work), call, SLOW, transaction=_number_of(work))
 
-    def prepared(self) -> list[str]:
-        return list(self._call("prepared").texts("xids"))
+    def prepared(self) -> dict[str, int]:
+        ages = self._call("prepared").object("ages")
+        return {xid: ages.integer(xid) for xid in ages.values}
 
     def commit_prepared(self, xid: str) -> None:
         self._call("commit_prepared", SLOW, xid=xid)

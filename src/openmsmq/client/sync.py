@@ -135,6 +135,10 @@ class Manager(Closable):
 
     def prepared(self) -> list[str]:
         """The names of transactions that are prepared and wait for their outcome."""
+        return list(self._backend.prepared())
+
+    def prepared_ages(self) -> dict[str, int]:
+        """The same, and for how many seconds each of them waits."""
         return self._backend.prepared()
 
     def commit_prepared(self, xid: str) -> None:

@@ -92,7 +92,7 @@ class TwoPhase(Transaction):
 
     async def tpc_recover(self) -> list[str]:
         """The names of all transactions that are prepared and wait for their outcome."""
-        return await self._backend.prepared()
+        return list(await self._backend.prepared())
 
 
 async def work_of(transaction: Transaction | None) -> Work | None:

@@ -92,7 +92,7 @@ class TwoPhase(Transaction):
 
     def tpc_recover(self) -> list[str]:
         """The names of all transactions that are prepared and wait for their outcome."""
-        return self._backend.prepared()
+        return list(self._backend.prepared())
 
 
 def work_of(transaction: Transaction | None) -> Work | None:

@@ -117,6 +117,7 @@ from openmsmq.errors.messages import (
     TransactionEnlist,
     TransactionImport,
     TransactionSequence,
+    TransactionTimedOut,
     TransactionUsage,
 )
 from openmsmq.errors.peer import (
@@ -348,6 +349,7 @@ __all__ = [
     "TransactionEnlist",
     "TransactionImport",
     "TransactionSequence",
+    "TransactionTimedOut",
     "TransactionUsage",
     "UninitializedObject",
     "UnknownHResult",

@@ -123,6 +123,13 @@ class TransactionSequence(MQError):
     hresult = HResult.MQ_ERROR_TRANSACTION_SEQUENCE
 
 
+class TransactionTimedOut(TransactionSequence):
+    """The transaction is aborted: nothing was done with it for too long.
+
+    What it received is back in its place; what it sent was not sent. Do all of it again.
+    """
+
+
 class TransactionImport(MQError):
     """The transaction given could not be taken over from its coordinator."""
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from openmsmq.app.calls import Call
 from openmsmq.app.members import Arguments
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
 from openmsmq.manager.app_session import AppSession, OpenQueue
-from openmsmq.manager.info import QueueInfo, path_name, queue_infos, queue_properties
+from openmsmq.manager.info import (
+    BEFORE_ALL,
+    QueueInfo,
+    path_name,
+    queue_infos,
+    queue_page,
+    queue_properties,
+)
 from openmsmq.manager.naming import shown
 from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.queue import Kind, Queue
@@ -23,6 +31,8 @@ if TYPE_CHECKING:
     from openmsmq.model.pending import Pending
     from openmsmq.model.transaction import Transaction
 
+PAGE_MAX: Final = 250
+"Queues in one answer, for those who ask for pages; others wait for so long."
 NUMBER_MAX: Final = (1 << 64) - 1
 FLAGS: Final = ("transactional", "journal", "authenticate")
 NUMBERS: Final = ("quota", "journal_quota", "privacy", "base_priority")
@@ -128,18 +138,27 @@ class Calls:
         session.reply(number, queue=_info(info))
 
     def _call_queues(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("everything")
+        given.only("everything", "limit", "after")
         everything = given.flag("everything", default=False)
+        limit = given.integer("limit", minimum=1) if given.has("limit") else None
+        after = given.integer("after") if given.has("after") else BEFORE_ALL
         core = session.local.core
         grant = session.grant
         assert grant is not None
-        found = session.driver.call(lambda: queue_infos(core, everything=everything))
+
+        def look() -> tuple[list[QueueInfo], int | None]:
+            if limit is None:  # from somebody who knows of no pages
+                return queue_infos(core, everything=everything), None
+            count = min(limit, PAGE_MAX)
+            return queue_page(core, everything=everything, after=after, count=count)
+
+        found, following = session.driver.call(look)
         seen = [
             _info(info)
             for info in found
             if grant.allows("read", info.name) or grant.allows("send", info.name)
         ]
-        session.reply(number, queues=seen)
+        session.reply(number, queues=seen, **({} if following is None else {"next": following}))
 
     def _call_purge(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")
@@ -211,7 +230,8 @@ class Calls:
         given.only("xid")
         xid = given.text("xid", "")
         place = session.number(session.transactions)
-        session.transactions[place] = session.driver.call(lambda: session.local.begin(xid))
+        session.transactions[place] = begun = session.driver.call(lambda: session.local.begin(xid))
+        begun.used = monotonic()
         session.door.metrics.transaction_began()
         session.reply(number, transaction=place)
 
@@ -231,7 +251,13 @@ class Calls:
         self._end(session, number, given, session.local.commit)
 
     def _call_abort(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._end(session, number, given, session.local.abort)
+        given.only("transaction")
+        place = given.integer("transaction", minimum=1, maximum=NUMBER_MAX)
+        if place in session.timed_out:  # it is aborted
+            session.timed_out.remove(place)
+            session.reply(number)
+        else:
+            self._end(session, number, given, session.local.abort)
 
     def _end(
         self,
@@ -264,7 +290,8 @@ class Calls:
     def _call_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
         session.require("admin")
-        session.reply(number, xids=sorted(session.local.core.prepared))
+        ages = session.driver.call(session.local.prepared_ages)
+        session.reply(number, xids=list(ages), ages=ages)
 
     def _call_commit_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
         self._decide(session, number, given, session.local.commit_prepared)
@@ -348,18 +375,10 @@ def _properties(given: Arguments) -> dict[str, Any]:
             found[name] = given.integer(name, minimum=-NUMBER_MAX, maximum=NUMBER_MAX)
     for name in TEXTS:
         if given.has(name):
-            found[name] = _storable(name, given.text(name))
+            found[name] = given.text(name)
     return queue_properties(**found)
 
 
-def _storable(name: str, text: str) -> str:
-    """A text without halves of surrogate pairs."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InvalidParameter(f"{name} has half of a surrogate pair") from None
-    return text
-
-
 def _info(info: QueueInfo) -> JsonObject:
-    return {**asdict(info), "id": str(info.id), "type": str(info.type)}
+    values = {name: getattr(info, name) for name in QueueInfo.__dataclass_fields__}
+    return {**values, "id": str(info.id), "type": str(info.type)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.app import messages as app
@@ -21,6 +22,7 @@ from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import Entry, Holder
 from openmsmq.model.receiving import Seek
+from openmsmq.model.transaction import Transaction
 from openmsmq.properties.message import INFINITE
 
 if TYPE_CHECKING:
@@ -47,10 +49,15 @@ class Reading:
         self._core = session.local.core
         self._receiving = session.local.receiving
         self.holder = Holder()
-        self._waiting: dict[int, tuple[Queue, Pending[Entries]]] = {}
+        self._waiting: dict[int, tuple[Queue, Pending[Entries], Transaction | None]] = {}
         "Reads that wait, by request."
         self._timers: dict[int, asyncio.TimerHandle] = {}
         "When those give up that do not wait for ever."
+
+    @property
+    def transactions(self) -> list[Transaction | None]:
+        """Those with which reads wait."""
+        return [transaction for _, _, transaction in self._waiting.values()]
 
     def read(self, frame: Frame) -> None:
         """READ: receive or peek."""
@@ -65,11 +72,13 @@ class Reading:
 
         def make() -> Pending[Entries]:
             pending = self._begin(opened, read, transaction or self.holder, take=take)
-            self._waiting[number] = opened.queue, pending
+            self._waiting[number] = opened.queue, pending, transaction
             return pending
 
         def answered(pending: Pending[Entries]) -> None:
             del self._waiting[number]
+            if transaction is not None:
+                transaction.used = monotonic()
             if number in self._timers:
                 self._timers.pop(number).cancel()
             if pending.error is not None:
@@ -113,7 +122,7 @@ class Reading:
 
     def _give_up(self, number: int, error: MQError) -> None:
         """A read waits no longer."""
-        queue, pending = self._waiting[number]
+        queue, pending, _ = self._waiting[number]
         self._core.cancel(queue, pending, error)
 
     def hold(self, opened: OpenQueue, entries: Entries) -> None:

@@ -7,8 +7,10 @@ the manager, in the order in which the frames came.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from openmsmq.app.calls import PROTOCOL, Call, Closing, Hello, Welcome, encode_error
@@ -22,6 +24,7 @@ from openmsmq.errors import (
     Malformed,
     MQError,
     TransactionSequence,
+    TransactionTimedOut,
     UserBufferTooSmall,
 )
 from openmsmq.manager.app_reading import Reading
@@ -42,11 +45,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 HANDLES_MAX: Final = 20_000
 "Open queues, cursors, transactions and subscriptions of one connection, each."
+TIMED_OUT_MAX: Final = 1000
+"Transactions that a connection remembers to have lost."
 READ_AHEAD: Final = 64 * 1024
 "Bytes that are taken from a program that has used up its credit."
 ANSWER_SIZE_MAX: Final = FRAME_SIZE_MAX - 16
 "The payload of an ANSWER."
-CAPABILITIES: Final = ("subscribe", "two-phase", "epochs")
+CAPABILITIES: Final = ("subscribe", "two-phase", "epochs", "pages")
 _CLIENT_SHOWN: Final = 60
 
 
@@ -85,6 +90,8 @@ class AppSession:
         self.transactions: dict[int, Transaction] = {}
         self.prepared: dict[int, Transaction] = {}
         "Those that outlive the connection, while they wait for their outcome."
+        self.timed_out: deque[int] = deque(maxlen=TIMED_OUT_MAX)
+        "Transactions that were aborted because nothing was done with them."
         self._next = 0
         self._reading = Reading(self)
         self.subscriptions = Subscriptions(self, self._reading)
@@ -110,6 +117,16 @@ class AppSession:
         A little more is read than is handled: only who reads sees that the other side is gone.
         """
         return self._must_wait and self._framer.pending > READ_AHEAD
+
+    @property
+    def is_held_up(self) -> bool:
+        """Nothing it asks for is begun until it takes answers, or some are given."""
+        return self._must_wait and not (self.is_over or self._is_refused)
+
+    @property
+    def request_bytes(self) -> int:
+        """What is kept of its requests, whole or not."""
+        return self._bytes + self._framer.pending
 
     @property
     def _must_wait(self) -> bool:
@@ -309,8 +326,21 @@ class AppSession:
             return None
         transaction = self.transactions.get(number) or self.prepared.get(number)
         if transaction is None:
+            if number in self.timed_out:
+                limit = self.door.config.idle_transaction_limit
+                raise TransactionTimedOut(f"for more than {limit} seconds")
             raise TransactionSequence(f"there is no transaction {number} on this connection")
+        transaction.used = monotonic()
         return transaction
+
+    def idle_transactions(self, since: float) -> list[int]:
+        """Those with which nothing was done since then; a read that waits is something."""
+        waiting = self._reading.transactions
+        return [
+            number
+            for number, transaction in self.transactions.items()
+            if transaction.is_undecided and transaction.used <= since and transaction not in waiting
+        ]
 
     def close_queue(self, number: int) -> None:
         """Close a queue, and all that was done through this handle."""

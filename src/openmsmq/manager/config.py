@@ -235,7 +235,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "idle_transaction_limit": Option(
         "app.idle_transaction_limit",
         _SECONDS,
-        "Seconds without a request after which a transaction is aborted.",
+        "Seconds after which an open transaction is aborted that its program does nothing with.",
     ),
     "abandon_prepared_after": Option(
         "app.abandon_prepared_after",

@@ -17,7 +17,8 @@ from openmsmq.manager.config import Config
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.logs import log_event
-from openmsmq.manager.metrics import ServiceMetrics
+from openmsmq.manager.metrics import Load, ServiceMetrics
+from openmsmq.manager.rounds import Rounds
 from openmsmq.manager.tokens import EVERYTHING, Grant, Tokens
 from openmsmq.net.connection import Connection, Machine
 
@@ -50,16 +51,18 @@ class AppDoor:
         self.driver = driver
         self.config = config
         self.metrics = metrics
+        metrics.load = self._load
         self.calls = Calls()
         self.server = f"openmsmq {version('openmsmq')}"
         self.patience = patience
         self.hello_within = hello_within
-        self._tokens = tokens
+        self.tokens = tokens
         self._tls = tls
         self._servers: list[asyncio.Server] = []
         self._socket: Path | None = None
         "The Unix socket that is open."
         self._sessions: set[AppSession] = set()
+        self.rounds = Rounds(self)
         self._reason = ""
         "Why it is closed."
 
@@ -67,6 +70,15 @@ class AppDoor:
     def clients(self) -> int:
         """How many are in."""
         return len(self._sessions)
+
+    @property
+    def sessions(self) -> list[AppSession]:
+        """Those who are in."""
+        return list(self._sessions)
+
+    def _load(self) -> Load:
+        held_up = sum(session.is_held_up for session in self._sessions)
+        return Load(held_up, sum(session.request_bytes for session in self._sessions))
 
     async def start(self) -> tuple[str, int] | str:
         """Let programs in; where they find the door."""
@@ -87,6 +99,7 @@ class AppDoor:
             self._servers.append(server)
             host, port = server.sockets[0].getsockname()[:2]
             address = host, port
+        self.rounds.start()
         return address
 
     def _bind(self, path: Path) -> socket.socket:
@@ -122,7 +135,7 @@ class AppDoor:
         """What somebody may do who shows a token; None if nothing."""
         if not token and is_trusted:
             return EVERYTHING
-        grant = self._tokens.check(token) if token else None
+        grant = self.tokens.check(token) if token else None
         if grant is None and not token and self.config.tls_client_ca is not None:
             return EVERYTHING  # whoever gets this far has shown a certificate
         if grant is None:
@@ -138,6 +151,7 @@ class AppDoor:
     async def stop(self, reason: str) -> None:
         """Let nobody in any longer, and see out those who are in."""
         self._reason = reason
+        self.rounds.stop()
         for server in self._servers:
             server.close()
         for session in list(self._sessions):

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from sys import maxsize
+from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.manager.naming import shown
 from openmsmq.model.core import Core
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue
+from openmsmq.model.queues import VISIBLE
 from openmsmq.model.reading import oldest
+from openmsmq.names.parts import fold
+
+BEFORE_ALL: Final = -1
+"The place before the first queue."
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +87,42 @@ class QueueInfo:
 
 
 def queue_infos(core: Core, *, everything: bool) -> list[QueueInfo]:
-    """All queues that people made, or really all that there is to see."""
-    found = list(core.queues)
-    if everything:
-        others = [queue for queue in core.queues.everything if queue not in found]
-        found += sorted(filter(_is_worth_seeing, others), key=lambda queue: queue.name)
-    return [QueueInfo.of(queue, core) for queue in found]
+    """All queues that people made, by name, or really all that there is to see."""
+    found, _ = queue_page(core, everything=everything, after=BEFORE_ALL, count=maxsize)
+    return by_name(found)
+
+
+def queue_page(
+    core: Core, *, everything: bool, after: int, count: int
+) -> tuple[list[QueueInfo], int | None]:
+    """Some of these, in the order they were made, and after which to go on; None at the end.
+
+    `count` queues are looked at, so that no page takes long, however few of them can be seen.
+    """
+    numbers = sorted(core.queues.by_number)
+    first = bisect_right(numbers, after)
+    page = [core.queues.by_number[number] for number in numbers[first : first + count]]
+    found = [
+        QueueInfo.of(queue, core)
+        for owner in page
+        for queue in (owner, owner.journal)
+        if queue is not None and (_is_made(queue) or (everything and _is_worth_seeing(queue)))
+    ]
+    return found, page[-1].number if first + count < len(numbers) else None
+
+
+def by_name(infos: Iterable[QueueInfo]) -> list[QueueInfo]:
+    """Those that people made, those that every manager has, all others; each of them by name."""
+
+    def place(info: QueueInfo) -> tuple[bool, bool, str]:
+        return info.kind not in VISIBLE, info.kind != Kind.SYSTEM, fold(info.name)
+
+    return sorted(infos, key=place)
+
+
+def _is_made(queue: Queue) -> bool:
+    """People made it."""
+    return queue.kind in VISIBLE and not queue.deleted
 
 
 def _is_worth_seeing(queue: Queue) -> bool:

@@ -237,6 +237,10 @@ class LocalManager:
         """Undo all that the transaction did."""
         return self._transacting.abort(transaction)
 
+    def prepared_ages(self) -> dict[str, int]:
+        """The transactions that wait for their outcome, and for how many seconds."""
+        return self._transacting.prepared_ages()
+
     def commit_prepared(self, xid: str) -> Pending[None]:
         """Commit the prepared transaction with this name."""
         return self._transacting.commit_prepared(xid)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
@@ -42,6 +43,8 @@ INCIDENTS: Final = (
     "messages lost because they could not be put back",
 )
 "What the statistics count beside events of messages; always reported, that a rise is seen."
+ABORTS: Final = ("idle", "abandoned")
+"Why transactions are aborted that nobody has asked to abort."
 KINDS_MAX: Final = 100
 "Kinds of requests and reasons for refusals that are told apart; the rest is `other`."
 STEP: Final = 100
@@ -51,6 +54,15 @@ SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 OPERATIONS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 
 
+class Load(NamedTuple):
+    """What clients ask of a service at one moment."""
+
+    held_up: int
+    "Clients that nothing is read from."
+    request_bytes: int
+    "In requests that are under way."
+
+
 class ServiceMetrics:
     """What a service counts: its clients, their requests, and what commits cost."""
 
@@ -58,8 +70,11 @@ class ServiceMetrics:
         """`directory` holds the store, if there is one on disk."""
         self._directory = directory
         self.clients = 0
+        self.load: Callable[[], Load] = lambda: Load(0, 0)
+        "What clients ask of the service just now."
         self.connections = 0
         self.transactions = 0
+        self.aborted = dict.fromkeys(ABORTS, 0)
         self.logins_refused = 0
         self.commit_failures = 0
         self.requests: Counter[str] = Counter()
@@ -97,6 +112,10 @@ class ServiceMetrics:
         """A transaction of a client is over, or prepared."""
         self.transactions -= 1
 
+    def transaction_aborted(self, reason: str) -> None:
+        """A transaction was aborted although nobody asked for it."""
+        self.aborted[reason] += 1
+
     def committed(self, commit: Commit) -> None:
         """What a commit cost (`LoopDriver.observer`)."""
         if commit.failed:
@@ -109,8 +128,13 @@ class ServiceMetrics:
     def report(self, page: Page) -> None:
         """Add all of this to a page."""
         page.add("openmsmq_clients", self.clients)
+        load = self.load()
+        page.add("openmsmq_held_up_clients", load.held_up)
+        page.add("openmsmq_request_bytes", load.request_bytes)
         page.add("openmsmq_connections_total", self.connections)
         page.add("openmsmq_open_transactions", self.transactions)
+        for reason, count in self.aborted.items():
+            page.add("openmsmq_transactions_aborted_total", count, reason)
         page.add("openmsmq_logins_refused_total", self.logins_refused)
         page.add("openmsmq_commit_failures_total", self.commit_failures)
         for kind, count in sorted(self.requests.items()):

@@ -35,5 +35,6 @@ def open_directory(
 
 def this_process() -> str:
     """Who calls, in words."""
-    program = Path(sys.argv[0]).name or "python"
+    name = Path(sys.argv[0]).name or "python"
+    program = "".join(char if char.isprintable() else "?" for char in name)
     return f"{program} (process {os.getpid()})"

@@ -15,7 +15,7 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -47,7 +47,9 @@ Right = Literal["read", "send", "admin"]
     send     send messages
     admin    both, and all else
 """
-RIGHTS: Final[tuple[Right, ...]] = get_args(Right)
+Role = Literal["read", "send", "read+send", "admin"]
+"The rights of a token together."
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 
 class NoSuchToken(InvalidParameter):
@@ -65,7 +67,7 @@ class TokensDamaged(StorageError):
 class Grant:
     """What somebody may do."""
 
-    role: Right
+    role: Role
     patterns: tuple[str, ...] = ()
     "Of the names of queues, as `normal_pattern` writes them; none at all: every queue."
     token: str = ""
@@ -77,7 +79,7 @@ class Grant:
         Who may read a queue may read its subqueues. Settings, counters, and transactions of others
         belong to the manager: they are for those who are not limited to some queues.
         """
-        if self.role not in ("admin", operation):
+        if self.role != "admin" and operation not in self.role.split("+"):
             return False
         return not self.patterns or (queue is not None and self._names(queue))
 
@@ -96,7 +98,7 @@ class Token:
     """What is kept of a token."""
 
     id: str
-    role: Right
+    role: Role
     queues: tuple[str, ...]
     label: str
     created: int
@@ -113,6 +115,15 @@ class Token:
     def is_expired(self, now: float) -> bool:
         """Whether its time is over."""
         return self.expires is not None and now >= self.expires
+
+
+def role_of(rights: Collection[Right]) -> Role:
+    """One role for all of these rights, at least one; an administrator needs no other."""
+    if "admin" in rights:
+        return "admin"
+    if "read" in rights and "send" in rights:
+        return "read+send"
+    return "read" if "read" in rights else "send"
 
 
 def normal_pattern(pattern: str) -> str:
@@ -167,6 +178,13 @@ class Tokens:
             return None
         return token.grant
 
+    def ending(self, grant: Grant) -> Literal["", "revoked", "expired"]:
+        """What has become of a token that somebody has shown, as the file was read last."""
+        token = self._tokens.get(grant.token)
+        if token is None or token.grant != grant:
+            return "revoked"
+        return "expired" if token.is_expired(self._clock.now()) else ""
+
     def refresh(self) -> bool:
         """Read the file if somebody has changed it; whether somebody has."""
         path = self._directory / TOKENS_FILE
@@ -195,7 +213,7 @@ class Tokens:
 
     def create(
         self,
-        role: Right,
+        role: Role,
         queues: tuple[str, ...] = (),
         *,
         label: str = "",
@@ -277,7 +295,7 @@ def _decode(data: bytes) -> list[Token]:
 
 def _token(values: dict[str, Any]) -> Token:
     token = Token(**{**values, "queues": tuple(values["queues"])})
-    if token.role not in RIGHTS or type(token.expires) not in (int, type(None)):
+    if token.role not in ROLES or type(token.expires) not in (int, type(None)):
         raise ValueError(f"the token {token.id} makes no sense")
     texts = (token.id, *token.queues, token.label, token.salt, token.hash)
     if not all(isinstance(text, str) for text in texts):

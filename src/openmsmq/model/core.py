@@ -69,6 +69,9 @@ class Core:
         self.starts = loaded.starts
         "When the manager was started the last times, in seconds since 1970 UTC."
         self.prepared = {transaction.xid: transaction for transaction in loaded.prepared}
+        for transaction in loaded.prepared:
+            if transaction.prepared_at is None:
+                transaction.prepared_at = self.timeline.now
         self.decisions = Decisions(store.snapshot)
         self.by = ""
         "Who makes the calls, for the history."

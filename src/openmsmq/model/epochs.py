@@ -97,7 +97,10 @@ def _is_up_to(xid: str, writer: str, epoch: int) -> bool:
 
 
 def _key(writer: str) -> bytes:
-    raw = writer.encode()
+    try:
+        raw = writer.encode()
+    except UnicodeEncodeError:
+        raise InvalidParameter(f"the writer {writer!r} has half of a surrogate pair") from None
     if not 0 < len(raw) <= _NAME_MAX:
         raise InvalidParameter(f"the name of a writer has 1 to {_NAME_MAX} bytes")
     return _PREFIX + raw

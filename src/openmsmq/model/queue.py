@@ -68,6 +68,8 @@ class QueueProperties:
         """Refuse values outside their sets ([MS-MQMQ] 2.3.1)."""
         if len(self.label) > LABEL_MAX:
             raise IllegalPropertyValue(f"a queue label has at most {LABEL_MAX} characters")
+        if not _is_storable(self.label):
+            raise IllegalPropertyValue(f"label {self.label!r} has half of a surrogate pair")
         for name in ("quota", "journal_quota"):
             value = getattr(self, name)
             if not isinstance(value, int) or not 0 <= value <= NO_QUOTA:
@@ -222,3 +224,12 @@ def derive(queue: Queue) -> None:
         queue.journal.properties = replace(
             own, name=queue.journal.name, kind=Kind.JOURNAL, quota=own.journal_quota
         )
+
+
+def _is_storable(text: str) -> bool:
+    """Whether a text can be written as UTF-8: halves of surrogate pairs cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

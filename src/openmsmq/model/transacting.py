@@ -38,6 +38,7 @@ class Transacting:
             raise TransactionSequence("a transaction needs a name of its own to be prepared")
         pending: Pending[None] = Pending()
         transaction.state = State.PREPARING
+        transaction.prepared_at = self._core.timeline.now
         self._core.prepared[transaction.xid] = transaction
         spill = transaction.take_buffer()
 
@@ -87,6 +88,14 @@ class Transacting:
                 core.release(queue, [lookup for lookup in lookups if lookup in queue.held])
 
         return self._end(transaction, apply, ended, grows=False)
+
+    def prepared_ages(self) -> dict[str, int]:
+        """The transactions that are prepared, and for how many seconds."""
+        core, found = self._core, {}
+        for xid, transaction in sorted(core.prepared.items()):
+            assert transaction.prepared_at is not None, "it is prepared"
+            found[xid] = max(0, core.timeline.now - transaction.prepared_at)
+        return found
 
     def commit_prepared(self, xid: str) -> Pending[None]:
         """Commit a prepared transaction by its name; done before, it is not done again."""

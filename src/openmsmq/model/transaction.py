@@ -101,9 +101,11 @@ class Transaction(Holder):
         "is_doomed",
         "moved",
         "number",
+        "prepared_at",
         "received",
         "reserved",
         "state",
+        "used",
         "xid",
     )
 
@@ -112,6 +114,10 @@ class Transaction(Holder):
         self.xid = xid
         "The name an outside coordinator knows it by; empty for an internal one."
         self.state = State.ACTIVE
+        self.used = 0.0
+        "When its program last did something with it, for whoever minds programs that do nothing."
+        self.prepared_at: int | None = None
+        "When it was prepared, in seconds as lifetimes count them; None if nobody knows."
         self.is_doomed = False
         "As the state says, but known while it is ending too."
         self.buffer: Buffer = []
@@ -201,7 +207,7 @@ class Transaction(Holder):
             key = _key.pack(self.number, MOVED, place)
             batch.writer.put(Table.TRANSACTIONS, key, _place.pack(target.number, lookup))
             batch.keep(target)
-        header = json.dumps({"xid": self.xid}).encode()
+        header = json.dumps({"xid": self.xid, "prepared": self.prepared_at}).encode()
         batch.writer.put(Table.TRANSACTIONS, _key.pack(self.number, HEADER, 0), header)
 
     def commit(self, batch: Batch, queues: Queues, outcomes: Outcomes, by: str) -> None:
@@ -333,7 +339,9 @@ def load_transactions(
                     transaction.moved[place] = transaction.received.pop(place), queues[target]
                     queues[target].pins += 1
         else:
-            transaction.xid = json.loads(row)["xid"]
+            header = json.loads(row)
+            transaction.xid = header["xid"]
+            transaction.prepared_at = header.get("prepared")  # was not written at first
             transaction.state = State.PREPARED
             prepared.append(transaction)
             for queue, size in transaction.reserved.items():

@@ -8,6 +8,7 @@ to do than it wants, or the other side does not take what is written.
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -18,6 +19,8 @@ LINGER: Final = 5.0
 "Seconds that the other side gets to take what was sent before the end."
 KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 "Seconds of silence, between questions, and how many: then the other side is gone."
+_LEFT: Final = getattr(select, "POLLRDHUP", 0)
+"Elsewhere than on Linux only a reset is seen."
 
 
 class Machine(Protocol):
@@ -55,14 +58,26 @@ class Connection(asyncio.Protocol):
         self._is_closing = False
         self._farewell: asyncio.TimerHandle | None = None
         self.on_room: Callable[[], None] = _nothing
-        "What the machine does when `is_stuck` is over."
+        "What the machine does when `is_crowded` is over."
         self.peer = ""
         "Who is on the other side, for people."
 
     @property
-    def is_stuck(self) -> bool:
+    def is_crowded(self) -> bool:
         """So much waits to be sent that nothing should be added."""
         return self._is_blocked or self._waiting > WRITE_BUFFER
+
+    is_stuck = is_crowded
+    "Nothing is read until that is over."
+
+    @property
+    def is_deserted(self) -> bool:
+        """Nothing is read, and so nobody has noticed that the other side is gone."""
+        if not self._is_paused or self._transport is None:
+            return False
+        asked = select.poll()
+        asked.register(self._transport.get_extra_info("socket"), _LEFT)
+        return bool(asked.poll(0))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -91,11 +106,11 @@ class Connection(asyncio.Protocol):
 
     def _flush(self) -> None:
         out, self._out = self._out, []
-        was_stuck = self.is_stuck
+        was_crowded = self.is_crowded
         self._waiting = 0
         if out and self._transport is not None and not self._transport.is_closing():
             self._transport.write(out[0] if len(out) == 1 else b"".join(out))
-            if was_stuck and not self.is_stuck:
+            if was_crowded and not self.is_crowded:
                 self._go_on()
 
     def close(self) -> None:
@@ -136,7 +151,7 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_blocked = False
-        if not self.is_stuck:
+        if not self.is_crowded:
             self._go_on()
 
     def _go_on(self) -> None:

@@ -46,8 +46,8 @@ class Manager:
         assert everything
         return self._queues
 
-    def prepared(self) -> list[str]:
-        return self.waiting
+    def prepared_ages(self) -> dict[str, int]:
+        return dict.fromkeys(self.waiting, 600)
 
 
 def look(manager: Manager, directory: Path, level: Level | None = None) -> list[Finding]:
@@ -130,6 +130,7 @@ def test_prepared_transactions_are_found(tmp_path: Path) -> None:
     manager.waiting = ["t-1"]
     [problem] = look(manager, tmp_path, Level.PROBLEM)
     assert problem.subject == "transaction t-1"
+    assert "waits 10 min for its outcome" in problem.text
     assert "openmsmq transaction commit" in problem.advice
 
 

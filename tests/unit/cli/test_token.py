@@ -35,6 +35,14 @@ def test_programs_get_objects(cli: Cli) -> None:
     assert cli.objects("token", "list") == []
 
 
+def test_one_token_may_be_for_both(cli: Cli) -> None:
+    [made] = cli.objects("token", "create", "--role", "send", "--role", "read")
+    found = Tokens.load(cli.directory).check(made["token"])
+    assert found is not None
+    assert [right for right in ("read", "send", "admin") if found.allows(right)] == ["read", "send"]
+    assert cli.lines("token", "list")[1].split()[1] == made["role"] == "read+send"
+
+
 def test_tokens_are_listed_for_people(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli.lines("token", "list") == []
     cli("token", "create", "--role", "admin", "--label", "Anna")

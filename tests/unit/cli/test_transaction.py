@@ -20,8 +20,11 @@ def waiting(cli: Cli) -> Cli:
 
 
 def test_prepared_transactions_are_listed(waiting: Cli) -> None:
-    assert waiting.lines("transaction", "list") == ["t-1"]
-    assert waiting.objects("transaction", "list") == [{"name": "t-1", "state": "prepared"}]
+    head, line = waiting.lines("transaction", "list")
+    assert (head.split(), line.split()[0], line.split()[2]) == (["NAME", "AGE"], "t-1", "s")
+    [found] = waiting.objects("transaction", "list")
+    assert found == {"name": "t-1", "state": "prepared", "age": found["age"]}
+    assert 0 <= found["age"] < 60
 
 
 def test_a_transaction_is_committed(waiting: Cli) -> None:
@@ -37,4 +40,4 @@ def test_a_transaction_is_aborted(waiting: Cli) -> None:
 
 def test_an_unknown_transaction_is_refused(waiting: Cli) -> None:
     assert "no transaction t-2" in waiting("transaction", "commit", "t-2", code=1).stderr
-    assert waiting.lines("transaction", "list") == ["t-1"]
+    assert [found["name"] for found in waiting.objects("transaction", "list")] == ["t-1"]

@@ -29,6 +29,7 @@ from openmsmq import (
 from openmsmq.errors import (
     AccessDenied,
     IllegalCursorAction,
+    IllegalPropertyValue,
     InvalidHandle,
     InvalidParameter,
     MessageAlreadyReceived,
@@ -98,6 +99,8 @@ def test_a_queue_that_exists_is_opened_by_any_of_its_names(manager: Manager, que
 
 def test_properties_can_be_changed(manager: Manager, queue: Queue) -> None:
     before = queue.info()
+    with pytest.raises(IllegalPropertyValue):
+        queue.set(label="half \ud800 pair")
     queue.set(label="new", quota=7, journal=True)
     after = queue.info()
     assert (after.label, after.quota, after.journal) == ("new", 7, True)
@@ -460,7 +463,7 @@ def test_a_prepared_transaction_is_ended_by_its_name_later(
             ledger.receive(timeout=0, transaction=transaction)
             ledger.send("3", transaction=transaction)
             transaction.prepare()
-        assert manager.prepared() == ["transfer"]
+        assert manager.prepared() == list(manager.prepared_ages()) == ["transfer"]
     with api.open(tmp_path) as manager:
         ledger = manager.open_queue("ledger")
         assert (manager.prepared(), texts(ledger)) == (["transfer"], ["2"])

@@ -15,6 +15,7 @@ from tests.unit.client.fakes import WELCOME, FakeServer, Line, Peer, lookups, me
 from openmsmq.app.calls import Call, Closing, encode_error
 from openmsmq.app.frames import Frame, Kind, encode_frame
 from openmsmq.app.messages import Action, Cancel, End, Subscribe
+from openmsmq.client import channel_aio
 from openmsmq.client.address import Address
 from openmsmq.client.channel_aio import Channel
 from openmsmq.client.channel_sync import Channel as SyncChannel
@@ -27,6 +28,7 @@ from openmsmq.errors import (
     ReceiveTimeout,
     ServiceNotAvailable,
 )
+from openmsmq.net.connection import WRITE_BUFFER
 
 T = TypeVar("T")
 LARGE = 5 << 20
@@ -436,5 +438,85 @@ def test_a_cancelled_subscription_leaves_nothing_held() -> None:
         peer.answer(Kind.DONE, subscribe.id)
         peer.answer(Kind.ANSWER, (await asked_of(peer)).id, b"{}")
         assert End.decode((await asked_of(peer)).payload) == End(3, 0, Action.RETURN, (10,))
+
+    with_channel(work)
+
+
+# More than can be sent
+
+
+def waiting_in(channel: Channel) -> int:
+    """Bytes that wait to be sent."""
+    transport = channel._connection._transport
+    assert transport is not None
+    return channel._connection._waiting + transport.get_write_buffer_size()
+
+
+def test_who_floods_the_connection_waits_until_it_is_drained() -> None:
+    async def work(channel: Channel, peer: Peer) -> None:
+        payload = bytes(64 << 10)
+        tasks = [
+            asyncio.create_task(channel.request(Kind.SEND, number.to_bytes(4), payload))
+            for number in range(200)
+        ]
+        most = WRITE_BUFFER + 2 * len(payload)
+        for number in range(200):
+            request = await asked_of(peer)
+            assert waiting_in(channel) < most
+            assert int.from_bytes(request.payload[:4]) == number, "in the order they came"
+            peer.answer(Kind.SENT, request.id)
+        assert len(await asyncio.gather(*tasks)) == 200
+        assert not channel._queueing.locked()
+
+    with_channel(work)
+
+
+async def flooded(channel: Channel) -> list[asyncio.Task[Frame]]:
+    """Send more than the other side takes; the last request waits for room."""
+    payloads = (bytes(LARGE), bytes(LARGE), b"late")
+    tasks = [asyncio.create_task(channel.request(Kind.SEND, payload)) for payload in payloads]
+    await asyncio.sleep(0.01)
+    assert waiting_in(channel) < 2 * LARGE, "the second one waits, too"
+    return tasks
+
+
+def test_who_gives_up_waiting_for_room_has_sent_nothing() -> None:
+    async def work(channel: Channel, peer: Peer) -> None:
+        *sending, late = await flooded(channel)
+        await cancelled(late)
+        reading = asyncio.create_task(channel.read(b"read", wait=None, held=3))
+        removing = asyncio.create_task(channel.remove(3, [10]))
+        kinds = []
+        for _ in range(4):
+            request = await asked_of(peer)
+            kinds.append(request.kind)
+            peer.answer(Kind.DONE, request.id)
+        assert kinds == [Kind.SEND, Kind.END, Kind.SEND, Kind.READ], "an END does not wait"
+        await asyncio.gather(*sending, reading, removing)
+
+    with_channel(work)
+
+
+@pytest.mark.parametrize("how", ["lost", "closed", "patience"])
+def test_when_the_connection_ends_nobody_waits_for_room(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel_aio, "SLOW", 0.0)
+    expected = OperationCancelled if how == "closed" else ConnectionLost
+
+    async def work(channel: Channel, peer: Peer) -> None:
+        if how == "patience":
+            channel._patience = 0.05
+        asked = await flooded(channel)
+        if how == "lost":
+            peer.socket.close()
+        elif how == "closed":
+            channel._link.closed()
+            closing = asyncio.create_task(channel.aclose())
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        assert {type(error) for error in found} == {expected}
+        if how == "closed":
+            peer.socket.close()
+            await closing
 
     with_channel(work)

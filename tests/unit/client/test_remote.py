@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.client.fakes import messages
+from tests.unit.client.fakes import WELCOME, messages
 
 from openmsmq.app import messages as app
 from openmsmq.app.members import JsonObject, Members
@@ -36,6 +37,12 @@ def test_a_queue_may_be_open_for_less() -> None:
     assert remote.opened(Members({"access": ["peek"]}), mode) == Mode(
         Access.PEEK, Share.DENY_RECEIVE
     )
+
+
+def test_queues_are_asked_for_in_pages_where_that_can_be_done() -> None:
+    assert remote.listing(WELCOME, everything=True) == {"everything": True}
+    modern = replace(WELCOME, capabilities=("pages", "subscribe"))
+    assert remote.listing(modern, everything=False) == {"everything": False, "limit": remote.PAGE}
 
 
 def test_properties_are_written_so_that_json_takes_them() -> None:

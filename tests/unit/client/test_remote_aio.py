@@ -32,6 +32,7 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TransactionSequence,
 )
+from openmsmq.manager import app_calls, app_session
 from openmsmq.manager.tokens import Tokens
 from openmsmq.model.opening import Access, Mode
 
@@ -267,6 +268,7 @@ def test_prepared_transactions_are_found_again(clients: Clients, service: Servic
     service.stop()
     service.start()
     assert manager.prepared() == ["a", "b"]
+    assert {0 <= age < 60 for age in manager.prepared_ages().values()} == {True}
     manager.abort_prepared("a")
     for _ in range(2):
         manager.commit_prepared("b")
@@ -708,3 +710,19 @@ def test_time_goes_on_while_a_connection_is_made_again(
     handle = Handle("q", Mode(Access.ALL))
     remotes.run(lambda remote: remote.read(handle, Read(take=True, timeout=6), None, None), 30)
     assert waits == pytest.approx([6, 1.95, 0])
+
+
+def test_more_queues_than_fit_a_frame_are_listed_all_the_same(
+    manager: Manager, relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_calls, "PAGE_MAX", 3)
+    monkeypatch.setattr(app_session, "ANSWER_SIZE_MAX", 4000)
+    names = [f".\\private$\\queue{number}" for number in range(10, 30)]
+    for name in reversed(names):
+        manager.create_queue(name).close()
+    assert [info.name for info in manager.queues()] == names
+    everything = [info.name for info in manager.queues(everything=True)]
+    assert everything[:20] == names
+    assert ".\\DeadLetter$" in everything[20:]
+    relay.cut()
+    assert [info.name for info in manager.queues()] == names

@@ -27,7 +27,7 @@ from openmsmq.manager.door import AppDoor
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.metrics import ServiceMetrics
-from openmsmq.manager.tokens import Right, Tokens
+from openmsmq.manager.tokens import Role, Tokens
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
 from openmsmq.messages.received import ReceivedMessage
@@ -325,7 +325,7 @@ class House:
         await program.hello(token, client)
         return program
 
-    def token(self, role: Right, *queues: str) -> str:
+    def token(self, role: Role, *queues: str) -> str:
         """A new token, as its holder shows it."""
         return self.tokens.create(role, queues)[1]
 

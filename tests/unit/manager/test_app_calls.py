@@ -32,6 +32,7 @@ from openmsmq.errors import (
     UnsupportedFormatNameOperation,
     UnsupportedOperation,
 )
+from openmsmq.manager import app_calls
 from openmsmq.manager.app_calls import PROPERTIES
 from openmsmq.model.queue import QueueProperties
 
@@ -63,7 +64,6 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("create_queue", {"name": "q", "privacy": "high"}),
     ("create_queue", {"name": "q", "base_priority": 1.5}),
     ("create_queue", {"name": "q", "label": 5}),
-    ("create_queue", {"name": "q", "label": "half \ud800 pair"}),
     ("create_queue", {"name": "q", "type": 5}),
     ("delete_queue", {}),
     ("delete_queue", {"name": "orders", "force": True}),
@@ -86,6 +86,9 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("queue_info", {}),
     ("queue_info", {"handle": 1, "what": "all"}),
     ("queues", {"everything": 1}),
+    ("queues", {"limit": 0}),
+    ("queues", {"limit": "1"}),
+    ("queues", {"limit": 1, "after": "x"}),
     ("queues", {"all": True}),
     ("purge", {}),
     ("purge", {"handle": 1, "count": 5}),
@@ -198,6 +201,8 @@ async def test_what_the_rules_refuse_is_refused(house: House) -> None:
         (QueueExists, "create_queue", {"name": "orders"}),
         (IllegalQueuePathName, "create_queue", {"name": "a,b"}),
         (IllegalQueuePathName, "create_queue", {"name": "half \ud800 pair"}),
+        (IllegalPropertyValue, "create_queue", {"name": "q", "label": "half \ud800 pair"}),
+        (InvalidParameter, "commit_epoch", {"query": "\ud800", "epoch": 1, "winners": []}),
         (IllegalQueuePathName, "create_queue", {"name": ELSEWHERE}),
         (IllegalPropertyValue, "create_queue", {"name": "q", "label": "x" * 125}),
         (IllegalPropertyValue, "create_queue", {"name": "q", "quota": -1}),
@@ -300,6 +305,26 @@ async def test_all_queues_there_are(house: House) -> None:
     kinds = [queue["kind"] for queue in found]
     assert kinds[:2] == ["private", "private"]
     assert {"outgoing", "system"} == set(kinds[2:])
+
+
+@served()
+async def test_they_can_be_had_in_pages(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = await house.program()
+    for number in range(5):
+        await program.create(f"a{number}")
+        await program.create(f"b{number}")
+    monkeypatch.setattr(app_calls, "PAGE_MAX", 3)
+    some = await house.program(house.token("read", "a*"))
+    cases = ((program, 2, 2, 10), (program, 100, 3, 10), (some, 9, 3, 5))
+    for reader, limit, most, expected in cases:
+        names: list[str] = []
+        answer: dict[str, Any] = {"next": None}
+        while "next" in answer:
+            answer = await reader.call("queues", limit=limit, after=answer["next"])
+            assert len(answer["queues"]) <= most
+            names += [queue["name"] for queue in answer["queues"]]
+        assert len(set(names)) == len(names) == expected
+    assert len((await program.call("queues"))["queues"]) == 10, "all at once"
 
 
 @served()
@@ -544,7 +569,7 @@ EVERY: list[tuple[str, dict[str, Any], str]] = [
 WITH_HANDLE = ("set_queue", "queue_info", "purge", "pause", "open_cursor", "move")
 
 
-@pytest.mark.parametrize("role", ["read", "send", "admin"])
+@pytest.mark.parametrize("role", ["read", "send", "read+send", "admin"])
 @served()
 async def test_each_call_needs_its_role(house: House, role: Any) -> None:
     await (await with_queues(house)).create("orders-old")
@@ -553,7 +578,7 @@ async def test_each_call_needs_its_role(house: House, role: Any) -> None:
     denied = 0
     for call, arguments, needed in EVERY:
         given = {**arguments, "handle": handle} if call in WITH_HANDLE else arguments
-        is_allowed = role == "admin" or needed in (role, "any")
+        is_allowed = role == "admin" or needed in (*role.split("+"), "any")
         try:
             await program.call(call, **given)
         except AccessDenied:
@@ -573,9 +598,10 @@ async def test_each_call_needs_its_role(house: House, role: Any) -> None:
     [
         ("read", ["receive", "peek"], [["send"], ["send", "receive"], ["send", "peek"]]),
         ("send", ["send"], [["receive"], ["peek"], ["receive", "send"]]),
+        ("read+send", ["receive", "send", "peek"], []),
         ("admin", ["receive", "send", "peek"], []),
     ],
-    ids=["read", "send", "admin"],
+    ids=["read", "send", "both", "admin"],
 )
 @served()
 async def test_to_ask_for_all_is_to_ask_for_what_is_allowed(
@@ -608,7 +634,7 @@ async def test_readers_read_and_senders_send(house: House) -> None:
     await refused(sender.subscribe(handle, 1), AccessDenied)
 
 
-@pytest.mark.parametrize("role", ["read", "send", "admin"])
+@pytest.mark.parametrize("role", ["read", "send", "read+send", "admin"])
 @served()
 async def test_a_token_may_be_for_some_queues_only(house: House, role: Any) -> None:
     admin = await with_queues(house)

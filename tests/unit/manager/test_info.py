@@ -10,7 +10,15 @@ import pytest
 from tests.unit.model.world import NOW, World
 
 from openmsmq.errors import IllegalPropertyValue
-from openmsmq.manager.info import QueueInfo, path_name, queue_infos, queue_properties
+from openmsmq.manager.info import (
+    BEFORE_ALL,
+    QueueInfo,
+    by_name,
+    path_name,
+    queue_infos,
+    queue_page,
+    queue_properties,
+)
 from openmsmq.model.opening import Mode
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue, journal_of
 from openmsmq.model.reading import Holder
@@ -120,12 +128,46 @@ def test_everything_is_all_but_the_hidden_queues_and_empty_journals() -> None:
         ".\\private$\\a",
         ".\\private$\\b",
         ".\\DeadLetter$",
-        ".\\XactDeadLetter$",
         ".\\Journal$",
-        ".\\private$\\a\\Journal$",
+        ".\\XactDeadLetter$",
         ".\\private$\\a;retry",
+        ".\\private$\\a\\Journal$",
     ]
     assert len(queue_infos(world.core, everything=False)) == 2
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 100])
+def test_pages_together_have_all_of_them_once(count: int) -> None:
+    world = World()
+    for number in range(7):
+        queue = world.queue(f"private$\\q{6 - number}", journal=True)
+    world.send(queue, "x")
+    world.receive(queue)
+    world.done(world.core.queues.delete(world.core.queues.find("private$\\q3")))
+    for everything in (False, True):
+        found: list[QueueInfo] = []
+        after: int | None = BEFORE_ALL
+        while after is not None:
+            page, after = queue_page(world.core, everything=everything, after=after, count=count)
+            assert len(page) <= 2 * count, "a queue and its journal"
+            found += page
+        assert by_name(found) == queue_infos(world.core, everything=everything)
+        assert len({info.name for info in found}) == len(found) == (10 if everything else 6)
+
+
+def test_what_comes_and_goes_between_pages_moves_nothing_else() -> None:
+    world = World()
+    for name in "abcd":
+        world.queue(name)
+    first, after = queue_page(world.core, everything=False, after=BEFORE_ALL, count=6)
+    assert after is not None
+    world.done(world.core.queues.delete(world.core.queues.find("a")))
+    world.queue("0")
+    rest, end = queue_page(world.core, everything=False, after=after, count=100)
+    names = [info.name for info in first + rest]
+    assert end is None
+    assert sorted(set(names) - {".\\a"}) == [".\\0", ".\\b", ".\\c", ".\\d"]
+    assert len(names) == len(set(names))
 
 
 def test_several_destinations_are_called_by_their_format_name() -> None:

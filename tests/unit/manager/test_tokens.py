@@ -6,7 +6,7 @@ import json
 import stat
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -16,31 +16,46 @@ from tests.unit.model.world import HandClock
 from openmsmq.errors import InvalidParameter, StorageFailed
 from openmsmq.manager.tokens import (
     EVERYTHING,
-    RIGHTS,
+    ROLES,
     TOKENS_FILE,
     Grant,
     NoSuchToken,
     Right,
+    Role,
     Tokens,
     TokensDamaged,
     normal_pattern,
+    role_of,
 )
 
 ORDERS = r".\private$\orders"
 
 
-def grant(role: Right, *patterns: str) -> Grant:
+def grant(role: Role, *patterns: str) -> Grant:
     """What a token with these patterns gives."""
     return Grant(role, tuple(map(normal_pattern, patterns)))
 
 
-@pytest.mark.parametrize("operation", RIGHTS)
-@pytest.mark.parametrize("role", RIGHTS)
-def test_a_role_allows_its_operation_and_admin_all(role: Right, operation: Right) -> None:
-    expected = role in ("admin", operation)
+@pytest.mark.parametrize("operation", get_args(Right))
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_allows_its_operations_and_admin_all(role: Role, operation: Right) -> None:
+    expected = role == "admin" or operation in role.split("+")
     assert grant(role).allows(operation, ORDERS) is expected
     assert grant(role, "orders").allows(operation, ORDERS) is expected
     assert grant(role).allows(operation) is expected
+
+
+@pytest.mark.parametrize(
+    ("rights", "role"),
+    [
+        (("read",), "read"),
+        (("send", "send"), "send"),
+        (("send", "read"), "read+send"),
+        (("read", "admin"), "admin"),
+    ],
+)
+def test_rights_make_one_role(rights: tuple[Right, ...], role: Role) -> None:
+    assert role_of(rights) == role
 
 
 @pytest.mark.parametrize(
@@ -182,6 +197,20 @@ def test_what_others_change_counts_at_once(tmp_path: Path) -> None:
     (tmp_path / TOKENS_FILE).unlink()
     assert list(service) == []
     assert not service.refresh()
+
+
+def test_what_has_become_of_a_token_can_be_asked(tmp_path: Path) -> None:
+    clock = HandClock()
+    tokens = Tokens.load(tmp_path, clock)
+    kept, text = tokens.create("read", expires=int(clock.time) + 10)
+    shown = tokens.check(text)
+    assert shown is not None
+    assert tokens.ending(shown) == ""
+    clock.wait(10)
+    assert tokens.ending(shown) == "expired"
+    tokens.revoke(kept.id)
+    assert tokens.ending(shown) == "revoked"
+    assert tokens.ending(EVERYTHING) == "revoked", "it is no token"
 
 
 def test_only_what_is_there_can_be_revoked(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_winner_that_is_not_prepared_is_refused(world: World, queue: Queue) ->
     assert list(world.core.prepared) == ["w/1/0/a"]
 
 
-@pytest.mark.parametrize("name", ["", "x" * 401], ids=len)
+@pytest.mark.parametrize("name", ["", "x" * 401, "\ud800"], ids=len)
 def test_a_writer_needs_a_name(world: World, name: str) -> None:
     with pytest.raises(InvalidParameter):
         epochs(world).commit(name, 1, [])

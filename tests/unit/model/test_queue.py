@@ -79,6 +79,7 @@ def test_a_change_leaves_the_rest_and_sets_the_time() -> None:
     "wrong",
     [
         {"label": "x" * (LABEL_MAX + 1)},
+        {"label": "half \ud800 pair"},
         {"quota": -1},
         {"quota": NO_QUOTA + 1},
         {"journal_quota": -1},
@@ -88,7 +89,7 @@ def test_a_change_leaves_the_rest_and_sets_the_time() -> None:
         {"base_priority": -32769},
         {"base_priority": 32768},
     ],
-    ids=str,
+    ids=ascii,
 )
 def test_values_outside_their_sets_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(IllegalPropertyValue) as info:
@@ -102,6 +103,7 @@ def test_values_outside_their_sets_are_refused(wrong: dict[str, Any]) -> None:
     "right",
     [
         {"label": "x" * LABEL_MAX},
+        {"label": "whole \U0001f600 pair"},
         {"quota": 0},
         {"quota": NO_QUOTA},
         {"journal_quota": 0},

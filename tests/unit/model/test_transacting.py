@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.unit.model.world import MANY, OWNER, World, commit_all, message, packets
 
@@ -11,7 +13,7 @@ from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.receiving import Seek
 from openmsmq.model.storage import Table
-from openmsmq.model.transaction import SPILL_SIZE, State, Transaction
+from openmsmq.model.transaction import HEADER, SPILL_SIZE, State, Transaction, split_key
 
 
 @pytest.fixture
@@ -304,6 +306,37 @@ def test_a_prepared_transaction_waits_for_its_outcome_through_crashes(
         assert not after.core.prepared
         assert after.core.queues.find("q").messages == (4 if commits else 5)
     assert not world.rows(Table.TRANSACTIONS)
+
+
+def test_the_age_of_a_prepared_transaction_is_known_through_crashes(
+    world: World, queue: Queue
+) -> None:
+    world.tick(100)
+    prepared(world, queue)
+    assert world.transacting.prepared_ages() == {"xid-1": 0}
+    world.tick(50, jump=100_000)
+    assert world.transacting.prepared_ages() == {"xid-1": 50}, "a clock that is set ages nobody"
+    world = world.restart(7)
+    assert world.transacting.prepared_ages() == {"xid-1": 57}
+    assert world.restart(-1000).transacting.prepared_ages() == {"xid-1": 0}
+
+
+def test_one_that_was_prepared_before_that_was_written_down_is_as_old_as_the_process(
+    world: World, queue: Queue
+) -> None:
+    prepared(world, queue)
+    writer = world.store.begin()
+    [(key, row)] = [
+        (key, row)
+        for key, row in writer.scan(Table.TRANSACTIONS, b"", b"\xff" * 13)
+        if split_key(key)[1] == HEADER
+    ]
+    assert json.loads(row)["prepared"] == world.core.timeline.now
+    writer.put(Table.TRANSACTIONS, key, json.dumps({"xid": "xid-1"}).encode())
+    world.store.commit()
+    world = world.restart(1000)
+    world.tick(5)
+    assert world.transacting.prepared_ages() == {"xid-1": 5}
 
 
 def test_nothing_more_is_done_in_a_prepared_transaction(world: World, queue: Queue) -> None:
