@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from click.core import ParameterSource
@@ -16,6 +17,9 @@ from openmsmq.manager.config import CONFIG_FILE, OFF, OPTIONS, Config, default_t
 from openmsmq.manager.doors import StandardDoors
 from openmsmq.manager.logs import set_up_logs
 from openmsmq.manager.service import Service
+
+OBJECTS_BETWEEN: Final = 20_000
+"New objects after which the garbage collector looks for some that nobody can reach."
 
 
 class Port(click.ParamType[int | str]):
@@ -120,7 +124,19 @@ def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None
     config = load()
     set_up_logs(config.log_format, config.log_level, sys.stderr)
     service = Service(config, StandardDoors(config), reload=load)
+    _relax_collector()
     asyncio.run(service.run())
+
+
+def _relax_collector() -> None:
+    """Let the garbage collector look less often, and never again at what is there from the start.
+
+    Messages on their way are many objects that live shortly and never in circles: to look for
+    circles among them takes an eighth of the time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(OBJECTS_BETWEEN, *gc.get_threshold()[1:])
 
 
 def _is_given(context: click.Context, name: str) -> bool:

@@ -118,10 +118,12 @@ class Reading:
 
     def hold(self, opened: OpenQueue, entries: Entries) -> None:
         """Remember what was read, until it is ended."""
-        for entry in entries:
-            lookup, record, packet, express = entry
-            kept = entry if express else Entry(lookup, record, packet[:_START])
-            opened.held[lookup] = kept
+        opened.held.update(
+            [
+                (entry[0], entry if entry[3] else Entry(entry[0], entry[1], entry[2][:_START]))
+                for entry in entries
+            ]
+        )
 
     def end(self, frame: Frame) -> None:
         """END: remove messages that were read, now or with a transaction, or return them."""
@@ -130,9 +132,8 @@ class Reading:
         opened = session.handle(end.handle)
         transaction = session.transaction(end.transaction)
         lookups, held = end.lookups, opened.held
-        for lookup in lookups:
-            if lookup not in held:
-                raise TransactionSequence(f"message {lookup} is not held here")
+        for lookup in set(lookups).difference(held):
+            raise TransactionSequence(f"message {lookup} is not held here")
         known = {lookup: held[lookup] for lookup in lookups}
         if len(known) < len(lookups):
             raise InvalidParameter("a message can be ended only once")

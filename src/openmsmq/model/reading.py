@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from heapq import merge
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, Final, NamedTuple
 
 from openmsmq.model.cursor import Cursor
@@ -82,7 +82,9 @@ def readable(snapshot: Snapshot, queue: Queue, after: int, overdue: int = 0) -> 
     found = _stored(snapshot.scan(Table.INDEX, first, end))
     if queue.express:
         found = merge(found, _express(queue.express.after(after)))
-    yield from _available(queue, found, overdue)
+    if queue.held or queue.has_purged or overdue:
+        found = _available(queue, found, overdue)
+    yield from found
 
 
 def readable_back(
@@ -147,12 +149,11 @@ def first_readable(
 
 def up_to(found: list[Found], size_max: int) -> list[Found]:
     """The first of the messages found that have so many bytes together; at least one."""
-    total = 0
-    for place, (_, raw, _) in enumerate(found):
-        total += packet_place(raw)[1]
-        if total > size_max:
-            return found[: max(place, 1)]
-    return found
+    sizes = [packet_place(raw)[1] for _, raw, _ in found]
+    if sum(sizes) <= size_max:
+        return found
+    fitting = sum(total <= size_max for total in accumulate(sizes))
+    return found[: max(fitting, 1)]
 
 
 def hold(queue: Queue, found: list[Entry], holder: Holder, *, from_start: bool) -> None:
