@@ -107,6 +107,7 @@ async def run(address: str, pid: int) -> None:
 
 
 def main() -> None:
+    print(f"{CONNECTIONS:,} connections, {WAITING} of them waiting, {QUEUES:,} queues")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, most), most))
     folder = Path(tempfile.mkdtemp(prefix="openmsmq-bench-"))

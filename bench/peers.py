@@ -1,14 +1,13 @@
 """Durable end to end, 1 KiB: ours beside other queue managers and beside an upper bound.
 
-`python -m bench.peers [CHART]` runs those that are installed, in turn, so that a change of the
-machine's mood hits all of them; CHART is an SVG file to write. `make bench-peers` installs what
+`python -m bench.peers` runs those that are installed, in turn, so that a change of the machine's
+mood hits all of them, and draws the chart of docs/performance.md. `make bench-peers` installs what
 is missing first.
 """
 
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from bench.prototype_service import Prototype
 from bench.service import Ours
 
 ROUNDS = 3
+CHART = Path(__file__).parent.parent / "docs" / "images" / "service-speed.svg"
 TITLE = "Durable messages per second, end to end (1 KiB, Python clients)"
 FLOORS = {RabbitMQ.title: 4.0, Nats.title: 2.0, Redis.title: 1.2, Prototype.title: 0.5}
 "How many times as fast as each ours is to be."
@@ -63,8 +63,7 @@ def main() -> None:
     found = rates()
     for line in lines(found):
         print(line, flush=True)
-    for path in sys.argv[1:]:
-        Path(path).write_text(chart.bars(TITLE, found, first=Ours.title))
+    CHART.write_text(chart.bars(TITLE, found, first=Ours.title))
 
 
 if __name__ == "__main__":

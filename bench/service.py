@@ -137,6 +137,7 @@ async def latencies(address: str) -> list[float]:
 
 
 def main() -> None:
+    print(f"{'the service, 1 KiB bodies':42s}")
     folder = Path(tempfile.mkdtemp(prefix="openmsmq-bench-"))
     ours = Ours()
     try:

@@ -118,11 +118,14 @@ class Reading:
 
     def hold(self, opened: OpenQueue, entries: Entries) -> None:
         """Remember what was read, until it is ended."""
+        new = tuple.__new__
         opened.held.update(
-            [
-                (entry[0], entry if entry[3] else Entry(entry[0], entry[1], entry[2][:_START]))
-                for entry in entries
-            ]
+            {
+                lookup: new(
+                    Entry, (lookup, record, packet if express else packet[:_START], express)
+                )
+                for lookup, record, packet, express in entries
+            }
         )
 
     def end(self, frame: Frame) -> None:
@@ -171,8 +174,13 @@ class Reading:
 
 def payload(entries: Entries) -> list[bytes]:
     """The payload of MESSAGES and DELIVERY, in parts."""
-    found = ((lookup, *local_facts(record), packet) for lookup, record, packet, _ in entries)
-    return app.message_parts(len(entries), found)
+    parts = [app.count_of(len(entries))]
+    add, start = parts.append, app.queued_start
+    for lookup, record, packet, _ in entries:
+        arrived, aborts, moves, reason = local_facts(record)
+        add(start(lookup, arrived, aborts, moves, reason, len(packet)))
+        add(packet)
+    return parts
 
 
 def _forget(held: dict[int, Entry], lookups: Sequence[int]) -> None:
