@@ -1,6 +1,6 @@
 # Every task of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test torture demo serve bench sim docs fuzz clean
+.PHONY: help setup check fix test torture demo serve bench bench-peers sim docs fuzz clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,7 +11,7 @@ DATA ?= build/data
 PYTEST := $(BIN)/python -m pytest -n auto
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## build .venv with everything in it
 
@@ -40,8 +40,15 @@ test: $(READY)  ## everything that must hold; what CI runs
 torture: $(READY)  ## the long kill runs, a few of which are in `make test`
 	$(PYTEST) -n 0 -m torture
 
-bench: $(READY)  ## how fast, beside hand-written code in the same run
+bench: $(READY)  ## how fast, beside hand-written code and peers in the same run
 	$(BIN)/python -m bench
+
+bench-peers: $(READY)  ## the service beside RabbitMQ, NATS and Redis; root gets them from Debian
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends \
+			rabbitmq-server nats-server redis-server; fi
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m bench.peers
 
 fuzz: $(READY)  ## coverage-guided fuzzing of every decoder; FUZZ_RUNS=n inputs each
 	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'

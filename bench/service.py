@@ -1,13 +1,12 @@
 """The service: sender, manager and receiver as processes of their own, 1 KiB bodies.
 
-`python -m bench.service [MESSAGES]`, 200,000 unless told otherwise. Durable end to end: every
-message is on disk before its sender is told, and removed before the receiver goes on.
+`python -m bench.service`. Durable end to end: every message is on disk before its sender is told,
+and removed before the receiver goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import statistics
 import subprocess
@@ -17,97 +16,92 @@ import time
 from pathlib import Path
 
 import openmsmq
+from bench import race
 from openmsmq import Message, aio
 
-BATCH = 1000
-BODY = bytes(range(256)) * 4
 PREFETCH = 4000
-CLIENTS = (1, 16, 64)
+AHEAD = 4
+"Batches that are sent without waiting for the answer to the first."
+CLIENTS = ((1, 1000), (16, 200), (64, 100))
+"How many send one at a time, and how much each."
 RATE = 1000
 "Messages a second whose latency is measured."
+SECONDS = 3
 
 
-class Service:
+class Ours:
     """A manager in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        self.address = f"unix:{folder / 'app'}"
+    title = "OpenMSMQ"
+    module = "bench.service"
+    count = 200_000
+
+    def is_installed(self) -> bool:
+        """Always."""
+        return True
+
+    def start(self, folder: Path) -> str:
+        """Start it; its address."""
         ready = folder / "ready.json"
         options = ("--data", str(folder / "data"), "--app-socket", str(folder / "app"))
         off = ("--app-port", "off", "--console-port", "off", "--log-level", "error")
         command = (sys.executable, "-m", "openmsmq", "serve", *options, *off)
-        self._process = subprocess.Popen((*command, "--ready-file", str(ready)))
-        while not ready.exists():
-            assert self._process.poll() is None, "the service ended"
-            time.sleep(0.02)
-        assert json.loads(ready.read_text())["pid"] == self._process.pid
+        self.process = subprocess.Popen((*command, "--ready-file", str(ready)))
+        race.wait_until(ready.exists, self.process)
+        address = f"unix:{folder / 'app'}"
+        with openmsmq.connect(address) as manager:
+            manager.create_queue("bench")
+        return address
 
     def stop(self) -> None:
         """End it in good order."""
-        self._process.terminate()
-        self._process.wait()
+        self.process.terminate()
+        self.process.wait()
 
 
-def send(address: str, count: int, *, recoverable: bool) -> None:
-    """What the sender's process does."""
-    batch = [Message(BODY, label="order", recoverable=recoverable)] * BATCH
+def send(address: str, count: int, *, recoverable: bool = True) -> None:
+    """Send batches, a few of them without waiting for the first."""
+    batch = [Message(race.BODY, label="order", recoverable=recoverable)] * race.BATCH
 
     async def run() -> None:
         async with aio.connect(address) as manager:
             queue = await manager.open_queue("bench")
-            ahead = asyncio.Semaphore(4)
+            batches = iter(range(count // race.BATCH))
 
-            async def one() -> None:
-                await queue.send_many(batch)
-                ahead.release()
+            async def one_after_the_other() -> None:
+                for _ in batches:
+                    await queue.send_many(batch)
 
-            tasks = []
-            for _ in range(count // BATCH):
-                await ahead.acquire()
-                tasks.append(asyncio.create_task(one()))
-            await asyncio.gather(*tasks)
+            race.wait_for_start()
+            await asyncio.gather(*(one_after_the_other() for _ in range(AHEAD)))
 
     asyncio.run(run())
 
 
+def send_express(address: str, count: int) -> None:
+    """The same with messages that need not outlive the manager."""
+    send(address, count, recoverable=False)
+
+
 def receive(address: str, count: int) -> None:
-    """What the receiver's process does."""
+    """Take the id and the body of each."""
     with openmsmq.connect(address) as manager, manager.open_queue("bench") as queue:
-        left = count
+        race.wait_for_start()
         with queue.stream(PREFETCH) as stream:
-            for _ in stream:
-                left -= 1
+            for left, message in enumerate(stream, 1 - count):
+                assert len(message.body) == len(race.BODY)
                 if not left:
                     break
 
 
-def child(what: str, *arguments: object) -> subprocess.Popen[bytes]:
-    """One of these in a process of its own."""
-    words = [str(argument) for argument in arguments]
-    return subprocess.Popen([sys.executable, "-m", "bench.service", what, *words])
-
-
-def end_to_end(address: str, count: int, *, recoverable: bool) -> float:
-    """Messages a second from a sender to a receiver."""
-    start = time.perf_counter()
-    processes = [
-        child("send", address, count, int(recoverable)),
-        child("receive", address, count),
-    ]
-    for process in processes:
-        assert process.wait() == 0
-    return count / (time.perf_counter() - start)
-
-
-async def one_at_a_time(address: str, clients: int) -> float:
+async def one_at_a_time(address: str, clients: int, count: int) -> float:
     """Durable sends a second of so many connections, each waiting for its answer."""
-    count = 300 if clients == 1 else 100
 
     async def client() -> None:
         async with aio.connect(address) as manager:
             queue = await manager.open_queue("bench")
             for _ in range(count):
-                await queue.send(Message(BODY))
+                await queue.send(Message(race.BODY))
 
     start = time.perf_counter()
     await asyncio.gather(*(client() for _ in range(clients)))
@@ -115,8 +109,8 @@ async def one_at_a_time(address: str, clients: int) -> float:
 
 
 async def latencies(address: str) -> list[float]:
-    """Milliseconds from sending to receiving, at a steady rate."""
-    count = 3 * RATE
+    """Milliseconds from sending to receiving at a steady rate, the shortest first."""
+    count = SECONDS * RATE
     sent: dict[int, float] = {}
     found: list[float] = []
     async with aio.connect(address) as sender, aio.connect(address) as receiver:
@@ -132,48 +126,42 @@ async def latencies(address: str) -> list[float]:
         listening = asyncio.create_task(listen())
         await asyncio.sleep(0.2)
         begin = time.perf_counter()
-        tasks = []
+        sends = []
         for number in range(count):
             await asyncio.sleep(max(0, begin + number / RATE - time.perf_counter()))
             sent[number] = time.perf_counter()
-            message = Message(BODY, app_specific=number)
-            tasks.append(asyncio.create_task(queue.send(message)))
-        await asyncio.gather(*tasks, listening)
+            message = Message(race.BODY, app_specific=number)
+            sends.append(asyncio.create_task(queue.send(message)))
+        await asyncio.gather(*sends, listening)
     return sorted(found)
 
 
-def main(count: int = 200_000) -> None:
+def main() -> None:
+    print(f"{'the service, 1 KiB bodies':42s}")
     folder = Path(tempfile.mkdtemp(prefix="openmsmq-bench-"))
+    ours = Ours()
     try:
-        service = Service(folder)
-        with openmsmq.connect(service.address) as manager:
-            queue = manager.create_queue("bench")
-            for recoverable in (True, False):
-                rate = end_to_end(service.address, count, recoverable=recoverable)
-                kind = "durable" if recoverable else "express"
-                print(f"  {kind} end to end, {BATCH} a call{'':17s}{rate:12,.0f}/s", flush=True)
-            for clients in CLIENTS:
-                rate = asyncio.run(one_at_a_time(service.address, clients))
-                print(
-                    f"  durable send, one at a time, {clients:2d} clients{rate:14,.0f}/s",
-                    flush=True,
-                )
+        address = ours.start(folder)
+        rate = race.run(ours.module, address, ours.count)
+        print(f"  {'durable end to end, 1000 a call':42s}{rate:12,.0f}/s", flush=True)
+        rate = race.run("bench.express", address, ours.count)
+        print(f"  {'express end to end, 1000 a call':42s}{rate:12,.0f}/s", flush=True)
+        for clients, count in CLIENTS:
+            rate = asyncio.run(one_at_a_time(address, clients, count))
+            title = f"durable send, one at a time, {clients} clients"
+            print(f"  {title:42s}{rate:12,.0f}/s", flush=True)
+        with openmsmq.connect(address) as manager, manager.open_queue("bench") as queue:
             queue.purge()
-            found = asyncio.run(latencies(service.address))
-            median, p99 = statistics.median(found), found[int(len(found) * 0.99)]
-            print(f"  latency at {RATE}/s: median {median:.2f} ms, p99 {p99:.2f} ms", flush=True)
-        service.stop()
+        found = asyncio.run(latencies(address))
+        median, late = statistics.median(found), found[int(len(found) * 0.99)]
+        print(f"  latency at {RATE}/s: median {median:.2f} ms, p99 {late:.2f} ms", flush=True)
+        ours.stop()
     finally:
         shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["send", address, count, recoverable]:
-            send(address, int(count), recoverable=recoverable == "1")
-        case ["receive", address, count]:
-            receive(address, int(count))
-        case [count]:
-            main(int(count))
-        case _:
-            main()
+    if len(sys.argv) > 1:
+        race.take_part({"send": send, "receive": receive})
+    else:
+        main()

@@ -199,7 +199,7 @@ def sending(data: bytes) -> None:
             (found,) = stamper.stamp([packet], first_id=1, sent_time=1)
         assert (before is None) == (found is None)
         if before is not None and found is not None:
-            after = decode_packet(found.packet)
+            after = decode_packet(found.packets[0])
             assert isinstance(after, UserMessage)
             assert not after.surplus
             assert (after.properties.body, after.properties.label) == (before.body, before.label)

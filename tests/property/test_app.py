@@ -271,7 +271,7 @@ def test_messages_stamped_together_are_those_that_the_manager_packs(
         time_to_reach_queue=reach,
     )
     found = made.stamp(written, first_id=first, sent_time=SENT)
-    assert [message.packet for message in found] == expected
+    assert [packet for run in found for packet in run.packets] == expected
 
 
 @given(
@@ -301,11 +301,11 @@ def test_the_stamper_takes_exactly_what_the_check_takes(
 def stamped(made: Stamper, packet: bytes) -> tuple[bytes, int, int] | None:
     """What a stamper makes of a packet, apart from the first two bytes, one of them reserved."""
     try:
-        (found,) = made.stamp([packet], first_id=7, sent_time=SENT)
+        ((way, (found,)),) = made.stamp([packet], first_id=7, sent_time=SENT)
     except Malformed:
         return None
-    assert found.priority == 0
-    return found.packet[2:], found.flags, found.acknowledge
+    assert way.priority == 0
+    return found[2:], way.flags, way.acknowledge
 
 
 def stamped_step_by_step(packet: bytes) -> tuple[bytes, int, int] | None:

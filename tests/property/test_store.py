@@ -128,7 +128,7 @@ def check(reader: Snapshot, model: Model) -> None:
         expected = [(key, rows[key]) for key in sorted(rows)]
         assert list(reader.scan(table, b"", END)) == expected
         assert list(reader.scan_back(table, b"", END)) == expected[::-1]
-        assert reader.get_many(table, rows) == list(rows.values())
+        assert reader.get_many(table, list(rows)) == list(rows.values())
         assert [reader.get(table, key) for key in rows] == list(rows.values())
         assert reader.get(table, b"none of these") is None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from struct import Struct
@@ -21,6 +22,9 @@ _UNCOUNTED: Final = 4
 "Bytes of the size itself."
 _COUNTED: Final = _HEADER.size - _UNCOUNTED
 "The least size: that of kind and id."
+
+_PIECE: Final = 4096
+"Bytes up to which what comes little by little is put together at once, not to cost more."
 
 
 class Kind(IntEnum):
@@ -80,7 +84,7 @@ class Framer:
     malformed one are given first; then `frames` raises `Malformed`, for good.
     """
 
-    __slots__ = ("_data", "_later", "_start", "accepts", "limit")
+    __slots__ = ("_data", "_more", "_start", "_waiting", "accepts", "limit")
 
     def __init__(self, accepts: Mapping[int, Kind], *, limit: int = FRAME_SIZE_FIRST) -> None:
         self.accepts = accepts
@@ -89,45 +93,61 @@ class Framer:
         self._data = b""
         "Is cut into frames where it lies: copies are the cost of small frames."
         self._start = 0
-        self._later = bytearray()
-        "What came before all of `_data` was used up."
+        self._more: deque[bytes] = deque()
+        "What came before all of `_data` was used up: large frames, which are put together once."
+        self._waiting = 0
+        "Bytes in it."
 
     def receive_data(self, data: bytes) -> None:
         """Take what the other side sent."""
-        if self._later or self._start < len(self._data):
-            self._later += data
-        else:
+        more = self._more
+        if not more and self._start == len(self._data):
             self._data = data
             self._start = 0
+            return
+        self._waiting += len(data)
+        if more and len(more[-1]) + len(data) <= _PIECE:
+            more[-1] += data
+        else:
+            more.append(data)
 
     def frames(self) -> Iterator[Frame]:
         """The frames that are whole; what is not asked for stays for the next time."""
         while True:
             data, start = self._data, self._start
-            end = payload = start + _HEADER.size
-            if payload <= len(data):
-                size, code, id = _HEADER.unpack_from(data, start)
-                kind = self.accepts.get(code)
-                if kind is None or not _COUNTED <= size <= self.limit:
-                    self._refuse(size, code)
-                end = start + _UNCOUNTED + size
+            payload = start + _HEADER.size
+            if payload > len(data):
+                if self._more:
+                    self._waiting -= len(self._more[0])
+                    self._data, self._start = data[start:] + self._more.popleft(), 0
+                    continue
+                if start == len(data):
+                    self._data, self._start = b"", 0  # it may be large, and the next long to come
+                return
+            size, code, id = _HEADER.unpack_from(data, start)
+            kind = self.accepts.get(code)
+            if kind is None or not _COUNTED <= size <= self.limit:
+                self._refuse(size, code)
+            end = start + _UNCOUNTED + size
             if end <= len(data):
                 self._start = end
                 yield tuple.__new__(Frame, (kind, id, data[payload:end]))
-            elif not self._gather(end):
+            elif end <= len(data) + self._waiting:
+                yield tuple.__new__(Frame, (kind, id, self._joined(payload, end)))
+            else:
                 return
 
-    def _gather(self, end: int) -> bool:
-        """Put together what has come, if it goes as far as `end`."""
-        data, start = self._data, self._start
-        if start == len(data):
-            self._data, self._start = b"", 0  # it may be large, and the next long to come
-        if end > len(data) + len(self._later):
-            return False
-        self._data = b"".join((memoryview(data)[start:], self._later))
-        self._start = 0
-        self._later = bytearray()
-        return True
+    def _joined(self, payload: int, end: int) -> bytes:
+        """The payload of a frame that came in pieces; the rest of the last one stays."""
+        parts: list[bytes | memoryview] = [memoryview(self._data)[payload:]]
+        left = end - len(self._data)
+        while left > 0:
+            piece = self._more.popleft()
+            self._waiting -= len(piece)
+            parts.append(memoryview(piece)[:left])
+            self._data, self._start = piece, min(left, len(piece))
+            left -= len(piece)
+        return b"".join(parts)
 
     def _refuse(self, size: int, code: int) -> NoReturn:
         if code not in self.accepts:
@@ -137,4 +157,4 @@ class Framer:
     @property
     def pending(self) -> int:
         """How many bytes have come that were not given yet."""
-        return len(self._data) - self._start + len(self._later)
+        return len(self._data) - self._start + self._waiting

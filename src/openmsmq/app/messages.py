@@ -6,7 +6,6 @@ wrong with one is found out only when something is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -228,16 +227,10 @@ class QueuedMessage(NamedTuple):
     packet: bytes
 
 
-def message_parts(
-    count: int, messages: Iterable[tuple[int, int, int, int, int, bytes]]
-) -> list[bytes]:
-    """The payload of MESSAGES and DELIVERY in parts, of messages with the fields of each."""
-    parts = [_COUNT.pack(count)]
-    add, start = parts.append, _QUEUED.pack
-    for lookup, arrived, aborts, moves, reason, packet in messages:
-        add(start(lookup, arrived, aborts, moves, reason, len(packet)))
-        add(packet)
-    return parts
+count_of: Final = _COUNT.pack
+"What MESSAGES and DELIVERY begin with."
+queued_start: Final = _QUEUED.pack
+"What stands before each packet there: all fields of a `QueuedMessage` but the packet, its size."
 
 
 def room_for(count: int) -> int:
@@ -261,7 +254,10 @@ class Messages:
 
     def parts(self) -> list[bytes]:
         """The same in parts, for `encode_frame`."""
-        return message_parts(len(self.messages), self.messages)
+        parts = [count_of(len(self.messages))]
+        for *fields, packet in self.messages:
+            parts += queued_start(*fields, len(packet)), packet
+        return parts
 
     @classmethod
     def decode(cls, payload: bytes) -> Self:

@@ -290,17 +290,17 @@ class Channel:
         return answer
 
     async def next(
-        self, deliveries: Deliveries, timeout: float | None
-    ) -> tuple[QueuedMessage, ...]:
+        self, deliveries: Deliveries, timeout: float | None, most: int = 1
+    ) -> list[QueuedMessage]:
         """The next messages of a subscription; `ReceiveTimeout` if none came in time."""
-        found = deliveries.take()
+        found = deliveries.take(most)
         if found is not None:
             return found
         changed = asyncio.Event()
         deliveries.on_change = changed.set
         try:
             async with asyncio.timeout(timeout):
-                while (found := deliveries.take()) is None:
+                while (found := deliveries.take(most)) is None:
                     changed.clear()
                     await changed.wait()
         except TimeoutError:

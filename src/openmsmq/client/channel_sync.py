@@ -265,12 +265,14 @@ class Channel:
                 self._link.unsubscribe(number)
         self.give_back(handle, left)
 
-    def next(self, deliveries: Deliveries, timeout: float | None) -> tuple[QueuedMessage, ...]:
+    def next(
+        self, deliveries: Deliveries, timeout: float | None, most: int = 1
+    ) -> list[QueuedMessage]:
         """The next messages of a subscription; `ReceiveTimeout` if none came in time."""
         if not self._wait(lambda: deliveries.is_ready, timeout):
             raise ReceiveTimeout
         with self._changed:
-            found = deliveries.take()
+            found = deliveries.take(most)
         assert found is not None
         return found
 

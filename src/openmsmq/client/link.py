@@ -55,10 +55,18 @@ class Deliveries:
         self.error = error
         self.on_change()
 
-    def take(self) -> tuple[QueuedMessage, ...] | None:
-        """The next messages; None if there are none yet."""
+    def take(self, most: int = 1) -> list[QueuedMessage] | None:
+        """The next messages; None if there are none yet.
+
+        Those that came at one time are taken together, and with them those of other times, as long
+        as all of them are not more than `most`: whoever acknowledges all that came together keeps
+        up with a server that sends them one by one.
+        """
         if self.waiting:
-            return self.waiting.popleft()
+            found = list(self.waiting.popleft())
+            while self.waiting and len(found) + len(self.waiting[0]) <= most:
+                found += self.waiting.popleft()
+            return found
         if self.error is not None:
             raise self.error
         return None

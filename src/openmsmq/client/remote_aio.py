@@ -89,11 +89,14 @@ class RemoteSubscription:
         self._channel = channel
         self._queue = queue
         self._number = 0
+        self._most = 1
+        "Messages to work on together, while others come."
         self._deliveries = Deliveries()
 
     async def begin(self, prefetch: int) -> None:
         """Let them come, so many at first."""
         payload = app.Subscribe(self._queue, min(prefetch, U32_MAX)).encode()
+        self._most = prefetch // 2
         self._number, self._deliveries = await self._channel.subscribe(payload, self._queue)
 
     async def next(self, timeout: float | None) -> list[ReceivedMessage]:
@@ -101,7 +104,8 @@ class RemoteSubscription:
         if not self._deliveries.waiting and timeout is not None:
             # What is there is sent before the answer comes: time counts from then on.
             await self._channel.request(Kind.PING)
-        return remote.received(await self._channel.next(self._deliveries, timeout))
+        found = await self._channel.next(self._deliveries, timeout, self._most)
+        return remote.received(found)
 
     async def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
         """Remove messages or return them; as many more may come."""

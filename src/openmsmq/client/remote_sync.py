@@ -84,11 +84,14 @@ class RemoteSubscription:
         self._channel = channel
         self._queue = queue
         self._number = 0
+        self._most = 1
+        "Messages to work on together, while others come."
         self._deliveries = Deliveries()
 
     def begin(self, prefetch: int) -> None:
         """Let them come, so many at first."""
         payload = app.Subscribe(self._queue, min(prefetch, U32_MAX)).encode()
+        self._most = prefetch // 2
         self._number, self._deliveries = self._channel.subscribe(payload, self._queue)
 
     def next(self, timeout: float | None) -> list[ReceivedMessage]:
@@ -96,7 +99,8 @@ class RemoteSubscription:
         if not self._deliveries.waiting and timeout is not None:
             # What is there is sent before the answer comes: time counts from then on.
             self._channel.request(Kind.PING)
-        return remote.received(self._channel.next(self._deliveries, timeout))
+        found = self._channel.next(self._deliveries, timeout, self._most)
+        return remote.received(found)
 
     def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
         """Remove messages or return them; as many more may come."""

@@ -127,10 +127,15 @@ class Reading:
 
     def hold(self, opened: OpenQueue, entries: Entries) -> None:
         """Remember what was read, until it is ended."""
-        for entry in entries:
-            lookup, record, packet, express = entry
-            kept = entry if express else Entry(lookup, record, packet[:_START])
-            opened.held[lookup] = kept
+        new = tuple.__new__
+        opened.held.update(
+            {
+                lookup: new(
+                    Entry, (lookup, record, packet if express else packet[:_START], express)
+                )
+                for lookup, record, packet, express in entries
+            }
+        )
 
     def end(self, frame: Frame) -> None:
         """END: remove messages that were read, now or with a transaction, or return them."""
@@ -139,9 +144,8 @@ class Reading:
         opened = session.handle(end.handle)
         transaction = session.transaction(end.transaction)
         lookups, held = end.lookups, opened.held
-        for lookup in lookups:
-            if lookup not in held:
-                raise TransactionSequence(f"message {lookup} is not held here")
+        for lookup in set(lookups).difference(held):
+            raise TransactionSequence(f"message {lookup} is not held here")
         known = {lookup: held[lookup] for lookup in lookups}
         if len(known) < len(lookups):
             raise InvalidParameter("a message can be ended only once")
@@ -179,8 +183,13 @@ class Reading:
 
 def payload(entries: Entries) -> list[bytes]:
     """The payload of MESSAGES and DELIVERY, in parts."""
-    found = ((lookup, *local_facts(record), packet) for lookup, record, packet, _ in entries)
-    return app.message_parts(len(entries), found)
+    parts = [app.count_of(len(entries))]
+    add, start = parts.append, app.queued_start
+    for lookup, record, packet, _ in entries:
+        arrived, aborts, moves, reason = local_facts(record)
+        add(start(lookup, arrived, aborts, moves, reason, len(packet)))
+        add(packet)
+    return parts
 
 
 def _forget(held: dict[int, Entry], lookups: Sequence[int]) -> None:

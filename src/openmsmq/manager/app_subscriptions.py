@@ -17,8 +17,12 @@ from openmsmq.model.pending import Pending
 if TYPE_CHECKING:
     from openmsmq.manager.app_session import AppSession, OpenQueue
 
-DELIVERED_MAX: Final = 1000
-"Messages of a subscription in one frame."
+DELIVERED: Final = (64, 1000)
+"Messages of a subscription in one frame, if a program takes few or many."
+PARTS: Final = 4
+"Frames in which what a program takes comes: it works on one while others come."
+DELIVERY_SIZE: Final = 512 * 1024
+"Bytes in one frame, unless it is a single message."
 
 
 @dataclass(slots=True, eq=False)
@@ -28,6 +32,8 @@ class Subscription:
     number: int
     opened: OpenQueue
     credit: int
+    most: int
+    "Messages in one frame."
     waiting: Pending[Entries] | None = None
     is_over: bool = False
 
@@ -51,7 +57,9 @@ class Subscriptions:
         session.require_room(self._found)
         if number in self._found:
             raise InvalidParameter(f"{number} is the id of a subscription")
-        self._found[number] = subscription = Subscription(number, opened, asked.credit)
+        few, many = DELIVERED
+        most = min(max(few, asked.credit // PARTS), many)
+        self._found[number] = subscription = Subscription(number, opened, asked.credit, most)
         session.answer(number, Kind.DONE)
         self._deliver(subscription)
 
@@ -74,7 +82,7 @@ class Subscriptions:
         if not is_idle or not subscription.credit or self._session.connection.is_stuck:
             return
         opened = subscription.opened
-        count = min(subscription.credit, DELIVERED_MAX)
+        count = min(subscription.credit, subscription.most)
 
         def make() -> Pending[Entries]:
             subscription.waiting = pending = self._session.local.receiving.receive(
@@ -83,7 +91,7 @@ class Subscriptions:
                 opened,
                 wait=True,
                 holder=self._reading.holder,
-                size_max=app.room_for(count),
+                size_max=DELIVERY_SIZE,
             )
             return pending
 

@@ -10,7 +10,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
 from openmsmq.errors import (
@@ -20,8 +19,10 @@ from openmsmq.errors import (
     ReceiveTimeout,
     StorageFailed,
 )
+from openmsmq.manager.commit_thread import CommitThread
 from openmsmq.model.core import Core
 from openmsmq.model.pending import Pending
+from openmsmq.model.storage import Writer
 
 T = TypeVar("T")
 GiveUp = Callable[[Pending[T], MQError], bool]
@@ -221,8 +222,15 @@ class LoopDriver:
         self._timer: asyncio.TimerHandle | None = None
         self._on_commit: list[asyncio.Future[None]] = []
         "Those who wait for the commit that runs or comes next."
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="openmsmq-commit")
-        self._task: asyncio.Task[None] | None = None
+        self._thread = CommitThread("openmsmq-commit")
+        self._is_busy = False
+        "The thread begins or commits."
+        self._started = self._synced = 0.0
+        "When the commit under way was begun, and handed to the disk."
+        self._operations = 0
+        "What it does."
+        self._idle: asyncio.Future[None] | None = None
+        "Who waits for the last commit."
         self._closed = False
         self.observer: Callable[[Commit], None] = _ignore
         "Told about every commit; the event loop waits meanwhile."
@@ -316,38 +324,68 @@ class LoopDriver:
         self._set_timer()
 
     def _commit_if_wanted(self) -> None:
-        if self._core.wants_commit and (self._task is None or self._task.done()):
-            self._task = asyncio.get_running_loop().create_task(self._commit())
+        """Begin a commit, unless one is under way; what is asked for until it has begun is in."""
+        if self._core.wants_commit and not self._is_busy:
+            self._is_busy = True
+            self._thread.do(self._begin, self._write)
 
-    async def _commit(self) -> None:
-        loop = asyncio.get_running_loop()
+    def _begin(self) -> Writer | MQError:
+        """On the thread: begin a transaction."""
+        try:
+            return self._core.store.begin()
+        except MQError as refused:
+            return refused
+
+    def _write(self, begun: Writer | MQError) -> None:
+        """Write all that was asked for, and hand it to the disk."""
         core = self._core
-        while core.wants_commit:
-            error: BaseException | None = None
-            begun = synced = time.perf_counter()
-            try:
-                writer = await loop.run_in_executor(self._thread, core.store.begin)
-            except MQError as refused:
-                self.observer(Commit(core.operations_waiting, 0, 0, failed=True))
-                core.refuse(refused)
-                self._tell()
-                continue
-            operations = core.operations_waiting
-            try:
-                core.start_commit(writer)
-            except MQError as refused:
-                await loop.run_in_executor(self._thread, core.store.abort)
-                error = refused
-            else:
-                synced = time.perf_counter()
-                try:
-                    await loop.run_in_executor(self._thread, core.store.commit)
-                except MQError as refused:
-                    error = refused
-            ended = time.perf_counter()
-            self.observer(Commit(operations, ended - begun, ended - synced, error is not None))
-            core.finish_commit(error)
+        if isinstance(begun, MQError):
+            self.observer(Commit(core.operations_waiting, 0, 0, failed=True))
+            core.refuse(begun)
             self._tell()
+            self._go_on_with(None)
+            return
+        self._operations = core.operations_waiting
+        self._started = time.perf_counter()
+        try:
+            core.start_commit(begun)
+        except MQError as refused:
+            given_up = refused, None
+            self._synced = time.perf_counter()
+            self._thread.do(core.store.abort, lambda _: self._finish(given_up))
+            return
+        self._synced = time.perf_counter()
+        self._thread.do(self._commit_and_begin, self._finish)
+
+    def _commit_and_begin(self) -> tuple[MQError | None, Writer | MQError | None]:
+        """On the thread: commit, and begin what follows at once if there is something to do.
+
+        To be sent here a second time would take longer than a quick disk.
+        """
+        try:
+            self._core.store.commit()
+        except MQError as refused:
+            return refused, None
+        return None, self._begin() if self._core.operations_waiting else None
+
+    def _finish(self, ended: tuple[MQError | None, Writer | MQError | None]) -> None:
+        """A commit is over: tell everybody, and go on with the one that follows."""
+        error, following = ended
+        now = time.perf_counter()
+        took, synced = now - self._started, now - self._synced
+        self.observer(Commit(self._operations, took, synced, error is not None))
+        self._core.finish_commit(error)
+        self._tell()
+        self._go_on_with(following)
+
+    def _go_on_with(self, following: Writer | MQError | None) -> None:
+        if following is not None:
+            self._write(following)
+            return
+        self._is_busy = False
+        self._commit_if_wanted()
+        if self._idle is not None and not self._is_busy:
+            self._idle.set_result(None)
 
     def _tell(self) -> None:
         """A commit is over."""
@@ -367,9 +405,10 @@ class LoopDriver:
         self._core.cancel_everywhere(OperationCancelled(CLOSED))
         self._core.stop()
         self._commit_if_wanted()
-        assert self._task is not None, "to stop is to write something"
-        await self._task
-        self._thread.shutdown()
+        assert self._is_busy, "to stop is to write something"
+        self._idle = asyncio.get_running_loop().create_future()
+        await self._idle
+        self._thread.close()
         self._core.store.close()
 
     def _require_open(self) -> None:

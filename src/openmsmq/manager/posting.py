@@ -113,8 +113,8 @@ class Posting:
         """What the rules want to know of packets that were stamped."""
         start = self._core.timeline.now
         is_outgoing = queue.kind is Kind.OUTGOING
-        new = []
-        for packet, priority, reach, receive, flags, acknowledge in stamped:
+        new: list[NewMessage] = []
+        for (priority, reach, receive, flags, acknowledge), packets in stamped:
             expires = NEVER if receive == INFINITE else expiry(start, receive, NEVER)
             if is_outgoing and reach != INFINITE:
                 expires = min(expires, expiry(start, reach, NEVER))
@@ -122,7 +122,7 @@ class Posting:
             if acknowledge or transactional or flags & _JOURNALING:
                 owed = owed_for(flags, acknowledge)
             express = not flags & UserFlags.DM
-            new.append(NewMessage(packet, priority, expires, express, owed))
+            new += [NewMessage(packet, priority, expires, express, owed) for packet in packets]
         return new
 
     def _name_of(self, queue: Queue) -> FormatName:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -152,6 +153,16 @@ class Batch:
             self._packet_rows.extend(rows)
         return number
 
+    def _store_packets(self, packets: Sequence[bytes], largest: int) -> Sequence[int]:
+        """Keep packets, the largest of which has so many bytes; their numbers."""
+        if largest > CHUNK_SIZE:
+            return [self.store_packet(packet) for packet in packets]
+        first = self.numbers.packet
+        self.numbers.packet += len(packets)
+        places = range(first, self.numbers.packet)
+        self._packet_rows += zip(map(packet_key, places, repeat(0)), packets, strict=True)
+        return places
+
     def mark_packet(self, number: int, size: int, marks: int) -> None:
         """Set bits in the TransactionHeader of a packet that is stored, or about to be."""
         rows = dict(self._packet_rows)
@@ -169,30 +180,29 @@ class Batch:
 
         (Enqueue Message, [MS-MQDMPR] 3.1.7.1.9, steps 3 to 5.)
         """
-        numbers, packets, rows, now = self.numbers, self._packet_rows, self._index_rows, self.now
-        lookups = []
-        total = 0
-        for packet, priority, expires, _, flags in messages:
-            size = len(packet)
-            total += size
-            number = numbers.packet
-            if size <= CHUNK_SIZE:
-                numbers.packet = number + 1
-                packets.append((packet_key(number, 0), packet))
-            else:
-                number = self.store_packet(packet)
-            numbers.arrival = arrival = numbers.arrival + 1
-            lookup = PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
-            lookups.append(lookup)
-            record = pack_record(number, size, now, expires, 0, 0, 0, 0, flags)
-            rows.append((index_key(queue.number, lookup), record))
-            if expires != NEVER:
-                self._expire(expires, queue, lookup)
-        self._count(queue, len(messages), total)
+        packets = [message[0] for message in messages]
+        sizes = list(map(len, packets))
+        places = self._store_packets(packets, max(sizes, default=0))
+        arrival = self.numbers.arrival + 1
+        self.numbers.arrival += len(packets)
+        lookups = [
+            PRIORITY_MAX - message[1] << ARRIVAL_BITS | number
+            for number, message in enumerate(messages, arrival)
+        ]
+        expires = [message[2] for message in messages]
+        flags = [message[4] for message in messages]
+        now, zero = repeat(self.now), repeat(0)
+        records = map(pack_record, places, sizes, now, expires, zero, zero, zero, zero, flags)
+        keys = map(index_key, repeat(queue.number), lookups)
+        self._index_rows += zip(keys, records, strict=True)
+        if min(expires, default=NEVER) != NEVER:
+            for moment, lookup in zip(expires, lookups, strict=True):
+                if moment != NEVER:
+                    self._expire(moment, queue, lookup)
+        self._count(queue, len(packets), sum(sizes))
         self.inserted[queue] += lookups
         if self._history.limit:
-            ids = identifiers([message[0] for message in messages])
-            self.note(Event.ARRIVED, queue, lookups, ids, by)
+            self.note(Event.ARRIVED, queue, lookups, identifiers(packets), by)
         self._counted[Event.ARRIVED.word] += len(lookups)
         return lookups
 
@@ -256,18 +266,20 @@ class Batch:
 
     def remove_many(self, queue: Queue, gone: Sequence[tuple[int, bytes]]) -> None:
         """Take messages out of their queue and the store: lookup identifiers and records."""
-        queue_number, packet_deletes = queue.number, self._packet_deletes
+        queue_number = queue.number
         self._index_deletes += [index_key(queue_number, lookup) for lookup, _ in gone]
         total = 0
+        keys: list[bytes] = []
         for lookup, raw in gone:
             number, size, expires = place_and_expiry(raw)
             total += size
             if size <= CHUNK_SIZE:
-                packet_deletes.append(packet_key(number, 0))
+                keys.append(packet_key(number, 0))
             else:
-                packet_deletes += packet_keys(number, size)
+                keys += packet_keys(number, size)
             if expires != NEVER:
                 self._expiry_deletes.append(expiry_key(expires, queue_number, lookup))
+        self._packet_deletes += keys
         self._count(queue, -len(gone), -total)
 
     def drop_packet(self, number: int, size: int) -> None:

@@ -77,11 +77,10 @@ class Outcomes:
         """Messages were put into a local queue: that is their delivery ([MS-MQDMPR] 3.1.1.12)."""
         if queue.kind is Kind.OUTGOING:
             return
-        for message in messages:
-            flags = message.flags & _ON_ARRIVAL
-            if flags & _JOURNAL:
+        for message in [message for message in messages if message.flags & _ON_ARRIVAL]:
+            if message.flags & _JOURNAL:
                 self._copy_new(batch, message)
-            if flags & _ACK_ARRIVAL:
+            if message.flags & _ACK_ARRIVAL:
                 self._acknowledge(batch, message.packet, MessageClass.ACK_REACH_QUEUE)
 
     def _copy_new(self, batch: Batch, message: NewMessage) -> None:
@@ -122,8 +121,8 @@ class Outcomes:
         """Take held messages out of the store, then say so; express ones are in memory only."""
         core, by = self._core, self._core.by
         lookups = [entry.lookup for entry in entries]
-        stored = [entry for entry in entries if not entry.express]
-        express = entries if not stored else [entry for entry in entries if entry.express]
+        express = [entry for entry in entries if entry.express]
+        stored = [entry for entry in entries if not entry.express] if express else entries
 
         def apply(batch: Batch) -> None:
             # Even if the queue is being deleted: that was asked for later.
@@ -161,9 +160,8 @@ class Outcomes:
         `packets` are theirs, if they are at hand.
         """
         wanted = OWED[reason]
-        if not self._is_journaled(queue, reason) and not any(
-            flags_of(raw) & wanted for _, raw in gone
-        ):
+        owed = [lookup for lookup, raw in gone if flags_of(raw) & wanted]
+        if not owed and not self._is_journaled(queue, reason):
             batch.remove_many(queue, gone)
             self._note(batch, queue, gone, reason, by, packets)
             return

@@ -185,6 +185,11 @@ class Queue:
         """The same with its subqueues, whose messages count against its quota (A-05)."""
         return self.total_size + sum(sub.total_size for sub in self.subqueues.values())
 
+    @property
+    def has_purged(self) -> bool:
+        """There may be messages for which `is_purged` holds."""
+        return bool(self.purge_pending) or self.purge_mark > 0
+
     def is_purged(self, lookup: int) -> bool:
         """Whether a message goes as soon as nobody holds it (PurgePending)."""
         if lookup in self.purge_pending:

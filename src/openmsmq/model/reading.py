@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from heapq import merge
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, Final, NamedTuple
 
 from openmsmq.model.cursor import Cursor
@@ -20,6 +20,7 @@ from openmsmq.model.layout import (
     packet_keys,
     packet_place,
     place_and_expiry,
+    split_index_key,
 )
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
@@ -82,7 +83,9 @@ def readable(snapshot: Snapshot, queue: Queue, after: int, overdue: int = 0) -> 
     found = _stored(snapshot.scan(Table.INDEX, first, end))
     if queue.express:
         found = merge(found, _express(queue.express.after(after)))
-    yield from _available(queue, found, overdue)
+    if queue.held or queue.has_purged or overdue:
+        found = _available(queue, found, overdue)
+    yield from found
 
 
 def readable_back(
@@ -109,7 +112,7 @@ def _available(queue: Queue, found: Iterator[Found], overdue: int) -> Iterator[F
 
 def _stored(rows: Iterator[tuple[bytes, bytes]]) -> Iterator[Found]:
     for key, raw in rows:
-        yield int.from_bytes(key[4:], "big"), raw, False
+        yield split_index_key(key)[1], raw, False
 
 
 def _express(entries: Iterator[Entry]) -> Iterator[Found]:
@@ -125,8 +128,11 @@ def fetch(snapshot: Snapshot, queue: Queue, found: list[Found]) -> list[Entry]:
         if express or size > CHUNK_SIZE:
             return [_fetch_one(snapshot, queue, item) for item in found]
         keys.append(packet_key(number, 0))
-    packets = snapshot.get_many(Table.PACKETS, keys)
-    return [Entry(item[0], item[1], packet) for item, packet in zip(found, packets, strict=True)]
+    packets, new = snapshot.get_many(Table.PACKETS, keys), tuple.__new__
+    return [
+        new(Entry, (lookup, raw, packet, False))  # saves 0.2 µs
+        for (lookup, raw, _), packet in zip(found, packets, strict=True)
+    ]
 
 
 def _fetch_one(snapshot: Snapshot, queue: Queue, item: Found) -> Entry:
@@ -147,12 +153,11 @@ def first_readable(
 
 def up_to(found: list[Found], size_max: int) -> list[Found]:
     """The first of the messages found that have so many bytes together; at least one."""
-    total = 0
-    for place, (_, raw, _) in enumerate(found):
-        total += packet_place(raw)[1]
-        if total > size_max:
-            return found[: max(place, 1)]
-    return found
+    sizes = [packet_place(raw)[1] for _, raw, _ in found]
+    if sum(sizes) <= size_max:
+        return found
+    fitting = sum(total <= size_max for total in accumulate(sizes))
+    return found[: max(fitting, 1)]
 
 
 def hold(queue: Queue, found: list[Entry], holder: Holder, *, from_start: bool) -> None:
@@ -161,7 +166,7 @@ def hold(queue: Queue, found: list[Entry], holder: Holder, *, from_start: bool) 
     `from_start` says that they are the first readable ones: nothing up to the last of them is
     readable any longer, and nobody needs to look there again.
     """
-    queue.held.update((entry.lookup, holder) for entry in found)
+    queue.held.update(dict.fromkeys([entry.lookup for entry in found], holder))
     if from_start and found:
         queue.start = found[-1].lookup
 

@@ -162,15 +162,16 @@ class Receiving:
         will do.
         """
         _check_queue(queue)
-        held = queue.held
-        if any(lookup not in held or _is_busy(held[lookup]) for lookup in lookups):
-            raise TransactionSequence("no read in two steps holds this message")
+        _check_held(queue, lookups)
         pending: Pending[None] = Pending()
-        purged = {lookup for lookup in lookups if queue.is_purged(lookup)}
-        gone = [lookup for lookup in lookups if delete and lookup not in purged]
-        self._core.release(queue, [at for at in lookups if not delete or at in purged])
-        self._core.settle()
-        held.update((lookup, REMOVING) for lookup in gone)
+        gone = lookups if delete else ()
+        if gone and queue.has_purged:
+            gone = [lookup for lookup in lookups if not queue.is_purged(lookup)]
+        if len(gone) < len(lookups):
+            staying = set(gone)
+            self._core.release(queue, [lookup for lookup in lookups if lookup not in staying])
+            self._core.settle()
+        queue.held.update(dict.fromkeys(gone, REMOVING))
         seen = known or {}
         entries = [seen.get(lookup) or self._entry(queue, lookup) for lookup in gone]
         self._remove(queue, entries, lambda: pending.succeed(None), pending.fail)
@@ -180,11 +181,9 @@ class Receiving:
         """Let a transaction decide on messages that a read in two steps holds."""
         _check_queue(queue)
         _check_holder(queue, transaction)
-        held = queue.held
-        if any(lookup not in held or _is_busy(held[lookup]) for lookup in lookups):
-            raise TransactionSequence("no read in two steps holds this message")
+        _check_held(queue, lookups)
         for lookup in lookups:
-            held[lookup] = transaction
+            queue.held[lookup] = transaction
             transaction.received[queue, lookup] = self._entry(queue, lookup).record
 
     def _entry(self, queue: Queue, lookup: int) -> Entry:
@@ -423,6 +422,13 @@ def _check_holder(queue: Queue, holder: Holder) -> None:
 
 def _is_over(holder: Holder) -> bool:
     return isinstance(holder, Transaction) and not holder.is_open
+
+
+def _check_held(queue: Queue, lookups: Sequence[int]) -> None:
+    """Refuse to end reads that did not happen, or that something else ends."""
+    held = queue.held
+    if any(map(_is_busy, {held.get(lookup, REMOVING) for lookup in lookups})):
+        raise TransactionSequence("no read in two steps holds this message")
 
 
 def _is_busy(holder: Holder) -> bool:

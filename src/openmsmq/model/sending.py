@@ -38,9 +38,9 @@ class Sending:
         if transaction is not None:
             return self._send_in(transaction, queue, messages)
         pending: Pending[None] = Pending()
-        durable = [message for message in messages if not message.express]
         express = [message for message in messages if message.express]
-        size = sum(len(message.packet) for message in messages)
+        durable = [message for message in messages if not message.express] if express else messages
+        size = _size(messages)
         core, by = self._core, self._core.by
         core.reserve(queue, size)
 
@@ -80,7 +80,7 @@ class Sending:
         if is_local and queue.properties.transactional != (transaction is not None):
             kind = "transactional" if queue.properties.transactional else "not transactional"
             raise TransactionUsage(f"{queue.name} is {kind}")
-        size = sum(len(message.packet) for message in messages)
+        size = _size(messages)
         core = self._core
         machine = core.settings.quota
         if machine is not None and core.total_size + size > machine * KIB:
@@ -88,7 +88,7 @@ class Sending:
         quota = queue.properties.quota
         if quota != NO_QUOTA and queue.quota_size + size > quota * KIB:
             raise QueueQuotaExceeded(f"{queue.name} holds {quota} KiB")
-        express = sum(len(message.packet) for message in messages if message.express)
+        express = _size([message for message in messages if message.express])
         if express and core.express_size + express > EXPRESS_SIZE_MAX:
             raise InsufficientResources("express messages take all the memory they may")
         core.watch_resources()
@@ -102,7 +102,7 @@ class Sending:
     ) -> Pending[None]:
         """Keep messages until their transaction commits; in the store, if they are many."""
         pending: Pending[None] = Pending()
-        self._core.reserve(queue, sum(len(message.packet) for message in messages))
+        self._core.reserve(queue, _size(messages))
         if not transaction.send(queue, messages):
             pending.succeed(None)
             return pending
@@ -119,3 +119,8 @@ class Sending:
             grows=True,
         )
         return pending
+
+
+def _size(messages: list[NewMessage]) -> int:
+    """The bytes of messages, as quotas count them."""
+    return sum([len(message.packet) for message in messages])

@@ -33,12 +33,16 @@ class Statistics:
 
     def write(self, writer: Writer, more: Counter[str]) -> None:
         """Write the counters as they are with a commit, if any has changed."""
-        self._writing = Counter(self._pending)
+        self._writing = self._pending.copy()
         if self._writing or more:
-            total = self._committed + self._writing + more
+            total = self._committed.copy()
+            total.update(self._writing)
+            total.update(more)
             writer.put(Table.META, STATISTICS_KEY, json.dumps(total).encode())
 
     def add(self, more: Counter[str]) -> None:
         """That commit is on disk."""
-        self._committed += self._writing + more
-        self._pending -= self._writing
+        self._committed.update(more)
+        if self._writing:
+            self._committed.update(self._writing)
+            self._pending -= self._writing

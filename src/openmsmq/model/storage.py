@@ -6,7 +6,7 @@ through a transaction that somebody else begins and commits, so that one sync se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Protocol
 
@@ -37,7 +37,7 @@ class Snapshot(Protocol):
         """The value of a key; None if there is none."""
         ...
 
-    def get_many(self, table: Table, keys: Iterable[bytes]) -> list[bytes]:
+    def get_many(self, table: Table, keys: Sequence[bytes]) -> list[bytes]:
         """The values of keys that are all there, in their order."""
         ...
 

@@ -11,7 +11,7 @@ import asyncio
 import select
 import socket
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 WRITE_BUFFER: Final = 1 << 20
 "Bytes that may wait to be sent before nothing more is read."
@@ -80,8 +80,8 @@ class Connection(asyncio.Protocol):
         return bool(asked.poll(0))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: those of other event loops are no instances of it.
+        self._transport = transport = cast(asyncio.Transport, transport)
         self.peer = _shown(transport.get_extra_info("peername"))
         transport.set_write_buffer_limits(high=WRITE_BUFFER)
         _keep_alive(transport.get_extra_info("socket"))

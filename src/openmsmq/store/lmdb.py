@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 RESERVE: Final = 32 * 1024 * 1024
 "Space kept from new messages, for removing old ones takes space too."
+PLENTY: Final = 1024 * 1024 * 1024
+"Space beyond it that a few commits will not use up."
+COMMITS_UNASKED: Final = 16
+"How many: to ask takes a good part of the time of a small one."
 
 
 class LmdbStore:
@@ -45,6 +49,8 @@ class LmdbStore:
         self._transaction: Transaction | None = None
         self._thread = 0
         self._has_room = False
+        self._unasked = 0
+        "Commits left for which there is plenty of room."
         self._is_open = True
 
     @classmethod
@@ -127,15 +133,17 @@ class LmdbStore:
 
         If this fails, nothing of it was kept, and the next transaction may begin.
         """
+        self._unasked -= 1
         try:
             self._end().commit()
         except lmdb.Error as error:
+            self._unasked = 0
             # LMDB calls it an I/O error when the last room on the disk took part of a write.
             if error.code == errno.EIO and self._is_disk_full():
                 raise StorageFull(str(self._directory)) from error
             raise storage_error(error, self._directory) from error
         finally:
-            self._has_room = False
+            self._has_room = self._unasked > 0
 
     def abort(self) -> None:
         """Forget the transaction."""
@@ -159,11 +167,14 @@ class LmdbStore:
     def has_room(self) -> bool:
         """Whether there is space left for new messages, not only for removing old ones.
 
-        A yes holds until the next commit; a no is asked again, since others may free space.
+        A yes holds until the next commit, or for a few if there is plenty; a no is asked again,
+        since others may free space.
         """
         if not self._has_room:
             try:
-                self._has_room = self._room() >= self._reserve
+                room = self._room()
+                self._has_room = room >= self._reserve
+                self._unasked = COMMITS_UNASKED if room >= self._reserve + PLENTY else 0
             except (lmdb.Error, OSError) as error:
                 raise storage_error(error, self._directory) from error
         return self._has_room

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 import lmdb
 
@@ -13,6 +14,9 @@ from openmsmq.store.faults import storage_error
 if TYPE_CHECKING:
     Transaction = lmdb.Transaction[bytes]
     Tables = tuple[lmdb._Database, ...]
+
+_WALK_FROM: Final = 8
+"Keys for which it pays to look whether they lie side by side."
 
 
 class _Reader:
@@ -31,18 +35,34 @@ class _Reader:
         except lmdb.Error as error:
             raise storage_error(error) from error
 
-    def get_many(self, table: Table, keys: Iterable[bytes]) -> list[bytes]:
+    def get_many(self, table: Table, keys: Sequence[bytes]) -> list[bytes]:
         """The values of keys that are all there, in their order."""
         # A plain loop is as fast as the library's own call for many keys, and faster for few.
         transaction, rows = self._transaction, self._tables[table]
         values = []
         try:
-            for key in keys:
+            if len(keys) > _WALK_FROM:
+                values = self._walk(rows, keys)
+            for key in islice(keys, len(values), None):
                 value = transaction.get(key, None, rows)
                 assert value is not None, f"a row of {table.name} is not there"
                 values.append(value)
         except lmdb.Error as error:
             raise storage_error(error) from error
+        return values
+
+    def _walk(self, rows: lmdb._Database, keys: Sequence[bytes]) -> list[bytes]:
+        """The values of the first of these keys, as long as they lie side by side.
+
+        To step from one row to the next takes half the time of looking for it.
+        """
+        cursor = self._transaction.cursor(rows)
+        values: list[bytes] = []
+        if cursor.set_range(keys[0]):
+            for wanted, (key, value) in zip(keys, cursor.iternext(), strict=False):
+                if key != wanted:
+                    break
+                values.append(value)
         return values
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from openmsmq.app.frames import (
@@ -87,6 +89,21 @@ def test_what_came_late_is_not_lost_when_little_of_it_came() -> None:
     found += frames
     framer.receive_data(STREAM[3:])
     assert [*found, *framer.frames()] == [*SENT, *SENT]
+
+
+def test_what_comes_byte_by_byte_costs_little_more_than_its_bytes() -> None:
+    framer = Framer(FROM_CLIENT)
+    data = encode_frame(Kind.SEND, 1, bytes(50_000))
+    tracemalloc.start()
+    try:
+        for at in range(len(data) - 1):
+            framer.receive_data(data[at : at + 1])
+            assert not list(framer.frames())
+        assert tracemalloc.get_traced_memory()[0] < 2 * len(data)
+    finally:
+        tracemalloc.stop()
+    framer.receive_data(data[-1:])
+    assert list(framer.frames()) == [(Kind.SEND, 1, bytes(50_000))]
 
 
 def test_a_used_up_chunk_is_let_go() -> None:

@@ -19,7 +19,7 @@ from tests.samples import (
     user_message,
 )
 
-from openmsmq.app.stamper import Stamped, Stamper
+from openmsmq.app.stamper import Stamper
 from openmsmq.app.stamping import Destination
 from openmsmq.errors import Malformed, MessageTooLarge
 from openmsmq.limits import PACKET_SIZE_MAX
@@ -66,21 +66,47 @@ def test_packets_become_those_that_the_manager_would_have_written(
     made = stamper(own)
     for _ in range(2):
         found = made.stamp(PACKETS, first_id=0xFFFFFFFE, sent_time=SENT)
-        assert [message.packet for message in found] == expected
+        assert [packet for run in found for packet in run.packets] == expected
 
 
 @pytest.mark.parametrize("headers", [NO_HEADERS, IN_TRANSACTION], ids=["plain", "transaction"])
 def test_what_decides_about_a_message_is_told(headers: OptionalHeaders) -> None:
-    for found in stamper(headers).stamp(PACKETS, first_id=1, sent_time=SENT):
-        view = PacketView.parse(found.packet)
-        assert found == Stamped(
-            view.data,
-            view.priority,
-            view.time_to_reach_queue,
-            view.time_to_be_received,
-            view.flags,
-            view.acknowledge,
-        )
+    for way, packets in stamper(headers).stamp(PACKETS, first_id=1, sent_time=SENT):
+        for view in map(PacketView.parse, packets):
+            assert way == (
+                view.priority,
+                view.time_to_reach_queue,
+                view.time_to_be_received,
+                view.flags,
+                view.acknowledge,
+            )
+
+
+def test_messages_that_follow_each_other_and_go_the_same_way_are_together() -> None:
+    urgent = patch(PLAIN, 2, b"\x07")
+    packets = [PLAIN, PLAIN, PLAIN, urgent, urgent, PLAIN]
+    found = stamper().stamp(packets, first_id=1, sent_time=SENT)
+    assert [(run.way.priority, len(run.packets)) for run in found] == [(3, 3), (7, 2), (3, 1)]
+
+
+@pytest.mark.parametrize("headers", [NO_HEADERS, IN_TRANSACTION], ids=["plain", "transaction"])
+def test_what_is_stamped_like_others_is_as_if_it_were_stamped_alone(
+    headers: OptionalHeaders,
+) -> None:
+    """All places at which two packets of one size may differ, after packets that are the same."""
+    made = stamper(headers)
+    for place in range(len(PLAIN)):
+        other = patch(PLAIN, place, bytes([PLAIN[place] ^ 1]))
+        packets = [PLAIN, PLAIN, PLAIN, other]
+        try:
+            alone = made.stamp([other], first_id=4, sent_time=SENT)
+        except Malformed:
+            with pytest.raises(Malformed):
+                made.stamp(packets, first_id=1, sent_time=SENT)
+            continue
+        together = made.stamp(packets, first_id=1, sent_time=SENT)
+        assert together[-1].packets[-1] == alone[0].packets[0]
+        assert together[-1].way == alone[0].way
 
 
 def test_nothing_becomes_nothing() -> None:
@@ -141,13 +167,14 @@ def test_a_known_front_is_no_excuse_for_other_flags() -> None:
 def test_a_class_of_an_application_is_kept() -> None:
     packet = patch(PLAIN, PROPERTIES + 2, b"\xff\x01")
     found = stamper().stamp([PLAIN, packet], first_id=1, sent_time=SENT)
-    assert [PacketView.parse(item.packet).message_class for item in found] == [0, 0x1FF]
+    (run,) = found
+    assert [PacketView.parse(packet).message_class for packet in run.packets] == [0, 0x1FF]
 
 
 def test_what_a_reserved_byte_holds_does_not_matter() -> None:
     packet = patch(PLAIN, 1, b"\xaa")
     found = stamper().stamp([packet], first_id=1, sent_time=SENT)
-    assert PacketView.parse(found[0].packet).body == b"hello"
+    assert PacketView.parse(found[0].packets[0]).body == b"hello"
 
 
 def test_a_packet_that_grows_too_large_is_refused() -> None:
@@ -156,13 +183,14 @@ def test_a_packet_that_grows_too_large_is_refused() -> None:
     added = PACKET_SIZE_MAX - len(packets[0])
     fitting = Message(bytes(len(largest.body) + added))
     packets = Packer(SOURCE).pack_many([fitting], DIRECT, first_id=0, sent_time=0)
-    assert len(stamper().stamp(packets, first_id=1, sent_time=SENT)[0].packet) == PACKET_SIZE_MAX
+    (run,) = stamper().stamp(packets, first_id=1, sent_time=SENT)
+    assert len(run.packets[0]) == PACKET_SIZE_MAX
     with pytest.raises(MessageTooLarge):
         stamper(IN_TRANSACTION).stamp(packets, first_id=1, sent_time=SENT)
 
 
 def test_a_public_destination_names_its_manager() -> None:
     made = Stamper(SOURCE, Destination.of(PUBLIC, manager=TARGET))
-    view = PacketView.parse(made.stamp([PLAIN], first_id=3, sent_time=SENT)[0].packet)
+    view = PacketView.parse(made.stamp([PLAIN], first_id=3, sent_time=SENT)[0].packets[0])
     assert (view.destination, view.queue_manager_address) == (PUBLIC, TARGET)
     assert (view.source_queue_manager, view.message_id, view.sent_time) == (SOURCE, 3, SENT)

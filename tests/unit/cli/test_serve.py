@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import gc
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -21,6 +25,8 @@ class Told:
     config: Config
     reload: Callable[[], Config]
     logs: tuple[Any, ...] = ()
+    loop: asyncio.AbstractEventLoop
+    collects_after = 0
 
     def __call__(self, config: Config, doors: object, *, reload: Callable[[], Config]) -> Told:
         self.config, self.reload = config, reload
@@ -28,19 +34,44 @@ class Told:
 
     async def run(self) -> None:
         """Nothing happens."""
+        self.loop = asyncio.get_running_loop()
+        self.collects_after = gc.get_threshold()[0]
 
     def set_up_logs(self, *given: object) -> None:
         self.logs = given[:2]
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Told:
-    """What the service is told."""
-    told = Told()
+def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
+    """What the service is told; the process of the tests is as it was when it is over."""
+    told, thresholds = Told(), gc.get_threshold()
+    monkeypatch.setitem(sys.modules, "uvloop", None)
     monkeypatch.setattr(module, "Service", told)
     monkeypatch.setattr(module, "StandardDoors", lambda config: config)
     monkeypatch.setattr(module, "set_up_logs", told.set_up_logs)
-    return told
+    yield told
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
+
+
+def test_a_quicker_event_loop_is_used_where_it_is_installed(
+    cli: Cli, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Quick(asyncio.SelectorEventLoop):
+        """Stands for it."""
+
+    cli("serve")
+    assert not isinstance(told.loop, Quick)
+    found = ModuleType("uvloop")
+    found.new_event_loop = Quick  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "uvloop", found)
+    cli("serve")
+    assert isinstance(told.loop, Quick)
+
+
+def test_the_garbage_collector_looks_less_often(cli: Cli, told: Told) -> None:
+    cli("serve")
+    assert told.collects_after == module.OBJECTS_BETWEEN
 
 
 def test_a_directory_is_enough(cli: Cli, told: Told) -> None:

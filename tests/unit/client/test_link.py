@@ -162,6 +162,20 @@ def test_deliveries_wait_to_be_taken() -> None:
     assert deliveries.take() is None
 
 
+@pytest.mark.parametrize(
+    ("most", "found"),
+    [(0, [1]), (2, [1]), (3, [1, 2, 3]), (5, [1, 2, 3]), (6, [1, 2, 3, 4, 5, 6])],
+)
+def test_several_deliveries_are_taken_together_unless_they_are_many(
+    most: int, found: list[int]
+) -> None:
+    link = Link()
+    number, deliveries = subscribed(link)
+    for payload in (messages(1), messages(2, 3), messages(4, 5, 6)):
+        link.receive_data(encode_frame(Kind.DELIVERY, number, payload))
+    assert lookups(deliveries.take(most) or ()) == found
+
+
 def test_the_end_of_a_queue_comes_after_its_messages() -> None:
     link = Link()
     number, deliveries = subscribed(link)

@@ -15,7 +15,7 @@ from tests.unit.manager.programs import (
 )
 
 from openmsmq.app import messages as app
-from openmsmq.app.frames import BATCH_SIZE_MAX, Kind
+from openmsmq.app.frames import Kind
 from openmsmq.errors import (
     AccessDenied,
     InvalidHandle,
@@ -173,10 +173,10 @@ async def test_what_came_can_be_ended_in_a_transaction(house: House) -> None:
 
 
 @served()
-async def test_a_delivery_has_four_mebibytes_at_most(house: House) -> None:
+async def test_a_delivery_has_half_a_mebibyte_at_most_or_one_message(house: House) -> None:
     program = await house.program()
     handle = await program.create()
-    await program.send(handle, *[bytes(700_000)] * 11, recoverable=False)
+    await program.send(handle, *[bytes(100_000)] * 10, bytes(700_000), recoverable=False)
     subscription = await program.subscribe(handle, 100)
     sizes: list[int] = []
     counts: list[int] = []
@@ -185,17 +185,29 @@ async def test_a_delivery_has_four_mebibytes_at_most(house: House) -> None:
         sizes.append(len(found.payload))
         counts.append(len(found.messages))
     assert counts == [5, 5, 1]
-    assert max(sizes) <= BATCH_SIZE_MAX
+    assert max(sizes[:2]) <= module.DELIVERY_SIZE + 1000
 
 
 @served()
 async def test_and_not_too_many_messages(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "DELIVERED_MAX", 10)
+    monkeypatch.setattr(module, "DELIVERED", (10, 10))
     program = await house.program()
     handle = await program.create()
     await program.send(handle, *map(str, range(25)))
     subscription = await program.subscribe(handle, 100)
     assert [len(await program.delivery(subscription)) for _ in range(3)] == [10, 10, 5]
+
+
+@pytest.mark.parametrize(("credit", "found"), [(100, [64, 36]), (400, [100] * 4), (9, [9])])
+@served()
+async def test_what_is_taken_at_once_comes_in_parts(
+    house: House, credit: int, found: list[int]
+) -> None:
+    program = await house.program()
+    handle = await program.create()
+    await program.send(handle, *map(str, range(400)), recoverable=False)
+    subscription = await program.subscribe(handle, credit)
+    assert [len(await program.delivery(subscription)) for _ in found] == found
 
 
 # The end of a subscription
@@ -225,7 +237,7 @@ async def test_unsubscribed_no_more_come_and_what_came_stays_held(house: House) 
 async def test_unsubscribed_between_two_deliveries(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "DELIVERED_MAX", 1)
+    monkeypatch.setattr(module, "DELIVERED", (1, 1))
     program = await house.program()
     handle = await program.create()
     await program.send(handle, "a", "b")
@@ -286,7 +298,7 @@ async def test_deleted_while_there_is_no_credit_it_ends_when_there_is(house: Hou
 async def test_deleted_between_two_deliveries(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "DELIVERED_MAX", 1)
+    monkeypatch.setattr(module, "DELIVERED", (1, 1))
     program = await house.program()
     handle = await program.create()
     await program.send(handle, "a", "b")

@@ -55,9 +55,17 @@ class StoreContract:
 
     def test_many_values_come_in_the_order_of_their_keys(self, store: Store) -> None:
         commit(store, ROWS)
-        keys = (key for key in (b"C", b"A", b"C"))
+        keys = [b"C", b"A", b"C"]
         assert store.snapshot.get_many(Table.INDEX, keys) == [b"\2", b"\0", b"\2"]
         assert store.snapshot.get_many(Table.INDEX, []) == []
+
+    def test_very_many_values_come_in_the_order_of_their_keys(self, store: Store) -> None:
+        """They may lie side by side all along, at first, or not at all."""
+        keys = [bytes([number]) for number in range(100)]
+        commit(store, [(key, key * 2) for key in keys])
+        for wanted in (keys, keys[10:60] + keys[:10], keys[::2], keys[::-1], keys[90:]):
+            found = store.snapshot.get_many(Table.INDEX, wanted)
+            assert found == [key * 2 for key in wanted]
 
     def test_asking_for_many_rows_of_which_one_is_missing_is_a_mistake(self, store: Store) -> None:
         commit(store, ROWS)

@@ -28,7 +28,7 @@ from openmsmq.errors import (
 )
 from openmsmq.model.storage import Store, Table, Writer
 from openmsmq.store.format import FORMAT, FORMAT_KEY, format_row
-from openmsmq.store.lmdb import LmdbStore
+from openmsmq.store.lmdb import COMMITS_UNASKED, LmdbStore
 
 VALUE = bytes(2000)
 
@@ -378,7 +378,7 @@ def test_room_is_asked_for_once_between_commits_unless_there_is_none(
         return statvfs(path)
 
     monkeypatch.setattr(os, "statvfs", ask)
-    with closing(LmdbStore.open(tmp_path, reserve=0)) as store:
+    with closing(LmdbStore.open(tmp_path, reserve=0, map_size=1 << 20)) as store:
         assert [store.has_room() for _ in range(3)] == [True] * 3
         assert len(asked) == 1
         commit(store, ROWS)
@@ -387,6 +387,21 @@ def test_room_is_asked_for_once_between_commits_unless_there_is_none(
     with closing(LmdbStore.open(tmp_path, reserve=1 << 60)) as store:
         assert [store.has_room() for _ in range(3)] == [False] * 3
         assert len(asked) == 5
+
+
+def test_while_there_is_plenty_of_room_only_some_commits_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = [100 << 30]
+    monkeypatch.setattr(LmdbStore, "_disk_space", lambda _: left[0])
+    with closing(LmdbStore.open(tmp_path)) as store:
+        assert store.has_room()
+        left[0] = 0
+        for _ in range(COMMITS_UNASKED - 1):
+            commit(store, ROWS)
+            assert store.has_room()
+        commit(store, ROWS)
+        assert not store.has_room()
 
 
 def test_a_disk_that_does_not_answer_is_an_error_of_the_store(
