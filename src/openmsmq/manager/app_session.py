@@ -119,6 +119,16 @@ class AppSession:
         return self._must_wait and self._framer.pending > READ_AHEAD
 
     @property
+    def is_held_up(self) -> bool:
+        """Nothing it asks for is begun until it takes answers, or some are given."""
+        return self._must_wait and not (self.is_over or self._is_refused)
+
+    @property
+    def request_bytes(self) -> int:
+        """What is kept of its requests, whole or not."""
+        return self._bytes + self._framer.pending
+
+    @property
     def _must_wait(self) -> bool:
         """The program has used up its credit, does not take its answers, or is on its way out."""
         limits = self.door.config

@@ -17,7 +17,7 @@ from openmsmq.manager.config import Config
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.logs import log_event
-from openmsmq.manager.metrics import ServiceMetrics
+from openmsmq.manager.metrics import Load, ServiceMetrics
 from openmsmq.manager.rounds import Rounds
 from openmsmq.manager.tokens import EVERYTHING, Grant, Tokens
 from openmsmq.net.connection import Connection, Machine
@@ -51,6 +51,7 @@ class AppDoor:
         self.driver = driver
         self.config = config
         self.metrics = metrics
+        metrics.load = self._load
         self.calls = Calls()
         self.server = f"openmsmq {version('openmsmq')}"
         self.patience = patience
@@ -74,6 +75,10 @@ class AppDoor:
     def sessions(self) -> list[AppSession]:
         """Those who are in."""
         return list(self._sessions)
+
+    def _load(self) -> Load:
+        held_up = sum(session.is_held_up for session in self._sessions)
+        return Load(held_up, sum(session.request_bytes for session in self._sessions))
 
     async def start(self) -> tuple[str, int] | str:
         """Let programs in; where they find the door."""

@@ -127,6 +127,16 @@ METRICS: Final = (
     Metric("openmsmq_commit_operations", "histogram", "How much was done in one commit."),
     Metric("openmsmq_commit_failures_total", "counter", "Commits that the disk refused."),
     Metric("openmsmq_clients", "gauge", "Clients that are connected."),
+    Metric(
+        "openmsmq_held_up_clients",
+        "gauge",
+        "Clients nothing is read from: too many requests, or they do not take their answers.",
+    ),
+    Metric(
+        "openmsmq_request_bytes",
+        "gauge",
+        "Bytes of requests that are not answered or not even complete yet.",
+    ),
     Metric("openmsmq_connections_total", "counter", "Connections that clients have made."),
     Metric("openmsmq_requests_total", "counter", "Requests of clients, by kind.", ("kind",)),
     Metric(

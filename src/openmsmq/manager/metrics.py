@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
@@ -53,6 +54,15 @@ SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 OPERATIONS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 
 
+class Load(NamedTuple):
+    """What clients ask of a service at one moment."""
+
+    held_up: int
+    "Clients that nothing is read from."
+    request_bytes: int
+    "In requests that are under way."
+
+
 class ServiceMetrics:
     """What a service counts: its clients, their requests, and what commits cost."""
 
@@ -60,6 +70,8 @@ class ServiceMetrics:
         """`directory` holds the store, if there is one on disk."""
         self._directory = directory
         self.clients = 0
+        self.load: Callable[[], Load] = lambda: Load(0, 0)
+        "What clients ask of the service just now."
         self.connections = 0
         self.transactions = 0
         self.aborted = dict.fromkeys(ABORTS, 0)
@@ -116,6 +128,9 @@ class ServiceMetrics:
     def report(self, page: Page) -> None:
         """Add all of this to a page."""
         page.add("openmsmq_clients", self.clients)
+        load = self.load()
+        page.add("openmsmq_held_up_clients", load.held_up)
+        page.add("openmsmq_request_bytes", load.request_bytes)
         page.add("openmsmq_connections_total", self.connections)
         page.add("openmsmq_open_transactions", self.transactions)
         for reason, count in self.aborted.items():

@@ -1,7 +1,8 @@
-"""What the door for programs sees to although nobody asks: tokens that are over, and
-transactions that nobody ends.
+"""What the door for programs sees to although nobody asks.
 
-All of it is looked at once in a while, so that nothing in the way of a request has to pay for it.
+Tokens that are over, programs that are gone while nothing was read from them, and transactions that
+nobody ends. All of it is looked at once in a while, so that nothing in the way of a request has to
+pay for it.
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ class Rounds:
     def go(self) -> None:
         """Go round once."""
         self._end_tokens()
+        for session in self._door.sessions:
+            if session.connection.is_deserted:
+                session.connection.abort()
         if not self._door.driver.is_closed:
             self._abort_idle()
             self._abort_prepared()

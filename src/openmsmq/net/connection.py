@@ -8,6 +8,7 @@ to do than it wants, or the other side does not take what is written.
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -18,6 +19,8 @@ LINGER: Final = 5.0
 "Seconds that the other side gets to take what was sent before the end."
 KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 "Seconds of silence, between questions, and how many: then the other side is gone."
+_LEFT: Final = getattr(select, "POLLRDHUP", 0)
+"Elsewhere than on Linux only a reset is seen."
 
 
 class Machine(Protocol):
@@ -66,6 +69,15 @@ class Connection(asyncio.Protocol):
 
     is_stuck = is_crowded
     "Nothing is read until that is over."
+
+    @property
+    def is_deserted(self) -> bool:
+        """Nothing is read, and so nobody has noticed that the other side is gone."""
+        if not self._is_paused or self._transport is None:
+            return False
+        asked = select.poll()
+        asked.register(self._transport.get_extra_info("socket"), _LEFT)
+        return bool(asked.poll(0))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)

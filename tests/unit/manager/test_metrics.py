@@ -19,7 +19,7 @@ from tests.unit.model.world import OWNER, commit_all
 from openmsmq.manager.drivers import Commit
 from openmsmq.manager.local import LocalManager, ManagerState
 from openmsmq.manager.metric_names import METRICS, PROCESS_METRICS
-from openmsmq.manager.metrics import INCIDENTS, KINDS_MAX, STEP, ServiceMetrics, label, render
+from openmsmq.manager.metrics import INCIDENTS, KINDS_MAX, STEP, Load, ServiceMetrics, label, render
 from openmsmq.manager.opening import open_directory
 from openmsmq.messages.message import Message
 from openmsmq.model import reading
@@ -486,3 +486,17 @@ def test_a_thousand_queues_are_reported_quickly(watched: Watched) -> None:
     page = asyncio.run(render(watched.manager.local, watched.service, 0))
     assert time.perf_counter() - start < 1
     assert page.count(b"\nwindows_msmq_messages_in_queue{") == 1001
+
+
+def test_what_clients_ask_for_is_told_as_it_is_now(watched: Watched) -> None:
+    assert watched.value("openmsmq_held_up_clients") == 0
+    watched.service.load = lambda: Load(3, 5000)
+    assert watched.value("openmsmq_held_up_clients") == 3
+    assert watched.value("openmsmq_request_bytes") == 5000
+
+
+def test_transactions_that_limits_have_ended_are_counted(watched: Watched) -> None:
+    watched.service.transaction_aborted("idle")
+    name = "openmsmq_transactions_aborted_total"
+    assert watched.value(name, reason="idle") == 1
+    assert watched.value(name, reason="abandoned") == 0

@@ -10,6 +10,7 @@ from tests.unit.manager.programs import House, bodies, refused, served, until
 from tests.unit.model.world import HandClock
 
 from openmsmq.app import messages as app
+from openmsmq.app.frames import Kind
 from openmsmq.errors import (
     ReceiveTimeout,
     StorageFailed,
@@ -17,6 +18,7 @@ from openmsmq.errors import (
     TransactionTimedOut,
 )
 from openmsmq.manager import rounds
+from openmsmq.manager.app_session import READ_AHEAD
 from openmsmq.manager.tokens import TOKENS_FILE, Tokens
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.transaction import State
@@ -124,6 +126,32 @@ async def test_nothing_is_looked_at_after_the_end(
     before = seen
     await asyncio.sleep(0.01)
     assert seen == before
+
+
+# Programs that are gone
+
+
+@served(requests_max=1)
+async def test_who_is_gone_is_missed_although_nothing_is_read_any_longer(house: House) -> None:
+    program, other = await house.program(), await house.program()
+    handle = await program.create()
+    program.begin_read(handle)
+    for number in range(500):
+        program.tell(Kind.PING, bytes(1000), number=number)
+    await until(lambda: any(session.is_full for session in house.door.sessions))
+    load = house.metrics.load()
+    assert load.held_up == 1
+    assert load.request_bytes > READ_AHEAD
+    house.door.rounds.go()
+    await other.ping()
+    assert house.door.clients == 2, "it is still there"
+    program.cut()
+    await other.ping()
+    assert house.door.clients == 2, "nobody has noticed"
+    house.door.rounds.go()
+    await until(lambda: house.door.clients == 1)
+    assert not house.queue().waiters
+    assert house.metrics.load() == (0, 0)
 
 
 # Transactions that nobody ends

@@ -363,3 +363,21 @@ async def test_what_the_other_side_does_not_read_waits_here_until_it_does() -> N
         assert bytes(got) == sent
         await room.wait()
         assert not connection.is_stuck
+
+
+@pytest.mark.parametrize("port", [False, True], ids=["unix", "tcp"])
+@looped
+async def test_who_leaves_while_nothing_is_read_can_be_found_out(port: bool) -> None:
+    async with connected(port) as (connection, far):
+        machine = connection._machine
+        assert isinstance(machine, Echo)
+        assert not connection.is_deserted, "it will be told"
+        machine.is_full = True
+        connection.adjust()
+        far.send(b"not read any more")
+        assert not connection.is_deserted
+        far.close()
+        await turn()
+        assert connection.is_deserted
+        assert not machine.is_lost
+    assert not connection.is_deserted, "it has been told"
