@@ -1,7 +1,8 @@
 """What the door for programs sees to although nobody asks.
 
 Tokens that are over, programs that are gone while nothing was read from them, and transactions that
-nobody ends. All of it is looked at once in a while, so that no request has to pay for it.
+nobody ends. All of it is looked at once in a while, so that nothing in the way of a request has to
+pay for it.
 """
 
 from __future__ import annotations
