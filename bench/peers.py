@@ -20,7 +20,7 @@ from bench.prototype_service import Prototype
 from bench.service import Ours
 
 ROUNDS = 3
-CHART = Path(__file__).parent.parent / "docs" / "images" / "service-speed.svg"
+CHART = Path(__file__).parent.parent / "docs" / "pictures" / "service-speed.svg"
 TITLE = "Durable messages per second, end to end (1 KiB, Python clients)"
 FLOORS = {RabbitMQ.title: 4.0, Nats.title: 2.0, Redis.title: 1.2, Prototype.title: 0.5}
 "How many times as fast as each ours is to be."
