@@ -24,10 +24,14 @@ from openmsmq.messages.pack import IN_TRANSACTION
 from openmsmq.names.format import PublicName, parse_format_name
 from openmsmq.names.parse import parse_name
 from openmsmq.packet.capture import captured_packets
+from openmsmq.packet.connection import ConnectionParameters, EstablishConnection, SessionAck
+from openmsmq.packet.connection_parameters import ConnectionParametersHeader
 from openmsmq.packet.describe import describe
+from openmsmq.packet.establish_connection import EstablishConnectionHeader
 from openmsmq.packet.framing import PacketFramer
 from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import decode_packet
+from openmsmq.packet.session import SessionHeader
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.structures import decode_addresses
 from openmsmq.security.keys import (
@@ -37,10 +41,19 @@ from openmsmq.security.keys import (
     UserCertificates,
 )
 from openmsmq.security.sid import Sid
+from openmsmq.session.events import Arrived, Closed, Event, Outgoing
+from openmsmq.session.session import Session
 from openmsmq.wire.capture import read_frames
 from openmsmq.wire.reader import decode_whole
 
 MANAGER = UUID("aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000")
+PEER = UUID("11111111-2222-4333-8444-555566667777")
+REQUEST, ANSWER = (
+    EstablishConnection(EstablishConnectionHeader(*managers, 0)).encode()
+    for managers in ((PEER, MANAGER), (MANAGER, PEER))
+)
+PARAMETERS = ConnectionParameters(ConnectionParametersHeader(500, 20_000)).encode()
+ACK = SessionAck(SessionHeader()).encode()
 
 
 def packet(data: bytes) -> None:
@@ -205,6 +218,43 @@ def sending(data: bytes) -> None:
             assert (after.properties.body, after.properties.label) == (before.body, before.label)
 
 
+def session(data: bytes) -> None:
+    """A session that somebody else speaks to, from the first byte on or later: it goes on or ends.
+
+    In one piece and in two it does the same; it keeps no more than what came, and says no more
+    than the answers to it.
+    """
+    start, cut = (data[0], 16 * data[1]) if len(data) > 1 else (0, 0)
+    rest = data[2:]
+    whole = _spoken_to(start, [rest])
+    assert whole == _spoken_to(start, [rest[:cut], rest[cut:]])
+
+
+def _spoken_to(start: int, chunks: list[bytes]) -> tuple[list[Event], bytes]:
+    is_initiator = bool(start & 4)
+    made = Session(MANAGER, now=0, is_initiator=is_initiator)
+    for greeting in (ANSWER if is_initiator else REQUEST, PARAMETERS)[: start & 3]:
+        made.receive_data(greeting, 0)
+    if made.is_open:
+        made.send([Outgoing(b"\x10\0\x03\0", n, bool(n % 2)) for n in range(40)], 0)
+    made.data_to_send()
+    for chunk in chunks:
+        made.receive_data(chunk, 0)
+    assert made.pending <= sum(map(len, chunks))
+    events = made.take_events()
+    arrived = [event.number for event in events if isinstance(event, Arrived)]
+    made.stored(max(arrived, default=0), 1)
+    said = made.data_to_send()
+    assert len(said) <= len(ANSWER + PARAMETERS) + len(arrived) * len(ACK)
+    for _ in range(5):
+        if (at := made.next_deadline) is not None:
+            made.tick(at)
+    ends = [isinstance(event, Closed) for event in events + made.take_events()]
+    assert sum(ends) == made.is_over
+    assert not any(ends[:-1]), "nothing happens after the end"
+    return events, said
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
@@ -219,5 +269,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         frames,
         payloads,
         sending,
+        session,
     )
 }

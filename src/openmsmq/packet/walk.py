@@ -51,7 +51,9 @@ def _names_size(codes: int) -> int:
 
 
 _NAMES_SIZES: Final = tuple(_names_size(codes) for codes in range(512))
+_RARE_BASE: Final = BaseFlags.IN | BaseFlags.SH | BaseFlags.DH
 _BODY_SIZES: Final = Struct("<II").unpack_from
+_place: Final = Struct("<IIII").pack
 
 
 def properties_offset(data: bytes) -> int:
@@ -68,6 +70,13 @@ def marked(data: bytes, marks: int) -> bytes:
     offset = after_names(data, u32(data, FLAGS)[0])
     flags = u32(data, offset)[0] | marks
     return b"".join((data[:offset], flags.to_bytes(4, "little"), data[offset + 4 :]))
+
+
+def numbered(data: bytes, ordinal: int, time_stamp: int, number: int, previous: int) -> bytes:
+    """A message with its place in a sequence in its TransactionHeader ([MS-MQMQ] 2.2.20.5)."""
+    offset = after_names(data, u32(data, FLAGS)[0])
+    place = _place(ordinal, time_stamp, number, previous)
+    return b"".join((data[: offset + 4], place, data[offset + 20 :]))
 
 
 def after_names(data: bytes, flags: int) -> int:
@@ -127,6 +136,34 @@ def is_plain(data: bytes) -> bool:
         return False
 
 
+class PlainRun:
+    """Checks messages of which many in a row have the same names: those are looked at once."""
+
+    __slots__ = ("_end", "_front")
+
+    def __init__(self) -> None:
+        self._front = b""
+        self._end = 0
+
+    def fits(self, data: bytes) -> bool:
+        """The same as `is_plain`, for a packet whose BaseHeader was read by a framer."""
+        end = self._end
+        if not end or data[FLAGS:end] != self._front or u16(data, 2)[0] & _RARE_BASE:
+            return self._look(data)
+        try:
+            return _ends_at(data, end, len(data))
+        except (IndexError, StructError):
+            return False
+
+    def _look(self, data: bytes) -> bool:
+        if not is_plain(data):
+            return False
+        flags = u32(data, FLAGS)[0]
+        self._end = 0 if flags & (UserFlags.TH | UserFlags.SH) else properties_offset(data)
+        self._front = data[FLAGS : self._end]
+        return True
+
+
 def _names_are_sound(data: bytes, flags: int) -> bool:
     """Whether the three queue names have codes they may have, and direct ones their null."""
     codes = flags >> 10 & 0x1FF
@@ -159,7 +196,11 @@ def _ends_with_properties(data: bytes, flags: int, size: int) -> bool:
     offset = after_transaction(data, flags, after_names(data, flags))
     if not _security_is_sound(data, flags, offset):
         return False
-    offset = after_security(data, flags, offset)
+    return _ends_at(data, after_security(data, flags, offset), size)
+
+
+def _ends_at(data: bytes, offset: int, size: int) -> bool:
+    """The same for one that begins at `offset`."""
     label = data[offset + 1]
     message_size, body_size = _BODY_SIZES(data, offset + SIZES)
     label_end = offset + LABEL + 2 * label

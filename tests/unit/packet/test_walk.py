@@ -23,6 +23,7 @@ from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet, read_packet
 from openmsmq.packet.properties import MessagePropertiesHeader
 from openmsmq.packet.walk import (
+    PlainRun,
     after_names,
     after_security,
     after_transaction,
@@ -201,3 +202,24 @@ def test_a_plain_message_cut_short_is_not_plain(shape: str) -> None:
     data = MESSAGES[shape].encode()
     for size in range(64, len(data)):
         assert not is_plain(patch(data[:size], 8, pack("<I", size)))
+
+
+def test_messages_in_a_row_are_judged_as_each_would_be() -> None:
+    """MQQB-010: whatever came before."""
+    run = PlainRun()
+    shapes = [MESSAGES[shape].encode() for shape in sorted(MESSAGES)]
+    for first in shapes:
+        for second in shapes:
+            assert [run.fits(first), run.fits(second)] == [is_plain(first), is_plain(second)]
+
+
+@pytest.mark.parametrize("shape", sorted(MESSAGES.keys() - NOT_PLAIN))
+@pytest.mark.parametrize("value", [0x00, 0x01, 0x7F, 0xFF])
+def test_no_byte_makes_a_difference_to_that(shape: str, value: int) -> None:
+    """MQQB-010: apart from those a framer has read."""
+    data = MESSAGES[shape].encode()
+    for offset in (2, 3, *range(12, len(data))):
+        run = PlainRun()
+        assert run.fits(data)
+        changed = patch(data, offset, bytes([value]))
+        assert run.fits(changed) == is_plain(changed)
