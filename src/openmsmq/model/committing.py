@@ -19,6 +19,7 @@ from openmsmq.model.layout import (
     CHUNK_SIZE,
     COUNTERS_ROW,
     NEVER,
+    Owed,
     Record,
     chunks,
     expiry_key,
@@ -33,6 +34,7 @@ from openmsmq.model.layout import (
 )
 from openmsmq.model.queue import Kind, Queue, QueueProperties
 from openmsmq.model.reading import Entry
+from openmsmq.model.sequences import OutgoingSequence, SequenceNumbers, needs_sequence
 from openmsmq.model.statistics import Statistics
 from openmsmq.model.storage import Table, Writer
 from openmsmq.packet.walk import marked
@@ -62,7 +64,15 @@ class Numbers:
     express messages are not met again after a crash either.
     """
 
-    __slots__ = ("arrival", "arrival_end", "message_id", "message_id_end", "packet", "queue")
+    __slots__ = (
+        "arrival",
+        "arrival_end",
+        "message_id",
+        "message_id_end",
+        "packet",
+        "queue",
+        "sequences",
+    )
 
     def __init__(
         self,
@@ -73,6 +83,7 @@ class Numbers:
         message_id: int,
         message_id_end: int,
         queue: int,
+        sequences: SequenceNumbers,
     ) -> None:
         self.packet = packet
         self.arrival = arrival
@@ -80,6 +91,7 @@ class Numbers:
         self.message_id = message_id
         self.message_id_end = message_id_end
         self.queue = queue
+        self.sequences = sequences
 
 
 class Batch:
@@ -99,6 +111,7 @@ class Batch:
         "_pending_events",
         "_properties",
         "_removed",
+        "_sequences",
         "_statistics",
         "_touched",
         "inserted",
@@ -138,6 +151,8 @@ class Batch:
         self._index_deletes: list[bytes] = []
         self._expiry_deletes: list[bytes] = []
         self._removed: set[bytes] = set()
+        self._sequences: dict[Queue, OutgoingSequence] = {}
+        "Those that begin with this commit."
         self._touched: dict[Queue, list[int]] = defaultdict(lambda: [0, 0])
 
     # Messages
@@ -180,6 +195,8 @@ class Batch:
 
         (Enqueue Message, [MS-MQDMPR] 3.1.7.1.9, steps 3 to 5.)
         """
+        if queue.kind is Kind.OUTGOING and messages:
+            self._number(queue, messages[0].flags)
         packets = [message[0] for message in messages]
         sizes = list(map(len, packets))
         places = self._store_packets(packets, max(sizes, default=0))
@@ -208,10 +225,24 @@ class Batch:
 
     def insert_stored(self, queue: Queue, priority: int, record: Record) -> int:
         """Put a message whose packet is stored already into a queue; its lookup identifier."""
+        if queue.kind is Kind.OUTGOING:
+            self._number(queue, record.flags)
         self.numbers.arrival = arrival = self.numbers.arrival + 1
         lookup = PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
         self.place(queue, lookup, record)
         return lookup
+
+    def _number(self, queue: Queue, flags: int) -> None:
+        """Messages go into an outgoing queue: those of transactions have numbers there.
+
+        All that are put there in one call are of the same transaction, or none of any.
+        """
+        arrival = self.numbers.arrival + 1
+        if not flags & Owed.TRANSACTIONAL or queue in self._sequences:
+            return
+        if needs_sequence(queue, arrival):
+            begun = self.numbers.sequences.begin(self.writer, queue.number, arrival)
+            self._sequences[queue] = begun
 
     def place(self, queue: Queue, lookup: int, record: Record) -> None:
         """Put a message whose packet is stored already at a given place."""
@@ -244,6 +275,12 @@ class Batch:
             self._expiry_deletes.append(expiry_key(expires, queue.number, lookup))
         self._count(queue, -1, -size)
         return True
+
+    def record(self, queue: Queue, lookup: int) -> bytes | None:
+        """The record of a message, as this commit leaves it so far; None if it is not there."""
+        self._write_index()
+        key = index_key(queue.number, lookup)
+        return None if key in self._removed else self.writer.get(Table.INDEX, key)
 
     def is_taken(self, queue: Queue, lookup: int) -> bool:
         """Whether this commit takes a message out of its queue."""
@@ -333,7 +370,7 @@ class Batch:
     def note(
         self,
         event: Event,
-        queue: Queue,
+        queue: Queue | None,
         lookups: Sequence[int],
         ids: bytes,
         by: str,
@@ -341,7 +378,8 @@ class Batch:
     ) -> None:
         """Keep an event of the messages' history."""
         if self._history.limit:
-            self._events += pack_event(event, queue.number, lookups, ids, by, extra)
+            number = 0 if queue is None else queue.number
+            self._events += pack_event(event, number, lookups, ids, by, extra)
 
     def count(self, what: str, times: int = 1) -> None:
         """Something that the statistics count."""
@@ -353,8 +391,7 @@ class Batch:
         """Hand all rows to the store's transaction."""
         writer = self.writer
         self._write_packets()
-        if self._index_rows:
-            writer.put_many(Table.INDEX, self._index_rows)
+        self._write_index()
         if self._index_deletes:
             writer.delete_many(Table.INDEX, self._index_deletes)
         if self._packet_deletes:
@@ -373,6 +410,11 @@ class Batch:
         if self._packet_rows:
             self.writer.put_many(Table.PACKETS, self._packet_rows, append=True)
             self._packet_rows = []
+
+    def _write_index(self) -> None:
+        if self._index_rows:
+            self.writer.put_many(Table.INDEX, self._index_rows)
+            self._index_rows = []
 
     def _write_counts(self, queue: Queue, messages: int, size: int) -> None:
         """A queue that comes and goes by itself is in the store while messages of it are."""
@@ -402,6 +444,8 @@ class Batch:
             queue.messages += messages
             queue.size += size
             queue.is_stored = True
+        for queue, sequence in self._sequences.items():
+            queue.sequences.begin(sequence)
         self._history.committed(self._history_state, self._pending_events)
         self._statistics.add(self._counted)
 

@@ -20,9 +20,11 @@ from uuid import UUID
 from openmsmq.errors import MQError, StorageFull
 from openmsmq.model.committing import Batch, NewMessage, Operation
 from openmsmq.model.decisions import Decisions
+from openmsmq.model.duplicates import Duplicates
 from openmsmq.model.emptying import drop_messages, remove_purged, resume_purge
 from openmsmq.model.expiring import Expiring
 from openmsmq.model.history import PENDING_MAX, Event, identifiers, pack_event
+from openmsmq.model.incoming import Incoming
 from openmsmq.model.layout import lookup_id, pack_record
 from openmsmq.model.outcomes import Outcomes
 from openmsmq.model.pending import Pending
@@ -73,6 +75,8 @@ class Core:
             if transaction.prepared_at is None:
                 transaction.prepared_at = self.timeline.now
         self.decisions = Decisions(store.snapshot)
+        self.incoming = Incoming(store.snapshot)
+        self.duplicates = Duplicates(store.snapshot)
         self.by = ""
         "Who makes the calls, for the history."
         self.is_stopping = False
@@ -162,6 +166,8 @@ class Core:
             for queue, size in batch.grown():
                 self._stored_size += size
                 self.queues.touch(queue)
+                if size < 0 and queue.kind is Kind.OUTGOING:
+                    self._awake.append((queue, []))  # what waited for these may go now
             for queue, lookups in batch.inserted.items():
                 queue.came(lookups)
                 self.wake(queue, lookups)

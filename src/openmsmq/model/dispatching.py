@@ -1,32 +1,57 @@
 """From outgoing queues to whatever transfers messages: which goes next, and what becomes of it.
 
-The rules know no protocol: a port takes one message of a queue at a time and tells later how it
-went. The messages stay in their queues until then.
+The rules know no protocol: a port is told which queues have something to send and takes messages
+when it can. They stay in their queues until it is known that they have reached the next hop.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, Protocol
 
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.model.core import Core
-from openmsmq.model.layout import ARRIVAL_BITS, ARRIVAL_MASK
+from openmsmq.model.layout import ARRIVAL_BITS, ARRIVAL_MASK, Owed, flags_of, index_key
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Kind, Queue
-from openmsmq.model.reading import REMOVING, Entry, Holder, fetch, first_readable, hold
+from openmsmq.model.reading import (
+    REMOVING,
+    Entry,
+    Found,
+    Holder,
+    fetch,
+    first_readable,
+    hold,
+    up_to,
+)
+from openmsmq.model.sequences import LOOKUP_BASE
+from openmsmq.model.storage import Table
 from openmsmq.model.transfer import Transfer
+from openmsmq.packet.walk import numbered
 from openmsmq.properties.message import PRIORITY_MAX, MessageClass
 
-IN_TRANSIT = Holder()
+IN_TRANSIT: Final = Holder()
 "Holds messages that were handed to the port."
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 
 
 class Port(Protocol):
     """What transfers messages to other queue managers."""
 
-    def send(self, queue: Queue, entry: Entry) -> None:
-        """Transfer a message; `Dispatching.delivered` or another outcome follows, at any time."""
+    def ready(self, queue: Queue) -> None:
+        """An outgoing queue has something to send, or may send again."""
         ...
+
+    def withdrawn(self, queue: Queue) -> None:
+        """Nothing more of a queue is to be sent, for now."""
+        ...
+
+
+class Urgency(NamedTuple):
+    """What is sent first: the least of these ([MS-MQDMPR] 3.1.7.3.9)."""
+
+    rank: int
+    age: int
 
 
 class Dispatching:
@@ -37,90 +62,145 @@ class Dispatching:
         self.port: Port | None = None
         self.is_online = True
         "ConnectionActive ([MS-MQDMPR] 3.1.1.1): there is a network to send to."
-        self._ready: set[Queue] = set()
-        "Queues that may have messages to send."
-        self._in_progress: dict[Queue, Entry] = {}
-        "The message of each queue that the port has (A-43)."
+        self._in_transit: dict[Queue, set[int]] = {}
+        "What the port has."
         core.on_outgoing = self._available
-        self._ready.update(q for q in core.queues.everything if q.kind is Kind.OUTGOING)
+
+    def connect(self, port: Port) -> None:
+        """There is something that transfers messages, also those from before."""
+        self.port = port
+        self._offer_all()
+
+    def _offer_all(self) -> None:
+        for queue in list(self._core.queues.by_number.values()):
+            if queue.kind is Kind.OUTGOING:
+                self._available(queue)
 
     # What can be sent
 
     def _available(self, queue: Queue) -> None:
         """Add Message To Dispatch Collection ([MS-MQDMPR] 3.1.7.1.28), for all that is new."""
-        self._ready.add(queue)
-        self.dispatch()
+        if self.port is not None and self.can_send(queue):
+            self.port.ready(queue)
 
-    def dispatch(self) -> None:
-        """Dispatch Send Message ([MS-MQDMPR] 3.1.7.3.9): the most urgent first, then the oldest.
+    def can_send(self, queue: Queue) -> bool:
+        """Whether messages of a queue may be sent at all."""
+        return self.is_online and not queue.deleted and _transfer(queue).is_open
 
-        Of each queue one message is under way at a time (A-43), so that those of a transaction
-        never overtake each other.
-        """
-        while self.port is not None and self.is_online:
-            found = [
-                (queue, first[0])
-                for queue in self._ready - self._in_progress.keys()
-                if _transfer(queue).is_open and (first := self._first(queue))
-            ]
-            if not found:
-                return
-            queue, (lookup, record, express) = min(
-                found, key=lambda item: (-dispatch_priority(item[0], item[1][0]), _age(item[1][0]))
-            )
-            entries = fetch(self._core.snapshot, queue, [(lookup, record, express)])
-            hold(queue, entries, IN_TRANSIT, from_start=False)
-            self._in_progress[queue] = entries[0]
-            self.port.send(queue, entries[0])
-
-    def _first(self, queue: Queue) -> list[tuple[int, bytes, bool]]:
-        core = self._core
-        found = first_readable(core.snapshot, queue, 1, 0, core.expiring.overdue)
+    def first(self, queue: Queue) -> Urgency | None:
+        """How urgent the next message of a queue is; None if there is none to be sent."""
+        found = self._find(queue, 1)
         if not found:
-            self._ready.discard(queue)
+            return None
+        lookup = found[0][0]
+        return Urgency(-dispatch_priority(queue, lookup), lookup & ARRIVAL_MASK)
+
+    def take(self, queue: Queue, count: int, size_max: int) -> list[Entry]:
+        """Dispatch Send Message ([MS-MQDMPR] 3.1.7.3.9): the next messages of a queue, in order.
+
+        All of them have the same priority. Transactional ones come with their numbers.
+        """
+        found = self._find(queue, count)
+        if not found:
+            return []
+        rank = found[0][0] >> ARRIVAL_BITS
+        found = up_to([item for item in found if item[0] >> ARRIVAL_BITS == rank], size_max)
+        entries = fetch(self._core.snapshot, queue, found)
+        hold(queue, entries, IN_TRANSIT, from_start=True)
+        in_transit = self._in_transit.setdefault(queue, set())
+        in_transit.update(entry.lookup for entry in entries)
+        if rank < PRIORITY_MAX:
+            return entries
+        return [
+            self._numbered(queue, entry) if flags_of(entry.record) & _TRANSACTIONAL else entry
+            for entry in entries
+        ]
+
+    def _find(self, queue: Queue, count: int) -> list[Found]:
+        if not self.can_send(queue):
+            return []
+        core = self._core
+        found = first_readable(core.snapshot, queue, count, 0, core.expiring.overdue)
+        for place, (lookup, raw, _) in enumerate(found):
+            if flags_of(raw) & _TRANSACTIONAL and self._must_wait(queue, lookup):
+                return found[:place]
         return found
+
+    def _must_wait(self, queue: Queue, lookup: int) -> bool:
+        """A sequence is not begun while one before it is not acknowledged in full."""
+        sequence = queue.sequences.of(lookup)
+        if sequence is None or sequence is queue.sequences.all[0]:
+            return False
+        first = index_key(queue.number, LOOKUP_BASE)
+        end = index_key(queue.number, sequence.lookup(1))
+        rows = self._core.snapshot.scan(Table.INDEX, first, end)
+        return any(flags_of(raw) & _TRANSACTIONAL for _, raw in rows)
+
+    def _numbered(self, queue: Queue, entry: Entry) -> Entry:
+        """A transactional message with its place in the sequence ([MS-MQQB] 3.1.7.1.3)."""
+        sequence = queue.sequences.of(entry.lookup)
+        assert sequence is not None, "a transactional message on its way has a sequence"
+        number = sequence.number(entry.lookup)
+        previous = queue.sequences.follow(sequence, number)
+        stamp = self._core.numbers.sequences.time_stamp
+        packet = numbered(entry.packet, sequence.ordinal, stamp, number, previous)
+        return entry._replace(packet=packet)
 
     # What became of it
 
-    def delivered(self, queue: Queue) -> Pending[None]:
-        """The message under way reached the next hop: it leaves, a copy stays if one was asked for.
+    def delivered(self, queue: Queue, entries: Sequence[Entry]) -> Pending[None]:
+        """Messages have reached the next hop: they leave, copies stay if they were asked for.
 
-        (Remove Message From Dispatch Collection, [MS-MQDMPR] 3.1.7.1.29.)
+        (Remove Message From Dispatch Collection, [MS-MQDMPR] 3.1.7.1.29.) Transactional ones stay
+        until they are acknowledged in order.
         """
-        return self._leave(queue, MessageClass.ACK_REACH_QUEUE)
-
-    def expired(self, queue: Queue) -> Pending[None]:
-        """It cannot reach its destination in time any more."""
-        return self._leave(queue, MessageClass.NACK_REACH_QUEUE_TIMEOUT)
-
-    def _leave(self, queue: Queue, reason: MessageClass) -> Pending[None]:
         pending: Pending[None] = Pending()
-        entry = self._in_progress.pop(queue, None)
-        if entry is None:  # it was taken back meanwhile, and goes again
-            pending.succeed(None)
-            return pending
-        queue.held[entry.lookup] = REMOVING
-
-        def gone() -> None:
-            pending.succeed(None)
-            self.dispatch()
-
-        self._core.outcomes.let_go(queue, [entry], reason, gone, pending.fail)
+        in_transit = self._in_transit.get(queue, set())
+        gone = []
+        for entry in entries:
+            if entry.lookup in in_transit:  # else it is known, or was taken back
+                in_transit.discard(entry.lookup)
+                gone.append(entry)
+        queue.held.update((entry.lookup, REMOVING) for entry in gone)
+        reason = MessageClass.ACK_REACH_QUEUE
+        self._core.outcomes.let_go(queue, gone, reason, lambda: pending.succeed(None), pending.fail)
         return pending
 
-    def returned(self, queue: Queue) -> None:
-        """The port could not transfer the message under way: it waits in its place again."""
-        entry = self._in_progress.pop(queue, None)
-        if entry is not None:
-            self._core.release(queue, [entry.lookup])
+    def take_back(self, queue: Queue) -> None:
+        """What the port has of a queue waits in its place again, and is sent again."""
+        lookups = self._in_transit.pop(queue, set())
+        self._release(queue, lookups)
+
+    def take_back_transactional(self, queue: Queue) -> None:
+        """The same for those that were not acknowledged in order ([MS-MQQB] 3.1.6.5)."""
+        in_transit = self._in_transit.get(queue, set())
+        again = {lookup for lookup in in_transit if self._is_transactional(queue, lookup)}
+        in_transit -= again
+        self._release(queue, again)
+
+    def _release(self, queue: Queue, lookups: Iterable[int]) -> None:
+        queue.sequences.start_over()
+        held = [lookup for lookup in lookups if queue.held.get(lookup) is IN_TRANSIT]
+        if held:
+            self._core.release(queue, held)
             self._core.settle()
+
+    def _is_transactional(self, queue: Queue, lookup: int) -> bool:
+        raw = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
+        return raw is not None and bool(flags_of(raw) & _TRANSACTIONAL)
+
+    def in_transit(self, queue: Queue) -> int:
+        """How many messages of a queue were sent and are not acknowledged in full."""
+        lookups = self._in_transit.get(queue, set())
+        lookups.intersection_update(queue.held)
+        return len(lookups)
 
     # People
 
     def pause(self, queue: Queue) -> None:
         """Pause Queue: all of it is taken back from the port ([MS-MQDMPR] 3.1.7.1.34)."""
         _transfer(queue).pause()
-        self.returned(queue)
+        self._withdraw(queue)
 
     def resume(self, queue: Queue) -> None:
         """Resume Queue, and go on sending."""
@@ -130,23 +210,23 @@ class Dispatching:
     def take_offline(self) -> None:
         """Take Offline ([MS-MQDMPR] 3.1.4.12): send nothing, accept nothing from elsewhere."""
         self.is_online = False
-        for queue in list(self._in_progress):
-            self.returned(queue)
+        for queue in list(self._in_transit):
+            self._withdraw(queue)
 
     def bring_online(self) -> None:
         """Bring Online ([MS-MQDMPR] 3.1.4.13)."""
         self.is_online = True
-        self.dispatch()
+        self._offer_all()
+
+    def _withdraw(self, queue: Queue) -> None:
+        if self.port is not None:
+            self.port.withdrawn(queue)
+        self.take_back(queue)
 
 
 def dispatch_priority(queue: Queue, lookup: int) -> int:
     """How urgent a message is among those of all queues ([MS-MQDMPR] 3.1.7.1.28)."""
     return queue.properties.base_priority + PRIORITY_MAX - (lookup >> ARRIVAL_BITS)
-
-
-def _age(lookup: int) -> int:
-    """The arrival number: less for messages that are older."""
-    return lookup & ARRIVAL_MASK
 
 
 def _transfer(queue: Queue) -> Transfer:

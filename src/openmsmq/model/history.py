@@ -54,6 +54,10 @@ class Event(IntEnum):
     "A copy or an acknowledgement that there was no place for."
     ACKNOWLEDGED = 13
     DELIVERED = 14
+    REJECTED = 15
+    "It came from another manager and was not accepted, or was not accepted there."
+    REACHED = 16
+    "It is in its queue elsewhere, and we wait to hear what becomes of it there."
 
     @property
     def word(self) -> str:

@@ -73,6 +73,8 @@ class Owed(IntFlag):
     ACK_ARRIVAL = 32
     TRANSACTIONAL = 64
     "It was sent in a transaction."
+    FINAL_ACK = 128
+    "Its sender, another manager, is to be told what became of it ([MS-MQQB] 3.1.1.6.2)."
 
 
 class Record(NamedTuple):
@@ -121,15 +123,28 @@ def owed(packet: bytes) -> int:
 
 def owed_for(flags: int, acknowledge: int) -> int:
     """The same, given UserHeader.Flags and the acknowledgements asked for."""
-    return (
-        (Owed.DEAD_LETTER if flags & UserFlags.JN else 0)
-        | (Owed.JOURNAL if flags & UserFlags.JP else 0)
-        | (Owed.TRANSACTIONAL if flags & UserFlags.TH else 0)
-        | (Owed.ACK_ARRIVAL if acknowledge & Acknowledge.POS_ARRIVAL else 0)
-        | (Owed.ACK_RECEIVE if acknowledge & Acknowledge.POS_RECEIVE else 0)
-        | (Owed.NACK_RECEIVE if acknowledge & Acknowledge.NEG_RECEIVE else 0)
-        | (Owed.NACK_ARRIVAL if acknowledge & Acknowledge.NEG_ARRIVAL else 0)
-    )
+    found = _OWED_ACKS[acknowledge & 0x0F]
+    if flags & _OWING:
+        found |= (
+            (_DEAD_LETTER if flags & UserFlags.JN else 0)
+            | (_JOURNAL if flags & UserFlags.JP else 0)
+            | (_TRANSACTIONAL if flags & UserFlags.TH else 0)
+        )
+    return found
+
+
+# Plain numbers, since to combine flags with a number makes an object each time.
+_DEAD_LETTER: Final = Owed.DEAD_LETTER.value
+_JOURNAL: Final = Owed.JOURNAL.value
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_OWING: Final = UserFlags.JN | UserFlags.JP | UserFlags.TH
+_OWED_ACKS: Final = tuple(
+    (Owed.ACK_ARRIVAL.value if acknowledge & Acknowledge.POS_ARRIVAL else 0)
+    | (Owed.ACK_RECEIVE.value if acknowledge & Acknowledge.POS_RECEIVE else 0)
+    | (Owed.NACK_RECEIVE.value if acknowledge & Acknowledge.NEG_RECEIVE else 0)
+    | (Owed.NACK_ARRIVAL.value if acknowledge & Acknowledge.NEG_ARRIVAL else 0)
+    for acknowledge in range(16)
+)
 
 
 def flags_of(record: bytes) -> int:

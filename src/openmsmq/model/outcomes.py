@@ -8,15 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from openmsmq.errors import MQError
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.history import Event, identifiers
-from openmsmq.model.layout import ARRIVAL_BITS, NEVER, Owed, Record, flags_of, packet_place
+from openmsmq.model.incoming import SOURCE, transaction_of
+from openmsmq.model.layout import (
+    ARRIVAL_BITS,
+    NEVER,
+    Owed,
+    Record,
+    flags_of,
+    lookup_id,
+    packet_place,
+)
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue, journal_of
 from openmsmq.model.reading import Entry
 from openmsmq.names.base import FormatName
+from openmsmq.packet.acks import FinalAckBody, build_final_ack, order_queue
 from openmsmq.packet.admin import build_admin_ack
+from openmsmq.packet.transaction import TxSequenceID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import (
     PRIORITY_DEFAULT,
@@ -61,7 +73,18 @@ _JOURNAL: Final = Owed.JOURNAL.value
 _ACK_ARRIVAL: Final = Owed.ACK_ARRIVAL.value
 _DEAD_LETTER: Final = Owed.DEAD_LETTER.value
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_FINAL_ACK: Final = Owed.FINAL_ACK.value
 _ON_ARRIVAL: Final = _ACK_ARRIVAL | _JOURNAL
+INSECURE: Final = frozenset(
+    {
+        MessageClass.NACK_BAD_DST_Q,
+        MessageClass.NACK_BAD_ENCRYPTION,
+        MessageClass.NACK_BAD_SIGNATURE,
+        MessageClass.NACK_ACCESS_DENIED,
+        MessageClass.NACK_UNSUPPORTED_CRYPTO_PROVIDER,
+    }
+)
+"What would tell a stranger about this manager ([MS-MQQB] 5.1): not sent (SendInsecureNacks)."
 
 
 class Outcomes:
@@ -81,7 +104,7 @@ class Outcomes:
             if message.flags & _JOURNAL:
                 self._copy_new(batch, message)
             if message.flags & _ACK_ARRIVAL:
-                self._acknowledge(batch, message.packet, MessageClass.ACK_REACH_QUEUE)
+                self.acknowledge(batch, message.packet, MessageClass.ACK_REACH_QUEUE)
 
     def _copy_new(self, batch: Batch, message: NewMessage) -> None:
         """A copy for the journal of sent messages; without room for it, none."""
@@ -106,7 +129,7 @@ class Outcomes:
             if flags & _JOURNAL:
                 self._copy_express(self._core.queues.system_journal, entry, 0, Event.JOURNALED)
             if flags & _ACK_ARRIVAL:
-                self._acknowledge(None, entry.packet, MessageClass.ACK_REACH_QUEUE)
+                self.acknowledge(None, entry.packet, MessageClass.ACK_REACH_QUEUE)
 
     # Leaving
 
@@ -159,7 +182,7 @@ class Outcomes:
 
         `packets` are theirs, if they are at hand.
         """
-        wanted = OWED[reason]
+        wanted = OWED[reason] | _FINAL_ACK
         owed = [lookup for lookup, raw in gone if flags_of(raw) & wanted]
         if not owed and not self._is_journaled(queue, reason):
             batch.remove_many(queue, gone)
@@ -184,7 +207,7 @@ class Outcomes:
     ) -> None:
         """The same for messages that were taken out of their queue already."""
         journal = self._journal(queue, reason)
-        wanted = OWED[reason]
+        wanted = OWED[reason] | _FINAL_ACK
         starts = self._note(batch, queue, gone, reason, by, packets)
         kept: dict[Queue, list[Kept]] = {}
         for place, (lookup, raw) in enumerate(gone):
@@ -194,7 +217,9 @@ class Outcomes:
             if flags & wanted:
                 start = start or batch.first_chunks([raw])[0]
                 if flags & wanted & _ACKNOWLEDGED:
-                    self._acknowledge(batch, batch.packet(raw), reason)
+                    self.acknowledge(batch, batch.packet(raw), reason)
+                if flags & _FINAL_ACK:
+                    self.final_ack(batch, batch.packet(raw), reason)
                 target = journal or self._place(start, flags & wanted, flags)
             if target is None:
                 batch.drop_packet(*packet_place(raw))
@@ -213,12 +238,12 @@ class Outcomes:
         if core.history.limit:
             ids = identifiers([entry.packet for entry in entries])
             lookups = [entry.lookup for entry in entries]
-            core.note(event, queue, lookups, ids, by, _words(reason))
+            core.note(event, queue, lookups, ids, by, _words(reason, queue))
         journal = self._journal(queue, reason)
         wanted = OWED[reason]
         for entry in entries:
             if flags_of(entry.record) & wanted & _ACKNOWLEDGED:
-                self._acknowledge(None, entry.packet, reason)
+                self.acknowledge(None, entry.packet, reason)
         for entry in entries:
             all_flags = flags_of(entry.record)
             flags = all_flags & wanted
@@ -244,7 +269,7 @@ class Outcomes:
             return ()
         starts = batch.first_chunks([raw for _, raw in gone]) if packets is None else packets
         lookups = [lookup for lookup, _ in gone]
-        batch.note(event, queue, lookups, identifiers(starts), by, _words(reason))
+        batch.note(event, queue, lookups, identifiers(starts), by, _words(reason, queue))
         return starts
 
     # Copies
@@ -320,11 +345,51 @@ class Outcomes:
         ids = identifiers(packets)
         batch.note(Event.DISCARDED, queue, [0] * len(packets), ids, "", _full(is_dead=is_dead))
 
+    def bury(self, batch: Batch | None, packet: bytes, priority: int, reason: MessageClass) -> None:
+        """A message of another manager that there is no room for becomes a dead letter here.
+
+        (Only the queue is full; [MS-MQQB] 3.1.5.8.8.)
+        """
+        core, target, size = self._core, self._core.queues.dead_letter, len(packet)
+        if batch is None:
+            raw = Record(0, size, core.timeline.wall, NEVER).pack()
+            entry = Entry(lookup_id(priority, 0), raw, packet, True)
+            self._copy_express(target, entry, reason, Event.DEAD_LETTERED)
+        elif _fits(target, size, batch.size_of(target)) and self._has_room(size):
+            record = Record(batch.store_packet(packet), size, batch.now, NEVER)
+            lookup = batch.insert_stored(target, priority, record._replace(message_class=reason))
+            words = _words(reason)
+            batch.note(Event.DEAD_LETTERED, target, [lookup], identifiers([packet]), "", words)
+            batch.count(Event.DEAD_LETTERED.word)
+        else:
+            self._discard(batch, target, [packet], is_dead=True)
+
+    def confirmed(
+        self, batch: Batch, queue: Queue, lookup: int, raw: bytes, reason: MessageClass
+    ) -> None:
+        """The last word about a transactional message sent elsewhere ([MS-MQQB] 3.1.5.7)."""
+        if not batch.take_out(queue, lookup, raw):
+            return
+        is_received = reason is MessageClass.ACK_RECEIVE
+        start = batch.first_chunks([raw])[0]
+        event = Event.DELIVERED if is_received else Event.REJECTED
+        batch.count(event.word)
+        batch.note(event, queue, [lookup], identifiers([start]), "", _words(reason, queue.main))
+        flags = flags_of(raw)
+        wanted = flags & (_JOURNAL if is_received else _DEAD_LETTER)
+        target = self._place(start, wanted, flags)
+        if target is None:
+            batch.drop_packet(*packet_place(raw))
+        else:
+            self._keep(batch, target, [(lookup, raw, start)], reason)
+
     # Acknowledgements
 
-    def _acknowledge(self, batch: Batch | None, packet: bytes, reason: MessageClass) -> None:
+    def acknowledge(self, batch: Batch | None, packet: bytes, reason: MessageClass) -> None:
         """Send what the sender asked for to the administration queue ([MS-MQQB] 3.1.7.2.1)."""
         core = self._core
+        if reason in INSECURE and not core.settings.insecure_nacks:
+            return
         view = PacketView(packet)
         count = core.statistics.count if batch is None else batch.count
         try:
@@ -345,6 +410,36 @@ class Outcomes:
         else:
             core.wake(target, core.insert_express(target, [message]))
         count(Event.ACKNOWLEDGED.word)
+
+    def final_ack(
+        self, batch: Batch, packet: bytes, reason: MessageClass, address: str = ""
+    ) -> None:
+        """Tell the sender of a transactional message what became of it ([MS-MQQB] 3.1.7.17).
+
+        It goes to the manager that sent the message first, by whatever way leads there (AMB-33).
+        """
+        core = self._core
+        source = UUID(bytes_le=packet[SOURCE])
+        _, identifier, number, previous = transaction_of(packet)
+        body = FinalAckBody(
+            TxSequenceID(identifier & 0xFFFFFFFF, identifier >> 32),
+            number,
+            previous,
+            source,
+            PacketView(packet).message_id,
+        )
+        core.take_message_ids(1)
+        ack = build_final_ack(
+            core.incoming.order_queue(packet, address),
+            body,
+            reason,
+            source=core.identity,
+            message_id=core.numbers.message_id & 0xFFFFFFFF,
+            sent_time=core.timeline.wall,
+        )
+        target = core.queues.outgoing(order_queue(source))
+        batch.insert_many(target, [NewMessage(ack, 0, NEVER, express=False)], "")
+        batch.count(Event.ACKNOWLEDGED.word)
 
     def _build(self, view: PacketView, name: FormatName, reason: MessageClass) -> bytes:
         core = self._core
@@ -370,6 +465,8 @@ def _full(*, is_dead: bool) -> str:
     return "the dead-letter queue is full" if is_dead else "the journal is full"
 
 
-def _words(reason: MessageClass) -> str:
-    """The reason as the history keeps it."""
-    return describe_class(reason) if reason & 0x8000 else ""
+def _words(reason: MessageClass, queue: Queue | None = None) -> str:
+    """The reason as the history keeps it; an outgoing queue is soon forgotten, so its name."""
+    if reason & 0x8000:
+        return describe_class(reason)
+    return queue.name if queue is not None and queue.kind is Kind.OUTGOING else ""

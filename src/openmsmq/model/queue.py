@@ -13,6 +13,7 @@ from uuid import UUID
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.model.express import ExpressMessages
 from openmsmq.model.layout import ARRIVAL_MASK, JOURNAL_BIT
+from openmsmq.model.sequences import Sequences
 from openmsmq.model.transfer import Transfer, TransferState
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Kind(StrEnum):
     SUBQUEUE = "subqueue"
     OUTGOING = "outgoing"
     "Messages on their way to a queue of another manager."
+    UNCONFIRMED = "unconfirmed"
+    "Messages that reached their queue and wait to be consumed there, for their sender's sake."
     MULTIPLE = "multiple"
     "Not a queue: several, to which the same is sent."
 
@@ -134,6 +137,8 @@ class Queue:
     "What is under way that will put messages into it, although it may be empty now."
     transfer: Transfer | None = None
     "For an outgoing queue: what is known of the way to its destination."
+    sequences: Sequences = field(default_factory=Sequences)
+    "For an outgoing queue: the numbers of its transactional messages."
     parent: Queue | None = None
     "The queue whose journal or subqueue this is."
     journal: Queue | None = None
@@ -173,6 +178,7 @@ class Queue:
             or self.held
             or self.pins
             or self.is_paused
+            or (self.kind is Kind.OUTGOING and self.journal is not None and self.journal.messages)
         )
 
     @property
@@ -208,12 +214,16 @@ class Queue:
 
 
 def journal_of(queue: Queue) -> Queue:
-    """The journal of a queue, which exists as soon as somebody asks (3.1.1.2, DMPR-117)."""
+    """The journal of a queue, which exists as soon as somebody asks (3.1.1.2, DMPR-117).
+
+    That of an outgoing queue holds what is not confirmed yet (AwaitingFinalACKTable, [MS-MQQB]
+    3.1.1.3.1).
+    """
     if queue.journal is None:
         properties = replace(
             queue.properties,
             name=queue.name + JOURNAL_SUFFIX,
-            kind=Kind.JOURNAL,
+            kind=Kind.UNCONFIRMED if queue.kind is Kind.OUTGOING else Kind.JOURNAL,
             quota=queue.properties.journal_quota,
         )
         queue.journal = Queue(queue.number | JOURNAL_BIT, properties, parent=queue)
@@ -227,7 +237,7 @@ def derive(queue: Queue) -> None:
         sub.properties = replace(own, name=sub.name, kind=Kind.SUBQUEUE, id=sub.properties.id)
     if queue.journal is not None:
         queue.journal.properties = replace(
-            own, name=queue.journal.name, kind=Kind.JOURNAL, quota=own.journal_quota
+            own, name=queue.journal.name, kind=queue.journal.kind, quota=own.journal_quota
         )
 
 

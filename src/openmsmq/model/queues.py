@@ -29,6 +29,7 @@ from openmsmq.model.queue import (
     derive,
     journal_of,
 )
+from openmsmq.model.sequences import forget_sequence
 from openmsmq.model.storage import Table
 from openmsmq.model.system import DEAD_LETTER, HIDDEN, JOURNAL, TRANSACTIONAL_DEAD_LETTER
 from openmsmq.model.transfer import Transfer, TransferState
@@ -153,7 +154,12 @@ class Queues:
             self._idle.add(queue)
 
     def tidy(self) -> None:
-        """Let go of subqueues and outgoing queues that nobody uses and nothing is in (A-05)."""
+        """Let go of subqueues and outgoing queues that nobody uses and nothing is in (A-05).
+
+        Not during a commit, which may put something into them.
+        """
+        if self._core.is_committing:
+            return
         for queue in list(self._idle):
             if queue.is_in_use:
                 continue
@@ -322,6 +328,10 @@ def _delete_rows(queue: Queue) -> Callable[[Batch], None]:
     def apply(batch: Batch) -> None:
         for row in (0, COUNTERS_ROW, PURGED_ROW):
             batch.writer.delete(Table.QUEUES, queue_key(queue.number, row))
+        if queue.kind is Kind.OUTGOING:  # others go with their journals as a family
+            batch.writer.delete(Table.QUEUES, queue_key(queue.number | JOURNAL_BIT, COUNTERS_ROW))
+        for sequence in queue.sequences.all:
+            forget_sequence(batch.writer, sequence)
 
     return apply
 

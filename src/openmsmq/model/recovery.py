@@ -20,6 +20,7 @@ from openmsmq.model.layout import (
     unpack_counters,
 )
 from openmsmq.model.queue import Kind, Queue, QueueProperties, derive, journal_of
+from openmsmq.model.sequences import SequenceNumbers, load_sequences
 from openmsmq.model.settings import Settings
 from openmsmq.model.statistics import Statistics
 from openmsmq.model.storage import Snapshot, Store, Table, Writer
@@ -76,7 +77,8 @@ def load(store: Store, new_identity: UUID, now: int) -> Loaded:
     missing = {n: p for n, p in system_queues(identity, now).items() if n not in queues}
     queues |= {number: Queue(number, properties) for number, properties in missing.items()}
     prepared, abandoned = load_transactions(snapshot, queues)
-    numbers = _load_numbers(snapshot)
+    load_sequences(snapshot, queues)
+    numbers = _load_numbers(snapshot, now)
     starts = [*_load_starts(snapshot), now][-STARTS_MAX:]
     writer = store.begin()
     try:
@@ -84,6 +86,7 @@ def load(store: Store, new_identity: UUID, now: int) -> Loaded:
         writer.put(Table.META, ARRIVAL_KEY, pack_number(numbers.arrival_end))
         writer.put(Table.META, MESSAGE_ID_KEY, pack_number(numbers.message_id_end))
         writer.put(Table.META, STARTS_KEY, pack(f"<{len(starts)}I", *starts))
+        numbers.sequences.write(writer)
         _write_queues(writer, missing)
         batch = Batch(writer, numbers, now, history, statistics)
         for transaction in abandoned:
@@ -154,7 +157,7 @@ def _write_queues(writer: Writer, missing: dict[int, QueueProperties]) -> None:
         writer.put(Table.QUEUES, queue_key(number), properties.to_row())
 
 
-def _load_numbers(snapshot: Snapshot) -> Numbers:
+def _load_numbers(snapshot: Snapshot, now: int) -> Numbers:
     arrival = _number(snapshot, ARRIVAL_KEY)
     message_id = _number(snapshot, MESSAGE_ID_KEY)
     return Numbers(
@@ -164,6 +167,7 @@ def _load_numbers(snapshot: Snapshot) -> Numbers:
         message_id=message_id,
         message_id_end=message_id + MESSAGE_ID_BLOCK,
         queue=max(FIRST_QUEUE_NUMBER, _number(snapshot, QUEUE_NUMBER_KEY)),
+        sequences=SequenceNumbers(snapshot, now),
     )
 
 

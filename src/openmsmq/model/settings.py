@@ -27,6 +27,10 @@ class Settings:
     time_to_reach_queue: int | None = TIME_TO_REACH_QUEUE_DEFAULT
     "Seconds a message to another computer may travel, if it does not say; None for ever."
 
+    reports: bool = False
+    "Send reports about messages that are traced (EnableReportMessages)."
+    insecure_nacks: bool = False
+    "Tell senders also that a queue does not exist or is closed to them (PermitInsecureNacks)."
     hardened: bool = False
     "Hardened mode: nothing is transferred but over HTTP. Takes effect at the next start."
 
@@ -35,8 +39,9 @@ class Settings:
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 <= value < INFINITE):
                 raise IllegalPropertyValue(f"{name} {value!r}: 0 to {INFINITE - 1}, or None")
-        if not isinstance(self.hardened, bool):
-            raise IllegalPropertyValue(f"hardened {self.hardened!r}: true or false")
+        for name in ("hardened", "insecure_nacks", "reports"):
+            if not isinstance(getattr(self, name), bool):
+                raise IllegalPropertyValue(f"{name} {getattr(self, name)!r}: true or false")
         if not (_is_number(self.history) and 0 <= self.history <= 1 << 20):
             raise IllegalPropertyValue(f"history {self.history!r}: 0 to {1 << 20} MiB")
 

@@ -28,6 +28,8 @@ class Table(IntEnum):
     "(time, queue, lookup identifier) -> nothing; for the messages that do not live for ever."
     HISTORY = 6
     "Number of a page -> what happened to messages, in order; the oldest pages are dropped."
+    TRANSFER = 7
+    "What makes delivery between managers exactly-once: sequences, and what has come lately."
 
 
 class Snapshot(Protocol):

@@ -22,6 +22,7 @@ from openmsmq.model.layout import (
     ARRIVAL_BITS,
     ARRIVAL_MASK,
     NEVER,
+    Owed,
     Record,
     expiry_key,
     index_key,
@@ -30,8 +31,10 @@ from openmsmq.model.layout import (
     split_index_key,
     split_packet_key,
 )
+from openmsmq.model.queue import Kind
 from openmsmq.model.queues import VISIBLE
 from openmsmq.model.recovery import ARRIVAL_KEY, IDENTITY_KEY, MESSAGE_ID_KEY
+from openmsmq.model.sequences import SequenceNumbers
 from openmsmq.model.settings import Settings
 from openmsmq.model.statistics import Statistics
 from openmsmq.model.storage import Snapshot, Table
@@ -48,6 +51,7 @@ from openmsmq.model.transaction import (
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.store import copying
 from openmsmq.store.checked_queues import CheckedQueue, CheckedQueues
+from openmsmq.store.checked_transfers import CheckedTransfers
 from openmsmq.store.copying import Progress, no_progress
 from openmsmq.store.lock import DirectoryLock
 from openmsmq.store.pages import DATA_FILE
@@ -66,6 +70,7 @@ _LOADERS: Final[Mapping[str, Callable[[Snapshot], object]]] = {
     "statistics": Statistics,
     "shift of the clock": Timeline,
     "state of the history": lambda snapshot: History(snapshot, 0),
+    "number of the newest sequence": lambda snapshot: SequenceNumbers(snapshot, 0),
 }
 
 
@@ -142,6 +147,7 @@ class _Checker:
         self._findings: list[str] = []
         self._more = 0
         self._queues = CheckedQueues()
+        self._transfers = CheckedTransfers(self._queues)
         self._numbers = dict.fromkeys(_NUMBER_KEYS, 0)
         self._transactions = 0
 
@@ -149,6 +155,7 @@ class _Checker:
         """Look at all tables."""
         self._check_meta()
         self._check_queues()
+        self._check_transfers()
         self._check_index()
         self._check_transactions()
         self._check_packets()
@@ -203,6 +210,19 @@ class _Checker:
         for sentence in self._queues.faults(self._numbers[QUEUE_NUMBER_KEY]):
             self._find(sentence)
 
+    def _check_transfers(self) -> None:
+        for key, row in self._rows(Table.TRANSFER):
+            try:
+                self._transfers.take(key, row)
+            except UNREADABLE:
+                self._find_unreadable(Table.TRANSFER, key)
+        try:
+            newest = SequenceNumbers(self._snapshot, 0).ordinal
+        except UNREADABLE:
+            return  # this was found before
+        for sentence in self._transfers.faults(newest):
+            self._find(sentence)
+
     # Messages
 
     def _check_index(self) -> None:
@@ -232,6 +252,9 @@ class _Checker:
             self._find(f"Message {lookup} of {queue} has no possible priority.")
         if lookup & ARRIVAL_MASK > self._numbers[ARRIVAL_KEY]:
             self._find(f"The number of message {lookup} of {queue} would be given out again.")
+        is_numbered = queue.kind is Kind.OUTGOING and record.flags & Owed.TRANSACTIONAL
+        if is_numbered and not self._transfers.has_sequence(queue, lookup & ARRIVAL_MASK):
+            self._find(f"Message {lookup} of {queue} has no sequence to be sent in.")
         if record.expires != NEVER:
             key = expiry_key(record.expires, queue.number, lookup)
             if self._snapshot.get(Table.EXPIRY, key) is None:

@@ -13,14 +13,17 @@ from openmsmq.model.layout import (
     NEVER,
     PROPERTIES_ROW,
     PURGED_ROW,
+    Owed,
     Record,
     expiry_key,
+    flags_of,
     index_key,
     owed,
     packet_keys,
     split_index_key,
 )
 from openmsmq.model.queue import Kind
+from openmsmq.model.sequences import OutgoingSequence
 from openmsmq.model.storage import Table, Writer
 from openmsmq.model.transaction import SENT, Sent, sent_row, split_key
 from openmsmq.packet.view import PacketView
@@ -37,6 +40,30 @@ def to_2(writer: Writer) -> None:
     _messages(writer)
     _queues(writer)
     _transactions(writer)
+
+
+def to_3(writer: Writer) -> None:
+    """Format 3: a table for transfers between managers, which begins empty.
+
+    What waits to be sent in a transaction was never numbered and cannot have been sent: its
+    sequence begins with the first message of each queue.
+    """
+    for ordinal, (queue, first) in enumerate(_first_transactional(writer).items(), 1):
+        OutgoingSequence(ordinal, queue, first).write(writer)
+
+
+def _first_transactional(writer: Writer) -> dict[int, int]:
+    """The first transactional message of each outgoing queue, by arrival number."""
+    found: dict[int, int] = {}
+    for key, row in _rows(writer, Table.QUEUES):
+        number, kind = _queue_key.unpack(key)
+        if kind != PROPERTIES_ROW or json.loads(row)["kind"] != Kind.OUTGOING:
+            continue
+        for place, raw in writer.scan(Table.INDEX, index_key(number, 0), index_key(number + 1, 0)):
+            if flags_of(raw) & Owed.TRANSACTIONAL:
+                found[number] = split_index_key(place)[1] & ARRIVAL_MASK
+                break
+    return found
 
 
 def _messages(writer: Writer) -> None:

@@ -28,6 +28,7 @@ from openmsmq.model.layout import (
 )
 from openmsmq.model.queue import Kind, Queue, QueueProperties
 from openmsmq.model.reading import Entry
+from openmsmq.model.sequences import SequenceNumbers
 from openmsmq.model.statistics import Statistics
 from openmsmq.model.storage import Table
 from openmsmq.packet.transaction import TransactionFlags
@@ -44,7 +45,13 @@ class Bench:
     def __init__(self) -> None:
         self.store = MemoryStore()
         self.numbers = Numbers(
-            packet=1, arrival=100, arrival_end=1 << 32, message_id=0, message_id_end=1, queue=17
+            packet=1,
+            arrival=100,
+            arrival_end=1 << 32,
+            message_id=0,
+            message_id_end=1,
+            queue=17,
+            sequences=SequenceNumbers(self.store.snapshot, NOW),
         )
         self.queue = Queue(16, properties())
         self.history = History(self.store.snapshot, 1 << 20)

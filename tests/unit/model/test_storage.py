@@ -23,6 +23,7 @@ def test_tables_keep_their_numbers_since_files_hold_them() -> None:
         (4, "TRANSACTIONS"),
         (5, "EXPIRY"),
         (6, "HISTORY"),
+        (7, "TRANSFER"),
     ]
 
 

@@ -31,6 +31,7 @@ from openmsmq.model.layout import (
     split_index_key,
 )
 from openmsmq.model.recovery import ARRIVAL_KEY, IDENTITY_KEY, pack_number
+from openmsmq.model.sequences import SEQUENCE_KEY, OutgoingSequence
 from openmsmq.model.settings import SETTINGS_KEY
 from openmsmq.model.statistics import STATISTICS_KEY
 from openmsmq.model.storage import Snapshot, Table, Writer
@@ -187,6 +188,56 @@ def act(manager: openmsmq.Manager, chance: random.Random) -> None:
             transaction.abort()
         else:
             transaction.commit()
+
+
+@pytest.fixture
+def sending(tmp_path: Path) -> Path:
+    """A store with transactional messages on their way, not open."""
+    place = tmp_path / "sending"
+    with openmsmq.open(place) as manager:
+        away = manager.open_queue("DIRECT=OS:other\\private$\\t")
+        with manager.transaction() as transaction:
+            away.send_many([Message(b"1"), Message(b"2")], transaction=transaction)
+    return place
+
+
+def test_messages_on_their_way_are_no_fault(sending: Path) -> None:
+    assert check(sending).findings == ()
+
+
+def test_a_transactional_message_without_a_sequence_is_found(sending: Path) -> None:
+    def lose(writer: Writer) -> None:
+        [(key, _)] = rows(writer, Table.TRANSFER)
+        writer.delete(Table.TRANSFER, key)
+
+    tamper(sending, lose)
+    sentences = found(sending)
+    assert len(sentences) == 2
+    for sentence in sentences:
+        assert sentence.startswith("Message ")
+        assert sentence.endswith(
+            "of queue DIRECT=OS:other\\private$\\t has no sequence to be sent in."
+        )
+
+
+def test_a_sequence_of_no_queue_is_found(directory: Path) -> None:
+    tamper(directory, lambda writer: OutgoingSequence(1, 99, 5).write(writer))
+    assert found(directory) == [
+        "Sequence 1 is of queue number 99, from which nothing is sent.",
+        "The number of sequence 1 would be given out again.",
+    ]
+
+
+def test_rows_about_transfers_that_make_no_sense_are_found(directory: Path) -> None:
+    def spoil(writer: Writer) -> None:
+        writer.put(Table.TRANSFER, b"?", b"")
+        writer.put(Table.META, SEQUENCE_KEY, b"odd")
+
+    tamper(directory, spoil)
+    assert found(directory) == [
+        "The number of the newest sequence cannot be read.",
+        "The row 3f of the table transfer makes no sense.",
+    ]
 
 
 def test_a_queue_that_is_being_emptied_is_no_fault(directory: Path) -> None:

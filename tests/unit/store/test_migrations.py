@@ -12,13 +12,19 @@ import gzip
 from pathlib import Path
 
 import pytest
+from tests.unit.model.station import Station, places
+from tests.unit.model.world import NOW, World, letter
 
 import openmsmq
 from openmsmq.errors import StoreTooOld
 from openmsmq.manager.maintenance import backup, check
 from openmsmq.model.layout import Owed, Record
+from openmsmq.model.sequences import OUTGOING, SEQUENCE_KEY
 from openmsmq.model.storage import Table
+from openmsmq.names.format import parse_format_name
+from openmsmq.store.format import migrate
 from openmsmq.store.lmdb import LmdbStore
+from openmsmq.store.memory import MemoryStore
 
 OLD = Path(__file__).parent / "format-1.mdb.gz"
 
@@ -68,6 +74,75 @@ def test_a_prepared_transaction_ends_as_it_would_have(
             manager.abort_prepared("x1")  # what was purged meanwhile does not come back
         statistics = manager.statistics()
         assert statistics.get("arrived", 0) == len(left)
+
+
+# Format 3
+
+
+def as_format_2(world: World) -> MemoryStore:
+    """What a program that knew format 2 would have left: nothing about transfers."""
+    store = MemoryStore(world.store.committed)
+    writer = store.begin()
+    for key, _ in list(writer.scan(Table.TRANSFER, b"", b"\xff" * 30)):
+        writer.delete(Table.TRANSFER, key)
+    writer.delete(Table.META, SEQUENCE_KEY)
+    store.commit()
+    return store
+
+
+def migrated(store: MemoryStore, now: int) -> Station:
+    """The first start of a program that knows format 3."""
+    migrate(store.begin(), 2, to=3)
+    store.commit()
+    return Station(World(store.committed, now))
+
+
+@pytest.fixture
+def waiting() -> World:
+    """Messages wait to be sent to three queues elsewhere, to the third only plain ones."""
+    world = World()
+    queues = world.core.queues
+    away = [queues.outgoing(parse_format_name(f"DIRECT=OS:there\\{name}")) for name in "utp"]
+    for queue in away:
+        queue.pins += 1
+    world.queue("here", transactional=True)
+    world.send_in(world.find("here"), letter("local", transactional=True))
+    for queue in away:
+        world.send(queue, letter("plain"))
+    for queue in away[:2]:
+        for body in ("1", "2", "3"):
+            world.send_in(queue, letter(body, transactional=True))
+    return world
+
+
+def test_transactional_messages_that_wait_get_a_sequence(waiting: World) -> None:
+    """MQQB-256, MQQB-259: one for each queue, and each message keeps its number from then on."""
+    station = migrated(as_format_2(waiting), NOW + 50)
+    assert len(station.rows(OUTGOING)) == 2
+    station.pump()
+    sent = places(station.pump())
+    assert sent == [(2, 1, 0), (2, 2, 1), (2, 3, 2)]
+    again = station.restart(50)
+    again.pump()
+    assert places(again.pump()) == sent
+    stamps = [found.core.numbers.sequences.time_stamp for found in (station, again)]
+    assert stamps == [NOW + 50, NOW + 50]
+
+
+def test_messages_that_are_sent_later_follow_them(waiting: World) -> None:
+    """MQQB-257, MQQB-272."""
+    station = migrated(as_format_2(waiting), NOW + 50)
+    station.world.send_in(station.out, letter("4", transactional=True))
+    assert [item.ordinal for item in station.out.sequences.all] == [2, 3]
+
+
+def test_where_nothing_waits_no_sequence_begins() -> None:
+    station = migrated(as_format_2(World()), NOW)
+    assert not station.rows(OUTGOING)
+    assert station.core.numbers.sequences.ordinal == 0
+
+
+# Afterwards
 
 
 def test_a_backup_of_an_old_store_says_to_open_it_first(directory: Path, tmp_path: Path) -> None:

@@ -1,0 +1,230 @@
+"""What receivers say of our transactional messages: OrderAcks and FinalAcks ([MS-MQQB] 3.1.5.6).
+
+An OrderAck says that messages have reached their queue; those whose sender wants to know more then
+wait for a FinalAck (AwaitingFinalACKTable), apart from those that are still to be sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from typing import Final
+
+from openmsmq.model.arrival import Work
+from openmsmq.model.committing import Batch
+from openmsmq.model.core import Core
+from openmsmq.model.dispatching import IN_TRANSIT
+from openmsmq.model.history import Event, identifiers
+from openmsmq.model.layout import NEVER, Owed, Record, flags_of, index_key, place_and_expiry
+from openmsmq.model.queue import Kind, Queue, journal_of
+from openmsmq.model.sequences import (
+    OutgoingSequence,
+    forget_sequence,
+    is_finished,
+)
+from openmsmq.model.storage import Table
+from openmsmq.packet.acks import FinalAckBody, OrderAckBody
+from openmsmq.packet.transaction import TxSequenceID
+from openmsmq.properties.message import MessageClass
+
+STEP: Final = 1000
+"Messages that leave with one commit."
+_WAITS: Final = (Owed.DEAD_LETTER | Owed.JOURNAL).value
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+Found = tuple[Queue, OutgoingSequence]
+
+
+class Confirming:
+    """Takes what is said of messages that were sent."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.on_progress: Callable[[Queue], None] = lambda queue: None
+        "Told when messages of a queue have reached their destination, in order."
+
+    def find(self, identifier: TxSequenceID) -> Found | None:
+        """The queue whose sequence this is; others are ignored (AMB-35)."""
+        core = self._core
+        if identifier.time_stamp != core.numbers.sequences.time_stamp:
+            return None
+        for queue in core.queues.by_number.values():
+            if queue.kind is Kind.OUTGOING and queue.sequences.all:
+                sequence = queue.sequences.find(identifier.ordinal)
+                if sequence is not None:
+                    return queue, sequence
+        return None
+
+    def take_express(self, ack: OrderAckBody | FinalAckBody, message_class: int) -> None:
+        """An acknowledgement that need not be confirmed itself."""
+        if isinstance(ack, OrderAckBody):
+            self.ordered(ack.tx_sequence_id, ack.tx_sequence_number)
+        else:
+            core = self._core
+            work: list[Callable[[], None]] = []
+
+            def apply(batch: Batch) -> None:
+                self._final(batch, ack, message_class, work)
+
+            core.submit(apply, lambda: _call(work), lambda error: None)
+
+    def take(self, work: Work, ack: OrderAckBody | FinalAckBody, message_class: int) -> None:
+        """An acknowledgement that its sender keeps until what it says is on disk here."""
+        if isinstance(ack, OrderAckBody):
+            call = partial(self.ordered, ack.tx_sequence_id, ack.tx_sequence_number)
+            work.after.append(call)
+        else:
+            assert work.batch is not None, "it must last"
+            self._final(work.batch, ack, message_class, work.after)
+
+    # OrderAck
+
+    def ordered(self, identifier: TxSequenceID, number: int) -> None:
+        """Messages up to a number are in their queue, or refused there ([MS-MQQB] 3.1.5.6)."""
+        found = self.find(identifier)
+        if found is None:
+            self._core.statistics.count("order acknowledgements of unknown sequences")
+            return
+        queue, sequence = found
+        number = min(number, queue.sequences.limit(sequence))
+        if number:
+            begin = queue.sequences.acknowledged(sequence, number)
+            last = min(sequence.lookup(number), queue.sequences.range_of(sequence)[1] - 1)
+            first, end = sequence.lookup(begin), last + 1
+            self._leave(queue, index_key(queue.number, first), index_key(queue.number, end))
+            self.on_progress(queue)
+
+    def _leave(self, queue: Queue, first: bytes, end: bytes) -> None:
+        """Messages between two keys have reached their queue; some with each commit."""
+        core = self._core
+        lookups: list[int] = []
+        keys: list[bytes] = []
+
+        def apply(batch: Batch) -> None:
+            gone: list[tuple[int, bytes]] = []
+            for key, raw in islice(batch.writer.scan(Table.INDEX, first, end), STEP):
+                keys.append(key)
+                lookup = int.from_bytes(key[4:], "big")
+                if self._is_under_way(queue, lookup, raw) and batch.take_out(queue, lookup, raw):
+                    gone.append((lookup, raw))
+            lookups[:] = [lookup for lookup, _ in gone]
+            self._reached(batch, queue, gone)
+
+        def committed() -> None:
+            # What was taken back meanwhile to be purged is forgotten by the purge.
+            held = [lookup for lookup in lookups if queue.held.get(lookup) is IN_TRANSIT]
+            core.forget(queue, held)
+            if len(keys) >= STEP:
+                self._leave(queue, keys[-1] + b"\0", end)
+            else:
+                self.finish(queue)
+
+        core.submit(apply, committed, lambda error: queue.sequences.look_again())
+
+    def _is_under_way(self, queue: Queue, lookup: int, raw: bytes) -> bool:
+        """Whether a message may have been sent; one that expired before was passed over."""
+        if not flags_of(raw) & _TRANSACTIONAL:
+            return False
+        holder = queue.held.get(lookup)
+        if holder is None:
+            _, _, expires = place_and_expiry(raw)
+            return bool(expires >= self._core.expiring.overdue)
+        return holder is IN_TRANSIT
+
+    def _reached(self, batch: Batch, queue: Queue, gone: list[tuple[int, bytes]]) -> None:
+        """Messages are where they should be; some wait to hear that they were consumed."""
+        done = [item for item in gone if not flags_of(item[1]) & _WAITS]
+        if done:
+            reason = MessageClass.ACK_REACH_QUEUE
+            self._core.outcomes.settle(batch, queue, done, reason, "")
+        waiting = [item for item in gone if flags_of(item[1]) & _WAITS]
+        if not waiting:
+            return
+        target = journal_of(queue)
+        for lookup, raw in waiting:
+            batch.place(target, lookup, Record.unpack(raw)._replace(expires=NEVER))
+        batch.count(Event.REACHED.word, len(waiting))
+        if batch.keeps_history:
+            ids = identifiers(batch.first_chunks([raw for _, raw in waiting]))
+            lookups = [lookup for lookup, _ in waiting]
+            batch.note(Event.REACHED, target, lookups, ids, "", queue.name)
+
+    def finish(self, queue: Queue) -> None:
+        """A sequence of which nothing is left ends; the next message begins another."""
+        core = self._core
+        sequences = queue.sequences
+        over = [item for item in sequences.all if is_finished(core.snapshot, queue, item)]
+        if not over or core.is_stopping:
+            return
+        ended: list[OutgoingSequence] = []
+
+        def apply(batch: Batch) -> None:
+            # A message may have been put into the newest meanwhile: look again.
+            newest = sequences.all[-1:] if queue in batch.inserted else []
+            for sequence in over:
+                is_there = sequence in sequences.all and sequence not in newest
+                if is_there and is_finished(batch.writer, queue, sequence):
+                    sequences.end(sequence)
+                    ended.append(sequence)
+            for sequence in ended:
+                forget_sequence(batch.writer, sequence)
+
+        def failed(error: BaseException) -> None:
+            for sequence in ended:
+                sequences.restore(sequence)
+
+        core.submit(apply, lambda: None, failed)
+
+    # FinalAck
+
+    def _final(
+        self,
+        batch: Batch,
+        ack: FinalAckBody,
+        message_class: int,
+        after: list[Callable[[], None]],
+    ) -> None:
+        """A message was consumed, or failed for good ([MS-MQQB] 3.1.5.7)."""
+        found = self.find(ack.tx_sequence_id)
+        place = None if found is None else self._place(batch, *found, ack)
+        if place is None:
+            batch.count("final acknowledgements of unknown messages")
+            return
+        queue, lookup, raw = place
+        try:
+            reason = MessageClass(message_class)
+        except ValueError:
+            reason = MessageClass.NACK_RECEIVE_REJECTED
+        self._core.outcomes.confirmed(batch, queue, lookup, raw, reason)
+
+        def committed() -> None:
+            if queue.held.get(lookup) is IN_TRANSIT:
+                self._core.forget(queue, [lookup])
+            self.finish(queue.main)
+
+        after.append(committed)
+
+    def _place(
+        self, batch: Batch, queue: Queue, sequence: OutgoingSequence, ack: FinalAckBody
+    ) -> tuple[Queue, int, bytes] | None:
+        """Where the message is that a FinalAck is about (AMB-37, AMB-39)."""
+        if ack.source_guid != self._core.identity or not ack.tx_sequence_number:
+            return None
+        lookup = sequence.lookup(ack.tx_sequence_number)
+        first, end = queue.sequences.range_of(sequence)
+        if not first <= lookup < end:
+            return None
+        for member in (journal_of(queue), queue):
+            raw = batch.record(member, lookup)
+            if raw is None:
+                continue
+            is_free = member.held.get(lookup, IN_TRANSIT) is IN_TRANSIT
+            start = batch.first_chunks([raw])[0]
+            if is_free and int.from_bytes(start[56:60], "little") == ack.message_id:
+                return member, lookup, raw
+        return None
+
+
+def _call(calls: list[Callable[[], None]]) -> None:
+    for call in calls:
+        call()

@@ -1,0 +1,54 @@
+"""What a store remembers of transfers between managers, and what a check finds in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from openmsmq.model.duplicates import SEEN, read_seen
+from openmsmq.model.incoming import INCOMING, IncomingSequence, split_sequence_key
+from openmsmq.model.queue import Kind
+from openmsmq.model.sequences import OUTGOING, OutgoingSequence
+from openmsmq.store.checked_queues import CheckedQueue, CheckedQueues
+
+
+class CheckedTransfers:
+    """The sequences of outgoing queues; of the rest it is enough that it can be read."""
+
+    def __init__(self, queues: CheckedQueues) -> None:
+        self._queues = queues
+        self._sequences: list[OutgoingSequence] = []
+        self._first: dict[int, int] = {}
+        "The arrival number of the first message that has a sequence, by queue."
+
+    def take(self, key: bytes, row: bytes) -> None:
+        """Take note of a row; an error if it was never written so."""
+        kind = key[:1]
+        if kind == OUTGOING:
+            sequence = OutgoingSequence.unpack(key, row)
+            self._sequences.append(sequence)
+            first = self._first.get(sequence.queue, sequence.first)
+            self._first[sequence.queue] = min(first, sequence.first)
+        elif kind == INCOMING:
+            split_sequence_key(key)
+            IncomingSequence.unpack(row)
+        elif kind == SEEN:
+            read_seen(key, row)
+        else:
+            raise ValueError(kind)
+
+    def faults(self, newest: int) -> Iterator[str]:
+        """What is wrong with the sequences; `newest` is the number that was given out last."""
+        for sequence in self._sequences:
+            queue = self._queues.get(sequence.queue)
+            if queue is None or queue.kind is not Kind.OUTGOING:
+                yield (
+                    f"Sequence {sequence.ordinal} is of queue number {sequence.queue},"
+                    " from which nothing is sent."
+                )
+            if sequence.ordinal > newest:
+                yield f"The number of sequence {sequence.ordinal} would be given out again."
+
+    def has_sequence(self, queue: CheckedQueue, arrival: int) -> bool:
+        """Whether a transactional message of an outgoing queue can be sent."""
+        first = self._first.get(queue.number)
+        return first is not None and first <= arrival
