@@ -20,6 +20,7 @@ from openmsmq.manager.info import (
     queue_properties,
 )
 from openmsmq.manager.naming import shown
+from openmsmq.manager.outgoing import outgoing_infos
 from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.settings import Settings
@@ -160,6 +161,18 @@ class Calls:
         ]
         session.reply(number, queues=seen, **({} if following is None else {"next": following}))
 
+    def _call_outgoing(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        grant = session.grant
+        assert grant is not None
+        found = session.driver.call(lambda: outgoing_infos(session.local))
+        seen = [
+            asdict(info)
+            for info in found
+            if grant.allows("read", info.name) or grant.allows("send", info.name)
+        ]
+        session.reply(number, queues=seen)
+
     def _call_purge(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")
         opened = session.handle(given.integer("handle"))
@@ -189,6 +202,9 @@ class Calls:
 
     def _call_resume(self, session: AppSession, number: int, given: Arguments) -> None:
         self._hold_back(session, number, given, session.local.dispatching.resume)
+
+    def _call_retry(self, session: AppSession, number: int, given: Arguments) -> None:
+        self._hold_back(session, number, given, session.local.retry)
 
     def _hold_back(
         self, session: AppSession, number: int, given: Arguments, act: Callable[[Queue], None]

@@ -18,6 +18,7 @@ from openmsmq.names.path import parse_path_name
 CONFIG_FILE: Final = "openmsmq.toml"
 "In the directory of the manager; read if no other file is named."
 OFF: Final = "off"
+LOOPBACK: Final = ("127.0.0.1", "::1")
 LOG_FORMATS: Final = ("text", "json")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 _PORT_MAX: Final = 0xFFFF
@@ -56,7 +57,11 @@ class Config:
     abandon_prepared_after: int | None = None
 
     console_port: int | None = 1810
-    binary_port: int | None = None
+    binary_port: int | None = 1801
+    binary_bind: str | None = None
+    sessions_max: int = 10_000
+    answers_early: bool = True
+    record: Path | None = None
     ping_port: int | None = None
     rpc_port: int | None = None
     srmp_port: int | None = None
@@ -84,6 +89,16 @@ class Config:
             return ip_address(self.bind).is_loopback
         except ValueError:
             return False
+
+    @property
+    def own_addresses(self) -> tuple[str, ...]:
+        """The loopback addresses that mean this manager: others may have others (127.0.0.2)."""
+        bound = self.binary_bind or self.bind
+        try:
+            address = ip_address(bound)
+        except ValueError:
+            return LOOPBACK
+        return LOOPBACK if address.is_unspecified or not address.is_loopback else (bound,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,12 +261,35 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "console.port", _PORT, "For metrics and health checks, over HTTP.", "--console-port PORT"
     ),
     "binary_port": Option(
-        "binary.port", _not_built, "For other queue managers; not built yet.", "--binary-port PORT"
+        "binary.port",
+        _PORT,
+        "For other queue managers, MSMQ's own among them.",
+        "--binary-port PORT",
+    ),
+    "binary_bind": Option(
+        "binary.bind",
+        _text,
+        "The address that the door for other queue managers listens on, if it is another one.",
+        "--binary-bind ADDRESS",
+    ),
+    "sessions_max": Option(
+        "binary.sessions_max", _LIMIT, "Connections of other queue managers at a time."
+    ),
+    "answers_early": Option(
+        "binary.answers_early",
+        _flag,
+        "A message that comes without a greeting is answered, though not taken, as MSMQ does.",
+    ),
+    "record": Option(
+        "binary.record",
+        _path,
+        "Record what is said on connections with other queue managers, as pcap files.",
+        "--record DIR",
     ),
     "ping_port": Option(
         "ping.port",
-        _not_built,
-        "Answers other queue managers that ask whether this one is there; not built yet.",
+        _PORT,
+        "Answers other queue managers that ask whether this one is there; MSMQ uses 3527.",
         "--ping-port PORT",
     ),
     "rpc_port": Option(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 
+from openmsmq.clock import SystemClock
+from openmsmq.manager.binary_door import BinaryDoor
 from openmsmq.manager.config import Config, ConfigError
 from openmsmq.manager.console_door import ConsoleDoor
 from openmsmq.manager.door import AppDoor
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.metrics import ServiceMetrics
+from openmsmq.manager.ping_door import PingDoor
 from openmsmq.manager.service import Door
 from openmsmq.manager.tokens import Tokens
 
@@ -49,16 +52,23 @@ class StandardDoors:
     def late(
         self, local: LocalManager, driver: LoopDriver, config: Config, tokens: Tokens
     ) -> Mapping[str, Door]:
-        """The door for programs."""
+        """The doors for programs and for other managers."""
         driver.observer = self._metrics.committed
         if self._console is not None:
             self._console.manager = local
-        if config.app_port is None and config.app_socket is None:
-            return {}
-        if config.app_port is not None:
-            _require_safe(config, tokens)
-        door = AppDoor(local, driver, config, tokens, metrics=self._metrics, tls=self._app_tls)
-        return {"app": door}
+        doors: dict[str, Door] = {}
+        if config.app_port is not None or config.app_socket is not None:
+            if config.app_port is not None:
+                _require_safe(config, tokens)
+            doors["app"] = AppDoor(
+                local, driver, config, tokens, metrics=self._metrics, tls=self._app_tls
+            )
+        if config.binary_port is not None:
+            doors["binary"] = BinaryDoor(local, driver, config, SystemClock())
+        if config.ping_port is not None:
+            host = config.binary_bind or config.bind
+            doors["ping"] = PingDoor(local, host, config.ping_port)
+        return doors
 
     def renew(self) -> None:
         """Show the certificate that is in its file now to those who come from now on."""

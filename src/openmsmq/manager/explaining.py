@@ -49,7 +49,11 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
     Event.QUEUE_DELETED: lambda e, q: "was removed when its queue was deleted",
     Event.PUT_BACK: lambda e, q: f"is back in {q}: whoever received it was gone before the answer",
     Event.DISCARDED: lambda e, q: f"a copy for {q} was discarded: {e.extra}",
-    Event.DELIVERED: lambda e, q: f"was delivered to {q}",
+    Event.DELIVERED: lambda e, q: f"was delivered to {e.extra or q}",
+    Event.REJECTED: lambda e, q: f"was not accepted: {e.extra}",
+    Event.REACHED: lambda e, q: (
+        f"is in {e.extra or q}; the answer is awaited whether it is received there"
+    ),
 }
 _REMAINS: Final = (Event.ARRIVED_EXPRESS, Event.MOVED, Event.PUT_BACK)
 "After these a message is in its queue."
@@ -75,6 +79,8 @@ def parse_id(text: str) -> bytes:
 
 def _event(core: Core, item: Happened) -> HistoryEvent:
     queue = core.queues.get(item.queue)
+    if queue is not None and queue.kind is Kind.UNCONFIRMED:
+        queue = queue.main
     name = "a queue that was deleted" if queue is None else _shown(queue.name)
     if queue is not None and queue.kind is Kind.OUTGOING and item.event <= Event.ARRIVED_EXPRESS:
         text = _SENT_ON.format(name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from openmsmq.clock import Clock
 from openmsmq.errors import (
@@ -16,6 +16,7 @@ from openmsmq.errors import (
     PropertyNotAllowed,
     QueueNotFound,
     UnsupportedFormatNameOperation,
+    UnsupportedOperation,
 )
 from openmsmq.manager.explaining import HistoryEvent, explain
 from openmsmq.manager.naming import Naming, is_private
@@ -39,11 +40,14 @@ from openmsmq.model.transacting import Transacting
 from openmsmq.model.transaction import Transaction
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
-from openmsmq.names.format import DistributionListName, MultipleName
+from openmsmq.names.format import DistributionListName, MultipleName, PrivateName
 from openmsmq.names.opening import check_use, expand_name
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import join_queue, split_queue
 from openmsmq.names.path import PathName
+
+if TYPE_CHECKING:
+    from openmsmq.manager.transfers import Transfers
 
 
 class ManagerState(StrEnum):
@@ -71,6 +75,8 @@ class LocalManager:
         self.receiving = Receiving(self.core)
         self.moving = Moving(self.core)
         self.dispatching = Dispatching(self.core)
+        self.transfers: Transfers | None = None
+        "What sends messages to other computers, if somebody does."
         self.naming = Naming(self.core, [name])
         self._transacting = Transacting(self.core)
         self._epochs = Epochs(self.core, self._transacting)
@@ -166,13 +172,24 @@ class LocalManager:
         destination = name.to_direct() if isinstance(name, PathName) else name
         if not mode.access & Access.SEND:
             raise QueueNotFound(f"{name}: queues elsewhere are only sent to")
-        if not isinstance(destination, DirectName) or destination.is_read_only:
+        kinds = (DirectName, PrivateName)
+        if not isinstance(destination, kinds) or destination.is_read_only:
             raise UnsupportedFormatNameOperation(f"{name}: cannot be sent to from here")
         return self.core.queues.outgoing(destination)
 
     def change_queue(self, queue: Queue, **changes: Any) -> Pending[None]:
         """Give a queue other properties."""
         return self.core.queues.change(queue, int(self._clock.now()), changes)
+
+    def retry(self, queue: Queue) -> None:
+        """Let the next attempt to send what is in an outgoing queue be now."""
+        if queue.transfer is None:
+            raise UnsupportedOperation(f"{queue.name}: only messages on their way are sent")
+        if self.transfers is None:
+            raise UnsupportedOperation(f"{queue.name}: only a service sends (openmsmq serve)")
+        if not self.dispatching.can_send(queue):
+            raise UnsupportedOperation(f"{queue.name} is {queue.transfer.state}: resume it first")
+        self.transfers.retry(queue)
 
     def configure(self, **changes: Any) -> Pending[None]:
         """Change settings of the manager."""

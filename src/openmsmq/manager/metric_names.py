@@ -27,20 +27,20 @@ METRICS: Final = (
     Metric(
         "msmq_outgoing_queue_message_count",
         "gauge",
-        "Messages that wait to be sent to another computer.",
+        "Messages for another computer that are not known to have arrived there.",
         _OUTGOING,
     ),
     Metric("msmq_outgoing_queue_bytes_in_queue", "gauge", "Their bytes.", _OUTGOING),
     Metric(
         "msmq_outgoing_queue_unacknowledged_message_count",
         "gauge",
-        "Messages under way whose arrival is not confirmed yet.",
+        "Of these, those that were sent.",
         _OUTGOING,
     ),
     Metric(
         "msmq_outgoing_queue_unprocessed_message_count",
         "gauge",
-        "Messages that arrived and are kept until somebody reads them: always 0, none are kept.",
+        "Messages that arrived and are kept until it is known what became of them.",
         _OUTGOING,
     ),
     Metric(
@@ -89,6 +89,12 @@ METRICS: Final = (
         "counter",
         "What happened to messages since the store was made, by event.",
         ("event",),
+    ),
+    Metric(
+        "openmsmq_messages_rejected_total",
+        "counter",
+        "Messages of other queue managers that were not accepted, by reason.",
+        ("reason",),
     ),
     Metric(
         "openmsmq_incidents_total",
@@ -147,6 +153,24 @@ METRICS: Final = (
     ),
     Metric(
         "openmsmq_logins_refused_total", "counter", "Tokens and certificates that were not good."
+    ),
+    Metric(
+        "openmsmq_sessions",
+        "gauge",
+        "Open sessions with other queue managers, by who began them.",
+        ("direction",),
+    ),
+    Metric(
+        "openmsmq_sessions_ended_total",
+        "counter",
+        "Sessions with other queue managers that ended, by reason.",
+        ("reason",),
+    ),
+    Metric(
+        "openmsmq_transfer_bytes_total",
+        "counter",
+        "Bytes that went to other queue managers or came from them.",
+        ("direction",),
     ),
     Metric("openmsmq_ready", "gauge", "1 while the queue manager is ready, else 0."),
     Metric(

@@ -24,6 +24,9 @@ from openmsmq.manager.exposition import Histogram, Page, escaped, number
 from openmsmq.manager.local import LocalManager, ManagerState
 from openmsmq.manager.metric_names import METRICS
 from openmsmq.manager.naming import shown
+from openmsmq.manager.outgoing import unprocessed
+from openmsmq.manager.transfers import Transfers
+from openmsmq.model.arriving import REASONS, REJECTED
 from openmsmq.model.core import Core
 from openmsmq.model.history import Event
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue
@@ -33,14 +36,22 @@ from openmsmq.model.transfer import TransferState
 from openmsmq.names.direct import PREFIX, DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
+from openmsmq.properties.message import describe_class
+from openmsmq.session.events import End
 from openmsmq.store.pages import DATA_FILE
 
 COMPUTER_QUEUES: Final = "Computer Queues"
 "What Windows calls dead letters and the journal of sent messages together."
 INCIDENTS: Final = (
     "acknowledgements without a queue",
+    "duplicates",
+    "final acknowledgements of unknown messages",
     "flow control",
     "messages lost because they could not be put back",
+    "order acknowledgements of unknown sequences",
+    "out of order",
+    "refused for lack of room",
+    "reports without a queue",
 )
 "What the statistics count beside events of messages; always reported, that a rise is seen."
 ABORTS: Final = ("idle", "abandoned")
@@ -175,6 +186,7 @@ async def render(local: LocalManager | None, service: ServiceMetrics, now: float
     page.add("openmsmq_ready", is_ready)
     if local is not None:
         _report_manager(page, local)
+        _report_transfers(page, local.transfers)
         await _report_queues(page, local, now)
     return page.text().encode() + generate_latest(_process())
 
@@ -198,6 +210,8 @@ def _report_manager(page: Page, local: LocalManager) -> None:
     for event in Event:
         if event is not Event.ARRIVED_EXPRESS:  # counted with all that arrived
             page.add("openmsmq_messages_total", counts.pop(event.word, 0), event.word)
+    for reason in map(describe_class, REASONS):
+        page.add("openmsmq_messages_rejected_total", counts.pop(REJECTED + reason, 0), reason)
     for incident in sorted({*INCIDENTS, *counts}):
         page.add("openmsmq_incidents_total", counts[incident], incident)
     quota = core.settings.quota
@@ -208,6 +222,20 @@ def _report_manager(page: Page, local: LocalManager) -> None:
     page.add("openmsmq_flow_control", core.is_throttled)
     page.add("openmsmq_clock_jumps_total", core.timeline.jumps)
     page.add("openmsmq_prepared_transactions", len(core.prepared))
+
+
+def _report_transfers(page: Page, transfers: Transfers | None) -> None:
+    """What goes between managers; zeros where nothing does."""
+    links = [] if transfers is None else [link for link in transfers.links if link.is_open]
+    begun = sum(link.session.is_initiator for link in links)
+    page.add("openmsmq_sessions", len(links) - begun, "incoming")
+    page.add("openmsmq_sessions", begun, "outgoing")
+    ended = Counter() if transfers is None else transfers.ended_by
+    for reason in End:
+        page.add("openmsmq_sessions_ended_total", ended[reason.value], reason.value)
+    came, went = (0, 0) if transfers is None else (transfers.bytes_received, transfers.bytes_sent)
+    page.add("openmsmq_transfer_bytes_total", came, "incoming")
+    page.add("openmsmq_transfer_bytes_total", went, "outgoing")
 
 
 async def _report_queues(page: Page, local: LocalManager, now: float) -> None:
@@ -222,6 +250,8 @@ async def _report_queues(page: Page, local: LocalManager, now: float) -> None:
             await asyncio.sleep(0)
         if not queue.deleted:
             _report_queue(page, core, queue, label(queue, machine), now)
+            if queue.kind is Kind.OUTGOING:
+                _report_outgoing(page, local, queue)
 
 
 def _report_computer(page: Page, core: Core) -> None:
@@ -255,12 +285,12 @@ def _report_queue(page: Page, core: Core, queue: Queue, name: str, now: float) -
     else:
         samples["windows_msmq_messages_in_queue"] = messages
         samples["windows_msmq_bytes_in_queue"] = size
-        kept = _held_in(queue.journal)
+        # That of an outgoing queue is none: see `unprocessed`.
+        kept = _held_in(None if queue.kind is Kind.OUTGOING else queue.journal)
         samples["windows_msmq_messages_in_journal_queue"] = kept[0]
         samples["windows_msmq_bytes_in_journal_queue"] = kept[1]
-    if queue.kind is Kind.OUTGOING:
-        _report_outgoing(page, queue, messages, size)
-    elif queue.kind is not Kind.SUBQUEUE:  # counted against the quota of its queue
+    # A subqueue is counted against the quota of its queue, an outgoing queue has none.
+    if queue.kind not in (Kind.OUTGOING, Kind.SUBQUEUE):
         quota = queue.properties.quota
         samples["openmsmq_quota_bytes"] = float("inf") if quota == NO_QUOTA else quota * KIB
         samples["openmsmq_quota_used_bytes"] = queue.quota_size
@@ -274,16 +304,20 @@ def _age(core: Core, queue: Queue, now: float) -> int:
     return 0 if arrived is None else max(0, int(now) - arrived)
 
 
-def _report_outgoing(page: Page, queue: Queue, messages: int, size: int) -> None:
+def _report_outgoing(page: Page, local: LocalManager, queue: Queue) -> None:
     assert queue.transfer is not None, "an outgoing queue knows its way"
+    messages, size = _held_in(queue)
+    unacknowledged = local.dispatching.in_transit(queue)
     states = {TransferState.CONNECTED: 1, TransferState.DISCONNECTED: 0}
     destination = parse_format_name(queue.name)
-    host = destination.address if isinstance(destination, DirectName) else ""
-    labels = queue.name, next(iter(queue.transfer.next_hops), host)
+    # A direct name says where its messages go; its label does not change when they do.
+    hop = next(iter(queue.transfer.next_hops), "").rpartition("=")[2]
+    host = destination.address if isinstance(destination, DirectName) else hop
+    labels = queue.name, host
     page.add("msmq_outgoing_queue_message_count", messages, *labels)
     page.add("msmq_outgoing_queue_bytes_in_queue", size, *labels)
-    page.add("msmq_outgoing_queue_unacknowledged_message_count", len(queue.held), *labels)
-    page.add("msmq_outgoing_queue_unprocessed_message_count", 0, *labels)
+    page.add("msmq_outgoing_queue_unacknowledged_message_count", unacknowledged, *labels)
+    page.add("msmq_outgoing_queue_unprocessed_message_count", unprocessed(queue), *labels)
     page.add("msmq_outgoing_queue_state", states.get(queue.transfer.state, -1), *labels)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ipaddress import ip_address
+from typing import Final
 
 from openmsmq.errors import QueueNotFound
 from openmsmq.model.core import Core
@@ -14,13 +14,18 @@ from openmsmq.names.format import MachineName, PrivateName, PublicName
 from openmsmq.names.parts import QueueParts, Suffix, fold, host_key, join_queue, split_queue
 from openmsmq.names.path import PathName
 
+LOOPBACK: Final = ("127.0.0.1", "::1")
+
 
 class Naming:
     """Tells the names of queues here from those of others (A-26)."""
 
-    def __init__(self, core: Core, own_names: Iterable[str]) -> None:
+    def __init__(
+        self, core: Core, own_names: Iterable[str], addresses: Iterable[str] = LOOPBACK
+    ) -> None:
+        """`addresses` are those by which this computer is reached, others may share its host."""
         self._core = core
-        self._own = {host_key(name) for name in (".", "localhost", *own_names)}
+        self._own = {host_key(name) for name in (".", "localhost", *own_names, *addresses)}
         core.queues.resolve = self.local
 
     def local(self, name: PathName | FormatName) -> str | None:
@@ -43,13 +48,7 @@ class Naming:
         return None
 
     def _is_here(self, host: str) -> bool:
-        key = host_key(host)
-        if key in self._own:
-            return True
-        try:
-            return ip_address(host).is_loopback
-        except ValueError:
-            return False
+        return host_key(host) in self._own
 
     def _numbered(self, name: PrivateName) -> str:
         queue = self._core.queues.get(name.number)

@@ -166,7 +166,7 @@ class Service:
         config = self.config
         self._tokens.refresh()
         local = open_directory(config.data, config.name)
-        local.naming = Naming(local.core, [local.name, *config.aliases])
+        local.naming = Naming(local.core, [local.name, *config.aliases], config.own_addresses)
         self._local, self._driver = local, LoopDriver(local.core, local.tick)
         self._enter(ManagerState.INITIALIZING)
         return local, self._driver

@@ -23,6 +23,9 @@ _LEFT: Final = getattr(select, "POLLRDHUP", 0)
 "Elsewhere than on Linux only a reset is seen."
 
 
+NOWHERE: Final = ("", 0)
+
+
 class Machine(Protocol):
     """What speaks on a connection."""
 
@@ -61,6 +64,13 @@ class Connection(asyncio.Protocol):
         "What the machine does when `is_crowded` is over."
         self.peer = ""
         "Who is on the other side, for people."
+        self.local = self.remote = NOWHERE
+        "IP address and port of both sides, if they have one."
+
+    @property
+    def address(self) -> str:
+        """The IP address of the other side."""
+        return self.remote[0]
 
     @property
     def is_crowded(self) -> bool:
@@ -82,7 +92,10 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Not asserted: those of other event loops are no instances of it.
         self._transport = transport = cast(asyncio.Transport, transport)
-        self.peer = _shown(transport.get_extra_info("peername"))
+        name = transport.get_extra_info("peername")
+        self.peer = _shown(name)
+        self.remote = _endpoint(name)
+        self.local = _endpoint(transport.get_extra_info("sockname"))
         transport.set_write_buffer_limits(high=WRITE_BUFFER)
         _keep_alive(transport.get_extra_info("socket"))
         self._machine = self._make(self)
@@ -167,6 +180,10 @@ class Connection(asyncio.Protocol):
             self._farewell.cancel()
         assert self._machine is not None
         self._machine.lost()
+
+
+def _endpoint(name: object) -> tuple[str, int]:
+    return (name[0], name[1]) if isinstance(name, tuple) else NOWHERE
 
 
 def _shown(name: object) -> str:

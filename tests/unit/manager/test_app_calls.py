@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -34,7 +35,8 @@ from openmsmq.errors import (
 )
 from openmsmq.manager import app_calls
 from openmsmq.manager.app_calls import PROPERTIES
-from openmsmq.model.queue import QueueProperties
+from openmsmq.manager.outgoing import OutgoingInfo
+from openmsmq.model.queue import Queue, QueueProperties
 
 A_GUID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000"
 ELSEWHERE = "DIRECT=OS:elsewhere\\private$\\q"
@@ -102,6 +104,9 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("pause", {}),
     ("pause", {"handle": 1, "for": 5}),
     ("resume", {}),
+    ("retry", {}),
+    ("retry", {"handle": 1, "after": 5}),
+    ("outgoing", {"everything": True}),
     ("open_cursor", {}),
     ("open_cursor", {"handle": 1, "at": 5}),
     ("close_cursor", {}),
@@ -216,6 +221,7 @@ async def test_what_the_rules_refuse_is_refused(house: House) -> None:
         (PropertyNotAllowed, "set_queue", {"handle": handle, "transactional": True}),
         (UnsupportedOperation, "pause", {"handle": handle}),
         (UnsupportedOperation, "resume", {"handle": handle}),
+        (UnsupportedOperation, "retry", {"handle": handle}),
         (MessageNotFound, "move", {"handle": handle, "lookup_id": 1, "target": "sub"}),
         (InvalidHandle, "queue_info", {"handle": 77}),
         (InvalidHandle, "close_queue", {"handle": 77}),
@@ -398,6 +404,38 @@ async def test_sending_elsewhere_can_be_held_back(house: House) -> None:
 
 
 @served()
+async def test_what_is_on_its_way_is_told(house: House) -> None:
+    program = await house.program()
+    await program.create()
+    assert await program.call("outgoing") == {"queues": []}
+    away = await program.open(ELSEWHERE)
+    await program.send(away, "a", "b")
+    [found] = (await program.call("outgoing"))["queues"]
+    assert found.keys() == OutgoingInfo.__dataclass_fields__.keys()
+    assert (found["name"], found["messages"], found["state"]) == (ELSEWHERE, 2, "offline")
+    assert found["attempts"] == []
+
+
+@served()
+async def test_the_next_attempt_can_be_asked_for(house: House) -> None:
+    program = await house.program()
+    away = await program.open(ELSEWHERE)
+    tried: list[Queue] = []
+    house.local.transfers = SimpleNamespace(retry=tried.append)  # type: ignore[assignment] # enough
+    await program.call("retry", handle=away)
+    assert [queue.name for queue in tried] == [ELSEWHERE]
+
+
+@served()
+async def test_queues_elsewhere_are_told_to_those_who_may_use_them(house: House) -> None:
+    admin = await house.program()
+    await admin.open(ELSEWHERE)
+    for pattern, count in (("DIRECT=*", 1), ("orders", 0)):
+        program = await house.program(house.token("send", pattern))
+        assert len((await program.call("outgoing"))["queues"]) == count
+
+
+@served()
 async def test_a_cursor_is_not_opened_on_what_is_gone(house: House) -> None:
     program = await house.program()
     handle = await program.create()
@@ -561,12 +599,14 @@ EVERY: list[tuple[str, dict[str, Any], str]] = [
     ("configure", {"quota": 5}, "admin"),
     ("purge", {}, "read"),
     ("pause", {}, "admin"),
+    ("retry", {}, "admin"),
+    ("outgoing", {}, "any"),
     ("open_cursor", {}, "read"),
     ("move", {"lookup_id": 1}, "read"),
     ("begin", {}, "any"),
     ("unsubscribe", {"subscription": 1}, "any"),
 ]
-WITH_HANDLE = ("set_queue", "queue_info", "purge", "pause", "open_cursor", "move")
+WITH_HANDLE = ("set_queue", "queue_info", "purge", "pause", "retry", "open_cursor", "move")
 
 
 @pytest.mark.parametrize("role", ["read", "send", "read+send", "admin"])
@@ -719,5 +759,5 @@ async def test_messages_elsewhere_are_purged_by_administrators(house: House) -> 
     program = await house.program(house.token("send"))
     away = await program.open(ELSEWHERE)
     await refused(program.call("purge", handle=away), AccessDenied)
-    for call in ("pause", "resume"):
+    for call in ("pause", "resume", "retry"):
         await refused(program.call(call, handle=away), AccessDenied)

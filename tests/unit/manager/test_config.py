@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from openmsmq.manager.config import (
     CONFIG_FILE,
+    LOOPBACK,
     OPTIONS,
     Config,
     ConfigError,
@@ -42,6 +43,12 @@ abandon_prepared_after = 3600
 port = "off"
 [binary]
 port = "off"
+bind = "127.0.0.2"
+sessions_max = 8
+answers_early = false
+record = "recorded"
+[ping]
+port = 3527
 [tls]
 cert = "server.pem"
 key = "server.key"
@@ -69,10 +76,12 @@ def refusal(folder: Path, text: str) -> str:
 
 
 def test_a_directory_is_enough(tmp_path: Path) -> None:
+    """MQQB-003: others are let in at port 1801."""
     config = load_config(None, {"data": tmp_path})
     assert config == Config(data=tmp_path)
     assert (config.bind, config.app_port, config.console_port) == ("127.0.0.1", 1811, 1810)
-    assert config.binary_port is config.ping_port is config.rpc_port is config.srmp_port is None
+    assert config.binary_port == 1801
+    assert config.ping_port is config.rpc_port is config.srmp_port is None
 
 
 def test_without_a_directory_there_is_no_manager(tmp_path: Path) -> None:
@@ -99,6 +108,12 @@ def test_a_file_says_everything_and_its_paths_are_beside_it(tmp_path: Path) -> N
         idle_transaction_limit=60,
         abandon_prepared_after=3600,
         console_port=None,
+        binary_port=None,
+        binary_bind="127.0.0.2",
+        sessions_max=8,
+        answers_early=False,
+        record=tmp_path / "recorded",
+        ping_port=3527,
         tls_cert=tmp_path / "server.pem",
         tls_key=tmp_path / "server.key",
         tls_client_ca=tmp_path / "ca.pem",
@@ -136,8 +151,9 @@ def test_the_file_in_the_directory_is_read_unless_another_is_named(tmp_path: Pat
         ('[app]\nport = "1811"\n', "not '1811'"),
         ("[app]\nclients_max = 0\n", "a whole number from 1 to"),
         ("[app]\nidle_transaction_limit = 0.5\n", "app.idle_transaction_limit: a whole number"),
-        ("[binary]\nport = 1801\n", "binary.port: this version does not have this door yet"),
-        ("[ping]\nport = 0\n", "ping.port: this version does not have this door yet"),
+        ("[binary]\nport = -1\n", "binary.port: a whole number from 0 to 65535"),
+        ("[binary]\nsessions_max = 0\n", "binary.sessions_max: a whole number from 1 to"),
+        ("[ping]\nport = 65536\n", "ping.port: a whole number from 0 to 65535"),
         ("[rpc]\nport = 2105\n", "rpc.port: this version does not have this door yet"),
         ("[srmp]\nport = 8801\n", "srmp.port: this version does not have this door yet"),
         ("[manager]\nname = 5\n", "manager.name: a text is needed, not 5"),
@@ -168,8 +184,8 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_refused_option_is_named_as_it_was_given(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--binary-port: this version"):
-        load_config(None, {"data": tmp_path, "binary_port": 1801})
+    with pytest.raises(ConfigError, match="--rpc-port: this version"):
+        load_config(None, {"data": tmp_path, "rpc_port": 2105})
     with pytest.raises(ConfigError, match=r"app\.clients_max: a whole number"):
         load_config(None, {"data": tmp_path, "clients_max": 0})
 
@@ -201,6 +217,25 @@ def test_whether_others_can_reach_it(bind: str, *, local: bool) -> None:
     assert Config(data=Path("d"), bind=bind).is_local is local
 
 
+@pytest.mark.parametrize(
+    ("bind", "binary_bind", "own"),
+    [
+        ("127.0.0.1", None, ("127.0.0.1",)),
+        ("127.0.0.2", None, ("127.0.0.2",)),
+        ("0.0.0.0", "127.0.0.2", ("127.0.0.2",)),
+        ("127.0.0.2", "10.0.0.1", LOOPBACK),
+        ("0.0.0.0", None, LOOPBACK),
+        ("::1", None, ("::1",)),
+        ("localhost", None, LOOPBACK),
+    ],
+)
+def test_which_addresses_of_this_computer_mean_the_manager(
+    bind: str, binary_bind: str | None, own: tuple[str, ...]
+) -> None:
+    """Managers that share a computer have addresses of their own."""
+    assert Config(data=Path("d"), bind=bind, binary_bind=binary_bind).own_addresses == own
+
+
 def test_changes_are_found_by_name() -> None:
     old = Config(data=Path("d"))
     assert changes(old, old) == []
@@ -211,7 +246,8 @@ def test_changes_are_found_by_name() -> None:
 def test_defaults_are_said_as_a_file_would() -> None:
     said = {name: default_text(name) for name in OPTIONS}
     assert said["app_port"] == "1811"
-    assert said["binary_port"] == said["idle_transaction_limit"] == "off"
+    assert said["binary_port"] == "1801"
+    assert said["ping_port"] == said["idle_transaction_limit"] == "off"
     assert said["retry"] == "true"
     assert said["bind"] == "127.0.0.1"
     assert said["data"] == said["name"] == said["peers"] == said["tls_cert"] == ""

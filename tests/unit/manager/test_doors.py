@@ -15,10 +15,12 @@ import pytest
 from tests.certificates import make_certificates
 
 from openmsmq.errors import InvalidParameter
+from openmsmq.manager.binary_door import BinaryDoor
 from openmsmq.manager.config import Config, ConfigError
 from openmsmq.manager.doors import StandardDoors, server_tls
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.opening import open_directory
+from openmsmq.manager.ping_door import PingDoor
 from openmsmq.manager.service import Door
 from openmsmq.manager.tokens import Tokens
 
@@ -34,7 +36,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
     """On this computer, on any port."""
-    return Config(data=tmp_path / "data", app_port=0, console_port=0)
+    return Config(data=tmp_path / "data", app_port=0, console_port=0, binary_port=None)
 
 
 def with_tls(config: Config, made: Path, *, client_ca: bool = False) -> Config:
@@ -115,6 +117,16 @@ def test_a_door_that_is_off_is_not_there(config: Config, tmp_path: Path) -> None
     assert asyncio.run(late(off, tokens)) == {}
     by_socket = replace(off, app_socket=tmp_path / "app.sock", bind="0.0.0.0")
     assert list(asyncio.run(late(by_socket, tokens))) == ["app"], "a socket is on this computer"
+
+
+def test_other_managers_have_doors_of_their_own(config: Config) -> None:
+    """Other computers may come in there, as MSMQ lets them."""
+    open_to_all = replace(config, app_port=None, binary_port=0, ping_port=0, bind="0.0.0.0")
+    doors = asyncio.run(late(open_to_all, Tokens(config.data)))
+    assert {name: type(door) for name, door in doors.items()} == {
+        "binary": BinaryDoor,
+        "ping": PingDoor,
+    }
 
 
 @pytest.mark.parametrize("bind", ["0.0.0.0", "::", "192.0.2.1"])

@@ -6,14 +6,20 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.unit.manager.office import Manager
+from tests.unit.model.station import parcel
 from tests.unit.model.world import NOW, OWNER
 
 from openmsmq.errors import InvalidParameter
 from openmsmq.manager.explaining import _TEXTS, HistoryEvent, parse_id
 from openmsmq.messages.message import Message
+from openmsmq.model.arrival import Origin
+from openmsmq.model.arriving import Arriving
+from openmsmq.model.confirming import Confirming
 from openmsmq.model.history import Event
 from openmsmq.model.queue import Queue, journal_of
-from openmsmq.properties.message import Acknowledge
+from openmsmq.packet.acks import FinalAckBody
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import Acknowledge, MessageClass
 
 THEN = datetime.fromtimestamp(NOW, UTC)
 ORDERS = ".\\private$\\orders"
@@ -175,16 +181,54 @@ def test_what_is_on_its_way_is_told(manager: Manager, recoverable: bool) -> None
 
 
 def test_a_delivery_elsewhere_is_told(manager: Manager) -> None:
-    class Port:
-        def send(self, queue: Queue, entry: object) -> None:
-            pass
-
     name = "DIRECT=OS:other\\private$\\q"
-    manager.local.dispatching.port = Port()
+    dispatching = manager.local.dispatching
     outgoing = manager.open(name)
     (sent,) = manager.send(outgoing, Message(b"x"))
-    manager.done(manager.local.dispatching.delivered(outgoing))
+    manager.done(dispatching.delivered(outgoing, dispatching.take(outgoing, 1, 1)))
     assert texts(manager, sent)[-1] == f"was delivered to {name}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (MessageClass.ACK_RECEIVE, "was delivered to {}"),
+        (MessageClass.NACK_Q_PURGED, "was not accepted: the queue was purged before the message "),
+    ],
+    ids=["received", "purged"],
+)
+def test_what_became_of_a_transactional_message_elsewhere_is_told(
+    manager: Manager, answer: MessageClass, told: str
+) -> None:
+    name = "DIRECT=OS:other\\private$\\q"
+    core = manager.local.core
+    outgoing = manager.open(name)
+    (sent,) = manager.send_in(outgoing, Message(b"x", journal=True))
+    manager.local.dispatching.take(outgoing, 1, 1)
+    confirming = Confirming(core)
+    sequence = core.numbers.sequences.identifier(outgoing.sequences.all[0])
+    confirming.ordered(sequence, 1)
+    manager.tick()
+    reached = f"is in {name}; the answer is awaited whether it is received there"
+    assert texts(manager, sent)[-1] == reached
+    number = int(sent.partition("\\")[2])
+    confirming.take_express(FinalAckBody(sequence, 1, 0, core.identity, number), answer)
+    manager.tick()
+    happened = [event for event in manager.local.explain(sent) if event.event != "journaled"]
+    assert happened[-1].text.startswith(told.format(name))
+    assert happened[-1].queue == name
+
+
+def test_that_a_message_from_elsewhere_was_not_accepted_is_told(manager: Manager) -> None:
+    core = manager.local.core
+    packet = parcel("1", to="DIRECT=OS:here\\none")
+    Arriving(core, Confirming(core)).take(Origin("192.0.2.9", "x"), [packet], lambda error: None)
+    manager.tick()
+    (event,) = manager.local.explain(PacketView(packet).id)
+    assert (
+        event.text == "was not accepted: the destination queue cannot be reached or does not exist"
+    )
+    assert (event.event, event.queue, event.by) == ("rejected", "", "x")
 
 
 # Express messages that a restart has ended

@@ -136,6 +136,17 @@ def test_everything_is_all_but_the_hidden_queues_and_empty_journals() -> None:
     assert len(queue_infos(world.core, everything=False)) == 2
 
 
+def test_messages_that_reached_their_queue_are_not_told_as_a_queue_of_their_own() -> None:
+    """They belong to the outgoing queue that they left through."""
+    world = World()
+    journal_of(world.core.queues.outgoing(parse_format_name(ELSEWHERE))).messages = 1
+    shown = queue_infos(world.core, everything=True)
+    assert [(one.name, one.journal_messages) for one in shown if one.kind == "outgoing"] == [
+        (ELSEWHERE, 1)
+    ]
+    assert "unconfirmed" not in [one.kind for one in shown]
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 100])
 def test_pages_together_have_all_of_them_once(count: int) -> None:
     world = World()

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 from tests.unit.manager.office import Manager
+from tests.unit.manager.wires import pair
 from tests.unit.model.world import NOW, OWNER
 
 from openmsmq.errors import (
@@ -20,6 +21,7 @@ from openmsmq.errors import (
     QueueNotFound,
     TransactionSequence,
     UnsupportedFormatNameOperation,
+    UnsupportedOperation,
 )
 from openmsmq.manager.local import ManagerState
 from openmsmq.messages.message import Message
@@ -547,3 +549,35 @@ def test_a_dead_letter_says_why_it_is_one(manager: Manager) -> None:
     manager.tick(1)
     (dead,) = manager.peek(manager.open(".\\DeadLetter$"))
     assert (dead.id, dead.message_class) == (sent, MessageClass.NACK_RECEIVE_TIMEOUT)
+
+
+# Sending elsewhere
+
+
+def test_the_next_attempt_to_send_can_be_now() -> None:
+    net, a, b = pair()
+    queue = a.out("DIRECT=OS:b\\private$\\q")
+    b.die()
+    a.enter(lambda: a.send(queue, Message("x")))
+    net.wait(60)
+    tried = len(net.tries)
+    a.enter(lambda: a.local.retry(queue))
+    net.run()
+    assert len(net.tries) == tried + 1
+
+
+@pytest.mark.parametrize("name", ["orders", "DIRECT=OS:other\\private$\\orders"])
+def test_without_a_service_nothing_is_tried(manager: Manager, name: str) -> None:
+    manager.create()
+    with pytest.raises(UnsupportedOperation):
+        manager.local.retry(manager.open(name))
+
+
+def test_what_is_on_hold_is_not_tried() -> None:
+    _, a, _ = pair()
+    queue = a.out("DIRECT=OS:b\\private$\\q")
+    a.local.dispatching.pause(queue)
+    with pytest.raises(UnsupportedOperation, match="is on hold: resume it first"):
+        a.local.retry(queue)
+    with pytest.raises(UnsupportedOperation, match="only messages on their way"):
+        a.local.retry(a.create())

@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.manager.office import Manager
+from tests.unit.manager.wires import pair
 from tests.unit.model.world import OWNER, commit_all
 
 from openmsmq.manager.drivers import Commit
@@ -29,6 +30,7 @@ from openmsmq.model.queue import Kind, Queue, QueueProperties
 from openmsmq.model.transfer import TransferState
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
+from openmsmq.session.events import End
 
 ORDERS = r"server1\private$\orders"
 Labels = frozenset[tuple[str, str]]
@@ -234,18 +236,90 @@ def test_an_outgoing_queue_is_reported_as_by_both_exporters(watched: Watched) ->
 def test_the_state_of_a_connection_is_a_number(
     watched: Watched, state: TransferState, shown: int
 ) -> None:
-    queue = watched.manager.open(r"DIRECT=TCP:10.0.0.1\private$\q", Access.SEND)
+    name = r"DIRECT=TCP:10.0.0.1\private$\q"
+    queue = watched.manager.open(name, Access.SEND)
     assert queue.transfer is not None
     queue.transfer.state = state
-    queue.transfer.next_hops = ("router", "another")
-    assert (
-        watched.value(
-            "msmq_outgoing_queue_state",
-            queue_name=r"DIRECT=TCP:10.0.0.1\private$\q",
-            connection_host="router",
-        )
-        == shown
-    )
+    labels = {"queue_name": name, "connection_host": "10.0.0.1"}
+    assert watched.value("msmq_outgoing_queue_state", **labels) == shown
+
+
+def test_the_host_is_where_messages_go_next_unless_their_name_says_it(watched: Watched) -> None:
+    manager = watched.manager
+    for name, host in (
+        (r"DIRECT=OS:other\private$\q", "other"),
+        (f"PRIVATE={UUID(int=7)}\\{5:08x}", "router"),
+    ):
+        queue = manager.open(name, Access.SEND)
+        assert queue.transfer is not None
+        queue.transfer.next_hops = ("TCP=router", "TCP=another")
+        labels = {"queue_name": queue.name, "connection_host": host}
+        assert watched.value("msmq_outgoing_queue_message_count", **labels) == 0
+
+
+def test_messages_under_way_and_arrived_ones_are_counted_apart(watched: Watched) -> None:
+    net, a, b = pair(transactional=True)
+    queue = a.out(r"DIRECT=OS:b\private$\q")
+    labels = {"queue_name": queue.name, "connection_host": "b"}
+    names = ("message", "unacknowledged_message", "unprocessed_message")
+
+    def counts() -> list[float]:
+        scrape = watched.scrape(a.local)
+        found = frozenset(labels.items())
+        return [scrape[f"msmq_outgoing_queue_{name}_count", found] for name in names]
+
+    b.is_slow = True  # nothing is stored there, so that nothing is acknowledged
+    a.enter(lambda: a.send_in(queue, Message("x", dead_letter=True), Message("y")))
+    net.run()
+    assert counts() == [2, 2, 0]
+    b.go_on()
+    net.wait(5)
+    assert counts() == [0, 0, 1]
+    windows = of_queue(watched.scrape(a.local), r"os:b\private$\q")
+    assert windows["windows_msmq_messages_in_journal_queue"] == 0
+
+
+# Sessions with other managers
+
+
+def test_sessions_are_counted_by_who_began_them(watched: Watched) -> None:
+    net, a, b = pair()
+    queue = a.out(r"DIRECT=OS:b\private$\q")
+    a.enter(lambda: a.send(queue, Message("x")))
+    net.run()
+    for station, incoming, outgoing in ((a, 0, 1), (b, 1, 0)):
+        scrape = watched.scrape(station.local)
+        assert scrape["openmsmq_sessions", frozenset({("direction", "incoming")})] == incoming
+        assert scrape["openmsmq_sessions", frozenset({("direction", "outgoing")})] == outgoing
+    sent, received = a.transfers.bytes_sent, a.transfers.bytes_received
+    scrape = watched.scrape(a.local)
+    assert scrape["openmsmq_transfer_bytes_total", frozenset({("direction", "outgoing")})] == sent
+    came = scrape["openmsmq_transfer_bytes_total", frozenset({("direction", "incoming")})]
+    assert came == received > 0
+    assert sent > received
+
+
+def test_ends_of_sessions_are_counted_by_reason(watched: Watched) -> None:
+    net, a, b = pair()
+    queue = a.out(r"DIRECT=OS:b\private$\q")
+    a.enter(lambda: a.send(queue, Message("x")))
+    net.run()
+    b.die()
+    scrape = watched.scrape(a.local)
+    ended = {
+        dict(labels)["reason"]: value
+        for (name, labels), value in scrape.items()
+        if name == "openmsmq_sessions_ended_total"
+    }
+    assert ended == {reason.value: float(reason is End.LOST) for reason in End}
+    assert scrape["openmsmq_sessions", frozenset({("direction", "outgoing")})] == 0
+
+
+def test_without_a_door_for_others_there_are_no_sessions(watched: Watched) -> None:
+    for direction in ("incoming", "outgoing"):
+        assert watched.value("openmsmq_sessions", direction=direction) == 0
+        assert watched.value("openmsmq_transfer_bytes_total", direction=direction) == 0
+    assert watched.value("openmsmq_sessions_ended_total", reason="refused") == 0
 
 
 def test_a_destination_that_is_no_computer_has_no_host(watched: Watched) -> None:
@@ -317,6 +391,14 @@ def test_everything_that_the_rules_count_is_reported(watched: Watched) -> None:
     statistics.count("something new")
     assert watched.value("openmsmq_incidents_total", incident="flow control") == 2
     assert watched.value("openmsmq_incidents_total", incident="something new") == 1
+
+
+def test_rejected_messages_are_reported_by_reason(watched: Watched) -> None:
+    statistics = watched.manager.local.core.statistics
+    statistics.count("rejected: the destination queue is full", 3)
+    reason = "the destination queue is full"
+    assert watched.value("openmsmq_messages_rejected_total", reason=reason) == 3
+    assert not [labels for _, labels in watched.scrape() if "rejected: " in str(labels)]
 
 
 def test_every_incident_there_can_be_is_known() -> None:

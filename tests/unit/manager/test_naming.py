@@ -49,7 +49,6 @@ def public(world: World) -> Queue:
         "server1.example.com",
         "10.1.2.3",
         "127.0.0.1",
-        "127.9.9.9",
         "::1",
     ],
 )
@@ -91,6 +90,7 @@ def test_every_form_of_a_path_leads_below_the_computer(
         "DIRECT=OS:server1x\\orders",
         "DIRECT=TCP:10.1.2.4\\private$\\orders",
         "DIRECT=TCP:fe80::1\\private$\\orders",
+        "DIRECT=TCP:127.9.9.9\\private$\\orders",
         "DIRECT=HTTP://other/msmq/orders",
         f"PUBLIC={OTHER}",
         f"PRIVATE={OTHER}\\10",
@@ -102,6 +102,13 @@ def test_every_form_of_a_path_leads_below_the_computer(
 )
 def test_all_other_names_lead_elsewhere(naming: Naming, private: Queue, name: str) -> None:
     assert naming.local(parse_name(name)) is None
+
+
+def test_a_manager_that_shares_a_computer_has_its_own_address(world: World) -> None:
+    naming = Naming(world.core, ["server1"], ["127.0.0.2"])
+    name = "DIRECT=TCP:127.0.0.{}\\private$\\orders"
+    assert naming.local(parse_name(name.format(2))) == "private$\\orders"
+    assert naming.local(parse_name(name.format(1))) is None
 
 
 def test_a_private_queue_is_known_by_its_number(naming: Naming, private: Queue) -> None:

@@ -1,0 +1,304 @@
+"""One connection to another manager: its session, and the messages that travel on it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from openmsmq.manager.logs import log_event
+from openmsmq.manager.network import Timer, Wire
+from openmsmq.model.arrival import Origin
+from openmsmq.model.layout import Owed, flags_of
+from openmsmq.model.queue import Queue
+from openmsmq.model.reading import Entry
+from openmsmq.packet.user import NO_GUID
+from openmsmq.session.events import Acknowledged, Arrived, Closed, End, Event, Opened, Outgoing
+from openmsmq.session.session import Session, State
+
+if TYPE_CHECKING:
+    from openmsmq.manager.transfers import Transfers
+
+TAKE_MAX: Final = 512
+"Messages taken from a queue at a time."
+TAKE_SIZE_MAX: Final = 1 << 20
+IN_FLIGHT_SIZE_MAX: Final = 16 << 20
+"Bytes of messages that may be under way, so that large ones do not fill the memory."
+ARRIVED_SIZE_MAX: Final = 8 << 20
+"Bytes of messages that may wait to be stored before nothing more is read."
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_log: Final = logging.getLogger(__name__)
+
+
+class Link:
+    """A connection, from either side."""
+
+    def __init__(
+        self,
+        transfers: Transfers,
+        wire: Wire,
+        *,
+        is_initiator: bool,
+        peer: UUID = NO_GUID,
+        refuses: bool = False,
+    ) -> None:
+        """`peer` is who an initiator wants to reach, nil for whoever is there."""
+        self._transfers = transfers
+        self._wire = wire
+        now = transfers.now()
+        self.session = Session(
+            transfers.identity,
+            now=now,
+            is_initiator=is_initiator,
+            peer=peer,
+            is_direct=peer == NO_GUID,
+            timing=transfers.timing,
+            answers_early=transfers.answers_early,
+            refuses=refuses,
+        )
+        self.origin = Origin(wire.address, f"manager at {wire.address}")
+        self.queues: set[Queue] = set()
+        "Those whose messages travel here."
+        self._ready: set[Queue] = set()
+        "Those of them that may have something to send."
+        self._in_flight = 0
+        "Bytes sent and not acknowledged."
+        self._arrived = 0
+        "Bytes that came and are not stored."
+        self._has_progressed = False
+        self._timer: Timer | None = None
+        self._timer_at = 0.0
+        self.place = ("", 0)
+        "Where an initiator found the other side."
+        self.open_since: int | None = None
+        "When the session was established, in seconds since 1970 UTC."
+        self.is_lost = False
+        self._is_acting = False
+        "What the session reports is being dealt with."
+        self.end: Closed | None = None
+        self._flush()
+
+    @property
+    def is_full(self) -> bool:
+        """So much waits to be stored that nothing more is read."""
+        return self._arrived > ARRIVED_SIZE_MAX
+
+    @property
+    def is_open(self) -> bool:
+        """Messages can be sent."""
+        return self.session.is_open
+
+    @property
+    def address(self) -> str:
+        """The IP address of the other side."""
+        return self._wire.address
+
+    # What the connection brings
+
+    def receive_data(self, data: bytes) -> None:
+        """Take what the other side sent."""
+        before = self.session.state
+        self.session.receive_data(data, self._transfers.now())
+        self._transfers.received(len(data))
+        if before is State.WAITING_ECR and self.session.state is State.WAITING_CPR:
+            self._transfers.answered(self)
+        self._act()
+
+    def room(self) -> None:
+        """The connection takes more again."""
+        self.pump()
+
+    def lost(self) -> None:
+        """The connection is over."""
+        if not self.is_lost:
+            self.is_lost = True
+            self.session.close(End.LOST)
+            self._act()
+            self._cancel()
+            self._transfers.ended(self)
+
+    def close(self, reason: End, detail: str = "") -> None:
+        """End the session from this side."""
+        self.session.close(reason, detail)
+        self._act()
+
+    def _on_time(self) -> None:
+        self._timer = None
+        self.session.tick(self._transfers.now())
+        self._act()
+
+    # What the session reports
+
+    def _act(self) -> None:
+        """Do what the session's events ask for: what is done about some may bring others."""
+        self._is_acting = True
+        while events := self.session.take_events():
+            self._handle(events)
+        self._is_acting = False
+        self._flush()
+        if self.end is not None:
+            self._finish()
+        elif self._ready:
+            self.pump()
+
+    def _handle(self, events: list[Event]) -> None:
+        packets: list[bytes] = []
+        express: list[bytes] = []
+        last = 0
+        for event in events:
+            match event:
+                case Arrived(packet, 0):
+                    express.append(packet)
+                case Arrived(packet, number):
+                    packets.append(packet)
+                    last = number
+                case Acknowledged(tokens):
+                    self._acknowledged(tokens)
+                case Opened(peer):
+                    self._transfers.opened(self, peer)
+                case Closed():
+                    self.end = event
+        if express:
+            self._take_express(express)
+        if packets:
+            self._take(packets, last)
+
+    def _finish(self) -> None:
+        """The session is over: so is the connection, when all is written."""
+        if not self.is_lost:
+            self._wire.close()
+            self._transfers.ending(self)
+
+    def _take_express(self, packets: list[bytes]) -> None:
+        origin = self.origin
+        if origin.is_refused or not self._transfers.arriving.take_express(origin, packets):
+            origin.is_refused = True
+            self.session.close(End.NO_ROOM)  # at once, so that they are not acknowledged
+
+    def _take(self, packets: list[bytes], last: int) -> None:
+        """Have messages stored, and acknowledge them when they are."""
+        size = sum(map(len, packets))
+        self._arrived += size
+        self._wire.adjust()
+
+        def done(error: BaseException | None) -> None:
+            self._arrived -= size
+            if error is None:
+                self.session.stored(last, self._transfers.now())
+            else:
+                self.session.close(End.NO_ROOM, str(error))
+            self._act()
+            self._wire.adjust()
+
+        self._transfers.arriving.take(self.origin, packets, done)
+
+    def _acknowledged(self, tokens: list[object]) -> None:
+        """Messages have reached the peer; transactional ones stay until they are in order."""
+        if not self._has_progressed:
+            self._has_progressed = True
+            self._transfers.progressed(self)
+        by_queue: dict[Queue, list[Entry]] = {}
+        for token in tokens:
+            assert isinstance(token, tuple), "tokens are made by `pump`"
+            queue, entry = token
+            self._in_flight -= len(entry.packet)
+            if not flags_of(entry.record) & _TRANSACTIONAL:
+                by_queue.setdefault(queue, []).append(entry)
+        for queue, entries in by_queue.items():
+            self._transfers.dispatching.delivered(queue, entries)
+        self._ready |= self.queues
+
+    # Sending
+
+    def serve(self, queue: Queue) -> None:
+        """Messages of a queue travel here from now on."""
+        self.queues.add(queue)
+        self._ready.add(queue)
+        self.pump()
+
+    def pump(self) -> None:
+        """Send what can be sent, the most urgent first ([MS-MQDMPR] 3.1.7.3.9)."""
+        if self._is_acting:
+            return  # nothing is acknowledged along the way before it is dealt with
+        session, dispatching = self.session, self._transfers.dispatching
+        while self._ready and session.room and not self._wire.is_stuck:
+            if self._in_flight >= IN_FLIGHT_SIZE_MAX:
+                break
+            queue = self._most_urgent()
+            if queue is None:
+                break
+            entries = dispatching.take(queue, min(session.room, TAKE_MAX), TAKE_SIZE_MAX)
+            if not entries:
+                self._ready.discard(queue)
+                continue
+            self._send(queue, entries)
+            self._flush()  # so that the wire can say when it has enough
+        self._flush()
+
+    def _most_urgent(self) -> Queue | None:
+        if len(self._ready) == 1:
+            return next(iter(self._ready))
+        found = []
+        for queue in list(self._ready):
+            urgency = self._transfers.dispatching.first(queue)
+            if urgency is None:
+                self._ready.discard(queue)
+            else:
+                found.append((urgency, queue.number, queue))
+        return min(found)[2] if found else None
+
+    def _send(self, queue: Queue, entries: list[Entry]) -> None:
+        self._in_flight += sum(len(entry.packet) for entry in entries)
+        now = self._transfers.now()
+        self.session.send(
+            [Outgoing(entry.packet, (queue, entry), not entry.express) for entry in entries], now
+        )
+        if any(flags_of(entry.record) & _TRANSACTIONAL for entry in entries):
+            self._transfers.sent_transactional(queue)
+        reporting = self._transfers.arriving.reporting
+        for entry in entries:
+            if reporting.wants(entry.packet):
+                reporting.send(entry.packet, self.address)
+
+    def drop(self, queue: Queue) -> None:
+        """Messages of a queue do not travel here any longer ([MS-MQQB] 3.1.7.13)."""
+        if queue in self.queues:
+            self.queues.discard(queue)
+            self._ready.discard(queue)
+            self.session.pause()
+            self._flush()
+
+    # The edge
+
+    def _flush(self) -> None:
+        data = self.session.data_to_send()
+        if data and not self.is_lost:
+            self._wire.write(data)
+            self._transfers.wrote(len(data))
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        at = self.session.next_deadline
+        if at is None or self.is_lost:
+            return
+        if self._timer is not None:
+            if self._timer_at <= at:
+                return
+            self._timer.cancel()
+        self._timer_at = at
+        seconds = max(0.0, at - self._transfers.now())
+        self._timer = self._transfers.network.call_later(seconds, self._on_time)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def log(
+        self, event: str, level: int = logging.INFO, reason: str = "", detail: str = ""
+    ) -> None:
+        """Say what happens on this connection."""
+        fields = {"address": self._wire.address, "peer": self.session.peer}
+        if reason:
+            fields |= {"reason": reason, "detail": detail}
+        log_event(_log, event, level=level, **fields)  # type: ignore[arg-type] # no error among them

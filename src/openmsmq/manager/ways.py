@@ -1,0 +1,137 @@
+"""Ways to other managers: where they are, whether they answer, and when to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
+from typing import Final
+from uuid import UUID
+
+from openmsmq.manager.link import Link
+from openmsmq.manager.network import Timer
+from openmsmq.model.queue import Queue
+from openmsmq.model.transfer import Attempt, ConnectionStatus, TransferState
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName, Protocol
+from openmsmq.names.format import ConnectorName, MachineName, PrivateName
+from openmsmq.names.parts import host_key
+
+PORT: Final = 1801
+"[MS-MQQB] 1.9."
+RETRY_FIRST: Final = 0.25
+"Seconds until a lost connection is tried again; twice that the next time, and so on."
+RETRY_MAX: Final = 5.0
+"Session Retry Connect Timer ([MS-MQQB] 3.1.2.3): not longer than this."
+
+WayKey = str | UUID
+"A computer by name or address, or a manager by its identity."
+
+
+class Way:
+    """The way to one computer or manager, and the queues whose messages go there."""
+
+    def __init__(self, key: WayKey) -> None:
+        self.key = key
+        self.peer: UUID | None = key if isinstance(key, UUID) else None
+        "Who is there, as far as it is known."
+        self.found_at = ""
+        "The IP address where it was."
+        self.link: Link | None = None
+        "Its own connection, established or not."
+        self.queues: set[Queue] = set()
+        self.is_connecting = False
+        self.failures = 0
+        "Attempts in a row that failed."
+        self.retry: Timer | None = None
+        self.retry_at: float | None = None
+        self.last_error = ""
+        self.candidates: list[tuple[str, int]] = []
+        "Addresses still to be tried."
+        self.address = ""
+        "The one that was tried last."
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return str(self.key)
+
+    @property
+    def delay(self) -> float:
+        """Until the next attempt; it grows with every one that fails."""
+        return float(min(RETRY_FIRST * 2 ** min(self.failures, 10), RETRY_MAX))
+
+    def became(self, state: TransferState) -> None:
+        """The state of all outgoing queues that go this way."""
+        for queue in self.queues:
+            if queue.transfer is not None:
+                queue.transfer.became(state)
+
+    def lead_to(self, hosts: Iterable[str]) -> None:
+        """The addresses that messages may go to (NextHops, [MS-MQMQ] 2.3.12.12)."""
+        hops = tuple(text for host in hosts if (text := _hop(host)))
+        for queue in self.queues:
+            if queue.transfer is not None:
+                queue.transfer.next_hops = hops
+
+    def note(self, status: ConnectionStatus, now: int, address: str, error: int = 0) -> None:
+        """Remember how an attempt went (ConnectionHistory, [MS-MQQB] 3.1.5.2)."""
+        for queue in self.queues:
+            if queue.transfer is not None:
+                queue.transfer.attempts.append(Attempt(status, now, error, (address,)))
+
+
+def way_key(name: FormatName) -> WayKey | None:
+    """Which way messages for a name go; None if none does from here ([MS-MQQB] 3.1.7.4)."""
+    match name:
+        case DirectName() if name.protocol in (Protocol.OS, Protocol.TCP):
+            return host_key(name.address)
+        case PrivateName() | MachineName() | ConnectorName():
+            return name.guid
+    return None
+
+
+class Addresses:
+    """Where computers and managers are ([MS-MQQB] 3.1.5.2.1)."""
+
+    def __init__(self, peers: Mapping[str, tuple[str, int]]) -> None:
+        """`peers` are computers by name, and where they are."""
+        self._peers = {host_key(name): address for name, address in peers.items()}
+        self._managers: dict[UUID, tuple[str, int]] = {}
+        "Where managers were reached."
+
+    def learned(self, peer: UUID, host: str, port: int) -> None:
+        """A manager was found at an address."""
+        self._managers[peer] = host, port
+
+    def of_host(self, key: str) -> list[tuple[str, int]]:
+        """Where a computer may be."""
+        return [self._peers.get(key, (key, PORT))]
+
+    def of_manager(self, peer: UUID, came_from: list[str]) -> list[tuple[str, int]]:
+        """Where a manager may be: where it was, or where it came from."""
+        found = [self._managers[peer]] if peer in self._managers else []
+        for address in came_from:
+            found += [place for place in self._peers.values() if _same(place[0], address)]
+            found.append((address, PORT))
+        return list(dict.fromkeys(found))
+
+
+def address_text(host: str, port: int) -> str:
+    """Where a computer is, for people."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _hop(host: str) -> str:
+    """An address as NextHops has it; empty for a name, which DNS has yet to tell about."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return ""
+    return f"IP={address}" if address.version == 4 else f"IPv6={address}"
+
+
+def _same(host: str, address: str) -> bool:
+    try:
+        return ip_address(host) == ip_address(address)
+    except ValueError:
+        return False

@@ -1,0 +1,308 @@
+"""The door for other managers: sockets on which the binary protocol is spoken."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.manager.stores import PATIENCE
+from tests.unit.session.joined import PEER, establish, parameters
+
+from openmsmq.clock import SystemClock
+from openmsmq.errors import MQError
+from openmsmq.manager import binary_door as module
+from openmsmq.manager.binary_door import BinaryDoor
+from openmsmq.manager.config import Config
+from openmsmq.manager.drivers import LoopDriver
+from openmsmq.manager.local import LocalManager, received
+from openmsmq.manager.network import Wire
+from openmsmq.messages.message import Message
+from openmsmq.model.opening import Mode
+from openmsmq.model.queue import Queue
+from openmsmq.model.transfer import ConnectionStatus
+from openmsmq.packet.connection import EstablishConnection
+from openmsmq.packet.packet import decode_packet
+from openmsmq.session.events import End
+from openmsmq.store.memory import MemoryStore
+
+Place = tuple[str, int]
+
+
+class House:
+    """A manager whose door is open."""
+
+    def __init__(self, folder: Path, name: str, **options: object) -> None:
+        config = Config(data=folder, binary_port=0)
+        self.config = replace(config, **options)  # type: ignore[arg-type] # as the tests give them
+        clock = SystemClock()
+        self.local = LocalManager(MemoryStore(), clock, name=name)
+        self.driver = LoopDriver(self.local.core, self.local.tick)
+        self.door = BinaryDoor(self.local, self.driver, self.config, clock)
+        self.transfers = self.door.transfers
+
+    async def create(self, name: str = "q") -> Queue:
+        return await self.driver.wait(lambda: self.local.create_queue(name))
+
+    async def send(self, name: str, *texts: str) -> Queue:
+        """Send messages somewhere."""
+        queue = self.driver.call(lambda: self.local.open_queue(name, Mode())[0])
+        messages = [Message(text.encode()) for text in texts]
+        await self.driver.wait(lambda: self.local.send(queue, messages, None))
+        return queue
+
+    async def receive(self, queue: Queue, count: int = 1) -> list[str]:
+        """Take messages out of a queue, when they have come."""
+        found: list[str] = []
+        while len(found) < count:
+            taken = await self.driver.wait(
+                lambda: self.local.receiving.receive(queue, count, self, wait=True), PATIENCE
+            )
+            found += [message.body.decode() for message in received(taken)]
+        return found
+
+
+@asynccontextmanager
+async def at(folder: Path, name: str, **options: object) -> AsyncIterator[tuple[House, Place]]:
+    """A manager, and where its door is."""
+    house = House(folder, name, **options)
+    place = await house.door.start()
+    try:
+        yield house, place
+    finally:
+        await house.door.stop("enough")
+        await house.driver.close()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for something."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110 # nobody else tells
+            await asyncio.sleep(0.005)
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    async def limited() -> None:
+        async with asyncio.timeout(3 * PATIENCE):
+            await test()
+
+    asyncio.run(limited())
+
+
+def status(queue: Queue) -> list[ConnectionStatus]:
+    assert queue.transfer is not None
+    return [attempt.status for attempt in queue.transfer.attempts]
+
+
+class Quiet:
+    """A machine that does nothing."""
+
+    is_full = False
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+
+    def receive_data(self, data: bytes) -> None:
+        """Nothing."""
+
+    def room(self) -> None:
+        """Nothing."""
+
+    def lost(self) -> None:
+        """Nothing."""
+
+
+def test_messages_go_from_one_manager_to_another_over_a_socket(tmp_path: Path) -> None:
+    """MQQB-002, MQQB-003: the initiator's own port does not matter."""
+
+    async def test() -> None:
+        async with at(tmp_path, "b") as (b, (host, port)):
+            queue = await b.create()
+            async with at(tmp_path, "a", peers={"b": f"{host}:{port}"}) as (a, _):
+                await a.send(r"DIRECT=OS:b\private$\q", "1", "2")
+                assert sorted(await b.receive(queue, 2)) == ["1", "2"]
+                (link,) = a.transfers.links
+                assert link.address == host
+                assert link.place == (host, port)
+
+    run(test)
+
+
+def test_more_than_a_socket_takes_at_once_arrives(tmp_path: Path) -> None:
+    """Sending goes on when there is room."""
+
+    async def test() -> None:
+        async with at(tmp_path, "b") as (b, (host, port)):
+            queue = await b.create()
+            async with at(tmp_path, "a", peers={"b": f"{host}:{port}"}) as (a, _):
+                texts = [f"{n} {'x' * 400_000}" for n in range(40)]
+                await a.send(r"DIRECT=OS:b\private$\q", *texts)
+                assert await b.receive(queue, len(texts)) == texts
+
+    run(test)
+
+
+def test_sending_goes_on_when_a_slow_reader_has_caught_up(tmp_path: Path) -> None:
+    """Though it acknowledges nothing yet."""
+    count, size = 30, 400_000
+
+    async def test() -> None:
+        read = asyncio.Event()
+
+        async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            asked = decode_packet(await reader.readexactly(572))
+            assert isinstance(asked, EstablishConnection)
+            writer.write(establish(asked.header.client_guid, PEER) + parameters(window=64))
+            await reader.readexactly(32)
+            await until(lambda: any(link.queues for link in a.transfers.links))
+            await asyncio.sleep(0.2)
+            await reader.readexactly(count * size)
+            read.set()
+            writer.close()
+
+        server = await asyncio.start_server(slow, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, at(tmp_path, "a", peers={"b": f"127.0.0.1:{port}"}) as (a, _):
+            await a.send(r"DIRECT=OS:b\private$\q", *["x" * size] * count)
+            await asyncio.wait_for(read.wait(), PATIENCE)
+
+    run(test)
+
+
+def test_somebody_who_connects_is_answered(tmp_path: Path) -> None:
+    """MQQB-185, MQQB-187."""
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, (host, port)):
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(establish(PEER))
+            answer = decode_packet(await reader.readexactly(572))
+            assert isinstance(answer, EstablishConnection)
+            assert answer.header.server_guid == a.local.core.identity
+            writer.write(parameters())
+            assert len(await reader.readexactly(32)) == 32
+            await until(lambda: [link.is_open for link in a.transfers.links] == [True])
+            writer.close()
+            await until(lambda: not a.transfers.links)
+            assert a.transfers.ended_by[End.LOST] == 1
+
+    run(test)
+
+
+def test_the_door_can_be_at_another_address_than_the_others(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with at(tmp_path, "a", bind="127.0.0.1", binary_bind="127.0.0.2") as (_, place):
+            assert place[0] == "127.0.0.2"
+
+    run(test)
+
+
+def test_nobody_at_the_address_is_a_failure_to_connect(tmp_path: Path) -> None:
+    """MQQB-182."""
+
+    async def test() -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))  # and nobody listens
+            port = taken.getsockname()[1]
+            async with at(tmp_path, "a", peers={"b": f"127.0.0.1:{port}"}) as (a, _):
+                queue = await a.send(r"DIRECT=OS:b\private$\q", "1")
+                await until(lambda: len(status(queue)) > 2)
+                assert status(queue)[1] is ConnectionStatus.SOCKET_CONNECT_FAILURE
+                assert "refused" in a.transfers.ways["B"].last_error.lower()
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    "host", ["no-such-host.invalid", "a..b", "x" * 64], ids=["unknown", "empty label", "too long"]
+)
+def test_a_name_that_nobody_has_is_a_failure_of_dns(tmp_path: Path, host: str) -> None:
+    """MQQB-182: also one that cannot be asked for; it is tried again all the same."""
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, _):
+            queue = await a.send(rf"DIRECT=OS:{host}\private$\q", "1")
+            await until(lambda: len(status(queue)) > 2)
+            assert status(queue)[1] is ConnectionStatus.DNS_FAILURE
+            assert next(iter(a.transfers.ways.values())).last_error
+
+    run(test)
+
+
+def test_a_computer_that_does_not_answer_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQQB-182."""
+    monkeypatch.setattr(module, "CONNECT_WITHIN", 0.01)
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, _):
+            loop = asyncio.get_running_loop()
+
+            async def never(*_: object, **__: object) -> None:
+                await asyncio.sleep(PATIENCE)
+
+            monkeypatch.setattr(loop, "create_connection", never)
+            queue = await a.send(r"DIRECT=OS:b\private$\q", "1")
+            await until(lambda: len(status(queue)) >= 2)
+            assert status(queue)[1] is ConnectionStatus.SOCKET_CONNECT_FAILURE
+            assert "in time" in next(iter(a.transfers.ways.values())).last_error
+
+    run(test)
+
+
+def test_stopping_ends_all_connections_and_attempts(tmp_path: Path) -> None:
+    """MQQB-348."""
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, (host, port)):
+            reader, writer = await asyncio.open_connection(host, port)
+            await until(lambda: a.transfers.links)
+            await a.send(r"DIRECT=TCP:192.0.2.1\private$\q", "1")
+            await a.door.stop("enough")
+            assert await reader.read() == b""
+            writer.close()
+            assert not a.transfers.links
+            with pytest.raises(OSError, match=r".*"):
+                await asyncio.open_connection(host, port)
+
+    run(test)
+
+
+def test_what_comes_after_the_manager_is_closed_is_left_alone(tmp_path: Path) -> None:
+    async def test() -> None:
+        house = House(tmp_path, "a")
+        host, port = await house.door.start()
+        _, writer = await asyncio.open_connection(host, port)
+        await until(lambda: house.transfers.links)
+        called: list[str] = []
+        house.door.call_later(0, lambda: called.append("late"))
+        house.door.connect(
+            "127.0.0.1", 1, lambda wire: Quiet(wire), lambda status, why: called.append(why)
+        )
+        await house.driver.close()
+        writer.write(establish(PEER))
+        await asyncio.sleep(0.1)
+        writer.close()
+        assert called == []
+        with pytest.raises(MQError):
+            await house.door.stop("enough")
+
+    run(test)
+
+
+def test_all_that_is_said_can_be_recorded(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with at(tmp_path, "b", record=tmp_path / "record") as (b, (host, port)):
+            queue = await b.create()
+            async with at(tmp_path, "a", peers={"b": f"{host}:{port}"}) as (a, _):
+                await a.send(r"DIRECT=OS:b\private$\q", "recorded text")
+                await b.receive(queue)
+        found = b"".join(path.read_bytes() for path in (tmp_path / "record").iterdir())
+        assert b"recorded text" in found
+
+    run(test)
