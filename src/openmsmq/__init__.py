@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from openmsmq.errors import MQError, ReceiveTimeout
     from openmsmq.manager.explaining import HistoryEvent
     from openmsmq.manager.info import QueueInfo
+    from openmsmq.manager.outgoing import OutgoingInfo
     from openmsmq.messages.message import Message
     from openmsmq.messages.received import ReceivedMessage
     from openmsmq.model.opening import Access, Share
@@ -36,6 +37,7 @@ __all__ = [
     "MQError",
     "Manager",
     "Message",
+    "OutgoingInfo",
     "Queue",
     "QueueInfo",
     "ReceiveTimeout",
@@ -58,6 +60,7 @@ _HOMES: Final = {
     "MQError": "errors",
     "Manager": "client.sync",
     "Message": "messages.message",
+    "OutgoingInfo": "manager.outgoing",
     "Queue": "client.sync",
     "QueueInfo": "manager.info",
     "ReceiveTimeout": "errors",

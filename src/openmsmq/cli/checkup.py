@@ -18,6 +18,7 @@ import lmdb
 
 from openmsmq.cli.message_read import walk
 from openmsmq.cli.options import Location, describe
+from openmsmq.cli.outgoing import HELD, notes
 from openmsmq.cli.output import age_text, count_text, quota_text, size_text
 from openmsmq.client.sync import Manager
 from openmsmq.errors import (
@@ -28,6 +29,8 @@ from openmsmq.errors import (
     StoreMissing,
 )
 from openmsmq.manager.info import QueueInfo
+from openmsmq.manager.outgoing import OFFLINE, STATUS_WORDS, OutgoingInfo
+from openmsmq.model.transfer import ConnectionStatus
 from openmsmq.properties.message import describe_class
 from openmsmq.store.format import FORMAT
 from openmsmq.store.lmdb import RESERVE
@@ -232,16 +235,43 @@ def _history(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
         yield Finding(Level.FINE, "history", f"the last {history} MiB")
 
 
-def _outgoing(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
-    for info in queues:
-        if info.kind == "outgoing" and info.messages:
-            yield Finding(
-                Level.RISK,
-                info.name,
-                f"{count_text(info.messages)} waiting to leave, the oldest"
-                f" {age_text(info.oldest_age)} old",
-                "They leave when a service runs on this store and reaches the other computer.",
-            )
+def _outgoing(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
+    """Messages that do not leave, and why."""
+    for info in manager.outgoing():
+        left = info.messages + info.unacknowledged
+        is_stuck = info.state in (OFFLINE, *HELD) or info.last_error or info.resends
+        if not (left and is_stuck):
+            continue
+        yield Finding(
+            Level.PROBLEM if (info.oldest_age or 0) >= OLD else Level.RISK,
+            info.name,
+            "; ".join(
+                [
+                    f"{count_text(left)} waiting to leave, the oldest"
+                    f" {age_text(info.oldest_age)} old",
+                    info.state,
+                    *notes(info),
+                ]
+            ),
+            _outgoing_advice(info),
+        )
+
+
+def _outgoing_advice(info: OutgoingInfo) -> str:
+    """What people can do for messages that do not leave."""
+    if info.state == OFFLINE:
+        return "They leave when a service runs on this store and reaches the other computer."
+    if info.state in HELD:
+        return f"openmsmq outgoing resume '{info.name}' lets them go."
+    if info.resends:
+        return "Does the queue manager there know the way back? It may need --peer."
+    unknown = STATUS_WORDS[ConnectionStatus.DNS_FAILURE]
+    if info.attempts and info.attempts[-1].status == unknown:
+        return "Is the name right? openmsmq serve --peer NAME=HOST tells where a computer is."
+    return (
+        "Does a queue manager run there, and does a firewall let its port through? openmsmq"
+        f" outgoing show '{info.name}' tells what was tried."
+    )
 
 
 def _whole(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:

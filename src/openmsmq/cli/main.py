@@ -67,6 +67,10 @@ COMMANDS: Final = {
         "Tell the life of a message: what happened to it, when, where and why.",
     ),
     "message": ("message:message", "Send, read, move, export and import messages."),
+    "outgoing": (
+        "outgoing:outgoing",
+        "List, pause, resume and retry queues of messages for other computers.",
+    ),
     "queue": ("queue:queue", "Create, delete, list and change queues."),
     "restore": ("maintenance:restore", "Put BACKUP in place as the store of the directory."),
     "serve": (

@@ -175,6 +175,11 @@ def queue_argument(function: Function) -> Function:
     return click.argument("name", shell_complete=_complete_queue)(function)
 
 
+def outgoing_argument(*, required: bool) -> Callable[[Function], Function]:
+    """Add the argument NAME, the name of an outgoing queue; the command gets `name`."""
+    return click.argument("name", required=required, shell_complete=_complete_outgoing)
+
+
 def yes_option(function: Function) -> Function:
     """Add `--yes`; the command gets `yes`."""
     return click.option("--yes", "-y", is_flag=True, help="Do not ask.")(function)
@@ -240,17 +245,41 @@ def _complete_queue(
     context: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     r"""The names of queues that begin so; `.\private$\orders` is just `orders` in a shell."""
+
+    def names(manager: Manager) -> list[tuple[str, str]]:
+        found = [(queue.name, queue.label) for queue in manager.queues()]
+        return [(name.removeprefix(".\\private$\\"), label) for name, label in found]
+
+    return _complete(context, incomplete, names)
+
+
+def _complete_outgoing(
+    context: click.Context, _: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The names of outgoing queues that begin so, with their states."""
+
+    def names(manager: Manager) -> list[tuple[str, str]]:
+        return [(queue.name, queue.state) for queue in manager.outgoing()]
+
+    return _complete(context, incomplete, names)
+
+
+def _complete(
+    context: click.Context,
+    incomplete: str,
+    names: Callable[[Manager], list[tuple[str, str]]],
+) -> list[CompletionItem]:
+    """Names, each with some words, that begin so; none if there is nobody to ask."""
     from click.shell_completion import CompletionItem
 
     try:
         with locate(context).open(patience=COMPLETION_WITHIN) as manager:
-            found = [(queue.name, queue.label) for queue in manager.queues()]
+            found = names(manager)
     except (MQError, OSError, click.UsageError):  # nobody is there, or somebody else works there
         return []
-    short = [(name.removeprefix(".\\private$\\"), label) for name, label in found]
     return [
-        CompletionItem(name, help=label or None)
-        for name, label in short
+        CompletionItem(name, help=words or None)
+        for name, words in found
         if name.lower().startswith(incomplete.lower())
     ]
 

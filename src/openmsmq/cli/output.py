@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -111,6 +112,12 @@ def printable(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in keep else _UNKNOWN for c in text)
+
+
+def is_like(name: str, pattern: str) -> bool:
+    """Whether a pattern fits the name of a queue or its last part, whatever the case."""
+    name, pattern = name.lower(), pattern.lower()
+    return any(fnmatchcase(form, pattern) for form in (name, name.rpartition("\\")[2]))
 
 
 def size_text(size: int) -> str:

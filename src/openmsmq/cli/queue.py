@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from fnmatch import fnmatchcase
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,6 +13,7 @@ from openmsmq.cli.options import Location, confirm, manager_options, queue_argum
 from openmsmq.cli.output import (
     age_text,
     count_text,
+    is_like,
     print_json,
     print_properties,
     print_table,
@@ -162,7 +162,7 @@ def list_(pattern: str | None, *, location: Location, as_json: bool, everything:
     """
     with location.open() as manager:
         found = manager.queues(everything=everything)
-    chosen = [info for info in found if pattern is None or _is_like(info.name, pattern)]
+    chosen = [info for info in found if pattern is None or is_like(info.name, pattern)]
     if as_json:
         for info in chosen:
             print_json(queue_json(info))
@@ -251,11 +251,6 @@ def _answer(info: QueueInfo, done: str, *, as_json: bool) -> None:
         print_json(queue_json(info))
     else:
         click.echo(f"{done} {info.name}")
-
-
-def _is_like(name: str, pattern: str) -> bool:
-    name, pattern = name.lower(), pattern.lower()
-    return any(fnmatchcase(form, pattern) for form in (name, name.rpartition("\\")[2]))
 
 
 def _row(info: QueueInfo) -> tuple[object, ...]:

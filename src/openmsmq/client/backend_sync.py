@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from openmsmq.client.backend import CursorHandle, Handle, Read, Work
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
+from openmsmq.manager.outgoing import OutgoingInfo
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Mode
@@ -68,6 +69,10 @@ class Backend(Protocol):
         """All queues."""
         ...
 
+    def outgoing(self) -> list[OutgoingInfo]:
+        """All outgoing queues."""
+        ...
+
     def queue_info(self, handle: Handle) -> QueueInfo:
         """What is known of a queue."""
         ...
@@ -86,6 +91,10 @@ class Backend(Protocol):
 
     def resume(self, handle: Handle) -> None:
         """Undo `pause`."""
+        ...
+
+    def retry(self, handle: Handle) -> None:
+        """Try now to send from an outgoing queue."""
         ...
 
     def send(

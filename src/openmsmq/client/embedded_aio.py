@@ -11,6 +11,7 @@ from openmsmq.manager.drivers import LoopDriver as Driver
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, path_name, queue_infos
 from openmsmq.manager.local import LocalManager, ManagerState, received
+from openmsmq.manager.outgoing import OutgoingInfo, outgoing_infos
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model import cursor as model_cursor
@@ -114,6 +115,9 @@ class Embedded:
     async def queues(self, *, everything: bool) -> list[QueueInfo]:
         return self._driver.call(lambda: queue_infos(self._local.core, everything=everything))
 
+    async def outgoing(self) -> list[OutgoingInfo]:
+        return self._driver.call(lambda: outgoing_infos(self._local))
+
     async def queue_info(self, handle: Handle) -> QueueInfo:
         return self._driver.call(lambda: QueueInfo.of(_queue(handle), self._local.core))
 
@@ -130,6 +134,9 @@ class Embedded:
 
     async def resume(self, handle: Handle) -> None:
         self._driver.call(lambda: self._local.dispatching.resume(_queue(handle)))
+
+    async def retry(self, handle: Handle) -> None:
+        self._driver.call(lambda: self._local.retry(_queue(handle)))
 
     # Messages
 

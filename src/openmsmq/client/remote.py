@@ -14,6 +14,7 @@ from openmsmq.client.backend import Read
 from openmsmq.errors import InvalidParameter
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
+from openmsmq.manager.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.layout import ARRIVAL_MASK
 from openmsmq.model.opening import Access, Mode, Share
@@ -146,6 +147,18 @@ def queue_info(item: Members) -> QueueInfo:
     known = {name: item.values.get(name) for name in QueueInfo.__dataclass_fields__}
     known |= {"id": UUID(item.text("id")), "type": UUID(item.text("type"))}  # type: ignore[dict-item]
     return QueueInfo(**known)  # type: ignore[arg-type]
+
+
+def outgoing_info(item: Members) -> OutgoingInfo:
+    """What is known of an outgoing queue."""
+    known = {name: item.values.get(name) for name in OutgoingInfo.__dataclass_fields__}
+    attempts = tuple(
+        OutgoingAttempt(
+            one.integer("time", maximum=_U64_MAX), one.text("status"), one.text("address")
+        )
+        for one in item.objects("attempts")
+    )
+    return OutgoingInfo(**{**known, "attempts": attempts})  # type: ignore[arg-type]
 
 
 def history_event(item: Members) -> HistoryEvent:

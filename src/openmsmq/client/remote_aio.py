@@ -31,6 +31,7 @@ from openmsmq.errors import (
 )
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, by_name
+from openmsmq.manager.outgoing import OutgoingInfo
 from openmsmq.messages.ids import MessageIds
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
@@ -286,6 +287,10 @@ class Remote:
 
         return await self._repeat(work)
 
+    async def outgoing(self) -> list[OutgoingInfo]:
+        answer = await self._call("outgoing")
+        return [remote.outgoing_info(item) for item in answer.objects("queues")]
+
     async def queue_info(self, handle: Handle) -> QueueInfo:
         return remote.queue_info((await self._call_queue(handle, "queue_info")).object("queue"))
 
@@ -300,6 +305,9 @@ class Remote:
 
     async def resume(self, handle: Handle) -> None:
         await self._call_queue(handle, "resume")
+
+    async def retry(self, handle: Handle) -> None:
+        await self._call_queue(handle, "retry")
 
     # Messages
 

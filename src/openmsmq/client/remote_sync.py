@@ -26,6 +26,7 @@ from openmsmq.errors import (
 )
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, by_name
+from openmsmq.manager.outgoing import OutgoingInfo
 from openmsmq.messages.ids import MessageIds
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
@@ -281,6 +282,10 @@ class Remote:
 
         return self._repeat(work)
 
+    def outgoing(self) -> list[OutgoingInfo]:
+        answer = self._call("outgoing")
+        return [remote.outgoing_info(item) for item in answer.objects("queues")]
+
     def queue_info(self, handle: Handle) -> QueueInfo:
         return remote.queue_info(self._call_queue(handle, "queue_info").object("queue"))
 
@@ -295,6 +300,9 @@ class Remote:
 
     def resume(self, handle: Handle) -> None:
         self._call_queue(handle, "resume")
+
+    def retry(self, handle: Handle) -> None:
+        self._call_queue(handle, "retry")
 
     # Messages
 

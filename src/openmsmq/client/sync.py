@@ -14,6 +14,7 @@ from openmsmq.client.transaction_sync import Transaction, TwoPhase, work_of
 from openmsmq.errors import InvalidHandle, ReceiveTimeout
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, queue_properties
+from openmsmq.manager.outgoing import OutgoingInfo
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Access, Mode, Share
@@ -120,6 +121,10 @@ class Manager(Closable):
         messages in them.
         """
         return self._backend.queues(everything=everything)
+
+    def outgoing(self) -> list[OutgoingInfo]:
+        """The queues of messages for other computers, by name: what waits, and why."""
+        return self._backend.outgoing()
 
     def transaction(self, xid: str = "") -> Transaction:
         """A transaction: as a context manager it commits on success and aborts on an exception.
@@ -323,6 +328,11 @@ class Queue(Closable):
         """Undo `pause`."""
         self._require_open()
         self._backend.resume(self._handle)
+
+    def retry(self) -> None:
+        """Let the next attempt to send from this outgoing queue be now."""
+        self._require_open()
+        self._backend.retry(self._handle)
 
     def set(
         self,

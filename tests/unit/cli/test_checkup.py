@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import namedtuple
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from openmsmq import Message
 from openmsmq.cli.checkup import DISK_LOW, JOURNAL_LONG, OLD, Finding, Level, check_up
 from openmsmq.cli.options import Location
 from openmsmq.errors import StoreDamaged
+from openmsmq.manager.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.properties.message import MessageClass
 from openmsmq.store.lmdb import RESERVE
 
@@ -35,6 +37,7 @@ class Manager:
         self.settings = lambda: SimpleNamespace(quota=quota, history=history)
         self.waiting: list[str] = []
         self.letters: list[Any] = []
+        self.leaving: list[OutgoingInfo] = []
 
     def __enter__(self) -> Manager:
         return self
@@ -48,6 +51,9 @@ class Manager:
 
     def prepared_ages(self) -> dict[str, int]:
         return dict.fromkeys(self.waiting, 600)
+
+    def outgoing(self) -> list[OutgoingInfo]:
+        return self.leaving
 
 
 def look(manager: Manager, directory: Path, level: Level | None = None) -> list[Finding]:
@@ -115,14 +121,71 @@ def test_a_directory_open_to_others_is_noted(tmp_path: Path) -> None:
         (info(r"a\Journal$", oldest_age=OLD - 1, messages=1, kind="journal"), False),
         (info(r"a\Journal$", oldest_age=OLD, messages=1, kind="journal"), True),
         (info(r".\Journal$", oldest_age=1, messages=JOURNAL_LONG, kind="system"), True),
-        (info("OS:other", oldest_age=1, messages=1, kind="outgoing"), True),
-        (info("OS:other", messages=0, kind="outgoing"), False),
     ],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_messages_that_wait_too_long_are_found(tmp_path: Path, queue: Any, *, found: bool) -> None:
     expected = [(Level.RISK, queue.name)] if found else []
     assert attention(Manager(queue), tmp_path) == expected
+
+
+LEAVING = OutgoingInfo(
+    name="DIRECT=OS:other\\q",
+    state="connected",
+    messages=2,
+    unacknowledged=1,
+    unprocessed=5,
+    bytes=100,
+    oldest_age=60,
+    next_hop="",
+    connected_since=None,
+    failures=0,
+    next_retry=None,
+    last_error="",
+    resends=0,
+    attempts=(OutgoingAttempt(0, "cannot connect", "other:1801"),),
+)
+REFUSED = {"state": "waiting", "last_error": "other:1801: Connection refused", "next_retry": 3}
+
+
+@pytest.mark.parametrize(
+    ("facts", "words", "advice"),
+    [
+        ({"state": "offline"}, "3 messages waiting to leave", "when a service runs"),
+        ({"state": "on hold"}, "on hold", r"openmsmq outgoing resume 'DIRECT=OS:other\q'"),
+        (REFUSED, "Connection refused; next try in 3 s", "firewall"),
+        ({**REFUSED, "attempts": ()}, "Connection refused", "openmsmq outgoing show"),
+        (
+            {**REFUSED, "attempts": (OutgoingAttempt(0, "name not found", "other:1801"),)},
+            "Connection refused",
+            "--peer",
+        ),
+        ({"resends": 2}, "sent again 2 times", "the way back"),
+        ({"resends": 2, "messages": 0}, "1 message waiting to leave", "the way back"),
+    ],
+    ids=["offline", "held", "refused", "untried", "name", "unanswered", "under way"],
+)
+def test_messages_that_do_not_leave_are_found(
+    tmp_path: Path, facts: dict[str, Any], words: str, advice: str
+) -> None:
+    manager = Manager()
+    manager.leaving = [replace(LEAVING, **facts)]
+    [found] = [f for f in look(manager, tmp_path) if f.needs_attention]
+    assert (found.level, found.subject) == (Level.RISK, LEAVING.name)
+    assert words in found.text
+    assert "the oldest 60 s old" in found.text
+    assert advice in found.advice
+    manager.leaving = [replace(LEAVING, **facts, oldest_age=OLD)]
+    assert attention(manager, tmp_path) == [(Level.PROBLEM, LEAVING.name)]
+
+
+@pytest.mark.parametrize(
+    "facts", [{}, {**REFUSED, "messages": 0, "unacknowledged": 0}], ids=["leaving", "empty"]
+)
+def test_messages_that_leave_are_no_finding(tmp_path: Path, facts: dict[str, Any]) -> None:
+    manager = Manager()
+    manager.leaving = [replace(LEAVING, **facts)]
+    assert attention(manager, tmp_path) == []
 
 
 def test_prepared_transactions_are_found(tmp_path: Path) -> None:

@@ -234,6 +234,17 @@ def test_names_of_a_services_queues_are_completed(served: ServiceCli) -> None:
     assert completions(served, "o", *place, "queue", "show", "--data", "d") == []
 
 
+def test_names_of_outgoing_queues_are_completed(cli: Cli) -> None:
+    name = r"DIRECT=OS:office\private$\orders"
+    cli("queue", "create", "own")
+    with cli.open() as manager, manager.open_queue(name) as queue:
+        queue.send("x")
+    data = ("--data", str(cli.directory))
+    assert completions(cli, "direct=", *data, "outgoing", "retry") == [name]
+    assert completions(cli, "", *data, "outgoing", "show") == [name]
+    assert completions(cli, "x", *data, "outgoing", "pause") == []
+
+
 def test_commands_are_completed(cli: Cli) -> None:
     assert completions(cli, "de") == ["decode"]
     assert completions(cli, "re", "message") == ["receive"]

@@ -12,6 +12,7 @@ from openmsmq.cli import output
 from openmsmq.cli.output import (
     age_text,
     count_text,
+    is_like,
     print_json,
     print_properties,
     print_table,
@@ -171,3 +172,17 @@ def test_a_program_sees_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
     with progress("sending", output.LONG_WORK) as advance:
         advance(1)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("orders", True),
+        ("ORD*", True),
+        (r".\private$\*", True),
+        ("private$", False),
+        ("ord", False),
+    ],
+)
+def test_a_pattern_fits_the_name_or_its_last_part(pattern: str, *, fits: bool) -> None:
+    assert is_like(r".\private$\Orders", pattern) is fits

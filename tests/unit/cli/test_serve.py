@@ -85,7 +85,8 @@ def test_every_option_reaches_the_service(cli: Cli, told: Told, tmp_path: Path) 
         "serve", "--data", "other", "--name", "shop01", "--alias", "a", "--alias", "b",
         "--bind", "::1", "--peer", "office=10.0.0.7:1801", "--peer", "depot=depot.example",
         "--ready-file", "ready", "--no-retry", "--app-port", "0", "--app-socket", "app.sock",
-        "--console-port", "OFF", "--binary-port", "off", "--ping-port", "off", "--rpc-port", "off",
+        "--console-port", "OFF", "--binary-port", "off", "--ping-port", "3527", "--rpc-port", "off",
+        "--binary-bind", "::2", "--record", "recorded",
         "--srmp-port", "off", "--tls-cert", "c", "--tls-key", "k", "--tls-client-ca", "ca",
         "--allow-insecure", "--log-format", "json", "--log-level", "debug",
     )  # fmt: skip
@@ -100,6 +101,10 @@ def test_every_option_reaches_the_service(cli: Cli, told: Told, tmp_path: Path) 
         app_port=0,
         app_socket=Path("app.sock"),
         console_port=None,
+        binary_port=None,
+        binary_bind="::2",
+        record=Path("recorded"),
+        ping_port=3527,
         tls_cert=Path("c"),
         tls_key=Path("k"),
         tls_client_ca=Path("ca"),
@@ -160,8 +165,6 @@ def test_what_makes_no_sense_is_wrong_usage(cli: Cli, told: Told, options: list[
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--binary-port", "1801"], "--binary-port: this version does not have this door yet"),
-        (["--ping-port", "3527"], "--ping-port: this version does not have this door yet"),
         (["--rpc-port", "2105"], "--rpc-port: this version does not have this door yet"),
         (["--srmp-port", "0"], "--srmp-port: this version does not have this door yet"),
         (["--tls-cert", "c"], "tls.cert and tls.key are needed together"),

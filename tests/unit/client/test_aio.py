@@ -666,8 +666,10 @@ def test_what_is_sent_elsewhere_waits_in_an_outgoing_queue(api: Api, tmp_path: P
             assert (queue.name, queue.info().messages, queue.info().kind) == (name, 2, "outgoing")
             with pytest.raises(AccessDenied):
                 queue.peek(timeout=0)
+            [shown] = manager.outgoing()
+            assert (shown.name, shown.messages, shown.state) == (name, 2, "offline")
             queue.pause()
-            assert queue.info().state == "on hold"
+            assert queue.info().state == manager.outgoing()[0].state == "on hold"
             queue.resume()
             assert queue.info().state == "inactive"
         assert name not in [info.name for info in manager.queues()]

@@ -12,7 +12,12 @@ import openmsmq
 from openmsmq import Manager
 from openmsmq.client.embedded_sync import Embedded
 from openmsmq.clock import SystemClock
-from openmsmq.errors import AccessDenied, TransactionSequence
+from openmsmq.errors import (
+    AccessDenied,
+    InvalidHandle,
+    TransactionSequence,
+    UnsupportedOperation,
+)
 from openmsmq.manager.drivers import GiveUp, ThreadDriver
 from openmsmq.manager.local import LocalManager
 from openmsmq.model.pending import Pending
@@ -52,6 +57,15 @@ def test_an_outgoing_queue_is_paused_and_resumed(manager: Manager) -> None:
     assert queue.info().state == "on hold"
     queue.resume()
     assert queue.info().state == "inactive"
+
+
+def test_only_a_service_tries_to_send(manager: Manager) -> None:
+    queue = manager.open_queue(ELSEWHERE)
+    with pytest.raises(UnsupportedOperation, match="only a service"):
+        queue.retry()
+    queue.close()
+    with pytest.raises(InvalidHandle):
+        queue.retry()
 
 
 def test_the_manager_tells_its_state_settings_and_statistics(manager: Manager) -> None:

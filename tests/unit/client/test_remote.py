@@ -17,6 +17,7 @@ from openmsmq.client import remote
 from openmsmq.client.backend import Read
 from openmsmq.errors import InvalidParameter
 from openmsmq.manager.explaining import HistoryEvent
+from openmsmq.manager.outgoing import OutgoingAttempt
 from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.receiving import Seek
 from openmsmq.model.settings import Settings
@@ -119,3 +120,14 @@ def test_what_a_newer_service_adds_is_passed_over() -> None:
 def test_a_queue_is_known_by_its_guid() -> None:
     info = remote.queue_info(Members({"id": str(GUID), "type": str(GUID), "name": "q", "new": 1}))
     assert (info.id, info.type, info.name) == (GUID, GUID, "q")
+
+
+def test_an_outgoing_queue_is_known_with_its_attempts() -> None:
+    attempt: JsonObject = {"time": 1_000_000_000, "status": "connected", "address": "10.0.0.2:1801"}
+    known: JsonObject = {
+        **{"name": "DIRECT=OS:b\\q", "state": "connected", "messages": 3, "new": 1},
+        "attempts": [{**attempt, "new": 1}],
+    }
+    info = remote.outgoing_info(Members(known))
+    assert (info.name, info.state, info.messages) == ("DIRECT=OS:b\\q", "connected", 3)
+    assert info.attempts == (OutgoingAttempt(1_000_000_000, "connected", "10.0.0.2:1801"),)
