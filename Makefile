@@ -6,6 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 FUZZ_RUNS ?= 20000
+SEEDS ?= 1000
 DATA ?= build/data
 # What takes Hypothesis seconds on every commit may take it minutes where somebody waits for it.
 PYTEST := $(BIN)/python -m pytest -n auto
@@ -62,7 +63,10 @@ docs: $(READY)  ## write the generated pages again and check all of docs/
 serve: $(READY)  ## run a manager in the foreground; DATA=directory
 	$(BIN)/openmsmq serve --data $(DATA)
 
-demo sim:
+sim: $(READY)  ## managers in virtual time, on disks and wires that fail; SEEDS=n
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
+demo:
 	@echo "make $@: not built yet; see CHANGELOG.md for what is" >&2; exit 1
 
 clean:  ## remove what was built

@@ -1,0 +1,250 @@
+"""What must hold when the faults are over and everything had time to get where it belongs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import pairwise
+from typing import Final
+
+from openmsmq.model.history import Event
+from openmsmq.model.layout import packet_place, split_index_key
+from openmsmq.model.queue import Kind
+from openmsmq.model.sequences import OUTGOING
+from openmsmq.model.storage import Table
+from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.store.checking import check_tables
+from tests.simulation.fates import Fate, Fates
+from tests.simulation.ledger import Ledger, Letter, Sort, State
+from tests.simulation.node import Node
+from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL
+
+REFUSALS: Final = (
+    MessageClass.NACK_BAD_DST_Q,
+    MessageClass.NACK_NOT_TRANSACTIONAL_Q,
+    MessageClass.NACK_NOT_TRANSACTIONAL_MSG,
+)
+
+
+def check(nodes: list[Node], ledger: Ledger, *, drained: bool) -> None:
+    """Hold everything against what was sent."""
+    by_name = {node.name: node for node in nodes}
+    for node in nodes:
+        check_quiet(node, drained=drained)
+        check_books(node)
+    fates = Fates(by_name)
+    for letter in ledger.letters.values():
+        check_existence(letter)
+        if letter.is_stored:
+            check_stored(letter, fates.of(letter))
+    for letters in ledger.transactions:
+        assert len({letter.is_out for letter in letters}) <= 1, f"half a transaction: {letters}"
+    check_order(ledger)
+    check_receipts(ledger, by_name)
+    check_express(ledger, by_name, fates)
+
+
+# A manager by itself
+
+
+def check_quiet(node: Node, *, drained: bool) -> None:
+    """Nothing is under way, and nothing is kept that nobody needs."""
+    core = node.core
+    for queue in core.queues.everything:
+        assert not queue.held, f"{node.name}: {queue.name} has held {queue.held}"
+        if queue.kind is Kind.OUTGOING:
+            left = queue.messages, len(queue.express.lookups())
+            assert left == (0, 0), f"{node.name}: {queue.name} keeps {left} ({queue.transfer})"
+        if queue.kind is Kind.UNCONFIRMED and drained:
+            assert not queue.messages, f"{node.name}: {queue.name} waits for ever"
+    assert not core.wants_commit
+    assert not core.is_committing
+    rows = node.store.committed.tables[Table.TRANSFER]
+    sequences = [key for key in rows if key.startswith(OUTGOING)]
+    known = sum(len(queue.sequences.all) for queue in core.queues.everything)
+    assert len(sequences) == known, f"{node.name}: {len(sequences)} sequences, not {known}"
+    if drained:
+        assert not sequences, f"{node.name}: sequences of nothing: {sequences}"
+
+
+def check_books(node: Node) -> None:
+    """Sizes and counts are those of what is there; the tables agree with one another."""
+    core = node.core
+    queues = core.queues.everything
+    assert core._stored_size == sum(queue.size for queue in queues)
+    assert core.express_size == sum(queue.express.size for queue in queues)
+    assert core._reserved == sum(queue.reserved for queue in queues)
+    messages: Counter[int] = Counter()
+    sizes: Counter[int] = Counter()
+    tables = node.store.committed.tables
+    for key, row in tables[Table.INDEX].items():
+        number = split_index_key(key)[0]
+        messages[number] += 1
+        sizes[number] += packet_place(row)[1]
+    for queue in queues:
+        assert (queue.messages, queue.size) == (messages[queue.number], sizes[queue.number])
+    report = check_tables(node.store.snapshot, sum(map(len, tables)))
+    assert report.is_whole, f"{node.name}: {report.findings}"
+
+
+# Messages
+
+
+def check_existence(letter: Letter) -> None:
+    """What was acknowledged is there, and what was refused is not."""
+    if letter.state is State.SENT and letter.is_stored:
+        assert letter.is_out, f"acknowledged and not stored: {letter}"
+    if letter.state is State.REFUSED:
+        assert not letter.is_out, f"refused and stored: {letter}"
+    assert letter.state is not State.SENDING, f"never answered: {letter}"
+    assert len(letter.arrivals) <= 1, f"came twice: {letter}"
+    assert letter.is_out or not letter.arrivals, f"out of nowhere: {letter}"
+
+
+def check_stored(letter: Letter, fate: Fate) -> None:
+    """A message that was on disk is somewhere, or there is a reason, and who asked was told."""
+    if not letter.is_out:
+        assert not fate.journal
+        assert not fate.dead
+        assert not fate.acks
+        return
+    expired = Event.EXPIRED in fate.at_source
+    refused = fate.refused
+    assert len(fate.refusals) <= 1, f"refused twice {fate.refusals}: {letter}"
+    purged = Event.PURGED in fate.at_source
+    if not letter.arrivals:
+        assert expired or purged or refused is not None, f"lost: {letter} {fate}"
+    else:
+        assert refused is None, f"refused and taken: {letter} {fate}"
+    if expired:
+        assert letter.reach is not None or letter.receive is not None, f"expired: {letter}"
+    if refused is not None:
+        check_reason(letter, refused)
+    given_up = MessageClass.NACK_PURGED if purged else None
+    given_up = MessageClass.NACK_REACH_QUEUE_TIMEOUT if expired else given_up
+    check_dead(letter, fate, given_up)
+    check_journal(letter, fate, given_up)
+    check_acks(letter, fate, given_up)
+
+
+def check_reason(letter: Letter, refused: MessageClass) -> None:
+    """A message is refused for what is wrong with it."""
+    is_transactional = letter.sort is Sort.TRANSACTIONAL
+    if letter.queue == MISSING:
+        allowed = {MessageClass.NACK_BAD_DST_Q}
+    elif is_transactional != (letter.queue in TRANSACTIONAL):
+        wrong = MessageClass.NACK_NOT_TRANSACTIONAL_MSG
+        allowed = {MessageClass.NACK_NOT_TRANSACTIONAL_Q if is_transactional else wrong}
+    else:
+        allowed = {MessageClass.NACK_Q_EXCEED_QUOTA} if "small" in letter.queue else set()
+    if letter.reach is not None or letter.receive is not None:
+        allowed.add(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
+    assert refused in allowed, f"refused as {refused!r}: {letter}"
+
+
+def check_dead(letter: Letter, fate: Fate, given_up: MessageClass | None) -> None:
+    """Dead letters are where they belong, once, and say why."""
+    wanted: list[tuple[str, MessageClass]] = []
+    is_transactional = letter.sort is Sort.TRANSACTIONAL
+    if letter.dead_letter:
+        if given_up is not None:
+            wanted.append((letter.source, given_up))
+        elif is_transactional and (reason := fate.refused or fate.lost) is not None:
+            wanted.append((letter.source, reason))
+        if not is_transactional:
+            quota = MessageClass.NACK_Q_EXCEED_QUOTA
+            if fate.refused is quota:
+                wanted.append((letter.target, quota))
+            elif fate.lost is MessageClass.NACK_RECEIVE_TIMEOUT:
+                wanted.append((letter.target, fate.lost))
+    for item in fate.discarded:
+        if item in [place for place, _ in wanted]:
+            return  # there was no room for it
+    assert sorted(fate.dead) == sorted(wanted), f"dead {fate.dead}, not {wanted}: {letter} {fate}"
+
+
+def check_journal(letter: Letter, fate: Fate, given_up: MessageClass | None) -> None:
+    """Its sender has a copy of what was delivered; of transactions, of what was consumed."""
+    if not letter.journal or letter.source in fate.discarded:
+        assert not fate.journal, f"in the journal: {letter}"
+        return
+    if letter.sort is Sort.TRANSACTIONAL:
+        wanted = int(fate.is_received and given_up is None)
+    else:
+        wanted = int(given_up is None)
+    assert fate.journal == wanted, f"{fate.journal} copies, not {wanted}: {letter} {fate}"
+
+
+def check_acks(letter: Letter, fate: Fate, given_up: MessageClass | None) -> None:
+    """Its sender hears what it asked for, once."""
+    asked = letter.acknowledge
+    wanted: list[MessageClass] = []
+    if asked & Acknowledge.POS_ARRIVAL and letter.arrivals:
+        wanted.append(MessageClass.ACK_REACH_QUEUE)
+    if asked & Acknowledge.POS_RECEIVE and fate.is_received:
+        wanted.append(MessageClass.ACK_RECEIVE)
+    if asked & Acknowledge.NEG_ARRIVAL:
+        if given_up is not None:
+            wanted.append(given_up)
+        if fate.refused is not None and fate.refused is not MessageClass.NACK_BAD_DST_Q:
+            wanted.append(fate.refused)
+    if asked & Acknowledge.NEG_RECEIVE and fate.lost is not None:
+        wanted.append(fate.lost)
+    assert sorted(fate.acks) == sorted(wanted), f"{fate.acks}, not {wanted}: {letter} {fate}"
+
+
+def check_order(ledger: Ledger) -> None:
+    """Transactional messages of a sender come into a queue in the order of the commits."""
+    came: dict[tuple[str, str, str], list[Letter]] = defaultdict(list)
+    for letter in ledger.letters.values():
+        if letter.sort is Sort.TRANSACTIONAL and letter.arrivals:
+            came[letter.source, letter.target, letter.queue].append(letter)
+    for letters in came.values():
+        letters.sort(key=lambda letter: letter.arrivals[0])
+        for before, after in pairwise(letters):
+            assert before.order < after.order, f"out of order: {after} came behind {before}"
+
+
+def check_receipts(ledger: Ledger, nodes: dict[str, Node]) -> None:
+    """Nobody received a message twice, and what is left in a queue was received by nobody."""
+    taken = Counter(receipt.uid for receipt in ledger.receipts)
+    for uid, count in taken.items():
+        letter = ledger.letters[uid]
+        if letter.is_stored:
+            assert count == 1, f"received {count} times: {letter}"
+    for node in nodes.values():
+        for name in (*PLAIN, *TRANSACTIONAL):
+            for view in Fates.views(node, name):
+                letter = ledger.letters[view.app_specific]
+                if letter.is_stored:
+                    assert not taken[letter.uid], f"received and still there: {letter}"
+
+
+def check_express(ledger: Ledger, nodes: dict[str, Node], fates: Fates) -> None:
+    """Express messages come once at most, and are lost only if a computer stopped."""
+    seen: dict[int, list[float]] = defaultdict(list)
+    for receipt in ledger.receipts:
+        seen[receipt.uid].append(receipt.time)
+    for node in nodes.values():
+        for name in PLAIN:
+            for view in Fates.views(node, name):
+                seen[view.app_specific].append(float("inf"))
+    for letter in ledger.letters.values():
+        if letter.sort is not Sort.EXPRESS:
+            continue
+        times = sorted(seen[letter.uid])
+        crashes = nodes[letter.target].crashes
+        for before, after in pairwise(times):
+            # Nobody remembers what came before a crash, and its sender may not have heard.
+            assert any(before <= at <= after for at in crashes), f"came twice: {letter}"
+        if not times and letter.state is State.SENT:
+            check_lost_express(letter, ledger, nodes)
+
+
+def check_lost_express(letter: Letter, ledger: Ledger, nodes: dict[str, Node]) -> None:
+    """An express message may be lost, but not for nothing."""
+    is_at_home = letter.queue in PLAIN and "small" not in letter.queue
+    lives_for_ever = letter.reach is None and letter.receive is None
+    purged = (letter.target, letter.queue) in ledger.purged
+    purged |= (letter.source, f"DIRECT=OS:{letter.target}\\{letter.queue}") in ledger.purged
+    crashed = nodes[letter.target].crashes or nodes[letter.source].crashes
+    assert not (is_at_home and lives_for_ever and not purged and not crashed), f"lost: {letter}"

@@ -1,0 +1,55 @@
+"""Virtual time: what happens when, in an order that a seed decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+
+
+class Event:
+    """Something that will be done, unless it is cancelled."""
+
+    __slots__ = ("at", "call", "order")
+
+    def __init__(self, at: float, order: int, call: Callable[[], None]) -> None:
+        self.at = at
+        self.order = order
+        self.call: Callable[[], None] | None = call
+
+    def __lt__(self, other: Event) -> bool:
+        return (self.at, self.order) < (other.at, other.order)
+
+    def cancel(self) -> None:
+        """It will not be done."""
+        self.call = None
+
+
+class Scheduler:
+    """All that is to be done, by time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._events: list[Event] = []
+        self._order = count()
+
+    def after(self, seconds: float, call: Callable[[], None]) -> Event:
+        """Have something done later."""
+        event = Event(self.now + max(seconds, 0.0), next(self._order), call)
+        heappush(self._events, event)
+        return event
+
+    def run(self, until: float, events_max: int) -> int:
+        """Let time pass; how many things were done."""
+        done = 0
+        while self._events and self._events[0].at <= until:
+            event = heappop(self._events)
+            self.now = event.at
+            if event.call is not None:
+                done += 1
+                assert done < events_max, (
+                    f"more than {events_max} events: something goes in circles"
+                )
+                event.call()
+        self.now = until
+        return done

@@ -1,0 +1,133 @@
+"""What became of messages, as the managers tell it: their histories, dead letters and journals."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from openmsmq.model import history
+from openmsmq.model.history import IDENTIFIER_SIZE, Event
+from openmsmq.model.layout import local_facts
+from openmsmq.model.queue import Kind
+from openmsmq.model.storage import Table
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import MessageClass, describe_class
+from tests.simulation.ledger import Letter
+from tests.simulation.node import Node
+from tests.simulation.programs import ADMIN
+
+WORDS: Final = {describe_class(item): item for item in MessageClass}
+LOST: Final = {
+    Event.PURGED: MessageClass.NACK_Q_PURGED,
+    Event.EXPIRED: MessageClass.NACK_RECEIVE_TIMEOUT,
+}
+"What happens to messages in their queues beside being received."
+
+
+@dataclass(slots=True)
+class Fate:
+    """All that is known of one message at the end."""
+
+    at_source: list[Event]
+    "What happened to it on its way out."
+    at_target: list[Event]
+    "What happened in its queue."
+    refusals: list[str]
+    "Why the target did not take it."
+    dead: list[tuple[str, MessageClass]] = field(default_factory=list)
+    "Where it is a dead letter, and why."
+    journal: int = 0
+    "Copies in its sender's journal."
+    acks: list[MessageClass] = field(default_factory=list)
+    discarded: list[str] = field(default_factory=list)
+    "Managers that had no room for a copy."
+
+    @property
+    def refused(self) -> MessageClass | None:
+        """Why the target did not take it."""
+        return WORDS[self.refusals[0]] if self.refusals else None
+
+    @property
+    def is_received(self) -> bool:
+        """A program received it."""
+        return Event.RECEIVED in self.at_target
+
+    @property
+    def lost(self) -> MessageClass | None:
+        """Why no program will."""
+        return next((LOST[event] for event in self.at_target if event in LOST), None)
+
+
+class Fates:
+    """Finds out what became of each message."""
+
+    def __init__(self, nodes: dict[str, Node]) -> None:
+        self._nodes = nodes
+        self._dead: dict[bytes, list[tuple[str, MessageClass]]] = defaultdict(list)
+        self._journal: dict[bytes, int] = defaultdict(int)
+        self._acks: dict[bytes, list[MessageClass]] = defaultdict(list)
+        self._happened = {name: _histories(node) for name, node in nodes.items()}
+        for node in nodes.values():
+            self._gather(node)
+
+    @staticmethod
+    def views(node: Node, name: str) -> Iterator[PacketView]:
+        """The messages in a queue."""
+        assert node.local is not None
+        queue = node.core.queues.find(name)
+        pending = node.local.receiving.peek(queue, 10_000, node, wait=False)
+        if pending.error is None:
+            yield from (PacketView(entry.packet) for entry in pending.result())
+
+    def _gather(self, node: Node) -> None:
+        assert node.local is not None
+        queues = node.core.queues
+        for queue in (queues.dead_letter, queues.transactional_dead_letter):
+            pending = node.local.receiving.peek(queue, 10_000, node, wait=False)
+            for entry in [] if pending.error is not None else pending.result():
+                reason = MessageClass(local_facts(entry.record)[3])
+                self._dead[PacketView(entry.packet).identifier].append((node.name, reason))
+        pending = node.local.receiving.peek(queues.system_journal, 10_000, node, wait=False)
+        for entry in [] if pending.error is not None else pending.result():
+            self._journal[PacketView(entry.packet).identifier] += 1
+        for view in self.views(node, ADMIN):
+            self._acks[view.correlation_id].append(MessageClass(view.message_class))
+
+    def of(self, letter: Letter) -> Fate:
+        """What became of a message that was stored."""
+        at_source: list[Event] = []
+        at_target: list[Event] = []
+        refusals: list[str] = []
+        discarded: list[str] = []
+        key = letter.identifier
+        for name, events in ((letter.source, at_source), (letter.target, at_target)):
+            node = self._nodes[name]
+            kinds = {queue.number: queue.kind for queue in node.core.queues.everything}
+            for event, queue, extra in self._happened[name].get(key, ()):
+                if event is Event.DISCARDED:
+                    discarded.append(name)
+                elif name == letter.target and event is Event.REJECTED:
+                    refusals.append(extra)
+                elif kinds.get(queue) is not Kind.SYSTEM:
+                    events.append(event)
+        dead, acks = self._dead[key], self._acks[key]
+        return Fate(at_source, at_target, refusals, dead, self._journal[key], acks, discarded)
+
+
+def _histories(node: Node) -> dict[bytes, list[tuple[Event, int, str]]]:
+    """What happened to all messages of a manager: what, in which queue, and why."""
+    found: dict[bytes, list[tuple[Event, int, str]]] = defaultdict(list)
+    for _, page in node.core.snapshot.scan(Table.HISTORY, b"", b"\xff" * 9):
+        at = history._page.size
+        while at < len(page):
+            event, queue, count, detail_size, _ = history._event.unpack_from(page, at)
+            ids = at + history._event.size
+            detail = ids + count * (IDENTIFIER_SIZE + 8)
+            at = detail + detail_size
+            extra = page[detail:at].decode().partition("\x1f")[2]
+            for start in range(ids, ids + count * IDENTIFIER_SIZE, IDENTIFIER_SIZE):
+                key = page[start : start + IDENTIFIER_SIZE]
+                found[key].append((Event(event), queue, extra))
+    return found

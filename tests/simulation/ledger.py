@@ -1,0 +1,154 @@
+"""What programs have sent and got, and what reached the disks: what the checks go by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from openmsmq.model.layout import packet_key, packet_place, split_index_key
+from openmsmq.model.queue import Kind
+from openmsmq.model.queues import VISIBLE
+from openmsmq.model.storage import Table
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import Acknowledge
+
+if TYPE_CHECKING:
+    from openmsmq.model.queue import Queue
+    from tests.simulation.node import Node
+
+Changes = Sequence[tuple[Table, bytes, bytes | None]]
+NORMAL: Final = 0
+
+
+class Sort(StrEnum):
+    """How a message is sent."""
+
+    EXPRESS = "express"
+    RECOVERABLE = "recoverable"
+    TRANSACTIONAL = "transactional"
+
+
+class State(StrEnum):
+    """What its sender knows of a message."""
+
+    SENDING = "sending"
+    SENT = "sent"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    "The manager died before it answered."
+
+
+@dataclass(slots=True, eq=False)
+class Letter:
+    """A message that a program sent."""
+
+    uid: int
+    source: str
+    target: str
+    "The manager it goes to."
+    queue: str
+    sort: Sort
+    journal: bool = False
+    dead_letter: bool = False
+    acknowledge: Acknowledge = Acknowledge.NONE
+    reach: int | None = None
+    receive: int | None = None
+    state: State = State.SENDING
+    order: tuple[int, int] = (0, 0)
+    "When its transaction was committed, and its place there."
+    identifier: bytes = b""
+    is_out: bool = False
+    "It was on its sender's disk, to be sent."
+    arrivals: list[int] = field(default_factory=list)
+    "Where it came into its queue, on disk."
+
+    def __str__(self) -> str:
+        words = [f"m{self.uid}", self.sort, f"{self.source} -> {self.target}\\{self.queue}"]
+        words += ["JP"] * self.journal + ["JN"] * self.dead_letter
+        words += [f"{self.acknowledge!r}"] if self.acknowledge else []
+        words += [f"reach {self.reach}"] if self.reach is not None else []
+        words += [f"receive {self.receive}"] if self.receive is not None else []
+        return " ".join([*words, self.state, f"out {self.is_out} arrivals {self.arrivals}"])
+
+    @property
+    def is_stored(self) -> bool:
+        """It must not be lost."""
+        return self.sort is not Sort.EXPRESS
+
+
+class Receipt(NamedTuple):
+    """A program has received a message for good."""
+
+    time: float
+    node: str
+    queue: str
+    lookup: int
+    uid: int
+
+
+class Coming(NamedTuple):
+    """A message that comes into a queue."""
+
+    queue: Queue
+    lookup: int
+    packet: bytes
+
+
+class Ledger:
+    """All messages of a simulation."""
+
+    def __init__(self) -> None:
+        self.letters: dict[int, Letter] = {}
+        self.receipts: list[Receipt] = []
+        self.transactions: list[list[Letter]] = []
+        "Messages that were to be committed together."
+        self.purged: set[tuple[str, str]] = set()
+        "Queues that were purged at some time."
+        self._known: set[tuple[str, int, int]] = set()
+
+    def add(self, letter: Letter) -> None:
+        """A program sends something."""
+        self.letters[letter.uid] = letter
+
+    def coming(self, node: Node, changes: Changes) -> list[Coming]:
+        """The messages that a commit will bring into queues of a manager."""
+        packets = {key: row for table, key, row in changes if table is Table.PACKETS and row}
+        found = []
+        for table, key, row in changes:
+            if table is Table.INDEX and row is not None:
+                number, lookup = split_index_key(key)
+                if (node.name, number, lookup) not in self._known:
+                    start = packet_key(packet_place(row)[0], 0)
+                    packet = packets.get(start) or node.store._disk[Table.PACKETS][start]
+                    queue = node.core.queues.get(number)
+                    assert queue is not None, f"a message comes into queue {number}, which is none"
+                    found.append(Coming(queue, lookup, packet))
+        return found
+
+    def committed(self, node: Node, coming: list[Coming]) -> None:
+        """The commit is on the disk of the manager."""
+        for queue, lookup, packet in coming:
+            self._known.add((node.name, queue.number, lookup))
+            self._came(node, queue, lookup, packet)
+
+    def _came(self, node: Node, queue: Queue, lookup: int, packet: bytes) -> None:
+        view = PacketView(packet)
+        uid = view.app_specific
+        if view.message_class != NORMAL or not uid:
+            return
+        letter = self.letters[uid]
+        letter.identifier = view.identifier
+        if queue.kind is Kind.OUTGOING:
+            assert node.name == letter.source
+            letter.is_out = True
+        elif queue.kind in VISIBLE:
+            assert (node.name, queue.name) == (letter.target, letter.queue), f"{letter} is astray"
+            letter.arrivals.append(lookup)
+
+    def died(self, node: Node) -> None:
+        """Nobody will hear what became of what was being sent."""
+        for letter in self.letters.values():
+            if letter.source == node.name and letter.state is State.SENDING:
+                letter.state = State.UNKNOWN

@@ -1,0 +1,245 @@
+"""Connections between simulated managers: slow, in pieces, refused, and cut at any time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from openmsmq.manager.network import Machine, Wire
+from openmsmq.model.transfer import ConnectionStatus
+from tests.simulation.events import Event, Scheduler
+from tests.simulation.trace import Trace
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+
+STUCK: Final = 4096
+"Bytes under way at which a slow connection takes no more."
+NEVER_HEARS: Final = 400.0
+"Seconds after which even the side that nobody tells learns that its connection is over."
+
+
+class End:
+    """One side of a connection, as the manager there sees it."""
+
+    def __init__(self, net: Net, node: Node, other: Node) -> None:
+        self._net = net
+        self.node = node
+        self.generation = node.generation
+        self.address = other.address
+        self.machine: Machine | None = None
+        self.peer: End
+        self.latency = 0.001
+        self.rate = 1e7
+        "Bytes in a second."
+        self._due = 0.0
+        "When the last piece that was written arrives."
+        self._in_flight = 0
+        self._waits: deque[bytes] = deque()
+        "What has come while the machine was full."
+        self.is_closing = False
+        self.is_cut = False
+        "What is written goes nowhere."
+        self.is_over = False
+        "The machine was told that it is over."
+
+    @property
+    def is_stuck(self) -> bool:
+        """So much waits to be sent that nothing should be added."""
+        return self._in_flight > STUCK
+
+    def write(self, data: bytes) -> None:
+        """Send bytes, in pieces."""
+        assert not self.is_closing, "written to a connection after its end"
+        if self.is_over:
+            return  # the machine will hear in a moment
+        self._net.trace.bytes(self, data)
+        chance = self._net.chance
+        while data:
+            size = len(data) if chance.random() < 0.8 else 1 + chance.randrange(len(data))
+            self._send(data[:size])
+            data = data[size:]
+
+    def _send(self, piece: bytes) -> None:
+        scheduler = self._net.scheduler
+        jitter = self._net.chance.random() * self.latency
+        wait = max(scheduler.now + self.latency + jitter, self._due) + len(piece) / self.rate
+        self._due = wait
+        self._in_flight += len(piece)
+        scheduler.after(wait - scheduler.now, lambda: self._arrive(piece))
+
+    def _arrive(self, piece: bytes) -> None:
+        was_stuck = self.is_stuck
+        self._in_flight -= len(piece)
+        if not self.is_cut:
+            self.peer.take(piece)
+        if was_stuck and not self.is_stuck and not self.is_over and self.machine is not None:
+            self.node.enter(self.generation, self.machine.room)
+
+    def take(self, piece: bytes) -> None:
+        """Bytes have come."""
+        self._waits.append(piece)
+        self._deliver()
+
+    def _deliver(self) -> None:
+        machine = self.machine
+        while self._waits and machine is not None and not self.is_over and not machine.is_full:
+            piece = self._waits.popleft()
+            self.node.enter(self.generation, partial(machine.receive_data, piece))
+
+    def adjust(self) -> None:
+        """The machine may want more again."""
+        if self._waits:
+            self._net.scheduler.after(0.0, self._deliver)
+
+    def close(self) -> None:
+        """Send what is to be sent, and end it."""
+        if self.is_closing:
+            return
+        self.is_closing = True
+        scheduler = self._net.scheduler
+        wait = 0.0 if self.is_cut else max(0.0, self._due - scheduler.now)
+        scheduler.after(wait, self.end)
+        if not self.is_cut:
+            scheduler.after(wait + self.latency, self.peer.end)
+
+    def end(self) -> None:
+        """The connection is over, and the machine learns it."""
+        if not self.is_over:
+            self.is_over = True
+            self._net.forget(self)
+            if self.machine is not None:
+                self.node.enter(self.generation, self.machine.lost)
+
+
+class Net:
+    """What connects all managers."""
+
+    def __init__(self, scheduler: Scheduler, chance: Random, trace: Trace) -> None:
+        self.scheduler = scheduler
+        self.chance = chance
+        self.trace = trace
+        self.nodes: dict[str, Node] = {}
+        "By address."
+        self.is_faulty = True
+        self.is_slow = False
+        self._ends: dict[End, None] = {}
+
+    def connect(
+        self,
+        node: Node,
+        host: str,
+        made: Callable[[Wire], Machine],
+        failed: Callable[[ConnectionStatus, str], None],
+    ) -> None:
+        """One manager wants to speak to another."""
+        generation = node.generation
+        other = self.nodes.get(host)
+        latency = self._latency()
+
+        def fail() -> None:
+            node.enter(generation, lambda: failed(ConnectionStatus.SOCKET_CONNECT_FAILURE, "no"))
+
+        def arrive() -> None:
+            refused = self.is_faulty and self.chance.random() < 0.1
+            if other is None or not other.is_up or refused:
+                self.scheduler.after(latency, fail)
+            else:
+                self._join(node, generation, other, made, fail, latency)
+
+        self.scheduler.after(latency, arrive)
+
+    def _latency(self) -> float:
+        if self.is_faulty and self.chance.random() < 0.1:
+            return self.chance.random() * 3
+        return 0.0005 + self.chance.random() * 0.01
+
+    def _join(
+        self,
+        node: Node,
+        generation: int,
+        other: Node,
+        made: Callable[[Wire], Machine],
+        fail: Callable[[], None],
+        latency: float,
+    ) -> None:
+        here, there = End(self, node, other), End(self, other, node)
+        here.generation = generation
+        here.peer, there.peer = there, here
+        here.latency = there.latency = latency
+        if self.is_slow and self.chance.random() < 0.3:
+            here.rate = there.rate = 20_000.0
+        self._ends |= {here: None, there: None}
+
+        def accept() -> None:
+            assert other.transfers is not None
+            there.machine = other.transfers.accept(there)
+
+        def established() -> None:
+            here.machine = made(here)
+
+        def establish() -> None:
+            if here.is_over:
+                fail()
+            else:
+                node.enter(generation, established)
+                here.adjust()
+
+        other.enter(there.generation, accept)
+        self.scheduler.after(latency, establish)
+        if self.is_faulty and self.chance.random() < 0.25:
+            self.scheduler.after(self.chance.random() ** 2 * 30, lambda: self.cut(here))
+
+    def cut(self, end: End) -> None:
+        """A connection breaks: what is under way is lost, each side learns of it some time."""
+        if end.is_over and end.peer.is_over:
+            return
+        self.trace.note(f"cut {end.node.name} - {end.peer.node.name}")
+        for side in (end, end.peer):
+            side.is_cut = side.is_cut or self.chance.random() < 0.9
+            wait = self.chance.choice((0.01, 1.0, 20.0, NEVER_HEARS)) * self.chance.random()
+            self.scheduler.after(wait, side.end)
+
+    def cut_all(self, node: Node) -> None:
+        """A manager is gone, or its wires are."""
+        for end in list(self._ends):
+            if end.node is node and end.generation == node.generation and not end.is_over:
+                end.is_over = True
+                self.cut(end)
+
+    def cut_some(self) -> None:
+        """Any connection breaks."""
+        if self._ends:
+            self.cut(self.chance.choice(list(self._ends)))
+
+    def forget(self, end: End) -> None:
+        """One side of it is over."""
+        self._ends.pop(end, None)
+
+
+class NodeNetwork:
+    """The network of one manager, while it lives (`openmsmq.manager.network.Network`)."""
+
+    def __init__(self, net: Net, node: Node) -> None:
+        self._net = net
+        self._node = node
+        self._generation = node.generation
+
+    def connect(
+        self,
+        host: str,
+        port: int,
+        made: Callable[[Wire], Machine],
+        failed: Callable[[ConnectionStatus, str], None],
+    ) -> None:
+        """Connect to a computer."""
+        assert port == 1801
+        self._net.connect(self._node, host, made, failed)
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Event:
+        """Have something done later."""
+        node, generation = self._node, self._generation
+        return self._net.scheduler.after(seconds, lambda: node.enter(generation, call))

@@ -1,0 +1,227 @@
+"""One simulated manager: a real one on a disk in memory, driven step by step, dying at times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+from uuid import UUID
+
+from openmsmq.errors import OperationCancelled, StorageFull
+from openmsmq.manager.local import LocalManager
+from openmsmq.manager.transfers import Transfers
+from openmsmq.model.core import Core
+from openmsmq.session.timing import Timing
+from openmsmq.store.memory import Crash, Disk, MemoryStore
+from tests.simulation.events import Event, Scheduler
+from tests.simulation.ledger import Ledger
+from tests.simulation.network import Net, NodeNetwork
+from tests.simulation.trace import Trace
+
+START: Final = 1_000_000_000.0
+"What correct clocks show when a simulation begins."
+
+
+class NodeClock:
+    """A clock that somebody sets at times, and time that passes."""
+
+    def __init__(self, scheduler: Scheduler, number: int) -> None:
+        self._scheduler = scheduler
+        self._number = number
+        self._given = 0
+        self.offset = 0.0
+
+    def now(self) -> float:
+        """What the clock shows."""
+        return START + self._scheduler.now + self.offset
+
+    def elapsed(self) -> float:
+        """What really passed."""
+        return 1000.0 * self._number + self._scheduler.now
+
+    def new_guid(self) -> UUID:
+        """Identifiers count up, apart from those of others."""
+        self._given += 1
+        return UUID(int=self._number << 64 | self._given)
+
+
+class Node:
+    """A manager that can die and start again."""
+
+    def __init__(
+        self, number: int, scheduler: Scheduler, net: Net, ledger: Ledger, chance: Random
+    ) -> None:
+        self.name = "abcd"[number]
+        self.address = f"10.0.0.{number + 1}"
+        self.generation = 0
+        self.crashes: list[float] = []
+        self.clock = NodeClock(scheduler, number + 1)
+        self.local: LocalManager | None = None
+        self.transfers: Transfers | None = None
+        self.store = MemoryStore()
+        self.timing = Timing()
+        self.is_stopping = False
+        "Programs are not served any more."
+        self.fails = 0.0
+        "How likely a commit fails."
+        self.slow_disk = 0.01
+        "Seconds that a commit takes, at most."
+        self.on_death: Callable[[], None] = lambda: None
+        self.on_start: Callable[[], None] = lambda: None
+        self._scheduler = scheduler
+        self._net = net
+        self._ledger = ledger
+        self._chance = chance
+        self._trace: Trace = net.trace
+        self._is_committing = False
+        self._timer: Event | None = None
+        net.nodes[self.address] = self
+
+    @property
+    def is_up(self) -> bool:
+        """It runs."""
+        return self.local is not None
+
+    @property
+    def core(self) -> Core:
+        """Its rules, while it runs."""
+        assert self.local is not None
+        return self.local.core
+
+    # Starting and dying
+
+    def start(self, *, dies_at: int = 0) -> None:
+        """A new process on the disk that the last one left."""
+        disk: Disk = self.store.committed
+        self.store = MemoryStore(disk)
+        if dies_at:
+            self.store.fail_at(dies_at, after=dies_at % 2 == 0)
+        self.generation += 1
+        self.is_stopping = False
+        self._is_committing = False
+        self._timer = None
+        self._trace.note(f"{self.name} starts")
+        try:
+            self.local = LocalManager(self.store, self.clock, name=self.name)
+            peers = {node.name: (node.address, 1801) for node in self._net.nodes.values()}
+            network = NodeNetwork(self._net, self)
+            self.transfers = Transfers(
+                self.local, self.clock, network, peers=peers, timing=self.timing
+            )
+        except Crash:
+            self.die()
+            return
+        self.on_start()
+        self._go_on()
+
+    def die(self) -> None:
+        """The process is gone, with all that was not on its disk."""
+        self._trace.note(f"{self.name} dies")
+        self.crashes.append(self._scheduler.now)
+        self._net.cut_all(self)
+        self.on_death()
+        self.local = None
+        self.transfers = None
+        self.generation += 1
+
+    def stop(self) -> None:
+        """End the process as its owner would, in so much time as that is given."""
+        if not self.is_stopping:
+            self._trace.note(f"{self.name} stops")
+            generation = self.generation
+            self.do(self._stop)
+            self.is_stopping = True
+            self._scheduler.after(self._chance.random() * 5, lambda: self._stopped(generation))
+
+    def _stop(self) -> None:
+        assert self.transfers is not None
+        self.transfers.stop()
+        self.core.cancel_everywhere(OperationCancelled("stopped"))
+        self.core.stop()
+
+    def _stopped(self, generation: int) -> None:
+        if generation == self.generation:
+            self.die()
+
+    def die_at(self, write: int, *, after: bool) -> None:
+        """Let it die at one of its next writes."""
+        self.store.fail_at(write, after=after)
+
+    def enter(self, generation: int, call: Callable[[], object]) -> None:
+        """Let something happen in a process, if that is still there."""
+        if generation != self.generation or self.local is None:
+            return
+        try:
+            self.local.tick()
+            call()
+            self._go_on()
+        except Crash:
+            self.die()
+
+    def do(self, call: Callable[[], object]) -> None:
+        """Let something happen in the process that runs now."""
+        self.enter(self.generation, call)
+
+    # Commits
+
+    def _go_on(self) -> None:
+        """As `LoopDriver` does: commit what is wanted, and see to what will be due."""
+        if self.core.wants_commit and not self._is_committing:
+            self._is_committing = True
+            self._later(self._begin)
+        left = self.core.next_deadline
+        if left is not None:
+            at = self._scheduler.now + left
+            if self._timer is None or self._timer.call is None or self._timer.at > at:
+                if self._timer is not None:
+                    self._timer.cancel()
+                self._timer = self._scheduler.after(left, self._on_time(self.generation))
+
+    def _on_time(self, generation: int) -> Callable[[], None]:
+        def call() -> None:
+            if generation == self.generation:
+                self._timer = None
+                self.enter(generation, lambda: None)
+
+        return call
+
+    def _later(self, step: Callable[[], None]) -> None:
+        generation = self.generation
+        wait = self._chance.random() * self.slow_disk
+        self._scheduler.after(wait, lambda: self._step(generation, step))
+
+    def _step(self, generation: int, step: Callable[[], None]) -> None:
+        """One step of a commit; the time is not told before it."""
+        if generation == self.generation and self.local is not None:
+            try:
+                step()
+            except Crash:
+                self.die()
+
+    def _begin(self) -> None:
+        self.core.start_commit(self.store.begin())
+        self._later(self._sync)
+
+    def _sync(self) -> None:
+        store = self.store
+        if self._chance.random() < self.fails:
+            self._trace.note(f"{self.name} cannot commit")
+            store.abort()
+            self._later(lambda: self._finish(StorageFull("the disk is full")))
+            return
+        writer = store._writer
+        assert writer is not None
+        coming = self._ledger.coming(self, writer.changes)
+        try:
+            store.commit()
+        except Crash:
+            if store._fails_after:
+                self._ledger.committed(self, coming)
+            raise
+        self._ledger.committed(self, coming)
+        self._later(lambda: self._finish(None))
+
+    def _finish(self, error: BaseException | None) -> None:
+        self._is_committing = False
+        self.core.finish_commit(error)
+        self._go_on()

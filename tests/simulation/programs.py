@@ -1,0 +1,358 @@
+"""What programs do with the managers of a simulation: send, receive, commit, abort, purge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import Final
+
+from openmsmq.errors import MQError
+from openmsmq.messages.message import Message
+from openmsmq.model.opening import Access, Mode, Share
+from openmsmq.model.pending import Pending
+from openmsmq.model.queue import Kind, Queue
+from openmsmq.model.reading import REMOVING, Entry
+from openmsmq.model.transaction import Transaction
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import Acknowledge
+from tests.simulation.events import Scheduler
+from tests.simulation.ledger import Ledger, Letter, Receipt, Sort, State
+from tests.simulation.node import Node
+from tests.simulation.trace import Trace
+
+PLAIN: Final = ("private$\\plain", "private$\\small")
+TRANSACTIONAL: Final = ("private$\\tx", "private$\\txsmall")
+ADMIN: Final = "private$\\admin"
+MISSING: Final = "private$\\missing"
+SMALL: Final = 3
+"KiB that fit into the small ones."
+SEND: Final = Mode(Access.SEND, Share.DENY_NONE)
+
+
+def set_up(node: Node) -> None:
+    """Make the queues of a manager."""
+    assert node.local is not None
+    for name in (*PLAIN, *TRANSACTIONAL, ADMIN):
+        quota = {"quota": SMALL} if "small" in name else {}
+        node.local.create_queue(f".\\{name}", transactional=name in TRANSACTIONAL, **quota)
+
+
+class Programs:
+    """The programs on one computer."""
+
+    def __init__(
+        self,
+        node: Node,
+        others: list[Node],
+        scheduler: Scheduler,
+        ledger: Ledger,
+        chance: Random,
+        trace: Trace,
+    ) -> None:
+        self.node = node
+        self.rate = 1.0
+        "How often something is done in a second."
+        self.is_sending = True
+        self.is_receiving = True
+        self.is_purging = False
+        self.is_pausing = False
+        self.has_lifetimes = False
+        self._others = others
+        self._scheduler = scheduler
+        self._ledger = ledger
+        self._chance = chance
+        self._trace = trace
+        self._handles: dict[str, Queue] = {}
+        node.on_death = self._died
+        node.on_start = self._started
+
+    def _died(self) -> None:
+        self._ledger.died(self.node)
+
+    def _started(self) -> None:
+        self._handles.clear()
+
+    def go(self) -> None:
+        """Do something, and go on with it."""
+        if self.is_sending or self.is_receiving:
+            self._scheduler.after(self._chance.expovariate(self.rate), self.go)
+        if self.node.is_up and not self.node.is_stopping:
+            self.node.do(self._step)
+
+    def _step(self) -> None:
+        dice = self._chance.random()
+        if dice < 0.55:
+            if self.is_sending:
+                self._send() if self._chance.random() < 0.5 else self._transact()
+        elif dice < 0.85:
+            if self.is_receiving:
+                self._receive() if self._chance.random() < 0.5 else self._receive_in()
+        elif dice < 0.89:
+            self._close()
+        elif dice < 0.93 and self.is_pausing:
+            self._pause()
+        elif dice < 0.95 and self.is_purging:
+            self._purge()
+
+    # Sending
+
+    def _open(self, target: Node, queue: str) -> Queue:
+        assert self.node.local is not None
+        name = f"DIRECT=OS:{target.name}\\{queue}"
+        if name not in self._handles:
+            self._handles[name] = self.node.local.open_queue(name, SEND)[0]
+        return self._handles[name]
+
+    def _close(self) -> None:
+        if self._handles:
+            name = self._chance.choice(sorted(self._handles))
+            self.node.core.queues.close(self._handles.pop(name), SEND, self)
+
+    def _letter(self, target: Node, queue: str, sort: Sort) -> Letter:
+        chance = self._chance
+        wants = Acknowledge.NONE
+        if chance.random() < 0.3:
+            wants = Acknowledge(chance.randrange(16))
+        letter = Letter(
+            len(self._ledger.letters) + 1,
+            self.node.name,
+            target.name,
+            queue,
+            sort,
+            journal=chance.random() < 0.3,
+            dead_letter=chance.random() < 0.3,
+            acknowledge=wants,
+        )
+        if self.has_lifetimes and chance.random() < 0.3:
+            letter.reach = chance.choice((1, 5, 20, 100))
+        if self.has_lifetimes and chance.random() < 0.2:
+            letter.receive = chance.choice((1, 10, 60))
+        self._ledger.add(letter)
+        return letter
+
+    def _message(self, letter: Letter) -> Message:
+        chance = self._chance
+        size = chance.choice((0, 10, 100, 300, 300, 5000 if chance.random() < 0.1 else 50))
+        return Message(
+            bytes(size),
+            app_specific=letter.uid,
+            priority=chance.randrange(8),
+            recoverable=letter.sort is Sort.RECOVERABLE,
+            journal=letter.journal,
+            dead_letter=letter.dead_letter,
+            acknowledge=letter.acknowledge,
+            admin_queue=f"DIRECT=OS:{self.node.name}\\{ADMIN}" if letter.acknowledge else None,
+            time_to_reach_queue=letter.reach,
+            time_to_be_received=letter.receive,
+        )
+
+    def _destination(self, usual: tuple[str, ...], unusual: tuple[str, ...]) -> tuple[Node, str]:
+        """Mostly where such messages belong."""
+        queue = self._chance.choice(usual if self._chance.random() < 0.9 else unusual)
+        return self._chance.choice(self._others), queue
+
+    def _send(self) -> None:
+        target, queue = self._destination(PLAIN, (*TRANSACTIONAL, MISSING))
+        sort = self._chance.choice((Sort.EXPRESS, Sort.RECOVERABLE))
+        letters = [self._letter(target, queue, sort) for _ in range(self._chance.choice((1, 1, 3)))]
+        self._trace.note(f"{self.node.name} sends {', '.join(map(str, letters))}")
+        pending = self._try_send(target, queue, letters, None)
+        if pending is not None:
+            self._answer(pending, letters)
+
+    def _try_send(
+        self, target: Node, queue: str, letters: list[Letter], transaction: Transaction | None
+    ) -> Pending[object] | None:
+        assert self.node.local is not None
+        messages = [self._message(letter) for letter in letters]
+        try:
+            opened = self._open(target, queue)
+            return self.node.local.send(opened, messages, transaction)  # type: ignore[return-value] # any answer will do
+        except MQError:
+            for letter in letters:
+                letter.state = State.REFUSED
+            return None
+
+    def _answer(self, pending: Pending[object], letters: list[Letter]) -> None:
+        def answered() -> None:
+            for letter in letters:
+                letter.state = State.SENT if pending.error is None else State.REFUSED
+
+        _then(pending, answered)
+
+    def _transact(self) -> None:
+        """Some messages to one queue or two, and the end of it later."""
+        assert self.node.local is not None
+        transaction = self.node.local.begin()
+        letters: list[Letter] = []
+        for _ in range(self._chance.choice((1, 2, 3))):
+            target, queue = self._destination(TRANSACTIONAL, (*PLAIN, MISSING))
+            count = self._chance.choice((1, 1, 2, 4))
+            new = [self._letter(target, queue, Sort.TRANSACTIONAL) for _ in range(count)]
+            if self._try_send(target, queue, new, transaction) is not None:
+                letters += new
+        self._trace.note(f"{self.node.name} transaction: {', '.join(map(str, letters))}")
+        end = self._commit if self._chance.random() < 0.8 else self._abort
+        self._later(lambda: end(transaction, letters))
+
+    def _later(self, call: Callable[[], None]) -> None:
+        generation = self.node.generation
+        wait = self._chance.choice((0.0, 0.05, 2.0)) * self._chance.random()
+
+        def later() -> None:
+            if not self.node.is_stopping:
+                self.node.enter(generation, call)
+
+        self._scheduler.after(wait, later)
+
+    def _commit(self, transaction: Transaction, letters: list[Letter]) -> None:
+        assert self.node.local is not None
+        ledger = self._ledger
+        ledger.transactions.append(letters)
+        for place, letter in enumerate(letters):
+            letter.order = len(ledger.transactions), place
+        try:
+            pending = self.node.local.commit(transaction)
+        except MQError:  # a send before it has failed
+            self._abort(transaction, letters)
+            return
+        self._answer(pending, letters)  # type: ignore[arg-type] # any answer will do
+
+        def failed() -> None:
+            if pending.error is not None:
+                self._abort(transaction, letters)
+
+        _then(pending, failed)
+
+    def _abort(self, transaction: Transaction, letters: list[Letter]) -> None:
+        assert self.node.local is not None
+        for letter in letters:
+            letter.state = State.REFUSED
+        self._undo(transaction)
+
+    def _undo(self, transaction: Transaction) -> None:
+        """Abort, and again if that could not be written."""
+        assert self.node.local is not None
+        pending = self.node.local.abort(transaction)
+
+        def again() -> None:
+            if pending.error is not None:
+                self._later(lambda: self._undo(transaction))
+
+        _then(pending, again)
+
+    # Receiving
+
+    def _receive(self) -> None:
+        queue = self._find(self._chance.choice((*PLAIN, *TRANSACTIONAL)))
+        assert self.node.local is not None
+        count = self._chance.choice((1, 3, 10))
+        pending = self.node.local.receiving.receive(queue, count, self, wait=False, holder=REMOVING)
+        _then(pending, partial(self._answered, queue, pending))
+
+    def _answered(self, queue: Queue, pending: Pending[list[Entry]]) -> None:
+        if pending.error is None:
+            self._got(queue, pending.result())
+
+    def _receive_in(self) -> None:
+        local = self.node.local
+        assert local is not None
+        queue = self._find(self._chance.choice(TRANSACTIONAL))
+        transaction = local.begin()
+        count = self._chance.choice((1, 3, 10))
+        found = local.receiving.receive(queue, count, self, wait=False, holder=transaction)
+        if found.error is not None:
+            return
+        entries = found.result()
+
+        def end() -> None:
+            if self._chance.random() < 0.3:
+                self._undo(transaction)
+                return
+            pending = local.commit(transaction)
+            _then(pending, lambda: self._committed(queue, transaction, entries, pending))
+
+        self._later(end)
+
+    def _committed(
+        self,
+        queue: Queue,
+        transaction: Transaction,
+        entries: list[Entry],
+        pending: Pending[None],
+    ) -> None:
+        if pending.error is None:
+            self._got(queue, entries)
+        else:
+            self._undo(transaction)
+
+    def _got(self, queue: Queue, entries: list[Entry]) -> None:
+        for entry in entries:
+            uid = PacketView(entry.packet).app_specific
+            self._trace.note(f"{self.node.name} got m{uid} from {queue.name}")
+            now = self._scheduler.now
+            self._ledger.receipts.append(
+                Receipt(now, self.node.name, queue.name, entry.lookup, uid)
+            )
+
+    def _find(self, name: str) -> Queue:
+        return self.node.core.queues.find(name)
+
+    def drain(self) -> None:
+        """Receive all there is."""
+        assert self.node.local is not None
+        for name in (*PLAIN, *TRANSACTIONAL):
+            queue = self._find(name)
+            pending = self.node.local.receiving.receive(queue, 10_000, self, wait=False)
+            _then(pending, partial(self._answered, queue, pending))
+
+    # Administrators
+
+    def _purge(self) -> None:
+        core = self.node.core
+        names = (*PLAIN, *TRANSACTIONAL)  # not acknowledgements on their way
+        outgoing = [q for q in core.queues.by_number.values() if q.name.endswith(names)]
+        outgoing = [q for q in outgoing if q.kind is Kind.OUTGOING]
+        queue = self._find(self._chance.choice(names))
+        if outgoing and self._chance.random() < 0.3:
+            queue = self._chance.choice(outgoing)
+        self._trace.note(f"{self.node.name} purges {queue.name}")
+        self._ledger.purged.add((self.node.name, queue.name))
+        core.queues.purge(queue)
+
+    def _pause(self) -> None:
+        assert self.node.local is not None
+        dispatching = self.node.local.dispatching
+        for queue in list(self.node.core.queues.by_number.values()):
+            if queue.kind is Kind.OUTGOING and self._chance.random() < 0.5:
+                if queue.is_paused:
+                    self._trace.note(f"{self.node.name} resumes {queue.name}")
+                    dispatching.resume(queue)
+                else:
+                    self._trace.note(f"{self.node.name} pauses {queue.name}")
+                    dispatching.pause(queue)
+
+    def resume_all(self) -> None:
+        """Nothing is held back any longer."""
+        assert self.node.local is not None
+        for queue in list(self.node.core.queues.by_number.values()):
+            if queue.is_paused:
+                self.node.local.dispatching.resume(queue)
+
+
+def _then(
+    pending: Pending[object] | Pending[None] | Pending[list[Entry]], call: Callable[[], None]
+) -> None:
+    """Do something when the answer is there, after whatever was to be done before."""
+    if pending.done:
+        call()
+        return
+    before = pending.on_done
+
+    def both() -> None:
+        if before is not None:
+            before()
+        call()
+
+    pending.on_done = both

@@ -1,0 +1,242 @@
+"""One seed: some managers, what is done with them, and what goes wrong meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import count
+from random import Random
+from types import ModuleType
+from typing import Final
+from unittest.mock import patch
+
+from openmsmq.manager import link, ordering
+from openmsmq.manager.link import Link
+from openmsmq.model import confirming, core, emptying, expiring, recovery, transaction
+from openmsmq.model.queue import Queue
+from openmsmq.session.timing import Timing
+from tests.simulation.checks import check
+from tests.simulation.events import Scheduler
+from tests.simulation.ledger import Ledger
+from tests.simulation.network import Net
+from tests.simulation.node import Node
+from tests.simulation.programs import Programs, set_up
+from tests.simulation.trace import Trace
+
+EVENTS_MAX: Final = 300_000
+QUIET: Final = 3000.0
+"Seconds without faults after which everything is where it belongs."
+
+
+class World:
+    """All there is in one simulation."""
+
+    def __init__(self, seed: int, *, trace: bool = False) -> None:
+        self.seed = seed
+        self.chance = Random(seed)
+        self.scheduler = Scheduler()
+        self.trace = Trace(self.scheduler, is_on=trace)
+        self.ledger = Ledger()
+        self.net = Net(self.scheduler, self.chance, self.trace)
+        number = 2 if self.chance.random() < 0.6 else 3
+        self.nodes = [
+            Node(place, self.scheduler, self.net, self.ledger, self.chance)
+            for place in range(number)
+        ]
+        self.programs = [
+            Programs(
+                node,
+                [other for other in self.nodes if other is not node],
+                self.scheduler,
+                self.ledger,
+                self.chance,
+                self.trace,
+            )
+            for node in self.nodes
+        ]
+        self.is_faulty = True
+        self._choose()
+        self.calm_at = 1.0 + self.span
+        "When the faults end."
+
+    def _choose(self) -> None:
+        """What can go wrong with this seed."""
+        chance = self.chance
+        self.crashes = chance.random() < 0.6
+        self.cuts = chance.random() < 0.7
+        self.full_disks = chance.random() < 0.2
+        self.quotas = chance.random() < 0.15
+        self.jumps = chance.random() < 0.2
+        self.net.is_slow = chance.random() < 0.2
+        self.net.is_faulty = self.cuts
+        self.is_tight = chance.random() < 0.5
+        self.stops = chance.random() < 0.3
+        window = chance.choice((1, 2, 5, 64)) if chance.random() < 0.3 else 2048
+        for node in self.nodes:
+            node.timing = Timing(window=window)
+        self.drains = chance.random() < 0.5
+        self.span = chance.choice((10.0, 20.0, 40.0, 120.0))
+        rate = chance.choice((8.0, 20.0)) / self.span
+        purges, pauses = chance.random() < 0.2, chance.random() < 0.3
+        lifetimes = chance.random() < 0.4
+        for programs in self.programs:
+            programs.rate = rate
+            programs.is_purging = purges
+            programs.is_pausing = pauses
+            programs.has_lifetimes = lifetimes
+
+    # Faults
+
+    def _fault(self) -> None:
+        """Something goes wrong, and more will."""
+        if not self.is_faulty:
+            return
+        self.scheduler.after(self.chance.expovariate(8 / self.span), self._fault)
+        node = self.chance.choice(self.nodes)
+        fault = self.chance.choices(
+            (self._crash, self._cut, self._slow_disk, self._full_disk, self._quota, self._jump),
+            (30, 20, 20, 10, 10, 10),
+        )[0]
+        if node.is_up:
+            fault(node)
+
+    def _cut(self, node: Node) -> None:
+        if self.cuts:
+            self.net.cut_some()
+
+    def _slow_disk(self, node: Node) -> None:
+        node.slow_disk = self.chance.choice((0.001, 0.01, 0.5, 3.0, 3.0))
+
+    def _full_disk(self, node: Node) -> None:
+        node.fails = self.chance.choice((0.0, 0.3)) if self.full_disks else 0.0
+
+    def _quota(self, node: Node) -> None:
+        if self.quotas:
+            quota = self.chance.choice((None, 2, 10))
+            node.do(lambda: self._configure(node, quota))
+
+    def _jump(self, node: Node) -> None:
+        if self.jumps:
+            node.clock.offset = self.chance.choice((0.0, -900.0, 900.0, 7.0, -7.0))
+
+    def _configure(self, node: Node, quota: int | None) -> None:
+        assert node.local is not None
+        self.trace.note(f"{node.name} has a quota of {quota}")
+        node.local.configure(quota=quota)
+
+    def _crash(self, node: Node) -> None:
+        if self.stops and self.chance.random() < 0.5:
+            node.stop()
+        elif not self.crashes:
+            return
+        elif self.chance.random() < 0.5:
+            node.die()
+        else:
+            node.die_at(1 + self.chance.randrange(60), after=self.chance.random() < 0.5)
+
+    def _revive(self) -> None:
+        """Whoever is down comes back some time."""
+        if self.scheduler.now < self.calm_at + 10:
+            self.scheduler.after(self.chance.random() * 5, self._revive)
+        for node in self.nodes:
+            if not node.is_up and (not self.is_faulty or self.chance.random() < 0.4):
+                dies = self.is_faulty and self.chance.random() < 0.2
+                node.start(dies_at=1 + self.chance.randrange(40) if dies else 0)
+
+    # One run
+
+    def run(self) -> None:
+        """Everything, to the end."""
+        self.net.is_faulty, faulty = False, self.net.is_faulty
+        for node in self.nodes:
+            node.start()
+            node.do(partial(set_up, node))
+        self._let_pass(1.0)
+        self.net.is_faulty = faulty
+        for programs in self.programs:
+            programs.go()
+        self._fault()
+        self._revive()
+        self._let_pass(self.span)
+        self._calm()
+        self._let_pass(15.0)
+        for programs in self.programs:
+            programs.node.do(programs.resume_all)
+            programs.node.do(partial(self._configure, programs.node, None))
+        for programs in self.programs:
+            programs.is_sending = programs.is_receiving = False
+        self._let_pass(QUIET)
+        if self.drains:
+            for programs in self.programs:
+                programs.node.do(programs.drain)
+            self._let_pass(QUIET)
+        if self.full_disks:  # what could not be removed is removed by the next start
+            for node in self.nodes:
+                node.die()
+                node.start()
+            self._let_pass(QUIET)
+        check(self.nodes, self.ledger, drained=self.drains)
+
+    def _calm(self) -> None:
+        """No more faults; what holds messages back ends."""
+        self.trace.note("faults end")
+        self.is_faulty = False
+        self.net.is_faulty = self.net.is_slow = False
+        for node, programs in zip(self.nodes, self.programs, strict=True):
+            node.fails = 0.0
+            node.slow_disk = 0.01
+            node.store._fails_at = -1
+            programs.is_pausing = False
+
+    def _let_pass(self, seconds: float) -> None:
+        self.scheduler.run(self.scheduler.now + seconds, EVENTS_MAX)
+
+
+TIGHT: Final[Sequence[tuple[ModuleType, str, int]]] = (
+    (confirming, "STEP", 3),
+    (emptying, "STEP", 3),
+    (expiring, "STEP", 3),
+    (transaction, "SPILL_SIZE", 700),
+    (core, "MESSAGE_ID_BLOCK", 64),
+    (recovery, "MESSAGE_ID_BLOCK", 64),
+    (ordering, "COUNT_MAX", 4),
+    (link, "TAKE_MAX", 3),
+    (link, "TAKE_SIZE_MAX", 1500),
+    (link, "IN_FLIGHT_SIZE_MAX", 4000),
+    (link, "ARRIVED_SIZE_MAX", 2000),
+)
+"What lets happen after few messages what else happens after many."
+
+
+@contextmanager
+def repeatable(*, tight: bool) -> Iterator[None]:
+    """Let sets keep the same order in every run; `tight` lets what needs many messages need few."""
+    numbers = count()
+    hashes: dict[int, int] = {}
+
+    def of_link(made: Link) -> int:
+        return hashes.setdefault(id(made), next(numbers))
+
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(Queue, "__hash__", lambda queue: queue.number))
+        stack.enter_context(patch.object(Link, "__hash__", of_link))
+        for module, name, value in TIGHT if tight else ():
+            stack.enter_context(patch.object(module, name, value))
+        yield
+
+
+class Failed(Exception):
+    """A seed for which something does not hold."""
+
+
+def simulate(seed: int, *, trace: bool = False) -> World:
+    """Run one seed; `Failed` with what does not hold."""
+    world = World(seed, trace=trace)
+    with repeatable(tight=world.is_tight):
+        try:
+            world.run()
+        except Exception as error:
+            world.trace.note(f"failed: {error!r}")
+            raise Failed(f"seed {seed}: {error!r}", world) from error
+    return world
