@@ -1,0 +1,253 @@
+"""Messages from one manager to another, each in a process of its own."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from openmsmq import Acknowledge, Manager, Message, ReceivedMessage
+from openmsmq.properties.message import MessageClass
+from tests.e2e.managers import (
+    PATIENCE,
+    ManagerProcess,
+    free_port,
+    is_everything_sent,
+    running,
+    texts,
+    until,
+)
+
+pytestmark = pytest.mark.slow
+
+KINDS = ("express", "recoverable", "transactional")
+ARRIVAL = Acknowledge.POS_ARRIVAL | Acknowledge.NEG_ARRIVAL
+RECEIVE = Acknowledge.POS_RECEIVE | Acknowledge.NEG_RECEIVE
+
+
+@dataclass
+class Pair:
+    """Two managers, and a program at each."""
+
+    near: ManagerProcess
+    far: ManagerProcess
+    a: Manager
+    b: Manager
+
+    def send(self, to: str, *messages: Message, kind: str = "recoverable") -> list[str]:
+        """Send from the first to the second."""
+        queue = self.a.open_queue(to)
+        if kind != "transactional":
+            return [queue.send(message) for message in messages]
+        with self.a.transaction() as transaction:
+            return [queue.send(message, transaction=transaction) for message in messages]
+
+    def take(self, name: str, manager: Manager | None = None) -> ReceivedMessage:
+        """The next message that comes."""
+        return (manager or self.b).open_queue(name).receive(timeout=PATIENCE)
+
+
+def far_name(kind: str = "recoverable") -> str:
+    return rf"DIRECT=OS:b\private$\{kind}"
+
+
+def letter(text: str, kind: str = "recoverable", **given: Any) -> Message:
+    return Message(text, recoverable=kind != "express", **given)
+
+
+def correlation(identifier: str) -> bytes:
+    """An identifier as acknowledgements carry it."""
+    manager, _, number = identifier.partition("\\")
+    return UUID(manager).bytes_le + int(number).to_bytes(4, "little")
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """Managers with a queue of each kind, and one for acknowledgements on the sender's side."""
+    folder = tmp_path_factory.mktemp("pair")
+    far_port = free_port("127.0.0.2")
+    near = ManagerProcess(
+        folder, "a", peers={"b": ("127.0.0.2", far_port), "127.0.0.2": ("127.0.0.2", far_port)}
+    )
+    with running(near):
+        far = ManagerProcess(folder, "b", bind="127.0.0.2", port=far_port, peers={"a": near.place})
+        with running(far), near.connect() as a, far.connect() as b:
+            for kind in KINDS:
+                b.create_queue(kind, transactional=kind == "transactional")
+            a.create_queue("admin")
+            yield Pair(near, far, a, b)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_message_arrives_as_it_was_sent(pair: Pair, kind: str) -> None:
+    """MQQB-002, MQQB-196."""
+    sent = letter("héllo", kind, label="greeting", priority=5, app_specific=7, extension=b"ext")
+    (identifier,) = pair.send(far_name(kind), sent, kind=kind)
+    found = pair.take(kind)
+    assert (found.id, found.text, found.label) == (identifier, "héllo", "greeting")
+    assert (found.app_specific, found.extension) == (7, b"ext")
+    assert found.priority == (0 if kind == "transactional" else 5)
+    assert found.recoverable is (kind != "express")
+    until(lambda: is_everything_sent(pair.a))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_copy_stays_in_the_journal_of_the_sender(pair: Pair, kind: str) -> None:
+    """MQQB-220, MQQB-275: of a transactional message when somebody has received it."""
+    journal = pair.a.open_queue(".\\Journal$")
+    journal.purge()
+    pair.send(far_name(kind), letter("kept", kind, journal=True), kind=kind)
+    pair.take(kind)
+    assert journal.receive(timeout=PATIENCE).text == "kept"
+    until(lambda: is_everything_sent(pair.a))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("by", ["direct name", "number"])
+def test_acknowledgements_come_back(pair: Pair, kind: str, by: str) -> None:
+    """MQQB-291, MQQB-292, MQQB-297, MQQB-298, MQQB-304."""
+    admin = r"DIRECT=OS:a\private$\admin"
+    if by == "number":
+        (info,) = [info for info in pair.a.queues() if info.name.endswith("admin")]
+        assert info.format_name.startswith("PRIVATE=")
+        admin = info.format_name
+    wanted = letter("1", kind, acknowledge=ARRIVAL | RECEIVE, admin_queue=admin)
+    (identifier,) = pair.send(far_name(kind), wanted, kind=kind)
+    arrived = pair.take("admin", pair.a)
+    assert arrived.message_class == MessageClass.ACK_REACH_QUEUE
+    pair.take(kind)
+    read = pair.take("admin", pair.a)
+    assert read.message_class == MessageClass.ACK_RECEIVE
+    for ack in (arrived, read):
+        assert ack.correlation_id == correlation(identifier)
+        assert ack.recoverable is (kind != "express")
+
+
+@pytest.mark.parametrize(
+    ("kind", "to", "reason"),
+    [
+        ("recoverable", "transactional", MessageClass.NACK_NOT_TRANSACTIONAL_MSG),
+        ("transactional", "recoverable", MessageClass.NACK_NOT_TRANSACTIONAL_Q),
+    ],
+)
+def test_a_message_that_is_refused_is_reported(
+    pair: Pair, kind: str, to: str, reason: MessageClass
+) -> None:
+    """MQQB-232, MQQB-233, MQQB-302."""
+    admin = r"DIRECT=OS:a\private$\admin"
+    pair.send(far_name(to), letter("no", kind, acknowledge=ARRIVAL, admin_queue=admin), kind=kind)
+    nack = pair.take("admin", pair.a)
+    assert (nack.message_class, nack.text) == (reason, "no")
+    until(lambda: is_everything_sent(pair.a))
+    assert pair.b.open_queue(to).info().messages == 0
+
+
+def test_a_refused_transactional_message_is_in_the_dead_letters_of_the_sender(pair: Pair) -> None:
+    """MQQB-231, MQQB-276."""
+    dead = pair.a.open_queue(".\\XactDeadLetter$")
+    dead.purge()
+    message = letter("lost", dead_letter=True)
+    pair.send(r"DIRECT=OS:b\private$\nowhere", message, kind="transactional")
+    found = dead.receive(timeout=PATIENCE)
+    assert (found.text, found.message_class) == ("lost", MessageClass.NACK_BAD_DST_Q)
+    until(lambda: is_everything_sent(pair.a))
+
+
+def test_a_direct_name_may_be_an_address(pair: Pair) -> None:
+    """MQQB-172."""
+    pair.send(r"DIRECT=TCP:127.0.0.2\private$\recoverable", letter("by address"))
+    assert pair.take("recoverable").text == "by address"
+
+
+def test_a_queue_may_be_named_by_its_number_once_the_manager_is_known(pair: Pair) -> None:
+    """MQQB-172, MQQB-173."""
+    pair.send(far_name(), letter("hello"))
+    assert pair.take("recoverable").text == "hello"
+    (info,) = [info for info in pair.b.queues() if info.name.endswith("recoverable")]
+    assert info.format_name.startswith(f"PRIVATE={pair.far.id}")
+    pair.send(info.format_name, letter("by number"))
+    assert pair.take("recoverable").text == "by number"
+
+
+def test_several_queues_at_several_managers_get_a_copy_each(pair: Pair) -> None:
+    """MQQB-226: copies have one identifier, and are no duplicates of each other."""
+    pair.a.create_queue("here")
+    name = rf"{far_name('express')},{far_name()},DIRECT=OS:a\private$\here"
+    pair.send(name, letter("copy"))
+    for manager, queue in ((pair.b, "express"), (pair.b, "recoverable"), (pair.a, "here")):
+        assert pair.take(queue, manager).text == "copy"
+
+
+def test_a_message_that_expires_on_its_way_is_a_dead_letter(tmp_path: Path) -> None:
+    """MQQB-250, MQQB-251, MQQB-252: the other side is down."""
+    near = ManagerProcess(tmp_path, "a", peers={"b": ("127.0.0.1", free_port())})
+    with running(near), near.connect() as a:
+        a.create_queue("admin")
+        queue = a.open_queue(far_name())
+        wishes: dict[str, Any] = {
+            "time_to_reach_queue": 1,
+            "dead_letter": True,
+            "acknowledge": ARRIVAL,
+            "admin_queue": r"DIRECT=OS:a\private$\admin",
+        }
+        queue.send(letter("late", **wishes))
+        with a.transaction() as transaction:
+            queue.send(letter("too late", **wishes), transaction=transaction)
+        timeout = MessageClass.NACK_REACH_QUEUE_TIMEOUT
+        for name, text in (("DeadLetter$", "late"), ("XactDeadLetter$", "too late")):
+            found = a.open_queue(f".\\{name}").receive(timeout=PATIENCE)
+            assert (found.text, found.message_class) == (text, timeout)
+        nacks = [a.open_queue("admin").receive(timeout=PATIENCE) for _ in range(2)]
+        assert {nack.message_class for nack in nacks} == {timeout}
+        until(lambda: is_everything_sent(a))
+
+
+def test_messages_wait_for_a_manager_that_is_down(tmp_path: Path) -> None:
+    """MQQB-346, MQQB-349, MQQB-350: also through an end of the sender."""
+    port = free_port()
+    far = ManagerProcess(tmp_path, "b", port=port)
+    near = ManagerProcess(tmp_path, "a", peers={"b": ("127.0.0.1", port)})
+    with running(far, near):
+        with far.connect() as b:
+            b.create_queue("recoverable")
+        far.stop()
+        with near.connect() as a:
+            for number in range(100):
+                a.open_queue(far_name()).send(str(number))
+        near.stop()
+        near.start()
+        time.sleep(1)
+        far.start()
+        with far.connect() as b, near.connect() as a:
+            until(lambda: b.open_queue("recoverable").info().messages == 100)
+            assert texts(b, "recoverable") == [str(number) for number in range(100)]
+            until(lambda: is_everything_sent(a))
+
+
+def test_managers_speak_ipv6_too(tmp_path: Path) -> None:
+    """MQQB-002, MQQB-172, MQQB-286: acknowledgements find their way back."""
+    if not has_ipv6():
+        pytest.skip("there is no IPv6 here")
+    port = free_port("::1")
+    far = ManagerProcess(tmp_path, "b", bind="::1", port=port)
+    near = ManagerProcess(tmp_path, "a", peers={"b": ("::1", port)})
+    with running(far, near), far.connect() as b, near.connect() as a:
+        b.create_queue("transactional", transactional=True)
+        with a.transaction() as transaction:
+            a.open_queue(far_name("transactional")).send("six", transaction=transaction)
+        assert b.open_queue("transactional").receive(timeout=PATIENCE).text == "six"
+        until(lambda: is_everything_sent(a))
+
+
+def has_ipv6() -> bool:
+    try:
+        free_port("::1")
+    except OSError:
+        return False
+    return socket.has_ipv6
