@@ -28,6 +28,8 @@ _EXAMPLES: Final = {
     "peers": '{ office = "10.0.0.7:1801", depot = "depot.example" }',
     "ready_file": '"/run/openmsmq/ready.json"',
     "app_socket": '"/run/openmsmq/app.sock"',
+    "binary_bind": '"10.0.0.5"',
+    "record": '"/var/tmp/sessions"',
     "tls_cert": '"server.pem"',
     "tls_key": '"server.key"',
     "tls_client_ca": '"ca.pem"',

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
+from typing import Self
 
 from click.testing import CliRunner
 from tools.generate_docs import ROOT
@@ -20,6 +26,9 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ASSIGNMENT = re.compile(r"(?:export )?([A-Z_]+)=(.*)")
 _VARIABLE = re.compile(r'"\$([A-Z_]+)"')
 _CAPTURE = re.compile(r"\$\((.*)\)")
+_ADDRESS = re.compile(r"\b127\.0\.0\.(?=[2-9]\b)")
+"Computers of a page that are all this one; 127.0.0.1 is itself."
+_PATIENCE = 30.0
 _EACH_TIME_NEW = [
     (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "GUID"),
     (re.compile(r"GUID\\+\d+"), "ID"),
@@ -58,22 +67,77 @@ def _settled(text: str) -> str:
 
 
 class Console:
-    """Runs `openmsmq`, `sleep` and assignments, with variables in double quotes."""
+    """Runs `openmsmq`, `sleep` and assignments, with variables in double quotes.
+
+    `openmsmq serve ... &` runs in the background until `kill %1`, `%2` and so on.
+    """
 
     def __init__(self) -> None:
         self._variables: dict[str, str] = {}
+        self._services: list[subprocess.Popen[bytes]] = []
+        self._net = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for service in self._services:
+            service.kill()
+            service.wait()
 
     def run(self, command: str) -> str:
         """What a command prints."""
+        if not _ADDRESS.search(command) and not self._net:
+            return self._run(command)
+        self._net = self._net or _free_net()
+        return self._run(_ADDRESS.sub(self._net, command)).replace(self._net, "127.0.0.")
+
+    def _run(self, command: str) -> str:
         if assignment := _ASSIGNMENT.fullmatch(command):
             name, value = assignment.groups()
             inner = _CAPTURE.fullmatch(value)
-            self._variables[name] = self.run(inner[1]).rstrip() if inner else value
+            self._variables[name] = self._run(inner[1]).rstrip() if inner else value
             return ""
         expanded = _VARIABLE.sub(lambda found: shlex.quote(self._variables[found[1]]), command)
         program, *arguments = shlex.split(expanded)
         if program == "sleep":
             sleep(float(arguments[0]))
             return ""
+        if program == "kill":
+            self._end(int(arguments[0].removeprefix("%")))
+            return ""
         assert program == "openmsmq", f"{program} cannot be run here"
+        if arguments[-1] == "&":
+            self._start(arguments[:-1])
+            return ""
         return CliRunner().invoke(main, arguments, env=self._variables).output
+
+    def _start(self, arguments: list[str]) -> None:
+        """Run a service, and wait until it is ready."""
+        ready = Path(f"ready-{len(self._services)}.json")
+        command = [sys.executable, "-m", "openmsmq", *arguments, "--ready-file", str(ready)]
+        environment = {**os.environ, **self._variables}
+        self._services.append(subprocess.Popen(command, env=environment))
+        deadline = monotonic() + _PATIENCE
+        while not ready.exists():
+            assert self._services[-1].poll() is None, f"{arguments} has ended"
+            assert monotonic() < deadline, f"{arguments} is never ready"
+            sleep(0.02)
+
+    def _end(self, number: int) -> None:
+        service = self._services[number - 1]
+        service.terminate()
+        assert service.wait(_PATIENCE) == 0
+
+
+def _free_net() -> str:
+    """Addresses of this computer that nobody listens on, as long as those on the pages."""
+    for one, other in product(range(1, 10), repeat=2):
+        net = f"127.{one}.{other}."
+        with socket.socket() as test:
+            try:
+                test.bind((f"{net}2", 1801))
+            except OSError:
+                continue
+            return net
+    raise AssertionError("every address is taken")

@@ -21,7 +21,8 @@ EXAMPLES = [
     name
     for name in OPTIONS
     if name.startswith("tls_")
-    or name in ("data", "name", "aliases", "peers", "ready_file", "app_socket")
+    or name
+    in ("data", "name", "aliases", "peers", "ready_file", "app_socket", "binary_bind", "record")
 ]
 "Options that have no default worth an example."
 

@@ -39,11 +39,13 @@ def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
 def test_commands_print_what_the_page_shows(page: Path) -> None:
     """The blocks of a page are one session."""
-    console = Console()
-    for block in blocks(page, "console"):
-        for command, expected in commands(block):
-            output = console.run(command)
-            assert is_shown(output, expected), f"{command}\n{output}instead of\n{expected}"
+    if sys.platform != "linux" and any("127.0.0.2" in block for block in blocks(page, "console")):
+        pytest.skip("only Linux has more addresses of its own")
+    with Console() as console:
+        for block in blocks(page, "console"):
+            for command, expected in commands(block):
+                output = console.run(command)
+                assert is_shown(output, expected), f"{command}\n{output}instead of\n{expected}"
 
 
 @pytest.fixture
