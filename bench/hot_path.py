@@ -60,7 +60,16 @@ def serve(folder: Path, samples: _Samples) -> None:
     signal.signal(signal.SIGPROF, look)
     signal.setitimer(signal.ITIMER_PROF, EVERY, EVERY)
     options = ("--data", str(folder / "data"), "--app-socket", str(folder / "app"))
-    off = ("--app-port", "off", "--console-port", "off", "--log-level", "error")
+    off = (
+        "--app-port",
+        "off",
+        "--console-port",
+        "off",
+        "--binary-port",
+        "off",
+        "--log-level",
+        "error",
+    )
     ready = ("--ready-file", str(folder / "ready"))
     try:
         command(["serve", *options, *off, *ready], standalone_mode=False)

@@ -44,7 +44,10 @@ class Ours:
         """Start it; its address."""
         ready = folder / "ready.json"
         options = ("--data", str(folder / "data"), "--app-socket", str(folder / "app"))
-        off = ("--app-port", "off", "--console-port", "off", "--log-level", "error")
+        off = (
+            *("--app-port", "off", "--console-port", "off", "--binary-port", "off"),
+            *("--log-level", "error"),
+        )
         command = (sys.executable, "-m", "openmsmq", "serve", *options, *off)
         self.process = subprocess.Popen((*command, "--ready-file", str(ready)))
         race.wait_until(ready.exists, self.process)

@@ -41,7 +41,8 @@ class Running:
 
     def __post_init__(self) -> None:
         arguments = ["serve", "--data", str(self.folder / "data"), "--log-format", "json"]
-        ports = ["--app-port", "0", "--console-port", "0", "--ready-file", str(self.ready_file)]
+        ports = ["--app-port", "0", "--console-port", "0", "--binary-port", "0"]
+        ports += ["--ready-file", str(self.ready_file)]
         environment = {k: v for k, v in os.environ.items() if k != "NOTIFY_SOCKET"}
         with (self.folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
@@ -161,7 +162,7 @@ def test_from_the_start_to_the_end(tmp_path: Path, number: signal.Signals) -> No
         ready = service.ready()
         assert (ready["pid"], ready["name"]) == (service.process.pid, "shop01")
         assert {name for name, place in ready.items() if place is None} == {
-            "binary", "ping", "rpc", "srmp",
+            "ping", "rpc", "srmp",
         }  # fmt: skip
         assert service.health() == 200
         with pytest.raises(StoreInUse):

@@ -38,7 +38,10 @@ class Service:
         ready = self.directory / "ready.json"
         ready.unlink(missing_ok=True)
         options = ("--data", str(self.directory / "data"), "--app-socket", str(self.socket))
-        off = ("--app-port", "off", "--console-port", "off", "--log-level", "error")
+        off = (
+            *("--app-port", "off", "--console-port", "off", "--binary-port", "off"),
+            *("--log-level", "error"),
+        )
         command = (sys.executable, "-m", "openmsmq", "serve", *options, *off)
         self.process = subprocess.Popen((*command, "--ready-file", str(ready)))
         end = time.monotonic() + PATIENCE
