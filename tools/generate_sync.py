@@ -14,9 +14,11 @@ SHADOWS = {
     "aio.py": "sync.py",
     "backend_aio.py": "backend_sync.py",
     "stream_aio.py": "stream_sync.py",
+    "subscription_aio.py": "subscription_sync.py",
     "transaction_aio.py": "transaction_sync.py",
     "embedded_aio.py": "embedded_sync.py",
     "remote_aio.py": "remote_sync.py",
+    "remote_parts_aio.py": "remote_parts_sync.py",
 }
 "What is written from what; a source that is not there yet has no shadow."
 WORDS = (
@@ -29,7 +31,8 @@ WORDS = (
     (r"Coroutine\[Any, Any, (\w+)\]", r"\1"),
     (r"import Callable, Coroutine, Sequence", "import Callable, Sequence"),
     (r"\bLoopDriver\b", "ThreadDriver"),
-    (r"\b(backend|stream|transaction|embedded|remote|channel|waiting)_aio\b", r"\1_sync"),
+    (r"\b(backend|stream|subscription|transaction|embedded)_aio\b", r"\1_sync"),
+    (r"\b(remote|remote_parts|channel|waiting)_aio\b", r"\1_sync"),
 )
 
 

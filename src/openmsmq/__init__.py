@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     import ssl
 
     from openmsmq.client.stream_sync import Stream
+    from openmsmq.client.subscription_sync import Subscription
     from openmsmq.client.sync import Cursor, Manager, Queue
     from openmsmq.client.transaction_sync import Transaction, TwoPhase
     from openmsmq.errors import MQError, ReceiveTimeout
     from openmsmq.manager.explaining import HistoryEvent
     from openmsmq.manager.info import QueueInfo
     from openmsmq.manager.outgoing import OutgoingInfo
+    from openmsmq.manager.reserving import SubscriptionInfo
     from openmsmq.messages.message import Message
     from openmsmq.messages.received import ReceivedMessage
     from openmsmq.model.opening import Access, Share
@@ -46,6 +48,8 @@ __all__ = [
     "Settings",
     "Share",
     "Stream",
+    "Subscription",
+    "SubscriptionInfo",
     "Transaction",
     "TwoPhase",
     "connect",
@@ -69,6 +73,8 @@ _HOMES: Final = {
     "Settings": "model.settings",
     "Share": "model.opening",
     "Stream": "client.stream_sync",
+    "Subscription": "client.subscription_sync",
+    "SubscriptionInfo": "manager.reserving",
     "Transaction": "client.transaction_sync",
     "TwoPhase": "client.transaction_sync",
 }

@@ -12,11 +12,22 @@ from openmsmq.client.aio import Cursor, Manager, Queue
 from openmsmq.client.embedded_aio import Embedded
 from openmsmq.client.remote_aio import Remote
 from openmsmq.client.stream_aio import Stream
+from openmsmq.client.subscription_aio import Subscription
 from openmsmq.client.transaction_aio import Transaction, TwoPhase
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.opening import open_directory
 
-__all__ = ["Cursor", "Manager", "Queue", "Stream", "Transaction", "TwoPhase", "connect", "open"]
+__all__ = [
+    "Cursor",
+    "Manager",
+    "Queue",
+    "Stream",
+    "Subscription",
+    "Transaction",
+    "TwoPhase",
+    "connect",
+    "open",
+]
 
 
 class Opening:

@@ -40,6 +40,7 @@ from openmsmq.app.messages import (
     Cancel,
     Credit,
     End,
+    Fetch,
     Messages,
     Mode,
     QueuedMessage,
@@ -99,6 +100,7 @@ PAYLOADS = st.one_of(
     st.builds(Subscribe, u32, u32),
     st.builds(Credit, u32, u32),
     st.builds(Cancel, u32),
+    st.builds(Fetch, u32, u64, u64),
     st.builds(Hello, texts, st.integers(1, 0xFFFFFFFF), texts),
     st.builds(
         Welcome,
@@ -117,8 +119,8 @@ PAYLOADS = st.one_of(
     st.builds(Members, json_objects),
 )
 DECODERS = (
-    Send, Sent, Read, Messages, End, Subscribe, Credit, Cancel, Hello, Welcome, Call, Closing,
-    Members,
+    Send, Sent, Read, Messages, End, Subscribe, Credit, Cancel, Fetch, Hello, Welcome, Call,
+    Closing, Members,
 )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ class Kind(IntEnum):
     CREDIT = 0x07
     CANCEL = 0x08
     PING = 0x09
+    FETCH = 0x0A
     WELCOME = 0x81
     ANSWER = 0x82
     SENT = 0x83

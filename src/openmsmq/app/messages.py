@@ -136,6 +136,15 @@ class Credit(_Payload):
 
 
 @fixed
+class Fetch(_Payload):
+    """FETCH: messages that a subscription with a name was given, behind `after` up to `last`."""
+
+    reader: U32
+    after: U64
+    last: U64
+
+
+@fixed
 class Cancel(_Payload):
     """CANCEL: give up a request that waits."""
 

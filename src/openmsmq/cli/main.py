@@ -77,6 +77,10 @@ COMMANDS: Final = {
         "serve:serve",
         "Run a queue manager that programs connect to, until it is told to stop.",
     ),
+    "subscription": (
+        "subscription:subscription",
+        "List and drop subscriptions: readers that keep their place in a queue under a name.",
+    ),
     "token": (
         "token:token",
         "Create, list and revoke tokens, with which programs on other computers come in.",

@@ -172,7 +172,7 @@ def json_option(function: Function) -> Function:
 
 def queue_argument(function: Function) -> Function:
     """Add the argument NAME, the name of a queue; the command gets `name`."""
-    return click.argument("name", shell_complete=_complete_queue)(function)
+    return click.argument("name", shell_complete=complete_queue)(function)
 
 
 def outgoing_argument(*, required: bool) -> Callable[[Function], Function]:
@@ -241,7 +241,7 @@ def _check_address(address: str, context: click.Context) -> None:
         raise click.UsageError(f"--manager {error.detail}.", context) from None
 
 
-def _complete_queue(
+def complete_queue(
     context: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     r"""The names of queues that begin so; `.\private$\orders` is just `orders` in a shell."""
@@ -250,7 +250,7 @@ def _complete_queue(
         found = [(queue.name, queue.label) for queue in manager.queues()]
         return [(name.removeprefix(".\\private$\\"), label) for name, label in found]
 
-    return _complete(context, incomplete, names)
+    return complete(context, incomplete, names)
 
 
 def _complete_outgoing(
@@ -261,10 +261,10 @@ def _complete_outgoing(
     def names(manager: Manager) -> list[tuple[str, str]]:
         return [(queue.name, queue.state) for queue in manager.outgoing()]
 
-    return _complete(context, incomplete, names)
+    return complete(context, incomplete, names)
 
 
-def _complete(
+def complete(
     context: click.Context,
     incomplete: str,
     names: Callable[[Manager], list[tuple[str, str]]],

@@ -10,11 +10,13 @@ from uuid import UUID
 from openmsmq.client.backend import CursorHandle, Handle, Read
 from openmsmq.client.backend_aio import Backend
 from openmsmq.client.stream_aio import Stream
+from openmsmq.client.subscription_aio import Subscription
 from openmsmq.client.transaction_aio import Transaction, TwoPhase, work_of
 from openmsmq.errors import InvalidHandle, ReceiveTimeout
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, queue_properties
 from openmsmq.manager.outgoing import OutgoingInfo
+from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Access, Mode, Share
@@ -125,6 +127,17 @@ class Manager(Closable):
     async def outgoing(self) -> list[OutgoingInfo]:
         """The queues of messages for other computers, by name: what waits, and why."""
         return await self._backend.outgoing()
+
+    async def subscriptions(self) -> list[SubscriptionInfo]:
+        """The subscriptions with a name, by queue."""
+        return await self._backend.subscriptions()
+
+    async def drop_subscription(self, name: str, queue: str) -> int:
+        """End a subscription of a queue: what it was given and is not done with is back there.
+
+        The answer is how many messages these are.
+        """
+        return await self._backend.drop_subscription(name, queue)
 
     def transaction(self, xid: str = "") -> Transaction:
         """A transaction: as a context manager it commits on success and aborts on an exception.
@@ -303,6 +316,15 @@ class Queue(Closable):
         """
         self._require(Access.RECEIVE)
         return Stream(self._backend, self._handle, prefetch, timeout, explicit=explicit)
+
+    async def subscription(self, name: str, *, copy: bool = False) -> Subscription:
+        """The subscription with this name, begun if it is not there yet.
+
+        It lasts until `Manager.drop_subscription`. Messages that it is given are out of the
+        queue, or with `copy` stay there for others; then it is given each of them once.
+        """
+        self._require(Access.RECEIVE)
+        return Subscription(await self._backend.open_reader(self._handle, name, copy=copy), name)
 
     async def purge(self) -> int:
         """Remove all messages; how many there were."""

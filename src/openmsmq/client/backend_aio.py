@@ -9,6 +9,7 @@ from openmsmq.client.backend import CursorHandle, Handle, Read, Work
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OutgoingInfo
+from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Mode
@@ -28,6 +29,32 @@ class Subscription(Protocol):
 
     async def close(self) -> None:
         """No more are wanted; those that are held stay so until they are ended."""
+        ...
+
+
+class Reader(Protocol):
+    """A subscription with a name: what it was given it is given again, until it is done with it."""
+
+    @property
+    def done(self) -> int:
+        """It is done with all up to this position."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """It was given all up to this position."""
+        ...
+
+    async def reserve(self, after: int, count: int, size_max: int) -> int:
+        """Up to which position there is something to read."""
+        ...
+
+    async def read(self, after: int, last: int) -> list[ReceivedMessage]:
+        """Messages that it was given behind a position; as many as fit a frame."""
+        ...
+
+    async def finish(self, position: int, move_to: str) -> None:
+        """It is done with all up to a position."""
         ...
 
 
@@ -111,6 +138,18 @@ class Backend(Protocol):
 
     async def subscribe(self, handle: Handle, prefetch: int) -> Subscription:
         """Let messages come, up to `prefetch` that are not ended."""
+        ...
+
+    async def open_reader(self, handle: Handle, name: str, *, copy: bool) -> Reader:
+        """The subscription with this name, begun if it is not there yet."""
+        ...
+
+    async def subscriptions(self) -> list[SubscriptionInfo]:
+        """All subscriptions with a name."""
+        ...
+
+    async def drop_subscription(self, name: str, queue: str) -> int:
+        """End a subscription; how many messages it was given and is not done with."""
         ...
 
     async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:

@@ -9,6 +9,7 @@ from openmsmq.client.backend import CursorHandle, Handle, Read, Work
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OutgoingInfo
+from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Mode
@@ -28,6 +29,32 @@ class Subscription(Protocol):
 
     def close(self) -> None:
         """No more are wanted; those that are held stay so until they are ended."""
+        ...
+
+
+class Reader(Protocol):
+    """A subscription with a name: what it was given it is given again, until it is done with it."""
+
+    @property
+    def done(self) -> int:
+        """It is done with all up to this position."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """It was given all up to this position."""
+        ...
+
+    def reserve(self, after: int, count: int, size_max: int) -> int:
+        """Up to which position there is something to read."""
+        ...
+
+    def read(self, after: int, last: int) -> list[ReceivedMessage]:
+        """Messages that it was given behind a position; as many as fit a frame."""
+        ...
+
+    def finish(self, position: int, move_to: str) -> None:
+        """It is done with all up to a position."""
         ...
 
 
@@ -111,6 +138,18 @@ class Backend(Protocol):
 
     def subscribe(self, handle: Handle, prefetch: int) -> Subscription:
         """Let messages come, up to `prefetch` that are not ended."""
+        ...
+
+    def open_reader(self, handle: Handle, name: str, *, copy: bool) -> Reader:
+        """The subscription with this name, begun if it is not there yet."""
+        ...
+
+    def subscriptions(self) -> list[SubscriptionInfo]:
+        """All subscriptions with a name."""
+        ...
+
+    def drop_subscription(self, name: str, queue: str) -> int:
+        """End a subscription; how many messages it was given and is not done with."""
         ...
 
     def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:

@@ -12,10 +12,19 @@ from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, path_name, queue_infos
 from openmsmq.manager.local import LocalManager, ManagerState, received
 from openmsmq.manager.outgoing import OutgoingInfo, outgoing_infos
+from openmsmq.manager.reserving import (
+    SubscriptionInfo,
+    find_subscription,
+    finish_reserved,
+    open_subscription,
+    read_reserved,
+    subscription_infos,
+)
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model import cursor as model_cursor
 from openmsmq.model import queue as model_queue
+from openmsmq.model import subscription as model_subscription
 from openmsmq.model import transaction as model_transaction
 from openmsmq.model.opening import Access, Mode
 from openmsmq.model.pending import Pending
@@ -72,6 +81,46 @@ class EmbeddedSubscription:
 
     def close(self) -> None:
         """No more are wanted; those that are held stay so until they are ended."""
+
+
+class EmbeddedReader:
+    """A subscription of this process."""
+
+    def __init__(
+        self, local: LocalManager, driver: Driver, subscription: model_subscription.Subscription
+    ) -> None:
+        self._local = local
+        self._driver = driver
+        self._subscription = subscription
+
+    @property
+    def done(self) -> int:
+        """It is done with all up to this position."""
+        return self._subscription.done
+
+    @property
+    def end(self) -> int:
+        """It was given all up to this position."""
+        return self._subscription.end
+
+    def reserve(self, after: int, count: int, size_max: int) -> int:
+        """Up to which position there is something to read."""
+        reserve, subscription = self._local.reservations.reserve, self._subscription
+        return self._driver.wait(lambda: reserve(subscription, after, count, size_max))
+
+    def read(self, after: int, last: int) -> list[ReceivedMessage]:
+        """Messages that it was given behind a position; as many as fit a frame."""
+        subscription = self._subscription
+        return received(
+            self._driver.call(lambda: read_reserved(self._local, subscription, after, last))
+        )
+
+    def finish(self, position: int, move_to: str) -> None:
+        """It is done with all up to a position."""
+        subscription = self._subscription
+        self._driver.wait(
+            lambda: finish_reserved(self._local, subscription, position, move_to)
+        )
 
 
 class Embedded:
@@ -226,6 +275,18 @@ class Embedded:
             self._driver.call(lambda: receiving.enlist(queue, lookups, begun))
         else:
             self._driver.wait(lambda: receiving.end(queue, lookups, delete=remove))
+
+    def open_reader(self, handle: Handle, name: str, *, copy: bool) -> EmbeddedReader:
+        local, driver, queue = self._local, self._driver, _queue(handle)
+        found = driver.wait(lambda: open_subscription(local, queue, name, copy=copy))
+        return EmbeddedReader(local, driver, found)
+
+    def subscriptions(self) -> list[SubscriptionInfo]:
+        return self._driver.call(lambda: subscription_infos(self._local))
+
+    def drop_subscription(self, name: str, queue: str) -> int:
+        found = self._driver.call(lambda: find_subscription(self._local, name, queue))
+        return self._driver.wait(lambda: self._local.reservations.drop(found))
 
     def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
         begun = self._begun(work)

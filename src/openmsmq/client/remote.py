@@ -11,10 +11,11 @@ from openmsmq.app import messages as app
 from openmsmq.app.calls import Welcome
 from openmsmq.app.members import U32_MAX, Members
 from openmsmq.client.backend import Read
-from openmsmq.errors import InvalidParameter
+from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OutgoingAttempt, OutgoingInfo
+from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.layout import ARRIVAL_MASK
 from openmsmq.model.opening import Access, Mode, Share
@@ -33,6 +34,7 @@ WAIT_MAX: Final = 4_000_000.0
 "Seconds beyond which to wait is to wait for ever."
 PAGE: Final = 1000
 "Queues that are asked for at once."
+U64_MAX: Final = 0xFFFFFFFFFFFFFFFF
 LOST: Final = "the connection was lost, and with it the transaction, which is aborted"
 _SEEKS: Final = {
     Seek.CURRENT: app.Seek.LOOKUP,
@@ -42,7 +44,6 @@ _SEEKS: Final = {
     Seek.LAST: app.Seek.LAST,
 }
 _ACCESS: Final = {Access.RECEIVE: "receive", Access.SEND: "send", Access.PEEK: "peek"}
-_U64_MAX: Final = 0xFFFFFFFFFFFFFFFF
 _FRAME: Final = 64
 "Bytes of a frame around its messages, and some more."
 _EACH: Final = 4
@@ -78,6 +79,12 @@ def listing(welcome: Welcome, *, everything: bool) -> dict[str, Any]:
     return {"everything": everything, **pages}
 
 
+def require(welcome: Welcome, capability: str) -> None:
+    """Refuse what an older service would not understand."""
+    if capability not in welcome.capabilities:
+        raise UnsupportedOperation(f"{welcome.server} does not know how to {capability}")
+
+
 def wait_of(timeout: float | None) -> float | None:
     """Seconds to wait; None is for ever."""
     return None if timeout is None or timeout > WAIT_MAX else timeout
@@ -96,7 +103,7 @@ def read_payload(
         handle,
         transaction,
         cursor,
-        (read.lookup_id or 0) & _U64_MAX,
+        (read.lookup_id or 0) & U64_MAX,
         min(read.count, U32_MAX),
         INFINITE if wait is None else round(wait * 1000),
         app.Mode.TAKE if read.take else app.Mode.PEEK,
@@ -154,11 +161,17 @@ def outgoing_info(item: Members) -> OutgoingInfo:
     known = {name: item.values.get(name) for name in OutgoingInfo.__dataclass_fields__}
     attempts = tuple(
         OutgoingAttempt(
-            one.integer("time", maximum=_U64_MAX), one.text("status"), one.text("address")
+            one.integer("time", maximum=U64_MAX), one.text("status"), one.text("address")
         )
         for one in item.objects("attempts")
     )
     return OutgoingInfo(**{**known, "attempts": attempts})  # type: ignore[arg-type]
+
+
+def subscription_info(item: Members) -> SubscriptionInfo:
+    """What is known of a subscription."""
+    known = {name: item.values.get(name) for name in SubscriptionInfo.__dataclass_fields__}
+    return SubscriptionInfo(**known)  # type: ignore[arg-type]
 
 
 def history_event(item: Members) -> HistoryEvent:

@@ -8,25 +8,34 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from openmsmq.app import messages as app
-from openmsmq.app.calls import Call
-from openmsmq.app.frames import Frame, Kind
-from openmsmq.app.members import U32_MAX, Arguments, Members
+from openmsmq.app.frames import Kind
+from openmsmq.app.members import Members
 from openmsmq.client import remote
 from openmsmq.client.address import Address
 from openmsmq.client.backend import CursorHandle, Handle, Read, Work
 from openmsmq.client.channel_sync import Channel
-from openmsmq.client.link import SLOW, Deliveries
-from openmsmq.client.remote import BACK_OFF, LOST, STEADY
+from openmsmq.client.link import SLOW
+from openmsmq.client.remote import BACK_OFF, LOST, STEADY, U64_MAX
+from openmsmq.client.remote_parts_sync import (
+    RemoteCursor,
+    RemoteHandle,
+    RemoteReader,
+    RemoteSubscription,
+    RemoteWork,
+    ask,
+)
 from openmsmq.client.waiting_sync import pause, run_once
 from openmsmq.errors import (
     ConnectionLost,
     InvalidHandle,
+    QueueNotFound,
     ServiceNotAvailable,
     TransactionSequence,
 )
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, by_name
 from openmsmq.manager.outgoing import OutgoingInfo
+from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.messages.ids import MessageIds
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
@@ -35,91 +44,6 @@ from openmsmq.model.opening import Mode
 from openmsmq.model.settings import Settings
 
 T = TypeVar("T")
-
-
-class RemoteHandle(Handle):
-    """An open queue of a service, opened again on a new connection."""
-
-    __slots__ = ("asked", "is_closed", "opened", "opened_as", "opening")
-
-    def __init__(
-        self, name: str, mode: Mode, opened_as: str, asked: Mode, opened: tuple[Channel, int]
-    ) -> None:
-        super().__init__(name, mode)
-        self.opened_as = opened_as
-        self.asked = asked
-        self.opened = opened
-        "The connection, and the number that the queue is open under there."
-        self.opening = run_once()
-        self.is_closed = False
-
-
-class RemoteCursor(CursorHandle):
-    """A cursor of a service; it does not outlive its connection."""
-
-    __slots__ = ("channel", "is_closed", "number")
-
-    def __init__(self, channel: Channel, number: int) -> None:
-        self.channel = channel
-        self.number = number
-        self.is_closed = False
-
-
-class RemoteWork(Work):
-    """A transaction of a service; unless it is prepared, it does not outlive its connection."""
-
-    __slots__ = ("backend", "channel", "number")
-
-    def __init__(self, backend: Remote, channel: Channel, number: int) -> None:
-        self.backend = backend
-        self.channel = channel
-        self.number = number
-
-
-class RemoteSubscription:
-    """Messages that a service sends by itself; it does not outlive its connection."""
-
-    def __init__(self, backend: Remote, channel: Channel, queue: int) -> None:
-        """`queue` is the handle of the queue on this connection."""
-        self._backend = backend
-        self._channel = channel
-        self._queue = queue
-        self._number = 0
-        self._most = 1
-        "Messages to work on together, while others come."
-        self._deliveries = Deliveries()
-
-    def begin(self, prefetch: int) -> None:
-        """Let them come, so many at first."""
-        payload = app.Subscribe(self._queue, min(prefetch, U32_MAX)).encode()
-        self._most = prefetch // 2
-        self._number, self._deliveries = self._channel.subscribe(payload, self._queue)
-
-    def next(self, timeout: float | None) -> list[ReceivedMessage]:
-        """The next messages, as soon as there is one."""
-        if not self._deliveries.waiting and timeout is not None:
-            # What is there is sent before the answer comes: time counts from then on.
-            self._channel.request(Kind.PING)
-        found = self._channel.next(self._deliveries, timeout, self._most)
-        return remote.received(found)
-
-    def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
-        """Remove messages or return them; as many more may come."""
-        if not self._channel.is_open:
-            if remove:
-                raise ConnectionLost("the messages are back in their places")
-            return
-        transaction = 0 if work is None else self._backend.number_of(work)
-        action = app.Action.REMOVE if remove else app.Action.RETURN
-        payload = app.End(self._queue, transaction, action, tuple(lookups)).encode()
-        self._channel.request(Kind.END, payload, wait=SLOW)
-        self._channel.tell(Kind.CREDIT, app.Credit(self._number, len(lookups)).encode())
-
-    def close(self) -> None:
-        """No more are wanted; those that came and were not taken are returned."""
-        with contextlib.suppress(ConnectionLost):
-            if self._channel.is_open:
-                self._channel.unsubscribe(self._number, self._deliveries, self._queue)
 
 
 class Remote:
@@ -177,14 +101,14 @@ class Remote:
         """Make a call that may be made again."""
 
         def work(channel: Channel) -> Members:
-            return _ask(channel, call, wait, **arguments)
+            return ask(channel, call, wait, **arguments)
 
         return self._repeat(work)
 
     def _call_once(self, call: str, wait: float | None = 0, /, **arguments: Any) -> Members:
         """Make a call that must not be made twice."""
         channel = self._repeat(_same)
-        return _ask(channel, call, wait, **arguments)
+        return ask(channel, call, wait, **arguments)
 
     def _number(self, channel: Channel, handle: Handle) -> int:
         """The number that a queue is open under on this connection."""
@@ -198,7 +122,7 @@ class Remote:
             known, number = handle.opened
             if known is not channel:
                 asked = remote.opening(handle.opened_as, handle.asked)
-                number = _ask(channel, "open_queue", **asked).integer("handle")
+                number = ask(channel, "open_queue", **asked).integer("handle")
                 handle.opened = channel, number
             return number
 
@@ -215,7 +139,7 @@ class Remote:
     ) -> Members:
         def work(channel: Channel) -> Members:
             number = self._number(channel, handle)
-            return _ask(channel, name, wait, handle=number, **arguments)
+            return ask(channel, name, wait, handle=number, **arguments)
 
         return self._repeat(work)
 
@@ -255,7 +179,7 @@ class Remote:
 
     def open_queue(self, name: str, mode: Mode) -> RemoteHandle:
         def work(channel: Channel) -> RemoteHandle:
-            answer = _ask(channel, "open_queue", **remote.opening(name, mode))
+            answer = ask(channel, "open_queue", **remote.opening(name, mode))
             number, allowed = answer.integer("handle"), remote.opened(answer, mode)
             return RemoteHandle(answer.text("name"), allowed, name, mode, (channel, number))
 
@@ -267,14 +191,14 @@ class Remote:
         channel, number = handle.opened
         if channel.is_open and not self._is_closed:
             with contextlib.suppress(ConnectionLost):  # which closes it, too
-                _ask(channel, "close_queue", handle=number)
+                ask(channel, "close_queue", handle=number)
 
     def queues(self, *, everything: bool) -> list[QueueInfo]:
         def work(channel: Channel) -> list[QueueInfo]:
             given = remote.listing(channel.welcome, everything=everything)
             found: list[QueueInfo] = []
             while True:
-                answer = _ask(channel, "queues", **given)
+                answer = ask(channel, "queues", **given)
                 found += [remote.queue_info(item) for item in answer.objects("queues")]
                 if not answer.has("next"):
                     return by_name(found)
@@ -364,15 +288,60 @@ class Remote:
 
         return self._repeat(work)
 
+    def open_reader(self, handle: Handle, name: str, *, copy: bool) -> RemoteReader:
+        made = RemoteReader(self, handle, name, copy=copy)
+        self._repeat(made.number)
+        return made
+
+    def ask_for_reader(
+        self, channel: Channel, handle: Handle, name: str, *, copy: bool
+    ) -> Members:
+        """Open a subscription on a connection; of a queue that is deleted, what is left of it."""
+        remote.require(channel.welcome, "reserve")
+        try:
+            number = self._number(channel, handle)
+        except QueueNotFound:
+            return ask(channel, "open_reader", queue=handle.name, name=name)
+        return ask(channel, "open_reader", SLOW, handle=number, name=name, copy=copy)
+
+    def ask_reader(self, reader: RemoteReader, call: str, **arguments: Any) -> Members:
+        """Make a call about a subscription, all of which may be made again."""
+
+        def work(channel: Channel) -> Members:
+            number = reader.number(channel)
+            return ask(channel, call, SLOW, reader=number, **arguments)
+
+        return self._repeat(work)
+
+    def fetch(
+        self, reader: RemoteReader, after: int, last: int
+    ) -> tuple[app.QueuedMessage, ...]:
+        """What a subscription was given."""
+
+        def work(channel: Channel) -> tuple[app.QueuedMessage, ...]:
+            payload = app.Fetch(reader.number(channel), after, last).encode()
+            frame = channel.request(Kind.FETCH, payload, wait=SLOW)
+            return app.Messages.decode(frame.payload).messages
+
+        return self._repeat(work)
+
+    def subscriptions(self) -> list[SubscriptionInfo]:
+        answer = self._call("subscriptions")
+        return [remote.subscription_info(item) for item in answer.objects("subscriptions")]
+
+    def drop_subscription(self, name: str, queue: str) -> int:
+        answer = self._call_once("drop_subscription", None, name=name, queue=queue)
+        return answer.integer("count", maximum=U64_MAX)
+
     def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
         channel, number = self._ready(handle, work)
         given = {"handle": number, "lookup_id": lookup_id, "target": target}
-        _ask(channel, "move", SLOW, **given, transaction=_number_of(work))
+        ask(channel, "move", SLOW, **given, transaction=_number_of(work))
 
     def open_cursor(self, handle: Handle) -> RemoteCursor:
         def work(channel: Channel) -> RemoteCursor:
             number = self._number(channel, handle)
-            answer = _ask(channel, "open_cursor", handle=number)
+            answer = ask(channel, "open_cursor", handle=number)
             return RemoteCursor(channel, answer.integer("cursor"))
 
         return self._repeat(work)
@@ -382,13 +351,13 @@ class Remote:
         if cursor.channel.is_open and not cursor.is_closed:
             cursor.is_closed = True
             with contextlib.suppress(ConnectionLost):
-                _ask(cursor.channel, "close_cursor", cursor=cursor.number)
+                ask(cursor.channel, "close_cursor", cursor=cursor.number)
 
     # Transactions
 
     def begin(self, xid: str) -> RemoteWork:
         def work(channel: Channel) -> RemoteWork:
-            answer = _ask(channel, "begin", xid=xid)
+            answer = ask(channel, "begin", xid=xid)
             return RemoteWork(self, channel, answer.integer("transaction"))
 
         return self._repeat(work)
@@ -406,7 +375,7 @@ class Remote:
                 self._ask_of(work, "abort")
 
     def _ask_of(self, work: Work, call: str) -> None:
-        _ask(self._own(work), call, SLOW, transaction=_number_of(work))
+        ask(self._own(work), call, SLOW, transaction=_number_of(work))
 
     def prepared(self) -> dict[str, int]:
         ages = self._call("prepared").object("ages")
@@ -465,13 +434,6 @@ class Remote:
 
 def _same(channel: Channel) -> Channel:
     return channel
-
-
-def _ask(channel: Channel, call: str, wait: float | None = 0, /, **arguments: Any) -> Members:
-    frame: Frame = channel.request(
-        Kind.CALL, Call(call, Arguments(arguments)).encode(), wait=wait
-    )
-    return Members.decode(frame.payload)
 
 
 def _number_of(work: Work | None) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from openmsmq.app.calls import Call
 from openmsmq.app.members import Arguments
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
+from openmsmq.manager.app_readers import ReaderCalls
 from openmsmq.manager.app_session import AppSession, OpenQueue
 from openmsmq.manager.info import (
     BEFORE_ALL,
@@ -19,13 +20,10 @@ from openmsmq.manager.info import (
     queue_page,
     queue_properties,
 )
-from openmsmq.manager.naming import shown
 from openmsmq.manager.outgoing import outgoing_infos
 from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.settings import Settings
-from openmsmq.names.format import MultipleName
-from openmsmq.names.parse import parse_name
 
 if TYPE_CHECKING:
     from openmsmq.app.members import JsonObject
@@ -46,7 +44,7 @@ SHARES: Final = {"none": Share.DENY_NONE, "receive": Share.DENY_RECEIVE}
 Handler = Callable[[AppSession, int, Arguments], None]
 
 
-class Calls:
+class Calls(ReaderCalls):
     """The calls there are."""
 
     def __init__(self) -> None:
@@ -68,14 +66,14 @@ class Calls:
     def _call_create_queue(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("name", *PROPERTIES)
         name = given.text("name")
-        session.require("admin", *_paths(session, name))
+        session.require("admin", *session.paths(name))
         properties = _properties(given)
         _begin(session, number, lambda: session.local.create_queue(name, **properties))
 
     def _call_delete_queue(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("name")
         name = given.text("name")
-        session.require("admin", *_paths(session, name))
+        session.require("admin", *session.paths(name))
         local = session.local
         _begin(session, number, lambda: local.core.queues.delete(local.find_queue(name)))
 
@@ -92,7 +90,7 @@ class Calls:
         share = given.text("share", "none")
         if share not in SHARES:
             raise InvalidParameter(f"share {share[:20]!r}: none and receive are possible")
-        allowed = self._allowed(session, _paths(session, name), asked)
+        allowed = self._allowed(session, session.paths(name), asked)
         handle = session.number(session.handles)
         queue, mode = session.driver.call(
             lambda: session.local.open_queue(name, Mode(allowed, SHARES[share]))
@@ -372,15 +370,6 @@ class Calls:
 def _begin(session: AppSession, number: int, make: Callable[[], Pending[Any]]) -> None:
     """Begin a call that has no more to answer than that it is done."""
     session.begin(number, make, lambda _: session.reply(number))
-
-
-def _paths(session: AppSession, name: str) -> list[str]:
-    """What rights are compared with: the path of each queue here, the name of each elsewhere."""
-    parsed = parse_name(name)
-    each = parsed.elements if isinstance(parsed, MultipleName) else (parsed,)
-    naming = session.local.naming
-    local = session.driver.call(lambda: [naming.local(one) for one in each])
-    return [str(one) if at is None else shown(at) for one, at in zip(each, local, strict=True)]
 
 
 def _properties(given: Arguments) -> dict[str, Any]:

@@ -27,8 +27,10 @@ from openmsmq.errors import (
     TransactionTimedOut,
     UserBufferTooSmall,
 )
+from openmsmq.manager.app_readers import Readers
 from openmsmq.manager.app_reading import Reading
 from openmsmq.manager.app_subscriptions import Subscriptions
+from openmsmq.manager.naming import shown
 from openmsmq.manager.tokens import Grant, Right
 from openmsmq.messages.ids import MessageIds
 from openmsmq.model.cursor import Cursor
@@ -37,6 +39,8 @@ from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import Entry
 from openmsmq.model.transaction import Transaction
+from openmsmq.names.format import MultipleName
+from openmsmq.names.parse import parse_name
 
 if TYPE_CHECKING:
     from openmsmq.manager.door import AppDoor
@@ -51,7 +55,7 @@ READ_AHEAD: Final = 64 * 1024
 "Bytes that are taken from a program that has used up its credit."
 ANSWER_SIZE_MAX: Final = FRAME_SIZE_MAX - 16
 "The payload of an ANSWER."
-CAPABILITIES: Final = ("subscribe", "two-phase", "epochs", "pages")
+CAPABILITIES: Final = ("subscribe", "two-phase", "epochs", "pages", "reserve")
 _CLIENT_SHOWN: Final = 60
 
 
@@ -95,6 +99,7 @@ class AppSession:
         self._next = 0
         self._reading = Reading(self)
         self.subscriptions = Subscriptions(self, self._reading)
+        self.readers = Readers(self)
         self._handlers: dict[Kind, Callable[[Frame], None]] = {
             Kind.CALL: self._call,
             Kind.SEND: self._send,
@@ -102,6 +107,7 @@ class AppSession:
             Kind.END: self._reading.end,
             Kind.CANCEL: self._reading.cancel,
             Kind.SUBSCRIBE: self.subscriptions.subscribe,
+            Kind.FETCH: self.readers.fetch,
         }
         connection.on_room = self._resume
         self._deadline = asyncio.get_running_loop().call_later(
@@ -305,6 +311,14 @@ class AppSession:
             if not self.grant.allows(right, queue):
                 self.door.metrics.refused("not allowed")
                 raise AccessDenied(f"the role {self.grant.role} does not allow this ({right})")
+
+    def paths(self, name: str) -> list[str]:
+        """What rights are compared with: the paths of queues here, the names of others."""
+        parsed = parse_name(name)
+        each = parsed.elements if isinstance(parsed, MultipleName) else (parsed,)
+        naming = self.local.naming
+        local = self.driver.call(lambda: [naming.local(one) for one in each])
+        return [str(one) if at is None else shown(at) for one, at in zip(each, local, strict=True)]
 
     def handle(self, number: int) -> OpenQueue:
         """The open queue with this handle."""

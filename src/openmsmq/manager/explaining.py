@@ -51,6 +51,8 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
     Event.DISCARDED: lambda e, q: f"a copy for {q} was discarded: {e.extra}",
     Event.DELIVERED: lambda e, q: f"was delivered to {e.extra or q}",
     Event.REJECTED: lambda e, q: f"was not accepted: {e.extra}",
+    Event.RETURNED: lambda e, q: f"is back in {q}: the subscription {e.extra} has ended",
+    Event.RESERVED: lambda e, q: f"was given to the subscription {e.extra} of {q}",
     Event.REACHED: lambda e, q: (
         f"is in {e.extra or q}; the answer is awaited whether it is received there"
     ),

@@ -128,8 +128,8 @@ def _is_made(queue: Queue) -> bool:
 def _is_worth_seeing(queue: Queue) -> bool:
     if queue.deleted or (queue.kind is Kind.SYSTEM and not queue.name.startswith("SYSTEM$")):
         return False
-    if queue.kind is Kind.UNCONFIRMED:
-        return False  # told with the outgoing queue it belongs to
+    if queue.kind in (Kind.UNCONFIRMED, Kind.RESERVED):
+        return False  # told with the outgoing queue or the subscription it belongs to
     return queue.kind is not Kind.JOURNAL or bool(queue.messages or queue.express)
 
 

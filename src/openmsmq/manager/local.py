@@ -34,6 +34,7 @@ from openmsmq.model.pending import Pending
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue, QueueProperties
 from openmsmq.model.reading import Entry
 from openmsmq.model.receiving import Receiving
+from openmsmq.model.reservations import Reservations
 from openmsmq.model.settings import Settings
 from openmsmq.model.storage import Store
 from openmsmq.model.transacting import Transacting
@@ -75,6 +76,7 @@ class LocalManager:
         self.receiving = Receiving(self.core)
         self.moving = Moving(self.core)
         self.dispatching = Dispatching(self.core)
+        self.reservations = Reservations(self.core)
         self.transfers: Transfers | None = None
         "What sends messages to other computers, if somebody does."
         self.naming = Naming(self.core, [name])
@@ -222,15 +224,16 @@ class LocalManager:
         self, queue: Queue, lookup: int, target: str, transaction: Transaction | None
     ) -> Pending[None]:
         """Move a message to a subqueue, by its own or its full name, or back: to no name at all."""
-        parent = queue.main
-        if not target:
-            return self.moving.move(queue, lookup, parent, transaction)
-        is_full = "\\" in target or "=" in target
-        local = self.naming.local(parse_name(target if is_full else f".\\{parent.name};{target}"))
-        if local is None:
-            raise UnsupportedFormatNameOperation(f"{target}: not a queue of this manager")
-        found = self._open_local(local, Mode())
+        found = self.subqueue(queue.main, target) if target else queue.main
         return self.moving.move(queue, lookup, found, transaction)
+
+    def subqueue(self, parent: Queue, name: str) -> Queue:
+        """The subqueue with this name, its own or its full one."""
+        is_full = "\\" in name or "=" in name
+        local = self.naming.local(parse_name(name if is_full else f".\\{parent.name};{name}"))
+        if local is None:
+            raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
+        return self._open_local(local, Mode())
 
     def explain(self, message_id: str) -> list[HistoryEvent]:
         """All that is known of a message, oldest first."""

@@ -241,7 +241,11 @@ def _report_transfers(page: Page, transfers: Transfers | None) -> None:
 async def _report_queues(page: Page, local: LocalManager, now: float) -> None:
     core, machine = local.core, local.name
     _report_computer(page, core)
-    queues = [queue for queue in core.queues.by_number.values() if queue.number not in HIDDEN]
+    queues = [
+        queue
+        for queue in core.queues.by_number.values()
+        if queue.number not in HIDDEN and queue.kind is not Kind.RESERVED
+    ]
     kinds = Counter(queue.kind for queue in queues)
     for kind in (Kind.PRIVATE, Kind.PUBLIC, Kind.SYSTEM, Kind.SUBQUEUE, Kind.OUTGOING):
         page.add("openmsmq_queues", kinds[kind], kind)

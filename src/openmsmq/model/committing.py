@@ -252,6 +252,11 @@ class Batch:
         self._count(queue, 1, record.size)
         self.inserted[queue].append(lookup)
 
+    def keep_reserved(self, store: Queue, position: int, raw: bytes, size: int) -> None:
+        """Keep a message for a subscription, which finds it by its position."""
+        self._index_rows.append((index_key(store.number, position), raw))
+        self._count(store, 1, size)
+
     def reinsert(self, queue: Queue, entries: Sequence[Entry]) -> None:
         """Put messages back where they were removed from."""
         for entry in entries:
@@ -334,6 +339,7 @@ class Batch:
 
     def first_chunks(self, raws: Sequence[bytes]) -> list[bytes]:
         """Enough of the packets of messages to tell their identifiers."""
+        self._write_packets()
         keys = [packet_key(packet_place(raw)[0], 0) for raw in raws]
         return self.writer.get_many(Table.PACKETS, keys)
 

@@ -352,6 +352,8 @@ class Core:
         found = sorted(lookups)
         if found:
             queue.readable_from(found[0])
+            for follower in queue.followers:
+                follower.came(found)
             self._awake.append((queue, found))
 
     def _wake_all(self) -> None:

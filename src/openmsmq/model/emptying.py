@@ -68,6 +68,8 @@ def purge(core: Core, queue: Queue) -> Pending[int]:
     def failed(error: BaseException) -> None:
         queue.purge_pending -= held
         _end(queue, mark)
+        for follower in queue.followers:
+            follower.look_again()
         core.wake(queue, [1])
         pending.fail(error)
 

@@ -61,6 +61,10 @@ class ExpressMessages:
             size += len(entry.packet)
         self.size += size
 
+    def rewrite(self, lookup: int, record: bytes) -> None:
+        """Change the record of a message that stays where it is."""
+        self._entries[lookup] = self._entries[lookup]._replace(record=record)
+
     def remove(self, lookup: int) -> None:
         """Take a message out."""
         self.size -= len(self._entries.pop(lookup).packet)

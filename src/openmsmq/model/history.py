@@ -58,6 +58,10 @@ class Event(IntEnum):
     "It came from another manager and was not accepted, or was not accepted there."
     REACHED = 16
     "It is in its queue elsewhere, and we wait to hear what becomes of it there."
+    RESERVED = 17
+    "A subscription was given it."
+    RETURNED = 18
+    "The subscription ended before it was done with it."
 
     @property
     def word(self) -> str:

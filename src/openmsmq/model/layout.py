@@ -40,6 +40,8 @@ packet_key: Final = _packet.pack
 "Packet number and chunk."
 split_packet_key: Final = _packet.unpack
 pack_record: Final = _record.pack
+RECORD_SIZE: Final = _record.size
+"Of a record that says nothing of readers."
 packet_place: Final = Struct("<QI").unpack_from
 "Packet number and size, the first fields of a record."
 
@@ -55,6 +57,8 @@ DELETED_ROW: Final = 2
 "Marks a queue that is deleted but whose messages are not all removed yet."
 PURGED_ROW: Final = 3
 "Messages that were purged while somebody held them, by lookup identifier."
+SUBSCRIPTION_ROW: Final = 4
+"How far a subscription has come."
 JOURNAL_BIT: Final = 1 << 31
 "The journal of a queue has the number of the queue with this bit set."
 
@@ -95,11 +99,13 @@ class Record(NamedTuple):
     "The reason it is a dead letter; 0 for none."
     flags: int = 0
     "See `Owed`."
+    readers: bytes = b""
+    "Which subscriptions have a copy of it."
 
     @classmethod
     def unpack(cls, raw: bytes) -> Record:
         """The record stored as `raw`."""
-        return cls(*_record.unpack(raw))
+        return cls._make((*_record.unpack_from(raw), raw[RECORD_SIZE:]))
 
     def moved(self, now: int) -> Record:
         """The record of the same message in another subqueue."""
@@ -107,7 +113,7 @@ class Record(NamedTuple):
 
     def pack(self) -> bytes:
         """The bytes to store."""
-        return _record.pack(*self)
+        return _record.pack(*self[:-1]) + self.readers
 
 
 def lookup_id(priority: int, arrival: int) -> int:

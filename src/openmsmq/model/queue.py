@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
 from openmsmq.errors import IllegalPropertyValue
@@ -40,6 +40,8 @@ class Kind(StrEnum):
     "Messages on their way to a queue of another manager."
     UNCONFIRMED = "unconfirmed"
     "Messages that reached their queue and wait to be consumed there, for their sender's sake."
+    RESERVED = "reserved"
+    "Messages that a subscription was given, and is not done with."
     MULTIPLE = "multiple"
     "Not a queue: several, to which the same is sent."
 
@@ -100,6 +102,16 @@ class QueueProperties:
         return cls(**known)
 
 
+class Follower(Protocol):
+    """Who looks at the messages of a queue without taking them."""
+
+    def came(self, lookups: Iterable[int]) -> None:
+        """Messages have become readable."""
+
+    def look_again(self) -> None:
+        """Any message may have become readable."""
+
+
 @dataclass(slots=True, eq=False)
 class Queue:
     """A queue of this manager while it runs."""
@@ -144,6 +156,8 @@ class Queue:
     journal: Queue | None = None
     members: tuple[Queue, ...] = ()
     "What is sent goes to all of these."
+    followers: list[Follower] = field(default_factory=list)
+    "Who wants to know which messages become readable."
     subqueues: dict[str, Queue] = field(default_factory=dict)
     "By folded name, those that are open or have messages."
 

@@ -17,7 +17,15 @@ from openmsmq.errors import (
 )
 from openmsmq.model.committing import Batch
 from openmsmq.model.emptying import drop_messages, purge
-from openmsmq.model.layout import COUNTERS_ROW, DELETED_ROW, JOURNAL_BIT, PURGED_ROW, queue_key
+from openmsmq.model.layout import (
+    COUNTERS_ROW,
+    DELETED_ROW,
+    JOURNAL_BIT,
+    PROPERTIES_ROW,
+    PURGED_ROW,
+    SUBSCRIPTION_ROW,
+    queue_key,
+)
 from openmsmq.model.opening import Mode, check_sharing
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import (
@@ -130,6 +138,17 @@ class Queues:
             parent.subqueues[folded] = queue
             derive(parent)
         return parent.subqueues[folded]
+
+    def make_reserved(self, name: str) -> Queue:
+        """A place for what a subscription is given; it stays until `forget_reserved`."""
+        store = self._make(name, Kind.RESERVED, None)
+        self._idle.discard(store)
+        return store
+
+    def forget_reserved(self, store: Queue) -> None:
+        """A subscription has ended, and nothing is left of what it was given."""
+        self._forget(store)
+        store.deleted = True
 
     def _make(self, name: str, kind: Kind, parent: Queue | None) -> Queue:
         """A queue that comes and goes by itself; the store knows it while it has messages."""
@@ -326,8 +345,7 @@ def _delete_rows(queue: Queue) -> Callable[[Batch], None]:
     """Take a queue itself out of the store."""
 
     def apply(batch: Batch) -> None:
-        for row in (0, COUNTERS_ROW, PURGED_ROW):
-            batch.writer.delete(Table.QUEUES, queue_key(queue.number, row))
+        delete_rows(batch, queue)
         if queue.kind is Kind.OUTGOING:  # others go with their journals as a family
             batch.writer.delete(Table.QUEUES, queue_key(queue.number | JOURNAL_BIT, COUNTERS_ROW))
         for sequence in queue.sequences.all:
@@ -336,8 +354,16 @@ def _delete_rows(queue: Queue) -> Callable[[Batch], None]:
     return apply
 
 
+def delete_rows(batch: Batch, queue: Queue) -> None:
+    """Take what there is to know of a queue out of the store."""
+    for row in (PROPERTIES_ROW, COUNTERS_ROW, PURGED_ROW, SUBSCRIPTION_ROW):
+        batch.writer.delete(Table.QUEUES, queue_key(queue.number, row))
+
+
 def _key(queue: Queue) -> str:
     """By what a queue is found: names that mean the same have the same key."""
+    if queue.kind is Kind.RESERVED:
+        return f"\0{queue.number}"  # which is no name
     if queue.kind is Kind.OUTGOING:
         return parse_format_name(queue.name).key
     return fold(queue.name)

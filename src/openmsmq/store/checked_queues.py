@@ -11,9 +11,11 @@ from openmsmq.model.layout import (
     JOURNAL_BIT,
     PROPERTIES_ROW,
     PURGED_ROW,
+    SUBSCRIPTION_ROW,
     unpack_counters,
 )
 from openmsmq.model.queue import JOURNAL_SUFFIX, Kind, QueueProperties
+from openmsmq.model.subscription import read_state
 from openmsmq.model.system import FIRST_QUEUE_NUMBER
 from openmsmq.names.parts import fold
 
@@ -30,10 +32,15 @@ class CheckedQueue:
     "It is being emptied, and does not count its messages any more."
     expected: tuple[int, int] = (0, 0)
     "Messages and bytes that it says it has."
+    given: tuple[int, int] | None = None
+    "What a subscription was given and is not done with: behind one position, up to another."
     messages: int = 0
     bytes: int = 0
 
     def __str__(self) -> str:
+        if self.kind is Kind.RESERVED:
+            name, _, place = self.name.partition("|")
+            return f"subscription {name} of {place.partition('|')[2]}"
         return f"queue {self.name}" if self.name else f"queue number {self.number}"
 
 
@@ -56,6 +63,8 @@ class CheckedQueues:
             queue.known = not queue.deleted
         elif kind == COUNTERS_ROW:
             queue.expected = unpack_counters(row)
+        elif kind == SUBSCRIPTION_ROW:
+            queue.given = read_state(row)[1:]
         elif kind != PURGED_ROW or len(row) % 8:
             raise ValueError(kind)
 
@@ -82,8 +91,11 @@ class CheckedQueues:
                 if not (queue.deleted or self._owner(queue.number)):
                     yield f"There are rows about {queue}, but not its properties."
                 continue
-            if names.setdefault(fold(queue.name), queue) is not queue:
+            is_reserved = queue.kind is Kind.RESERVED  # whose name is that of a subscription
+            if not is_reserved and names.setdefault(fold(queue.name), queue) is not queue:
                 yield f"There are two queues with the name {queue.name}."
+            if is_reserved is (queue.given is None):
+                yield f"It cannot be told how far {queue} was read."
             if queue.number >= max(next_number, FIRST_QUEUE_NUMBER):
                 yield f"The number of {queue} would be given out again."
         for queue in names.values():
@@ -97,6 +109,9 @@ class CheckedQueues:
             queue = self.get(number)
             assert queue is not None, "its number is known"
             messages, size = queue.expected
+            done, end = queue.given or (0, queue.messages)
+            if queue.messages != end - done:
+                yield f"There are {queue.messages} messages in {queue}, not {done + 1} to {end}."
             if queue.known and (queue.messages, queue.bytes) != queue.expected:
                 yield (
                     f"There are {queue.messages} messages of {queue.bytes} bytes in {queue},"

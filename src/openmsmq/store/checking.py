@@ -234,6 +234,8 @@ class _Checker:
             except struct.error:
                 self._find_unreadable(Table.INDEX, key)
                 continue
+            if len(record.readers) % 4:
+                self._find_unreadable(Table.INDEX, key)
             queue = self._queues.get(number)
             if queue is None:
                 lost[number] = lost.get(number, 0) + 1
@@ -248,6 +250,11 @@ class _Checker:
     def _check_message(self, queue: CheckedQueue, lookup: int, record: Record) -> None:
         queue.messages += 1
         queue.bytes += record.size
+        if queue.given is not None:
+            done, end = queue.given
+            if not done < lookup <= end:
+                self._find(f"Message {lookup} of {queue} is not between {done + 1} and {end}.")
+            return
         if lookup >> ARRIVAL_BITS > PRIORITY_MAX:
             self._find(f"Message {lookup} of {queue} has no possible priority.")
         if lookup & ARRIVAL_MASK > self._numbers[ARRIVAL_KEY]:

@@ -13,6 +13,7 @@ from openmsmq.app.messages import (
     Cancel,
     Credit,
     End,
+    Fetch,
     Messages,
     Mode,
     QueuedMessage,
@@ -52,11 +53,12 @@ def refusal(decode: Callable[[bytes], object], payload: bytes) -> tuple[str, int
         (Subscribe(1, 100), "01000000 64000000"),
         (Credit(9, 50), "09000000 32000000"),
         (Cancel(0x0102), "02010000"),
+        (Fetch(1, 2, 0x0304), "01000000 0200000000000000 0403000000000000"),
     ],
     ids=lambda item: type(item).__name__,
 )
 def test_payloads_of_fixed_size(
-    value: Sent | Read | Subscribe | Credit | Cancel, written: str
+    value: Sent | Read | Subscribe | Credit | Cancel | Fetch, written: str
 ) -> None:
     payload = bytes.fromhex(written)
     assert value.encode() == payload

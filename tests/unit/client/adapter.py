@@ -27,7 +27,14 @@ from openmsmq.manager.tokens import Tokens
 T = TypeVar("T")
 PATIENCE: Final = 20.0
 "Seconds after which a test has failed."
-_WRAPPED = (aio.Manager, aio.Queue, aio.Cursor, aio.Stream, aio.Transaction)
+_WRAPPED = (
+    aio.Manager,
+    aio.Queue,
+    aio.Cursor,
+    aio.Stream,
+    aio.Subscription,
+    aio.Transaction,
+)
 
 
 def start(call: Callable[[], T]) -> Future[T]:

@@ -12,6 +12,7 @@ from openmsmq.client import (
     embedded_aio,
     embedded_sync,
     remote_aio,
+    remote_parts_aio,
     remote_sync,
 )
 
@@ -24,9 +25,18 @@ from openmsmq.client import (
         (backend_aio.Subscription, embedded_aio.EmbeddedSubscription),
         (backend_aio.Backend, remote_aio.Remote),
         (backend_sync.Backend, remote_sync.Remote),
-        (backend_aio.Subscription, remote_aio.RemoteSubscription),
+        (backend_aio.Subscription, remote_parts_aio.RemoteSubscription),
+        (backend_aio.Reader, embedded_aio.EmbeddedReader),
     ],
-    ids=["aio", "sync", "subscription", "remote aio", "remote sync", "remote subscription"],
+    ids=[
+        "aio",
+        "sync",
+        "subscription",
+        "remote aio",
+        "remote sync",
+        "remote subscription",
+        "reader",
+    ],
 )
 def test_a_backend_has_every_call_with_the_same_parameters(port: type, backend: type) -> None:
     for name, asked in vars(port).items():

@@ -15,7 +15,7 @@ from openmsmq.app import messages as app
 from openmsmq.app.members import JsonObject, Members
 from openmsmq.client import remote
 from openmsmq.client.backend import Read
-from openmsmq.errors import InvalidParameter
+from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.outgoing import OutgoingAttempt
 from openmsmq.model.opening import Access, Mode, Share
@@ -131,3 +131,9 @@ def test_an_outgoing_queue_is_known_with_its_attempts() -> None:
     info = remote.outgoing_info(Members(known))
     assert (info.name, info.state, info.messages) == ("DIRECT=OS:b\\q", "connected", 3)
     assert info.attempts == (OutgoingAttempt(1_000_000_000, "connected", "10.0.0.2:1801"),)
+
+
+def test_what_an_older_service_does_not_know_is_not_asked_of_it() -> None:
+    with pytest.raises(UnsupportedOperation):
+        remote.require(WELCOME, "reserve")
+    remote.require(replace(WELCOME, capabilities=("reserve",)), "reserve")

@@ -676,8 +676,8 @@ def test_a_connection_that_lasted_is_lost_anew(
 
     monkeypatch.setattr(remote_aio.Remote, "connect", connect)
     monkeypatch.setattr(remote_sync.Remote, "connect", lambda _: object())
-    monkeypatch.setattr(remote_aio, "_ask", lose_async)
-    monkeypatch.setattr(remote_sync, "_ask", lambda *_, **__: lose())
+    monkeypatch.setattr(remote_aio, "ask", lose_async)
+    monkeypatch.setattr(remote_sync, "ask", lambda *_, **__: lose())
     with pytest.raises(ReceiveTimeout if lasted else ConnectionLost):
         remotes.run(lambda remote: remote.prepared(), 5)
     assert len(tried) == attempts

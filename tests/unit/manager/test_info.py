@@ -22,6 +22,8 @@ from openmsmq.manager.info import (
 from openmsmq.model.opening import Mode
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue, journal_of
 from openmsmq.model.reading import Holder
+from openmsmq.model.reservations import Reservations
+from openmsmq.model.subscription import Way
 from openmsmq.names.format import parse_format_name
 
 ELSEWHERE = "DIRECT=OS:other\\private$\\orders"
@@ -145,6 +147,13 @@ def test_messages_that_reached_their_queue_are_not_told_as_a_queue_of_their_own(
         (ELSEWHERE, 1)
     ]
     assert "unconfirmed" not in [one.kind for one in shown]
+
+
+def test_what_a_subscription_was_given_is_not_told_as_a_queue() -> None:
+    world = World()
+    queue = world.queue("private$\\a")
+    world.done(Reservations(world.core).open("lake", queue, Way.TAKE))
+    assert "reserved" not in [one.kind for one in queue_infos(world.core, everything=True)]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 100])

@@ -27,6 +27,7 @@ from openmsmq.model import reading
 from openmsmq.model.history import Event
 from openmsmq.model.opening import Access
 from openmsmq.model.queue import Kind, Queue, QueueProperties
+from openmsmq.model.subscription import Way
 from openmsmq.model.transfer import TransferState
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
@@ -180,6 +181,13 @@ def test_dead_letters_and_the_journal_of_sent_messages_are_the_computers_queues(
 def test_queues_that_nobody_gets_to_see_are_not_reported(watched: Watched) -> None:
     names = {dict(labels).get("name", "") for _, labels in watched.scrape()}
     assert not any("order_queue$" in name or "notify_queue$" in name for name in names)
+
+
+def test_what_a_subscription_was_given_is_no_queue(watched: Watched) -> None:
+    manager = watched.manager
+    manager.done(manager.local.reservations.open("lake", manager.create(), Way.TAKE))
+    names = {dict(labels).get("name", "") for _, labels in watched.scrape()}
+    assert not any("lake" in name for name in names)
 
 
 def test_a_queue_that_is_deleted_is_gone_from_the_page(watched: Watched) -> None:

@@ -21,6 +21,7 @@ from openmsmq.model.layout import (
     DELETED_ROW,
     JOURNAL_BIT,
     PURGED_ROW,
+    SUBSCRIPTION_ROW,
     Record,
     expiry_key,
     index_key,
@@ -605,3 +606,84 @@ def test_a_history_that_is_shorter_than_it_says_is_found(directory: Path) -> Non
         directory, lambda writer: writer.delete(Table.HISTORY, rows(writer, Table.HISTORY)[-1][0])
     )
     assert found(directory) == ["The history does not have the pages that it counts."]
+
+
+@pytest.fixture
+def subscribed(tmp_path: Path) -> Path:
+    """A store with messages that subscriptions were given."""
+    with openmsmq.open(tmp_path / "data") as manager:
+        orders = manager.create_queue("orders")
+        orders.send_many([Message(b"%d" % number) for number in range(10)])
+        orders.subscription("audit", copy=True).reserve(0, 6)
+        lake = orders.subscription("lake")
+        lake.reserve(0, 4)
+        lake.finish(1)
+    return tmp_path / "data"
+
+
+def test_a_store_with_subscriptions_is_whole(subscribed: Path) -> None:
+    report = check(subscribed)
+    assert (report.findings, report.queues, report.messages) == ((), 1, 6 + 3 + 6)
+
+
+def store_of(reader: Snapshot, name: str) -> int:
+    """The number under which there is what a subscription was given."""
+    for key, row in rows(reader, Table.QUEUES):
+        if key[-1] == 0 and f'"{name}|'.encode() in row:
+            return int.from_bytes(key[:-1], "big")
+    raise AssertionError(name)
+
+
+LAKE = r"subscription lake of private$\orders"
+
+
+def test_a_message_at_an_impossible_position_is_found(subscribed: Path) -> None:
+    def change(writer: Writer) -> None:
+        number = store_of(writer, "lake")
+        row = writer.get(Table.INDEX, index_key(number, 2))
+        assert row is not None
+        writer.delete(Table.INDEX, index_key(number, 2))
+        writer.put(Table.INDEX, index_key(number, 9), row)
+
+    tamper(subscribed, change)
+    assert found(subscribed) == [f"Message 9 of {LAKE} is not between 2 and 4."]
+
+
+def test_a_message_that_a_subscription_lacks_is_found(subscribed: Path) -> None:
+    def change(writer: Writer) -> None:
+        writer.delete(Table.INDEX, index_key(store_of(writer, "lake"), 3))
+
+    tamper(subscribed, change)
+    first, second, third = found(subscribed)
+    assert first == f"There are 2 messages in {LAKE}, not 2 to 4."
+    assert LAKE in second
+    assert third.endswith("belongs to no message.")
+
+
+def test_a_subscription_that_says_not_how_far_it_has_come_is_found(subscribed: Path) -> None:
+    def change(writer: Writer) -> None:
+        writer.delete(Table.QUEUES, queue_key(store_of(writer, "lake"), SUBSCRIPTION_ROW))
+
+    tamper(subscribed, change)
+    assert f"It cannot be told how far {LAKE} was read." in found(subscribed)
+
+
+@pytest.mark.parametrize("row", [b"", b"\x09" + bytes(16)])
+def test_the_state_of_a_subscription_that_makes_no_sense_is_found(
+    subscribed: Path, row: bytes
+) -> None:
+    def change(writer: Writer) -> None:
+        writer.put(Table.QUEUES, queue_key(store_of(writer, "lake"), SUBSCRIPTION_ROW), row)
+
+    tamper(subscribed, change)
+    assert any("of the table queues makes no sense" in sentence for sentence in found(subscribed))
+
+
+def test_a_message_with_half_a_reader_is_found(subscribed: Path) -> None:
+    def change(writer: Writer) -> None:
+        key, row = rows(writer, Table.INDEX)[0]
+        writer.put(Table.INDEX, key, row + b"x")
+
+    tamper(subscribed, change)
+    [sentence] = found(subscribed)
+    assert "of the table index makes no sense" in sentence

@@ -1,0 +1,133 @@
+"""Subscriptions with a name, which a connection reads by number: FETCH, and the CALLs for them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+from openmsmq.app import messages as app
+from openmsmq.app.frames import Frame, Kind
+from openmsmq.app.members import Arguments
+from openmsmq.errors import InvalidHandle, InvalidParameter
+from openmsmq.manager.app_reading import payload
+from openmsmq.manager.reserving import (
+    find_subscription,
+    finish_reserved,
+    open_subscription,
+    read_reserved,
+    subscription_infos,
+)
+from openmsmq.model.opening import Access
+from openmsmq.model.subscription import Subscription
+
+if TYPE_CHECKING:
+    from openmsmq.manager.app_session import AppSession
+
+NUMBER_MAX: Final = (1 << 64) - 1
+
+
+class Readers:
+    """The subscriptions that a connection reads, by number."""
+
+    def __init__(self, session: AppSession) -> None:
+        self._session = session
+        self._found: dict[int, Subscription] = {}
+
+    def add(self, subscription: Subscription) -> int:
+        """The number of a subscription on this connection."""
+        for number, known in list(self._found.items()):
+            if known is subscription:
+                return number
+            if known.is_over:
+                del self._found[number]
+        number = self._session.number(self._found)
+        self._found[number] = subscription
+        return number
+
+    def get(self, number: int) -> Subscription:
+        """The subscription with this number."""
+        found = self._found.get(number)
+        if found is None:
+            raise InvalidHandle(f"no subscription is open as {number}")
+        return found
+
+    def fetch(self, frame: Frame) -> None:
+        """FETCH: read what a subscription was given."""
+        session = self._session
+        asked = app.Fetch.decode(frame.payload)
+        subscription = self.get(asked.reader)
+        entries = session.driver.call(
+            lambda: read_reserved(session.local, subscription, asked.after, asked.last)
+        )
+        session.answer(frame.id, Kind.MESSAGES, *payload(entries))
+
+
+class ReaderCalls:
+    """The calls about subscriptions with a name."""
+
+    def _call_open_reader(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle", "queue", "name", "copy")
+        name, copy = given.text("name"), given.flag("copy", default=False)
+        if given.has("handle") == given.has("queue"):
+            raise InvalidParameter("either handle or queue is needed")
+        if given.has("queue"):
+            queue = given.text("queue")
+            session.require("read", *session.paths(queue))
+            found = session.driver.call(lambda: find_subscription(session.local, name, queue))
+            if not found.source.deleted:
+                raise InvalidParameter(f"{queue} is there: open it, and name its handle")
+            self._opened(session, number, found)
+            return
+        opened = session.handle(given.integer("handle"))
+        opened.mode.require(Access.RECEIVE)
+        session.begin(
+            number,
+            lambda: open_subscription(session.local, opened.queue, name, copy=copy),
+            lambda found: self._opened(session, number, found),
+        )
+
+    def _opened(self, session: AppSession, number: int, found: Subscription) -> None:
+        reader = session.readers.add(found)
+        session.reply(number, reader=reader, done=found.done, end=found.end)
+
+    def _call_reserve(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("reader", "after", "count", "bytes")
+        found = session.readers.get(given.integer("reader"))
+        after = given.integer("after", maximum=NUMBER_MAX)
+        count = given.integer("count", minimum=1)
+        size_max = given.integer("bytes", NUMBER_MAX, minimum=1, maximum=NUMBER_MAX)
+        session.begin(
+            number,
+            lambda: session.local.reservations.reserve(found, after, count, size_max),
+            lambda end: session.reply(number, end=end),
+        )
+
+    def _call_finish(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("reader", "position", "move_to")
+        found = session.readers.get(given.integer("reader"))
+        position = given.integer("position", maximum=NUMBER_MAX)
+        move_to = given.text("move_to", "")
+        session.begin(
+            number,
+            lambda: finish_reserved(session.local, found, position, move_to),
+            lambda _: session.reply(number),
+        )
+
+    def _call_subscriptions(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        grant = session.grant
+        assert grant is not None
+        infos = session.driver.call(lambda: subscription_infos(session.local))
+        seen = [asdict(info) for info in infos if grant.allows("read", info.queue)]
+        session.reply(number, subscriptions=seen)
+
+    def _call_drop_subscription(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("name", "queue")
+        name, queue = given.text("name"), given.text("queue")
+        session.require("admin", *session.paths(queue))
+        found = session.driver.call(lambda: find_subscription(session.local, name, queue))
+        session.begin(
+            number,
+            lambda: session.local.reservations.drop(found),
+            lambda count: session.reply(number, count=count),
+        )

@@ -1,0 +1,193 @@
+"""A subscription: how far one reader of a queue has come, and which messages it has not seen.
+
+Which messages a subscription has copies of is written at the messages themselves, so that it is
+true whatever becomes of them: they may be moved away and come back. Memory knows up to where all
+was looked at, and which messages have come below that since; after a start all is looked at anew.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import islice
+from struct import Struct, pack, unpack
+from typing import Final, TypeVar
+
+from openmsmq.errors import MQError, QueueNotFound
+from openmsmq.model.layout import ARRIVAL_BITS, ARRIVAL_MASK, RECORD_SIZE
+from openmsmq.model.pending import Pending
+from openmsmq.model.queue import Queue
+from openmsmq.model.reading import Found, readable
+from openmsmq.model.storage import Snapshot
+from openmsmq.properties.message import PRIORITY_MAX
+
+LOOK_MAX: Final = 10_000
+"Messages that are looked at in one go, since others wait meanwhile."
+AGAIN_MAX: Final = 100_000
+"Messages to be looked at again that are remembered one by one."
+
+
+class Way(StrEnum):
+    """What becomes of messages in their queue when they are given."""
+
+    TAKE = "take"
+    COPY = "copy"
+
+
+T = TypeVar("T")
+_state = Struct("<BQQ")
+_WAYS: Final = {0: Way.TAKE, 1: Way.COPY}
+_PRIORITIES: Final = PRIORITY_MAX + 1
+
+
+@dataclass(slots=True, eq=False)
+class Subscription:
+    """How far one reader of one queue has come."""
+
+    name: str
+    source: Queue
+    store: Queue
+    "Holds what was given."
+    way: Way
+    done: int = 0
+    "It is done with all up to this position."
+    end: int = 0
+    "It was given all up to this position."
+    _turns: deque[Callable[[], None]] = field(default_factory=deque)
+    "What is to be done next; one thing after the other."
+    _is_busy: bool = False
+    "Something is being done."
+    _marks: list[int] = field(default_factory=lambda: [0] * _PRIORITIES)
+    "Copies: the arrival number up to which all was looked at, by place of priority."
+    _again: set[int] = field(default_factory=set)
+    "Messages below that which are to be looked at nevertheless."
+
+    @property
+    def is_over(self) -> bool:
+        """It was dropped."""
+        return self.store.deleted
+
+    def pack(self, *, done: int, end: int) -> bytes:
+        """The bytes to store when it has come so far."""
+        code = next(code for code, way in _WAYS.items() if way is self.way)
+        return _state.pack(code, done, end)
+
+    def load(self, raw: bytes) -> None:
+        """The reverse of `pack`."""
+        self.way, self.done, self.end = read_state(raw)
+
+    def in_turn(self, work: Callable[[Pending[T]], None]) -> Pending[T]:
+        """Do something when all is done that was asked for before: each builds on the last."""
+        answer: Pending[T] = Pending()
+
+        def begin() -> None:
+            doing: Pending[T] = Pending()
+
+            def over() -> None:
+                self._is_busy = False
+                doing.then(answer, lambda value: value)
+
+            def over_later() -> None:
+                over()
+                self._go_on()
+
+            self._is_busy = True
+            try:
+                if self.is_over:
+                    raise QueueNotFound(f"the subscription {self.name} was dropped")
+                work(doing)
+            except MQError as error:
+                doing.fail(error)
+            if doing.done:
+                over()
+            else:
+                doing.on_done = over_later
+
+        self._turns.append(begin)
+        self._go_on()
+        return answer
+
+    def _go_on(self) -> None:
+        """Do what is to be done next, unless something is being done."""
+        while self._turns and not self._is_busy:
+            self._turns.popleft()()
+
+    # Copies
+
+    def came(self, lookups: Iterable[int]) -> None:
+        """Messages can be read that are new, or that could not be read for a while."""
+        marks = self._marks
+        self._again.update(
+            lookup for lookup in lookups if lookup & ARRIVAL_MASK <= marks[lookup >> ARRIVAL_BITS]
+        )
+        if len(self._again) > AGAIN_MAX:
+            self.look_again()
+
+    def has_copied(self, lookups: Iterable[int]) -> None:
+        """It has copies of these messages, and need not look at them any more."""
+        self._again.difference_update(lookups)
+
+    def look_again(self) -> None:
+        """Look at all messages from the first one on."""
+        self._marks = [0] * _PRIORITIES
+        self._again.clear()
+
+    def candidates(self, snapshot: Snapshot, overdue: int, count: int) -> tuple[list[Found], bool]:
+        """Up to `count` messages without a copy, and whether all were looked at to find them.
+
+        They are not found again, unless `came` says so.
+        """
+        found: list[Found] = []
+        for lookup in sorted(self._again)[:LOOK_MAX]:
+            if len(found) == count:
+                break
+            self._again.discard(lookup)
+            for item in islice(readable(snapshot, self.source, lookup - 1, overdue), 1):
+                if item[0] == lookup and not self._has(item[1]):
+                    found.append(item)
+        is_all = not self._again
+        looked = 0
+        wanted = count
+        for place in range(_PRIORITIES):
+            last = place << ARRIVAL_BITS | ARRIVAL_MASK
+            first = place << ARRIVAL_BITS | self._marks[place]
+            for item in readable(snapshot, self.source, first, overdue):
+                if item[0] > last:
+                    break
+                if not wanted or looked == LOOK_MAX:
+                    return self._first(found, count), False
+                looked += 1
+                self._marks[place] = item[0] & ARRIVAL_MASK
+                if not self._has(item[1]):
+                    wanted -= 1
+                    found.append(item)
+        return self._first(found, count), is_all
+
+    def _first(self, found: list[Found], count: int) -> list[Found]:
+        """The first ones along the queue; the others wait."""
+        found.sort(key=lambda item: item[0])
+        self._again.update(item[0] for item in found[count:])
+        return found[:count]
+
+    def _has(self, record: bytes) -> bool:
+        """Whether it has a copy of the message with this record."""
+        return len(record) > RECORD_SIZE and self.store.number in _readers(record)
+
+
+def read_state(raw: bytes) -> tuple[Way, int, int]:
+    """How a subscription gets messages, up to where it is done, and up to where it was given."""
+    way, done, end = _state.unpack(raw)
+    return _WAYS[way], done, end
+
+
+def with_reader(record: bytes, reader: int, known: Collection[int]) -> bytes:
+    """The record of a message that `reader` has a copy of; others that are gone are left out."""
+    kept = [number for number in _readers(record) if number in known]
+    return record[:RECORD_SIZE] + pack(f"<{len(kept) + 1}I", *kept, reader)
+
+
+def _readers(record: bytes) -> tuple[int, ...]:
+    """The stores of the subscriptions that have a copy of a message."""
+    return unpack(f"<{(len(record) - RECORD_SIZE) // 4}I", record[RECORD_SIZE:])

@@ -1,0 +1,466 @@
+"""What a subscription was given once it is given again, and nothing is given twice or never.
+
+Random programs send, receive, move, purge and crash around subscriptions that take messages and
+such that copy them. Whatever happens, also in the midst of a commit:
+
+- what was read between two positions is read there again until the reader is done with it,
+- no message is given twice by one subscription,
+- all that can be read in the end is given in the end,
+- of messages that are neither purged nor expired each ends once: given, or received by others,
+- a check of the store finds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.model.world import OWNER, World, commit_all, letter
+
+from openmsmq.errors import (
+    MessageNotFound,
+    MQError,
+    QueueNotAvailable,
+    ReceiveTimeout,
+    StorageFailed,
+)
+from openmsmq.model import emptying, expiring, reservations, subscription
+from openmsmq.model.pending import Pending
+from openmsmq.model.queue import Queue
+from openmsmq.model.reading import Entry, Holder
+from openmsmq.model.reservations import Reservations
+from openmsmq.model.subscription import Subscription, Way
+from openmsmq.model.transaction import Transaction
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import INFINITE
+from openmsmq.store.checking import check_tables
+from openmsmq.store.memory import Crash
+
+MANY: Final = 1 << 40
+NAMES: Final = {"lake": Way.TAKE, "audit": Way.COPY, "copy": Way.COPY}
+OPERATIONS: Final = (
+    ("send", 6),
+    ("send_express", 2),
+    ("send_expiring", 1),
+    ("receive", 2),
+    ("take", 2),
+    ("commit_taken", 1),
+    ("abort_taken", 2),
+    ("move", 2),
+    ("move_back", 2),
+    ("put_back", 1),
+    ("purge", 1),
+    ("tick", 1),
+    ("reserve", 6),
+    ("repeat", 2),
+    ("read", 4),
+    ("finish", 3),
+    ("finish_to", 1),
+    ("drop", 1),
+    ("delete", 1),
+    ("commit", 6),
+    ("fail", 1),
+    ("restart", 1),
+    ("crash", 1),
+)
+STEPS: Final = st.lists(
+    st.tuples(
+        st.sampled_from([name for name, weight in OPERATIONS for _ in range(weight)]),
+        st.integers(0, 40),
+    ),
+    max_size=60,
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_sizes() -> Iterator[None]:
+    """Let everything that happens after many messages happen after few."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reservations, "STEP", 3)
+        patch.setattr(subscription, "LOOK_MAX", 2)
+        patch.setattr(subscription, "AGAIN_MAX", 4)
+        patch.setattr(emptying, "STEP", 3)
+        patch.setattr(expiring, "STEP", 3)
+        yield
+
+
+class Run:
+    """A program under way, and what is known to its callers."""
+
+    def __init__(self, *, transactional: bool) -> None:
+        self.world = World()
+        self.world.queue("q", transactional=transactional, journal=True)
+        self.is_transactional = transactional
+        self.sent = 0
+        self.lasting: set[str] = set()
+        "Messages that were acknowledged and that nothing but a reader can end."
+        self.received: list[str] = []
+        "What others have received for certain."
+        self.given: dict[str, dict[int, str]] = {name: {} for name in NAMES}
+        "By subscription: what was read at each position."
+        self.promised: dict[str, tuple[int, int]] = dict.fromkeys(NAMES, (0, 0))
+        "Up to where each is done and was given, as was answered."
+        self.unsure = 0
+        "Messages that others may have received: the answer never came."
+        self.is_purged = False
+        self.moved: set[str] = set()
+        "What was taken and then moved to a subqueue: it may come back and be taken again."
+        self.start()
+
+    def start(self) -> None:
+        """A process begins."""
+        self.waiting: list[tuple[Pending[Any], Callable[[Any], None]]] = []
+        self.taken: list[tuple[Holder, list[Entry]]] = []
+        self.back: list[list[Entry]] = []
+        self.receiving = 0
+        "Messages that others have asked for and were not answered about."
+        self.queue = self.world.find("q")
+        self.reservations = Reservations(self.world.core)
+        self.open: dict[str, Subscription] = {}
+        for name, way in NAMES.items():
+            self.open[name] = self.world.done(self.reservations.open(name, self.queue, way))
+            self.check_kept(name)
+
+    def check_kept(self, name: str) -> None:
+        """All that was answered is so after a crash."""
+        found = self.open[name]
+        done, end = self.promised[name]
+        assert found.done >= done
+        assert found.end >= end
+        self.read_all(name)
+
+    def read_all(self, name: str) -> None:
+        """Read whatever there is, in pieces."""
+        found = self.open[name]
+        after = found.done
+        while after < found.end:
+            after = self.read_some(name, after, found.end, size_max=700)
+
+    def read_some(self, name: str, after: int, last: int, size_max: int) -> int:
+        """What is read is what was read there before, and nowhere else."""
+        found = self.reservations.read(self.open[name], after, last, size_max)
+        assert found or after == last
+        for at, item in enumerate(found, after + 1):
+            body = PacketView(item.packet).body.decode()
+            assert item.position == at
+            assert self.given[name].setdefault(at, body) == body
+        return after + len(found)
+
+    # Steps
+
+    def do(self, name: str, number: int) -> None:
+        """One step."""
+        with suppress(ReceiveTimeout, MessageNotFound):
+            getattr(self, f"do_{name}")(number)
+        self.answer()
+
+    def expect(self, pending: Pending[Any], then: Callable[[Any], None]) -> None:
+        """Something is under way."""
+        self.waiting.append((pending, then))
+
+    def answer(self) -> None:
+        """Hear what is answered."""
+        for item in list(self.waiting):
+            pending, then = item
+            if pending.done:
+                self.waiting.remove(item)
+                if pending.error is None:
+                    then(pending.result())
+                else:
+                    assert isinstance(pending.error, MQError)
+
+    def send(self, number: int, *, express: bool = False, expires: int = INFINITE) -> None:
+        self.sent += 1
+        body, world = str(self.sent), self.world
+        given: dict[str, Any] = {"number": self.sent, "expires": expires}
+
+        def sent(_: object) -> None:
+            if not express and expires == INFINITE:
+                self.lasting.add(body)
+
+        if self.is_transactional:
+            begun = world.transacting.begin()
+            world.sending.send(self.queue, [letter(body, transactional=True, **given)], begun)
+            self.expect(world.transacting.commit(begun), sent)
+        else:
+            new = letter(body, priority=number % 8, express=express, **given)
+            self.expect(world.sending.send(self.queue, [new], None), sent)
+
+    def do_send(self, number: int) -> None:
+        self.send(number)
+
+    def do_send_express(self, number: int) -> None:
+        self.send(number, express=True)
+
+    def do_send_expiring(self, number: int) -> None:
+        self.send(number, expires=int(self.world.now) + number, express=number % 2 == 0)
+
+    def do_receive(self, number: int) -> None:
+        pending = self.world.receiving.receive(self.queue, 1 + number % 2, OWNER, wait=False)
+        held = 1 + number % 2
+        self.receiving += held
+
+        def came(entries: list[Entry]) -> None:
+            self.receiving -= held
+            self.received += bodies(entries)
+            self.back.append(entries)
+
+        self.expect(pending, came)
+
+    def do_put_back(self, number: int) -> None:
+        """Whoever received messages was gone before the answer."""
+        if self.back:
+            entries = self.back.pop()
+            lost = bodies(entries)
+            self.received = [body for body in self.received if body not in lost]
+            self.unsure += len(lost)
+            self.world.receiving.put_back(self.queue, entries)
+
+    def do_take(self, number: int) -> None:
+        """Somebody takes messages and decides later."""
+        holder = self.world.transacting.begin() if self.is_transactional else Holder()
+        pending = self.world.receiving.receive(
+            self.queue, 1 + number % 3, OWNER, wait=False, holder=holder
+        )
+        self.taken.append((holder, pending.result()))
+
+    def do_commit_taken(self, number: int) -> None:
+        if self.taken:
+            holder, entries = self.taken.pop(number % len(self.taken))
+            self.receiving += len(entries)
+
+            def committed(_: object) -> None:
+                self.receiving -= len(entries)
+                self.received += bodies(entries)
+
+            self.expect(self.decide(holder, entries, remove=True), committed)
+
+    def do_abort_taken(self, number: int) -> None:
+        if self.taken:
+            holder, entries = self.taken.pop(number % len(self.taken))
+            self.expect(self.decide(holder, entries, remove=False), lambda _: None)
+
+    def decide(self, holder: Holder, entries: list[Entry], *, remove: bool) -> Pending[None]:
+        world = self.world
+        if isinstance(holder, Transaction):
+            decide = world.transacting.commit if remove else world.transacting.abort
+            return decide(holder)
+        lookups = [entry.lookup for entry in entries]
+        return world.receiving.end(self.queue, lookups, delete=remove)
+
+    def do_move(self, number: int) -> None:
+        self.move(self.queue, self.world.core.queues.subqueue(self.queue, "later"), number)
+
+    def do_move_back(self, number: int) -> None:
+        self.move(self.world.core.queues.subqueue(self.queue, "later"), self.queue, number)
+
+    def move(self, queue: Queue, target: Queue, number: int) -> None:
+        lookups = self.world.lookups(queue)
+        if lookups:
+            lookup = lookups[number % len(lookups)]
+            self.expect(self.world.moving.move(queue, lookup, target), lambda _: None)
+
+    def do_purge(self, number: int) -> None:
+        self.is_purged = True
+        self.expect(self.world.core.queues.purge(self.queue), lambda _: None)
+
+    def do_tick(self, number: int) -> None:
+        self.world.pass_time(number)
+
+    def do_reserve(self, number: int) -> None:
+        self.reserve(number, self.open[name_of(number)].end)
+
+    def do_repeat(self, number: int) -> None:
+        found = self.open[name_of(number)]
+        self.reserve(number, found.done + number % (1 + found.end - found.done))
+
+    def reserve(self, number: int, after: int) -> None:
+        name = name_of(number)
+        found = self.open[name]
+        count, size_max = 1 + number % 7, 300 if number % 5 == 0 else MANY
+
+        def reserved(end: int) -> None:
+            if self.open[name] is found and not found.is_over:
+                assert after <= end <= found.end
+                assert end - after <= count
+                done, before = self.promised[name]
+                self.promised[name] = done, max(before, end)
+                if found.done <= after:
+                    self.read_some(name, after, end, MANY)
+
+        self.expect(self.reservations.reserve(found, after, count, size_max), reserved)
+
+    def do_read(self, number: int) -> None:
+        name = name_of(number)
+        if not self.open[name].is_over:
+            self.read_all(name)
+
+    def do_finish(self, number: int, target: Queue | None = None) -> None:
+        name = name_of(number)
+        found = self.open[name]
+        if found.is_over:
+            return
+        self.read_all(name)
+        position = number % (1 + found.end)
+
+        def finished(_: None) -> None:
+            if self.open[name] is found and not found.is_over:
+                assert found.done >= position
+                self.promised[name] = max(self.promised[name][0], position), found.end
+
+        self.expect(self.reservations.finish(found, position, target), finished)
+
+    def do_finish_to(self, number: int) -> None:
+        if not self.open["lake"].is_over:
+            lake = list(NAMES).index("lake")
+            self.read_all("lake")
+            self.moved.update(self.given["lake"].values())
+            later = self.world.core.queues.subqueue(self.queue, "later")
+            self.do_finish(number - number % len(NAMES) + lake, later)
+
+    def do_drop(self, number: int) -> None:
+        """It ends, and another one with the same name begins."""
+        name = name_of(number)
+        found = self.open[name]
+        if found.is_over:
+            return
+        self.settle()
+        self.answer()
+        waiting = {self.given[name][at] for at in range(found.done + 1, found.end + 1)}
+        assert self.world.done(self.reservations.drop(found)) == len(waiting)
+        self.given[name] = {
+            at: body for at, body in self.given[name].items() if body not in waiting
+        }
+        self.given[name] = {-self.sent - at: body for at, body in self.given[name].items()}
+        if NAMES[name] is Way.COPY:
+            self.given[name].clear()
+        self.promised[name] = 0, 0
+        self.open[name] = self.world.done(self.reservations.open(name, self.queue, NAMES[name]))
+
+    def do_delete(self, number: int) -> None:
+        """The queue is deleted: what was given of it is there until it is done, then nothing is."""
+        self.settle()
+        self.answer()
+        self.world.done(self.world.core.queues.delete(self.queue))
+        if number % 2:
+            self.world = self.world.restart()
+            self.reservations = Reservations(self.world.core)
+        for name in NAMES:
+            found = self.open[name] = self.reservations.find(name, "q")
+            self.read_all(name)
+            if found.done < found.end:
+                after = self.world.done(self.reservations.reserve(found, found.done, 1, MANY))
+                assert after == found.done + 1
+            with pytest.raises(QueueNotAvailable):
+                self.world.done(self.reservations.reserve(found, found.end, 1, MANY))
+            left = found.end - found.done
+            done = min(number % 3, left)
+            self.world.done(self.reservations.finish(found, found.done + done))
+            assert self.world.done(self.reservations.drop(found)) == left - done
+        self.check_store()
+        self.given = {name: {} for name in NAMES}
+        self.promised = dict.fromkeys(NAMES, (0, 0))
+        self.lasting.clear()
+        self.received.clear()
+        self.world.queue("q", transactional=self.is_transactional, journal=True)
+        self.start()
+
+    def settle(self) -> None:
+        """Commit until nothing is left to be committed, and read."""
+        commit_all(self.world.core)
+        for name in NAMES:
+            self.read_all(name)
+
+    def do_commit(self, number: int) -> None:
+        if self.world.core.wants_commit:
+            self.world.commit()
+
+    def do_fail(self, number: int) -> None:
+        if self.world.core.wants_commit:
+            self.unsure += self.receiving
+            self.receiving = 0
+            self.world.commit(StorageFailed("disk"))
+
+    def do_restart(self, number: int) -> None:
+        """The process dies with all that was not committed."""
+        self.die(number)
+
+    def do_crash(self, number: int) -> None:
+        """It dies at a write, or after the commit and before anybody is told."""
+        self.world.store.fail_at(1 + number // 2, after=number % 2 == 0)
+        with suppress(Crash):
+            commit_all(self.world.core)
+        self.die(number)
+
+    def die(self, number: int) -> None:
+        self.unsure += self.receiving
+        self.world = self.world.restart(number % 3)
+        self.start()
+
+    # The end
+
+    def end(self) -> None:
+        """Nobody holds anything any longer, and all is read."""
+        for holder, entries in self.taken:
+            self.decide(holder, entries, remove=False)
+        self.settle()
+        self.answer()
+        self.check_store()
+        for name in reversed(NAMES):  # those first that leave the messages where they are
+            found = self.open[name]
+            readable = self.world.bodies(self.queue)
+            before = -1
+            while before < found.end:
+                before = found.end
+                self.world.done(self.reservations.reserve(found, before, 2, MANY))
+                self.read_all(name)
+            given = list(self.given[name].values())
+            again = self.moved if NAMES[name] is Way.TAKE else set()
+            once = [body for body in given if body not in again]
+            assert len(once) == len(set(once))
+            assert set(readable) <= set(given)
+        assert self.world.bodies(self.queue) == []
+        self.check_fates()
+        self.check_store()
+        for found in self.open.values():
+            self.world.done(self.reservations.finish(found, found.end))
+        self.check_store()
+
+    def check_fates(self) -> None:
+        """Each message ended once."""
+        taken = set(self.given["lake"].values())
+        self.received = [body for body in self.received if body not in self.moved]
+        moved = set(self.world.bodies(self.world.core.queues.subqueue(self.queue, "later")))
+        assert not taken.intersection(self.received)
+        assert not moved.intersection(self.received)
+        assert len(self.received) == len(set(self.received))
+        if not self.is_purged:
+            lost = self.lasting - taken - moved - set(self.received) - self.moved
+            assert len(lost) <= self.unsure
+
+    def check_store(self) -> None:
+        """It fits together."""
+        assert check_tables(self.world.store.snapshot, 0).findings == ()
+
+
+def bodies(entries: list[Entry]) -> list[str]:
+    return [PacketView(entry.packet).body.decode() for entry in entries]
+
+
+def name_of(number: int) -> str:
+    return list(NAMES)[number % len(NAMES)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(STEPS, st.booleans())
+def test_what_was_given_is_given_again_and_nothing_twice_or_never(
+    steps: list[tuple[str, int]], transactional: bool
+) -> None:
+    run = Run(transactional=transactional)
+    for name, number in steps:
+        run.do(name, number)
+    run.end()

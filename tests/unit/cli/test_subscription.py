@@ -1,0 +1,84 @@
+"""`openmsmq subscription`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.cli.commands import Cli
+
+from openmsmq import Message
+
+
+@pytest.fixture
+def reading(cli: Cli) -> Cli:
+    """`lake` has taken two of three orders and is done with one, `audit` has no copies yet."""
+    with cli.open() as manager:
+        queue = manager.create_queue("orders")
+        queue.send_many([Message(b"1"), Message(b"2"), Message(b"3")])
+        lake = queue.subscription("lake")
+        lake.reserve(0, 2)
+        lake.finish(1)
+        queue.subscription("audit", copy=True)
+    return cli
+
+
+def test_subscriptions_are_listed(reading: Cli) -> None:
+    head, audit, lake = reading.lines("subscription", "list")
+    assert head.split() == ["NAME", "QUEUE", "WAY", "DONE", "END", "WAITING", "SIZE"]
+    assert audit.split()[:6] == ["audit", r".\private$\orders", "copy", "0", "0", "0"]
+    assert lake.split()[:6] == ["lake", r".\private$\orders", "take", "1", "2", "1"]
+    [found] = reading.objects("subscription", "list", "LA*")
+    assert found == {
+        "name": "lake",
+        "queue": r".\private$\orders",
+        "copy": False,
+        "done": 1,
+        "end": 2,
+        "waiting": 1,
+        "bytes": found["bytes"],
+    }
+    assert reading.lines("subscription", "list", "other") == []
+
+
+def test_a_subscription_is_dropped(reading: Cli) -> None:
+    assert reading.lines("subscription", "drop", "lake", "ORDERS") == [
+        r"dropped lake of .\private$\orders, which was not done with 1 message"
+    ]
+    assert reading.bodies("orders") == [b"2", b"3"]
+    assert reading.objects("subscription", "drop", "audit", r".\private$\orders", "--yes") == [
+        {"name": "audit", "queue": r".\private$\orders", "state": "dropped", "waiting": 0}
+    ]
+    assert reading.lines("subscription", "list") == []
+
+
+def test_an_unknown_subscription_is_refused(reading: Cli) -> None:
+    refused = reading("subscription", "drop", "lake", "others", code=1).stderr
+    assert "others has no subscription lake" in refused
+
+
+def test_names_are_completed(reading: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.shell_completion import ShellComplete
+
+    from openmsmq.cli.main import main
+
+    monkeypatch.setenv("OPENMSMQ_DATA", str(reading.directory))
+    complete = ShellComplete(main, {}, "openmsmq", "_OPENMSMQ_COMPLETE")
+
+    def names(*arguments: str) -> list[str]:
+        return [item.value for item in complete.get_completions(list(arguments), "")]
+
+    assert names("subscription", "drop") == ["audit", "lake"]
+    assert names("subscription", "drop", "lake") == ["orders"]
+
+
+def test_a_backup_has_them(reading: Cli, tmp_path: Path) -> None:
+    before = reading.objects("subscription", "list")
+    reading("backup", str(tmp_path / "copy"))
+    reading("subscription", "drop", "lake", "orders")
+    reading("restore", str(tmp_path / "copy"), "--force")
+    assert reading.objects("subscription", "list") == before
+    reading("check")
+    with reading.open() as manager:
+        lake = manager.open_queue("orders").subscription("lake")
+        assert [message.body for message in lake.read(1, 2)] == [b"2"]
