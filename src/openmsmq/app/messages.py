@@ -59,6 +59,8 @@ class Seek(IntEnum):
     FIRST = 4
     LAST = 5
     NEXT = 6
+    BEHIND = 7
+    AHEAD = 8
 
 
 class Action(IntEnum):
@@ -115,8 +117,8 @@ class Read(_Payload):
     def _check(self) -> None:
         if self.mode > Mode.TAKE:
             raise Malformed("Mode", self.offset_of("Mode"), f"is {self.mode}, not 0 or 1")
-        if self.seek > Seek.NEXT:
-            raise Malformed("Seek", self.offset_of("Seek"), f"is {self.seek}, over 6")
+        if self.seek > Seek.AHEAD:
+            raise Malformed("Seek", self.offset_of("Seek"), f"is {self.seek}, over 8")
 
 
 @fixed

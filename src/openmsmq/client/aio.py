@@ -23,6 +23,9 @@ from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.receiving import Seek
 from openmsmq.model.settings import Settings
 
+NO_MESSAGES = bytes(4)
+"A payload of MESSAGES with none in it."
+
 
 class Closable:
     """What `async with` closes at the end."""
@@ -139,13 +142,14 @@ class Manager(Closable):
         """
         return await self._backend.drop_subscription(name, queue)
 
-    def transaction(self, xid: str = "") -> Transaction:
+    def transaction(self, xid: str = "", *, stage: bool = False) -> Transaction:
         """A transaction: as a context manager it commits on success and aborts on an exception.
 
         With a name of its own it can also be prepared, to be committed or aborted later by that
-        name, whatever happens to this process.
+        name, whatever happens to this process. With `stage` it also takes messages to queues that
+        are not transactional: they wait until it commits, and are then like all others there.
         """
-        return Transaction(self._backend, xid)
+        return Transaction(self._backend, xid, stage=stage)
 
     def tpc(self, xid: str = "") -> TwoPhase:
         """A transaction in two phases, with the names of the DB-API's extension for them."""
@@ -167,13 +171,17 @@ class Manager(Closable):
         """Abort a prepared transaction; to do it again does no harm."""
         await self._backend.abort_prepared(xid)
 
-    async def commit_epoch(self, writer: str, epoch: int, winners: Iterable[str]) -> bool:
+    async def commit_epoch(
+        self, writer: str, epoch: int, winners: Iterable[str], *, owner: str = ""
+    ) -> bool:
         """Commit many prepared transactions of one writer in one step, once.
 
         Their names are `WRITER/EPOCH/...`. The `winners` are committed, all others of the writer
         up to this epoch are aborted. False if that was done before: to ask again does no harm.
+        A writer keeps the `owner` it is first given; `TransactionSequence` for anybody else, whose
+        epochs are not the same although they have the same numbers.
         """
-        return await self._backend.commit_epoch(writer, epoch, list(winners))
+        return await self._backend.commit_epoch(writer, epoch, list(winners), owner)
 
     async def explain(self, message_id: str) -> list[HistoryEvent]:
         r"""What happened to a message, oldest first; `message_id` is `guid\number`.
@@ -269,13 +277,30 @@ class Queue(Closable):
         count: int,
         timeout: float | None = None,
         *,
+        after: int = 0,
         transaction: Transaction | None = None,
     ) -> list[ReceivedMessage]:
-        """Look at up to `count` messages, waiting for the first only."""
+        """Look at up to `count` messages, waiting for the first only.
+
+        With `after`, only at those whose lookup identifier is greater.
+        """
         try:
-            return await self._read(Read(take=False, count=count, timeout=timeout), transaction)
+            return await self._read(_behind(after, count, timeout), transaction)
         except ReceiveTimeout:
             return []
+
+    async def peek_packed(
+        self, count: int, timeout: float | None = None, *, after: int = 0
+    ) -> bytes:
+        """The same for those who decode many at once: the payload of MESSAGES.
+
+        See `docs/app-protocol.md`; four zeros are no messages.
+        """
+        self._require(Access.PEEK)
+        try:
+            return await self._backend.read_packed(self._handle, _behind(after, count, timeout))
+        except ReceiveTimeout:
+            return NO_MESSAGES
 
     async def peek_by_lookup_id(
         self,
@@ -402,6 +427,13 @@ class Queue(Closable):
         self._require(Access.RECEIVE if read.take else Access.PEEK)
         work = await work_of(transaction)
         return await self._backend.read(self._handle, read, work, cursor)
+
+
+def _behind(after: int, count: int, timeout: float | None) -> Read:
+    """A peek at messages behind a place in the queue, or from its head."""
+    if not after:
+        return Read(take=False, count=count, timeout=timeout)
+    return Read(take=False, count=count, timeout=timeout, lookup_id=after, seek=Seek.BEHIND)
 
 
 class Cursor(Closable):

@@ -53,6 +53,10 @@ class Reader(Protocol):
         """Messages that it was given behind a position; as many as fit a frame."""
         ...
 
+    def read_packed(self, after: int, last: int) -> bytes:
+        """The same as the payload of MESSAGES."""
+        ...
+
     def finish(self, position: int, move_to: str) -> None:
         """It is done with all up to a position."""
         ...
@@ -136,6 +140,10 @@ class Backend(Protocol):
         """Receive or peek."""
         ...
 
+    def read_packed(self, handle: Handle, read: Read) -> bytes:
+        """Peek, for those who read many: the payload of MESSAGES."""
+        ...
+
     def subscribe(self, handle: Handle, prefetch: int) -> Subscription:
         """Let messages come, up to `prefetch` that are not ended."""
         ...
@@ -164,7 +172,7 @@ class Backend(Protocol):
         """Close a cursor; a read that waits with it is cancelled."""
         ...
 
-    def begin(self, xid: str) -> Work:
+    def begin(self, xid: str, *, stage: bool) -> Work:
         """Begin a transaction."""
         ...
 
@@ -192,7 +200,7 @@ class Backend(Protocol):
         """Abort a prepared transaction; again, if that was lost."""
         ...
 
-    def commit_epoch(self, writer: str, epoch: int, winners: list[str]) -> bool:
+    def commit_epoch(self, writer: str, epoch: int, winners: list[str], owner: str) -> bool:
         """Decide an epoch; False if it was decided before."""
         ...
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from openmsmq.client.backend import CursorHandle, Handle, Read, Work
+from openmsmq.client.remote import packed
 from openmsmq.errors import MQError, TransactionSequence
 from openmsmq.manager.drivers import ThreadDriver as Driver
 from openmsmq.manager.explaining import HistoryEvent
@@ -29,6 +30,7 @@ from openmsmq.model import transaction as model_transaction
 from openmsmq.model.opening import Access, Mode
 from openmsmq.model.pending import Pending
 from openmsmq.model.reading import REMOVING, Entry, Holder
+from openmsmq.model.receiving import Seek
 from openmsmq.model.settings import Settings
 
 
@@ -114,6 +116,10 @@ class EmbeddedReader:
         return received(
             self._driver.call(lambda: read_reserved(self._local, subscription, after, last))
         )
+
+    def read_packed(self, after: int, last: int) -> bytes:
+        """The same as the payload of MESSAGES."""
+        return packed(self.read(after, last))
 
     def finish(self, position: int, move_to: str) -> None:
         """It is done with all up to a position."""
@@ -225,14 +231,19 @@ class Embedded:
             return lambda: receiving.peek_cursor(
                 queue, place, handle, wait=wait, following=read.following
             )
-        lookup = read.lookup_id
+        lookup, count = read.lookup_id, read.count
+        if lookup is not None and read.seek is Seek.BEHIND and not read.take:
+            return lambda: receiving.peek(queue, count, handle, wait=wait, after=lookup)
         if lookup is not None:
             return lambda: receiving.by_lookup(
                 queue, lookup, read.seek, peek=not read.take, holder=holder
             )
         if read.take:
-            return lambda: receiving.receive(queue, read.count, handle, wait=wait, holder=holder)
-        return lambda: receiving.peek(queue, read.count, handle, wait=wait)
+            return lambda: receiving.receive(queue, count, handle, wait=wait, holder=holder)
+        return lambda: receiving.peek(queue, count, handle, wait=wait)
+
+    def read_packed(self, handle: Handle, read: Read) -> bytes:
+        return packed(self.read(handle, read, None, None))
 
     def hold(
         self, handle: Handle, count: int, timeout: float | None, holder: Holder
@@ -306,8 +317,9 @@ class Embedded:
 
     # Transactions
 
-    def begin(self, xid: str) -> EmbeddedWork:
-        return EmbeddedWork(self, self._driver.call(lambda: self._local.begin(xid)))
+    def begin(self, xid: str, *, stage: bool) -> EmbeddedWork:
+        begun = self._driver.call(lambda: self._local.begin(xid, stages=stage))
+        return EmbeddedWork(self, begun)
 
     def prepare(self, work: Work) -> None:
         begun = self._work(work)
@@ -330,8 +342,9 @@ class Embedded:
     def abort_prepared(self, xid: str) -> None:
         self._driver.wait(lambda: self._local.abort_prepared(xid))
 
-    def commit_epoch(self, writer: str, epoch: int, winners: list[str]) -> bool:
-        return self._driver.wait(lambda: self._local.commit_epoch(writer, epoch, winners))
+    def commit_epoch(self, writer: str, epoch: int, winners: list[str], owner: str) -> bool:
+        commit = self._local.commit_epoch
+        return self._driver.wait(lambda: commit(writer, epoch, winners, owner))
 
     def _begun(self, work: Work | None) -> model_transaction.Transaction | None:
         return None if work is None else self._work(work)

@@ -42,6 +42,8 @@ _SEEKS: Final = {
     Seek.PREVIOUS: app.Seek.BEFORE_LOOKUP,
     Seek.FIRST: app.Seek.FIRST,
     Seek.LAST: app.Seek.LAST,
+    Seek.BEHIND: app.Seek.BEHIND,
+    Seek.AHEAD: app.Seek.AHEAD,
 }
 _ACCESS: Final = {Access.RECEIVE: "receive", Access.SEND: "send", Access.PEEK: "peek"}
 _FRAME: Final = 64
@@ -147,6 +149,22 @@ def received(found: Sequence[app.QueuedMessage]) -> list[ReceivedMessage]:
         )
         for lookup, arrived, aborts, moves, reason, packet in found
     ]
+
+
+def packed(messages: Sequence[ReceivedMessage]) -> bytes:
+    """Messages as MESSAGES carries them, the reverse of `received`."""
+    found = (
+        app.QueuedMessage(
+            message.lookup_id,
+            int(message.arrived_time.timestamp()),
+            message.abort_count,
+            message.move_count,
+            message.message_class,
+            message.packet,
+        )
+        for message in messages
+    )
+    return app.Messages(tuple(found)).encode()
 
 
 def queue_info(item: Members) -> QueueInfo:

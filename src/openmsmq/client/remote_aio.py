@@ -284,6 +284,14 @@ class Remote:
             await channel.remove(number, [message.lookup_id for message in found])
         return remote.received(found)
 
+    async def read_packed(self, handle: Handle, read: Read) -> bytes:
+        async def again(channel: Channel) -> bytes:
+            wait = remote.wait_of(read.timeout)
+            payload = remote.read_payload(await self._number(channel, handle), read, wait)
+            return (await channel.read(payload, wait=wait, held=0)).payload
+
+        return await self._repeat(again)
+
     async def subscribe(self, handle: Handle, prefetch: int) -> RemoteSubscription:
         async def work(channel: Channel) -> RemoteSubscription:
             number = await self._number(channel, handle)
@@ -318,15 +326,12 @@ class Remote:
 
         return await self._repeat(work)
 
-    async def fetch(
-        self, reader: RemoteReader, after: int, last: int
-    ) -> tuple[app.QueuedMessage, ...]:
-        """What a subscription was given."""
+    async def fetch(self, reader: RemoteReader, after: int, last: int) -> bytes:
+        """What a subscription was given, as the payload of MESSAGES."""
 
-        async def work(channel: Channel) -> tuple[app.QueuedMessage, ...]:
+        async def work(channel: Channel) -> bytes:
             payload = app.Fetch(await reader.number(channel), after, last).encode()
-            frame = await channel.request(Kind.FETCH, payload, wait=SLOW)
-            return app.Messages.decode(frame.payload).messages
+            return (await channel.request(Kind.FETCH, payload, wait=SLOW)).payload
 
         return await self._repeat(work)
 
@@ -360,9 +365,11 @@ class Remote:
 
     # Transactions
 
-    async def begin(self, xid: str) -> RemoteWork:
+    async def begin(self, xid: str, *, stage: bool) -> RemoteWork:
+        given: dict[str, Any] = {"xid": xid, "stage": True} if stage else {"xid": xid}
+
         async def work(channel: Channel) -> RemoteWork:
-            answer = await ask(channel, "begin", xid=xid)
+            answer = await ask(channel, "begin", **given)
             return RemoteWork(self, channel, answer.integer("transaction"))
 
         return await self._repeat(work)
@@ -392,8 +399,11 @@ class Remote:
     async def abort_prepared(self, xid: str) -> None:
         await self._call("abort_prepared", SLOW, xid=xid)
 
-    async def commit_epoch(self, writer: str, epoch: int, winners: list[str]) -> bool:
-        answer = await self._call("commit_epoch", SLOW, query=writer, epoch=epoch, winners=winners)
+    async def commit_epoch(self, writer: str, epoch: int, winners: list[str], owner: str) -> bool:
+        given = {"query": writer, "epoch": epoch, "winners": winners}
+        if owner:
+            given["owner"] = owner
+        answer = await self._call("commit_epoch", SLOW, **given)
         return answer.flag("applied")
 
     def _own(self, work: Work) -> Channel:

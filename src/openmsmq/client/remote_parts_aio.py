@@ -143,7 +143,12 @@ class RemoteReader:
 
     async def read(self, after: int, last: int) -> list[ReceivedMessage]:
         """Messages that it was given behind a position; as many as fit a frame."""
-        return remote.received(await self._backend.fetch(self, after, last))
+        found = app.Messages.decode(await self._backend.fetch(self, after, last))
+        return remote.received(found.messages)
+
+    async def read_packed(self, after: int, last: int) -> bytes:
+        """The same as the payload of MESSAGES."""
+        return await self._backend.fetch(self, after, last)
 
     async def finish(self, position: int, move_to: str) -> None:
         """It is done with all up to a position."""

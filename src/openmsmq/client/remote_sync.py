@@ -279,6 +279,14 @@ class Remote:
             channel.remove(number, [message.lookup_id for message in found])
         return remote.received(found)
 
+    def read_packed(self, handle: Handle, read: Read) -> bytes:
+        def again(channel: Channel) -> bytes:
+            wait = remote.wait_of(read.timeout)
+            payload = remote.read_payload(self._number(channel, handle), read, wait)
+            return channel.read(payload, wait=wait, held=0).payload
+
+        return self._repeat(again)
+
     def subscribe(self, handle: Handle, prefetch: int) -> RemoteSubscription:
         def work(channel: Channel) -> RemoteSubscription:
             number = self._number(channel, handle)
@@ -313,15 +321,12 @@ class Remote:
 
         return self._repeat(work)
 
-    def fetch(
-        self, reader: RemoteReader, after: int, last: int
-    ) -> tuple[app.QueuedMessage, ...]:
-        """What a subscription was given."""
+    def fetch(self, reader: RemoteReader, after: int, last: int) -> bytes:
+        """What a subscription was given, as the payload of MESSAGES."""
 
-        def work(channel: Channel) -> tuple[app.QueuedMessage, ...]:
+        def work(channel: Channel) -> bytes:
             payload = app.Fetch(reader.number(channel), after, last).encode()
-            frame = channel.request(Kind.FETCH, payload, wait=SLOW)
-            return app.Messages.decode(frame.payload).messages
+            return channel.request(Kind.FETCH, payload, wait=SLOW).payload
 
         return self._repeat(work)
 
@@ -355,9 +360,11 @@ class Remote:
 
     # Transactions
 
-    def begin(self, xid: str) -> RemoteWork:
+    def begin(self, xid: str, *, stage: bool) -> RemoteWork:
+        given: dict[str, Any] = {"xid": xid, "stage": True} if stage else {"xid": xid}
+
         def work(channel: Channel) -> RemoteWork:
-            answer = ask(channel, "begin", xid=xid)
+            answer = ask(channel, "begin", **given)
             return RemoteWork(self, channel, answer.integer("transaction"))
 
         return self._repeat(work)
@@ -387,8 +394,11 @@ class Remote:
     def abort_prepared(self, xid: str) -> None:
         self._call("abort_prepared", SLOW, xid=xid)
 
-    def commit_epoch(self, writer: str, epoch: int, winners: list[str]) -> bool:
-        answer = self._call("commit_epoch", SLOW, query=writer, epoch=epoch, winners=winners)
+    def commit_epoch(self, writer: str, epoch: int, winners: list[str], owner: str) -> bool:
+        given = {"query": writer, "epoch": epoch, "winners": winners}
+        if owner:
+            given["owner"] = owner
+        answer = self._call("commit_epoch", SLOW, **given)
         return answer.flag("applied")
 
     def _own(self, work: Work) -> Channel:

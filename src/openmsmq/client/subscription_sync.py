@@ -53,6 +53,12 @@ class Subscription:
             raise InvalidParameter(f"after {after}, last {last}")
         return self._reader.read(after, last) if last > after else []
 
+    def read_packed(self, after: int, last: int) -> bytes:
+        """The same for those who decode many at once: the payload of MESSAGES."""
+        if after < 0 or last <= after:
+            raise InvalidParameter(f"after {after}, last {last}")
+        return self._reader.read_packed(after, last)
+
     def finish(self, position: int, move_to: str = "") -> None:
         """Be done with all messages up to a position; to say it again does nothing.
 

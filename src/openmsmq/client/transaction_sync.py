@@ -13,16 +13,17 @@ from openmsmq.errors import MQError
 class Transaction:
     """Sends and receives that take effect together or not at all."""
 
-    def __init__(self, backend: Backend, xid: str) -> None:
+    def __init__(self, backend: Backend, xid: str, *, stage: bool = False) -> None:
         self._backend = backend
         self._xid = xid
+        self._stage = stage
         self._work: Work | None = None
         self._is_over = False
 
     def begun(self) -> Work:
         """The transaction itself, begun when it is first needed."""
         if self._work is None:
-            self._work = self._backend.begin(self._xid)
+            self._work = self._backend.begin(self._xid, stage=self._stage)
         return self._work
 
     def prepare(self) -> None:

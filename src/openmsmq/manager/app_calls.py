@@ -241,10 +241,11 @@ class Calls(ReaderCalls):
     # Transactions
 
     def _call_begin(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("xid")
-        xid = given.text("xid", "")
+        given.only("xid", "stage")
+        xid, stages = given.text("xid", ""), given.flag("stage", default=False)
         place = session.number(session.transactions)
-        session.transactions[place] = begun = session.driver.call(lambda: session.local.begin(xid))
+        begun = session.driver.call(lambda: session.local.begin(xid, stages=stages))
+        session.transactions[place] = begun
         begun.used = monotonic()
         session.door.metrics.transaction_began()
         session.reply(number, transaction=place)
@@ -328,13 +329,13 @@ class Calls(ReaderCalls):
         _begin(session, number, lambda: decide(xid))
 
     def _call_commit_epoch(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("query", "epoch", "winners")
+        given.only("query", "epoch", "winners", "owner")
         session.require("admin")
         writer, winners = given.text("query"), given.texts("winners")
-        epoch = given.integer("epoch", maximum=NUMBER_MAX)
+        epoch, owner = given.integer("epoch", maximum=NUMBER_MAX), given.text("owner", "")
         session.begin(
             number,
-            lambda: session.local.commit_epoch(writer, epoch, winners),
+            lambda: session.local.commit_epoch(writer, epoch, winners, owner),
             lambda applied: session.reply(number, applied=applied),
         )
 

@@ -38,6 +38,8 @@ _SEEKS: Final = {
     app.Seek.BEFORE_LOOKUP: Seek.PREVIOUS,
     app.Seek.FIRST: Seek.FIRST,
     app.Seek.LAST: Seek.LAST,
+    app.Seek.BEHIND: Seek.BEHIND,
+    app.Seek.AHEAD: Seek.AHEAD,
 }
 
 
@@ -110,7 +112,8 @@ class Reading:
             return receiving.peek_cursor(queue, cursor, opened, wait=wait, following=following)
         if following:
             raise InvalidParameter("seek 6: there is no next message without a cursor")
-        if seek is not None:
+        behind = read.lookup if seek is Seek.BEHIND and not take else None
+        if seek is not None and behind is None:
             return receiving.by_lookup(queue, read.lookup, seek, peek=not take, holder=holder)
         if not read.count:
             raise InvalidParameter("count 0: at least 1 message can be asked for")
@@ -118,7 +121,7 @@ class Reading:
         room = app.room_for(count)
         if take:
             return receiving.receive(queue, count, opened, wait=wait, holder=holder, size_max=room)
-        return receiving.peek(queue, count, opened, wait=wait, size_max=room)
+        return receiving.peek(queue, count, opened, wait=wait, after=behind or 0, size_max=room)
 
     def _give_up(self, number: int, error: MQError) -> None:
         """A read waits no longer."""

@@ -241,9 +241,9 @@ class LocalManager:
 
     # Transactions
 
-    def begin(self, xid: str = "") -> Transaction:
+    def begin(self, xid: str = "", *, stages: bool = False) -> Transaction:
         """A new transaction; with a name it can be prepared."""
-        return self._transacting.begin(xid)
+        return self._transacting.begin(xid, stages=stages)
 
     def prepare(self, transaction: Transaction) -> Pending[None]:
         """Write down all that the transaction did, and wait to be told the outcome."""
@@ -265,9 +265,11 @@ class LocalManager:
         """Commit the prepared transaction with this name."""
         return self._transacting.commit_prepared(xid)
 
-    def commit_epoch(self, writer: str, epoch: int, winners: Sequence[str]) -> Pending[bool]:
+    def commit_epoch(
+        self, writer: str, epoch: int, winners: Sequence[str], owner: str = ""
+    ) -> Pending[bool]:
         """Commit the prepared transactions of a writer that count, abort its others, once."""
-        return self._epochs.commit(writer, epoch, winners)
+        return self._epochs.commit(writer, epoch, winners, owner)
 
     def abort_prepared(self, xid: str) -> Pending[None]:
         """Abort the prepared transaction with this name."""

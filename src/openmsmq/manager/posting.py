@@ -69,15 +69,16 @@ class Posting:
         """
         core = self._core
         several = _headers(queue.name) if queue.members else NO_HEADERS
-        headers = several if transaction is None else _with_transaction(several)
 
         def stamp(target: Queue, first_id: int) -> list[NewMessage]:
+            transactional = _is_transactional(transaction, target)
+            headers = _with_transaction(several) if transactional else several
             reach = core.settings.time_to_reach_queue if target.kind is Kind.OUTGOING else None
             stamper = _stamper(
                 core.identity, self._name_of(target), headers, INFINITE if reach is None else reach
             )
             stamped = stamper.stamp(packets, first_id=first_id, sent_time=core.timeline.wall)
-            return self._new(target, stamped, transactional=transaction is not None)
+            return self._new(target, stamped, transactional=transactional)
 
         return self._send(queue, len(packets), stamp, transaction)
 
@@ -140,7 +141,7 @@ class Posting:
     ) -> list[NewMessage]:
         core = self._core
         now = int(self._clock.now())
-        transactional = transaction is not None
+        transactional = _is_transactional(transaction, queue)
         is_outgoing = queue.kind is Kind.OUTGOING
         reach = core.settings.time_to_reach_queue if is_outgoing else None
         packets = self._packer.pack_many(
@@ -167,6 +168,11 @@ class Posting:
             owed = _owed(message, transactional=transactional)
             new.append(NewMessage(packet, priority, expires, express, owed))
         return new
+
+
+def _is_transactional(transaction: Transaction | None, queue: Queue) -> bool:
+    """Whether messages to a queue say that they were sent in a transaction."""
+    return transaction is not None and not transaction.is_plain_to(queue)
 
 
 @lru_cache(maxsize=1024)

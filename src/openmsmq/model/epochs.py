@@ -35,16 +35,27 @@ class Epochs:
     def last(self, writer: str) -> int | None:
         """The last epoch that a writer has decided."""
         raw = self._core.snapshot.get(Table.META, _key(writer))
-        return None if raw is None else int(_epoch.unpack(raw)[0])
+        return None if raw is None else int(_epoch.unpack_from(raw)[0])
 
-    def commit(self, writer: str, epoch: int, winners: Sequence[str]) -> Pending[bool]:
+    def owner(self, writer: str) -> str:
+        """Who has decided it; empty if nobody said so."""
+        raw = self._core.snapshot.get(Table.META, _key(writer)) or b""
+        return raw[_epoch.size :].decode()
+
+    def commit(
+        self, writer: str, epoch: int, winners: Sequence[str], owner: str = ""
+    ) -> Pending[bool]:
         """Commit those that count, abort the others; False if the epoch was decided before.
 
         Transactions of a writer are those whose names begin with its own and a slash, then the
-        epoch and a slash: `writer/12/...`. All of it is one commit of the store.
+        epoch and a slash: `writer/12/...`. All of it is one commit of the store. A writer that
+        has an `owner` is refused to others, who number their epochs anew.
         """
         pending: Pending[bool] = Pending()
-        last = self.last(writer)
+        last, before = self.last(writer), self.owner(writer)
+        if before and before != owner:
+            raise TransactionSequence(f"{writer} is of {before}, not of {owner or 'nobody'}")
+        row = _epoch.pack(epoch) + _encoded("owner", owner)
         if last is not None and epoch <= last:
             pending.succeed(False)
             return pending
@@ -62,7 +73,7 @@ class Epochs:
         self._deciding.add(writer)
 
         def apply(batch: Batch) -> None:
-            batch.writer.put(Table.META, _key(writer), _epoch.pack(epoch))
+            batch.writer.put(Table.META, _key(writer), row)
 
         def committed() -> None:
             self._deciding.discard(writer)
@@ -97,10 +108,17 @@ def _is_up_to(xid: str, writer: str, epoch: int) -> bool:
 
 
 def _key(writer: str) -> bytes:
-    try:
-        raw = writer.encode()
-    except UnicodeEncodeError:
-        raise InvalidParameter(f"the writer {writer!r} has half of a surrogate pair") from None
-    if not 0 < len(raw) <= _NAME_MAX:
-        raise InvalidParameter(f"the name of a writer has 1 to {_NAME_MAX} bytes")
+    raw = _encoded("writer", writer)
+    if not raw:
+        raise InvalidParameter("a writer has a name")
     return _PREFIX + raw
+
+
+def _encoded(what: str, name: str) -> bytes:
+    try:
+        raw = name.encode()
+    except UnicodeEncodeError:
+        raise InvalidParameter(f"the {what} {name!r} has half of a surrogate pair") from None
+    if len(raw) > _NAME_MAX:
+        raise InvalidParameter(f"the name of a {what} has up to {_NAME_MAX} bytes")
+    return raw

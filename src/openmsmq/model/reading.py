@@ -35,6 +35,8 @@ class Holder:
 
 
 NO_LIMIT: Final = sys.maxsize
+LOOK_AHEAD: Final = 500
+"Messages that are looked at together, when bytes are limited."
 
 REMOVING: Final = Holder()
 "Holds messages that are received and leave the store with the next commit."
@@ -149,6 +151,22 @@ def first_readable(
 ) -> list[Found]:
     """Up to `count` readable messages above `after`."""
     return list(islice(readable(snapshot, queue, after, overdue), count))
+
+
+def first_fitting(
+    snapshot: Snapshot, queue: Queue, count: int, after: int, overdue: int, size_max: int
+) -> list[Found]:
+    """The same with `size_max` bytes together, without a look at many more; at least one."""
+    rows = readable(snapshot, queue, after, overdue)
+    found = list(islice(rows, min(count, LOOK_AHEAD)))
+    size = 0
+    while LOOK_AHEAD <= len(found) < count:
+        size += sum([packet_place(raw)[1] for _, raw, _ in found[-LOOK_AHEAD:]])
+        more = list(islice(rows, min(count - len(found), LOOK_AHEAD))) if size < size_max else []
+        if not more:
+            break
+        found += more
+    return up_to(found, size_max)
 
 
 def up_to(found: list[Found], size_max: int) -> list[Found]:

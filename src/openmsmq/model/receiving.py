@@ -28,11 +28,11 @@ from openmsmq.model.reading import (
     Holder,
     Waiter,
     fetch,
+    first_fitting,
     first_readable,
     hold,
     readable,
     readable_back,
-    up_to,
 )
 from openmsmq.model.storage import Table
 from openmsmq.model.transaction import Transaction
@@ -50,6 +50,10 @@ class Seek(Enum):
     PREVIOUS = auto()
     FIRST = auto()
     LAST = auto()
+    BEHIND = auto()
+    "The next one, whether or not there is a message with the identifier; not of the protocol."
+    AHEAD = auto()
+    "Likewise the previous one."
 
 
 class Receiving:
@@ -72,11 +76,10 @@ class Receiving:
         pending: Pending[Entries] = Pending()
 
         def attempt(_: list[int]) -> bool:
-            found = first_readable(
-                self._core.snapshot, queue, count, after, self._core.expiring.overdue
+            found = first_fitting(
+                self._core.snapshot, queue, count, after, self._core.expiring.overdue, size_max
             )
             if found:
-                found = up_to(found, size_max)
                 pending.succeed(fetch(self._core.snapshot, queue, found))
             return bool(found)
 
@@ -103,11 +106,10 @@ class Receiving:
             if _is_over(holder):
                 pending.fail(TransactionSequence(OVER))
                 return True
-            found = first_readable(
-                self._core.snapshot, queue, count, 0, self._core.expiring.overdue
+            found = first_fitting(
+                self._core.snapshot, queue, count, 0, self._core.expiring.overdue, size_max
             )
             if found:
-                found = up_to(found, size_max)
                 entries = fetch(self._core.snapshot, queue, found)
                 hold(queue, entries, holder, from_start=True)
                 self._taken(queue, entries, holder, pending)
@@ -224,18 +226,20 @@ class Receiving:
         First and last ignore the identifier (A-14); next and previous want it to be there (A-15).
         """
         snapshot = self._core.snapshot
-        if seek not in (Seek.FIRST, Seek.LAST) and not self._exists(queue, lookup):
+        lookup = min(max(lookup, 0), LOOKUP_MAX)
+        named = seek in (Seek.CURRENT, Seek.NEXT, Seek.PREVIOUS)
+        if named and not self._exists(queue, lookup):
             raise MessageNotFound(f"no message has lookup identifier {lookup}")
         match seek:
             case Seek.CURRENT:
                 return self._current(queue, lookup, peek=peek)
             case Seek.FIRST:
                 found = readable(snapshot, queue, 0, self._core.expiring.overdue)
-            case Seek.NEXT:
+            case Seek.NEXT | Seek.BEHIND:
                 found = readable(snapshot, queue, lookup, self._core.expiring.overdue)
             case Seek.LAST:
                 found = readable_back(snapshot, queue, LOOKUP_MAX, self._core.expiring.overdue)
-            case Seek.PREVIOUS:
+            case Seek.PREVIOUS | Seek.AHEAD:
                 found = readable_back(snapshot, queue, lookup, self._core.expiring.overdue)
         for item in found:
             return item

@@ -77,7 +77,8 @@ class Sending:
         if transaction is not None:
             transaction.require_active()
         is_local = queue.kind is not Kind.OUTGOING
-        if is_local and queue.properties.transactional != (transaction is not None):
+        in_transaction = transaction is not None and not transaction.is_plain_to(queue)
+        if is_local and queue.properties.transactional != in_transaction:
             kind = "transactional" if queue.properties.transactional else "not transactional"
             raise TransactionUsage(f"{queue.name} is {kind}")
         size = _size(messages)

@@ -23,11 +23,11 @@ class Transacting:
         self._next = core.numbers.arrival + 1
         "Arrival numbers are reserved anew at each start: these were never used before."
 
-    def begin(self, xid: str = "") -> Transaction:
+    def begin(self, xid: str = "", *, stages: bool = False) -> Transaction:
         """Create Transaction ([MS-MQDMPR] 3.1.7.1.8)."""
         if xid and xid in self._core.prepared:
             raise TransactionSequence(f"{xid} is prepared already")
-        transaction = Transaction(self._next, xid)
+        transaction = Transaction(self._next, xid, stages=stages)
         self._next += 1
         return transaction
 

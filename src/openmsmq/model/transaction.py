@@ -22,7 +22,7 @@ from openmsmq.model.emptying import note_purged
 from openmsmq.model.emptying import reason as purge_reason
 from openmsmq.model.history import Event, identifiers
 from openmsmq.model.layout import JOURNAL_BIT, Owed, Record, index_key
-from openmsmq.model.queue import Queue, journal_of
+from openmsmq.model.queue import Kind, Queue, journal_of
 from openmsmq.model.reading import Holder
 from openmsmq.model.storage import Snapshot, Table
 from openmsmq.packet.transaction import TransactionFlags
@@ -104,15 +104,18 @@ class Transaction(Holder):
         "prepared_at",
         "received",
         "reserved",
+        "stages",
         "state",
         "used",
         "xid",
     )
 
-    def __init__(self, number: int, xid: str = "") -> None:
+    def __init__(self, number: int, xid: str = "", *, stages: bool = False) -> None:
         self.number = number
         self.xid = xid
         "The name an outside coordinator knows it by; empty for an internal one."
+        self.stages = stages
+        "Messages to queues that are not transactional wait in it, and stay plain ones."
         self.state = State.ACTIVE
         self.used = 0.0
         "When its program last did something with it, for whoever minds programs that do nothing."
@@ -144,6 +147,11 @@ class Transaction(Holder):
     def is_undecided(self) -> bool:
         """Whoever began it still has to end it."""
         return self.state in (State.ACTIVE, State.DOOMED)
+
+    def is_plain_to(self, queue: Queue) -> bool:
+        """Whether what it sends to a queue is like any message there once it is committed."""
+        is_local = queue.kind is not Kind.OUTGOING
+        return self.stages and is_local and not queue.properties.transactional
 
     def require_active(self) -> None:
         """Refuse to go on with a transaction that is over or already prepared."""

@@ -75,7 +75,7 @@ def test_what_is_cut_short_is_named() -> None:
 def test_a_mode_or_seek_that_there_is_not_is_refused() -> None:
     payload = Read(1).encode()
     assert refusal(Read.decode, payload[:-2] + b"\x02\x00") == ("Mode", 32)
-    assert refusal(Read.decode, payload[:-2] + b"\x00\x07") == ("Seek", 33)
+    assert refusal(Read.decode, payload[:-2] + b"\x00\x09") == ("Seek", 33)
 
 
 def test_an_end_lists_lookup_identifiers() -> None:

@@ -26,6 +26,8 @@ from openmsmq import (
     Share,
     aio,
 )
+from openmsmq.app.messages import Messages
+from openmsmq.client.remote import received
 from openmsmq.errors import (
     AccessDenied,
     IllegalCursorAction,
@@ -193,6 +195,18 @@ def test_a_peek_takes_nothing(queue: Queue) -> None:
     assert queue.peek().text == queue.peek(timeout=0).text == "1"
     assert [message.text for message in queue.peek_many(2, timeout=0)] == ["1", "2"]
     assert queue.info().messages == 3
+
+
+def test_a_peek_can_begin_behind_any_place(queue: Queue) -> None:
+    queue.send_many(["1", "2", "3"])
+    first, *others = queue.peek_many(9, timeout=0)
+    assert queue.peek_many(9, timeout=0, after=first.lookup_id) == others
+    packed = queue.peek_packed(9, timeout=0, after=first.lookup_id)
+    assert received(Messages.decode(packed).messages) == others
+    assert queue.peek_many(9, timeout=0, after=others[-1].lookup_id) == []
+    assert queue.peek_packed(9, timeout=0, after=others[-1].lookup_id) == bytes(4)
+    assert queue.peek_by_lookup_id(first.lookup_id + 1, Seek.AHEAD) == first
+    assert queue.peek_by_lookup_id(first.lookup_id - 1, Seek.BEHIND) == first
 
 
 def test_info_tells_how_much_is_in_a_queue(queue: Queue) -> None:

@@ -8,7 +8,8 @@ import pytest
 from tests.unit.client.adapter import Api
 
 from openmsmq import Manager, Message, Queue, Subscription
-from openmsmq.app.messages import COUNT_MAX
+from openmsmq.app.messages import COUNT_MAX, Messages
+from openmsmq.client.remote import received
 from openmsmq.errors import AccessDenied, InvalidParameter, QueueNotFound
 from openmsmq.model.opening import Access
 
@@ -44,6 +45,9 @@ def test_messages_are_reserved_read_and_finished(queue: Queue) -> None:
     assert read(lake, 0, 2) == ["a", "b"]
     assert [message.lookup_id for message in lake.read(0, 2)] == lookups[:2]
     assert read(lake, 1, 2) == ["b"]
+    assert received(Messages.decode(lake.read_packed(0, 2)).messages) == lake.read(0, 2)
+    with pytest.raises(InvalidParameter):
+        lake.read_packed(1, 1)
     assert lake.read(1, 1) == []
     assert lake.reserve(0) == 2
     assert lake.reserve(2) == 3

@@ -8,8 +8,8 @@ import pytest
 from tests.unit.client.adapter import Api
 
 import openmsmq
-from openmsmq import Manager
-from openmsmq.errors import TransactionSequence
+from openmsmq import Manager, Message
+from openmsmq.errors import TransactionSequence, TransactionUsage
 
 
 def count(manager: Manager) -> int:
@@ -78,3 +78,22 @@ def test_an_epoch_is_committed_once(manager: Manager) -> None:
     assert manager.commit_epoch("w", 1, ["w/1/a"]) is True
     assert manager.commit_epoch("w", 1, ["w/1/a"]) is False
     assert (manager.prepared(), count(manager)) == ([], 1)
+
+
+def test_messages_to_a_plain_queue_are_staged_when_asked_for(api: Api, tmp_path: Path) -> None:
+    manager = api.open(tmp_path)
+    plain = manager.create_queue("plain")
+    strict = manager.create_queue("strict", transactional=True)
+    with pytest.raises(TransactionUsage), manager.transaction() as refusing:
+        plain.send("x", transaction=refusing)
+    with manager.transaction("w/0/1", stage=True) as staging:
+        plain.send(Message("a", priority=5, recoverable=False), transaction=staging)
+        strict.send(Message("b", priority=5), transaction=staging)
+        staging.prepare()
+    assert plain.peek_many(1, timeout=0) == []
+    assert manager.commit_epoch("w", 0, ["w/0/1"], owner="me")
+    with pytest.raises(TransactionSequence):
+        manager.commit_epoch("w", 1, [], owner="you")
+    first, second = plain.receive(timeout=0), strict.receive(timeout=0)
+    assert (first.text, first.priority, first.transactional) == ("a", 5, False)
+    assert (second.text, second.priority, second.transactional) == ("b", 0, True)

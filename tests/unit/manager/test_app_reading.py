@@ -241,12 +241,17 @@ async def test_messages_are_found_by_their_identifier(house: House) -> None:
     assert await found(app.Seek.BEFORE_LOOKUP, b) == ["a"]
     assert await found(app.Seek.FIRST) == ["a"]
     assert await found(app.Seek.LAST) == ["c"]
+    assert await found(app.Seek.BEHIND, a) == ["b", "c"]
+    assert await found(app.Seek.BEHIND, a - 1) == ["a", "b", "c"]
+    assert await found(app.Seek.AHEAD, c) == ["b"]
+    assert await found(app.Seek.AHEAD, (1 << 64) - 1) == ["c"]
     for seek, lookup in (
         (app.Seek.LOOKUP, c + 1),
         (app.Seek.AFTER_LOOKUP, c),
         (app.Seek.BEFORE_LOOKUP, a),
         (app.Seek.LOOKUP, 0),
         (app.Seek.LOOKUP, (1 << 64) - 1),
+        (app.Seek.AHEAD, a),
     ):
         await refused(found(seek, lookup), MessageNotFound)
     assert await found(app.Seek.LOOKUP, b, app.Mode.TAKE) == ["b"]
@@ -327,7 +332,7 @@ async def test_a_cursor_belongs_to_its_handle(house: House) -> None:
     await refused(program.read(handle, cursor=cursor + 1), InvalidHandle)
 
 
-@pytest.mark.parametrize("seek", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("seek", [1, 2, 3, 4, 5, 7, 8])
 @served()
 async def test_a_cursor_knows_no_identifiers(house: House, seek: int) -> None:
     program = await house.program()

@@ -179,7 +179,7 @@ async def test_the_history_names_who_did_it(house: House, client: str, shown: st
         (frame(Kind.CALL, 5, b"NaN"), "NaN"),
         (frame(Kind.READ, 5, bytes(33)), "Seek"),
         (frame(Kind.READ, 5, app.Read(1, mode=2).encode()), "Mode"),
-        (frame(Kind.READ, 5, app.Read(1, seek=7).encode()), "Seek"),
+        (frame(Kind.READ, 5, app.Read(1, seek=9).encode()), "Seek"),
         (frame(Kind.END, 5, app.End(1, 0, 2, ()).encode()), "action"),
         (frame(Kind.END, 5, bytes(13) + b"\xff\xff\xff\xff"), "lookups"),
         (frame(Kind.SEND, 5, bytes(12) + b"\xff\xff\xff\xff"), "do not fit"),

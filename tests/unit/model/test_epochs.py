@@ -83,3 +83,19 @@ def test_a_winner_that_is_not_prepared_is_refused(world: World, queue: Queue) ->
 def test_a_writer_needs_a_name(world: World, name: str) -> None:
     with pytest.raises(InvalidParameter):
         epochs(world).commit(name, 1, [])
+
+
+def test_a_writer_is_refused_to_another_owner(world: World, queue: Queue) -> None:
+    prepare(world, queue, "w/0/0/a")
+    assert world.done(epochs(world).commit("w", 0, ["w/0/0/a"], "query 1")) is True
+    assert epochs(world).owner("w") == "query 1"
+    assert world.done(epochs(world).commit("w", 0, [], "query 1")) is False
+    for owner in ("query 2", ""):
+        with pytest.raises(TransactionSequence, match="is of query 1"):
+            epochs(world).commit("w", 0, [], owner)
+
+
+def test_a_writer_without_an_owner_gets_one(world: World) -> None:
+    assert world.done(epochs(world).commit("w", 0, [])) is True
+    assert world.done(epochs(world).commit("w", 1, [], "query 1")) is True
+    assert epochs(world).owner("w") == "query 1"
