@@ -9,7 +9,8 @@ FUZZ_RUNS ?= 20000
 SEEDS ?= 1000
 DATA ?= build/data
 # What takes Hypothesis seconds on every commit may take it minutes where somebody waits for it.
-PYTEST := $(BIN)/python -m pytest -n auto
+# Tests of one group, those of Spark, share a process and its session.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

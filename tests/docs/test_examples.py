@@ -22,6 +22,7 @@ PYTHON = [
     pytest.param(page, text, id=f"{page.name}-{number}")
     for page in PAGES
     for number, text in enumerate(blocks(page, "python"), 1)
+    if "spark" not in text  # those run where there is a session: tests/spark/test_docs.py
 ]
 
 

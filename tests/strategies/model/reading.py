@@ -191,7 +191,7 @@ class Reading(Outcomes):
         if error := self._refusal(queue, reader, following=False):
             return reader.answer.fail(*error)
         at = queue.find(lookup)
-        if at is None and seek not in (Seek.FIRST, Seek.LAST):
+        if at is None and seek in (Seek.CURRENT, Seek.NEXT, Seek.PREVIOUS):
             return reader.answer.fail(MessageNotFound)
         if at is not None and seek is Seek.CURRENT:
             is_locked = at.holder not in (None, REMOVING) and not at.purges
@@ -206,6 +206,8 @@ class Reading(Outcomes):
             Seek.NEXT: [p for p in available if p.lookup > lookup],
             Seek.PREVIOUS: [p for p in reversed(available) if p.lookup < lookup],
             Seek.LAST: available[::-1],
+            Seek.BEHIND: [p for p in available if p.lookup > lookup],
+            Seek.AHEAD: [p for p in reversed(available) if p.lookup < lookup],
         }[seek]
         if not found:
             return reader.answer.fail(MessageNotFound)

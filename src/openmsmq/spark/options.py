@@ -1,0 +1,124 @@
+"""The options of the format `msmq`: checked on the driver, before any job starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from openmsmq.errors import InvalidParameter
+from openmsmq.spark.columns import nearest
+
+READ: Final = ("manager", "managers", "queue", "token", "tokenFile", "tlsCa", "timeout")
+BATCH: Final = (*READ, "messagesPerPartition")
+STREAM: Final = (
+    *(*BATCH, "subscription", "onCommit", "maxMessagesPerTrigger", "maxBytesPerTrigger"),
+)
+WRITE: Final = ("manager", "queue", "token", "tokenFile", "tlsCa", "timeout", "writeId")
+SINK: Final = (*WRITE[:-1], "sinkId", "checkpointLocation")
+_SPARK: Final = frozenset({"checkpointlocation", "queryname", "path", "outputmode"})
+"What Spark itself may pass on."
+
+KEEP: Final = "keep"
+REMOVE: Final = "remove"
+MOVE: Final = "move:"
+ACTIONS: Final = (REMOVE, KEEP, "move:SUBQUEUE")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a reader or a writer was told."""
+
+    managers: tuple[str, ...]
+    queues: tuple[str, ...] = ()
+    token: str = field(default="", repr=False)
+    token_file: str = ""
+    tls_ca: str = ""
+    timeout: float = 30.0
+    messages_per_partition: int = 50_000
+    subscription: str = "spark"
+    on_commit: str = REMOVE
+    messages_per_trigger: int = 500_000
+    bytes_per_trigger: int | None = None
+    sink: str = ""
+    "What a sink is known by: `sinkId`, or where its checkpoints are."
+    write_id: str = ""
+
+    @property
+    def copies(self) -> bool:
+        """A stream leaves messages in their queues."""
+        return self.on_commit == KEEP
+
+    @property
+    def moves_to(self) -> str:
+        """The subqueue that a stream moves messages to; empty for none."""
+        return self.on_commit.removeprefix(MOVE) if self.on_commit.startswith(MOVE) else ""
+
+    def secret(self) -> str:
+        """The token to show: given, in a file, or in the environment of the process."""
+        if self.token:
+            return self.token
+        if not self.token_file:
+            return os.environ.get("OPENMSMQ_TOKEN", "")
+        try:
+            return Path(self.token_file).read_text().strip()
+        except OSError as error:
+            raise InvalidParameter(f"option tokenFile: {error}") from None
+
+
+def parse(given: Mapping[str, str], known: tuple[str, ...]) -> Options:
+    """The options given, of which only those that are `known` here are allowed."""
+    names = {name.lower(): name for name in known}
+    values: dict[str, str] = {}
+    for key, value in given.items():
+        lower = key.lower()
+        if lower in names:
+            values[names[lower]] = value
+        elif lower not in _SPARK or (lower == "path" and value):
+            raise InvalidParameter(f"there is no option {key!r} here{nearest(key, known)}")
+    return Options(
+        managers=_managers(values),
+        queues=tuple(_list(values.get("queue", ""))),
+        token=values.get("token", ""),
+        token_file=values.get("tokenFile", ""),
+        tls_ca=values.get("tlsCa", os.environ.get("OPENMSMQ_TLS_CA", "")),
+        timeout=float(_number(values, "timeout", 30)),
+        messages_per_partition=_number(values, "messagesPerPartition", 50_000),
+        subscription=values.get("subscription", "spark"),
+        on_commit=_action(values.get("onCommit", REMOVE)),
+        messages_per_trigger=_number(values, "maxMessagesPerTrigger", 500_000),
+        bytes_per_trigger=(
+            _number(values, "maxBytesPerTrigger", 1) if "maxBytesPerTrigger" in values else None
+        ),
+        sink=values.get("sinkId") or values.get("checkpointLocation", ""),
+        write_id=values.get("writeId", ""),
+    )
+
+
+def _managers(values: Mapping[str, str]) -> tuple[str, ...]:
+    if "manager" in values and "managers" in values:
+        raise InvalidParameter("option manager or option managers, not both")
+    default = os.environ.get("OPENMSMQ_MANAGER", "127.0.0.1:1811")
+    found = _list(values.get("managers", values.get("manager", default)))
+    if not found:
+        raise InvalidParameter("option manager is empty: give HOST:PORT or unix:PATH")
+    return tuple(dict.fromkeys(found))
+
+
+def _list(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _number(values: Mapping[str, str], name: str, default: int) -> int:
+    text = values.get(name, str(default)).strip()
+    if not text.isdecimal() or not int(text):
+        raise InvalidParameter(f"option {name} is {text!r}, not a number from 1 on")
+    return int(text)
+
+
+def _action(text: str) -> str:
+    if text in (REMOVE, KEEP) or (text.startswith(MOVE) and text != MOVE):
+        return text
+    raise InvalidParameter(f"option onCommit is {text!r}{nearest(text, ACTIONS)}")

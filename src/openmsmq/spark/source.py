@@ -1,0 +1,107 @@
+"""The format `msmq`: queues as sources and sinks of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.types import StructType
+
+from openmsmq.errors import InvalidParameter
+from openmsmq.model.layout import ARRIVAL_BITS
+from openmsmq.spark import options as known
+from openmsmq.spark.columns import check_read, check_write, default_schema
+from openmsmq.spark.options import parse
+from openmsmq.spark.reading import BatchReader
+from openmsmq.spark.streaming import StreamReader
+from openmsmq.spark.writing import BatchWriter, StreamWriter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.datasource import Filter
+
+PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
+
+
+class MsmqDataSource(DataSource):
+    """A queue, many queues, or those of many managers."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What `format` is given."""
+        return "msmq"
+
+    def schema(self) -> str:
+        """All columns but those that cost much."""
+        parse(self.options, known.STREAM)
+        return default_schema()
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Reads what is there."""
+        return BatchReader(parse(self.options, known.BATCH), check_read(_columns(schema)))
+
+    def streamReader(self, schema: StructType) -> StreamReader:
+        """Reads what is there and what comes."""
+        return StreamReader(parse(self.options, known.STREAM), check_read(_columns(schema)))
+
+    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+        """Sends rows as messages."""
+        names = check_write(_columns(schema))
+        _refuse_overwriting(overwrite)
+        return BatchWriter(parse(self.options, known.WRITE), names)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
+        """Sends the rows of a stream as messages."""
+        names = check_write(_columns(schema))
+        _refuse_overwriting(overwrite)
+        return StreamWriter(parse(self.options, known.SINK), names)
+
+
+class PushingReader(BatchReader):
+    """Reads only what a filter by place leaves."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Take over those that limit the range of lookup identifiers."""
+        for one in filters:
+            bounds = _bounds(type(one).__name__, getattr(one, "attribute", ()), one)
+            if bounds is None:
+                yield one
+            else:
+                self.limit(*bounds)
+
+
+class PushingDataSource(MsmqDataSource):
+    """The same for sessions that push filters down, which Spark refuses to others."""
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Reads what is there, as far as filters let it."""
+        return PushingReader(parse(self.options, known.BATCH), check_read(_columns(schema)))
+
+
+def pushes_filters(spark: SparkSession) -> bool:
+    """Whether filters are pushed down in a session."""
+    return spark.conf.get(PUSHDOWN, "false") == "true"
+
+
+def _bounds(kind: str, attribute: tuple[str, ...], one: Any) -> tuple[int, int] | None:
+    """The lookup identifiers that a filter leaves; None if it is about something else."""
+    if attribute == ("lookup_id",) and isinstance(one.value, int):
+        value, most = one.value, (8 << ARRIVAL_BITS) - 1
+        return {
+            "EqualTo": (value, value),
+            "GreaterThan": (value + 1, most),
+            "GreaterThanOrEqual": (value, most),
+            "LessThan": (0, value - 1),
+            "LessThanOrEqual": (0, value),
+        }.get(kind)
+    return None
+
+
+def _columns(schema: StructType) -> list[tuple[str, str]]:
+    return [(field.name, field.dataType.simpleString()) for field in schema.fields]
+
+
+def _refuse_overwriting(overwrite: bool) -> None:
+    if overwrite:
+        raise InvalidParameter('a queue is not overwritten: use mode("append")')

@@ -1,0 +1,172 @@
+"""Streams: what a subscription was given, in steps that Spark repeats until it has committed.
+
+An offset is the position of a subscription, for each queue: it counts the messages that were
+reserved for the stream, and the same positions are the same messages until the stream is done
+with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from openmsmq import Manager, Queue, Subscription
+from openmsmq.model.opening import Access
+from openmsmq.spark.arrow import Columns
+from openmsmq.spark.block import Block
+from openmsmq.spark.options import Options
+from openmsmq.spark.service import connect, open_queue, queue_names
+
+try:
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxRows,
+        SupportsTriggerAvailableNow,
+    )
+except ImportError:  # Spark before 4.2 has no admission control for sources in Python
+    ReadAllAvailable = ReadMaxRows = ReadLimit = object  # type: ignore[misc,assignment]
+    SupportsTriggerAvailableNow = object  # type: ignore[misc,assignment]
+
+Offset = dict[str, int]
+_STEP: Final = 10_000
+"Messages that are reserved with one commit."
+_BETWEEN: Final = " "
+
+
+@dataclass(frozen=True)
+class Positions(InputPartition):
+    """What a subscription was given behind one position, up to another."""
+
+    manager: str
+    queue: str
+    after: int
+    last: int
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads queues through subscriptions."""
+
+    def __init__(self, options: Options, names: tuple[str, ...]) -> None:
+        self._options = options
+        self._names = names
+        self._managers: list[Manager] = []
+        self._sources: dict[str, tuple[Queue, Subscription]] = {}
+        self._targets: Offset | None = None
+        "How far a stream goes that ends when it has what was there at its start."
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What tasks need of it."""
+        return self.__dict__ | {"_managers": [], "_sources": {}}
+
+    # On the driver
+
+    def _opened(self, *, patient: bool = True) -> dict[str, tuple[Queue, Subscription]]:
+        """The subscriptions, by what offsets call them."""
+        if self._sources:
+            return self._sources
+        options, found = self._options, dict[str, tuple[Queue, Subscription]]()
+        for address in options.managers:
+            manager = connect(options, address, patient=patient)
+            self._managers.append(manager)
+            for name in queue_names(manager, options.queues):
+                queue = open_queue(manager, name, Access.RECEIVE)
+                subscription = queue.subscription(options.subscription, copy=options.copies)
+                found[f"{address}{_BETWEEN}{queue.name}"] = queue, subscription
+        self._sources = found
+        return found
+
+    def initialOffset(self) -> Offset:
+        """Where a new stream begins: behind what was done before."""
+        return {key: reader.done for key, (_, reader) in self._opened(patient=False).items()}
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
+        """Reserve messages behind `start`; what was reserved and not used comes first."""
+        sources = self._opened()
+        is_all = isinstance(limit, ReadAllAvailable)
+        left = getattr(limit, "max_rows", self._options.messages_per_trigger)
+        most = None if is_all else self._options.bytes_per_trigger
+        room = None if most is None else max(1, most // len(sources))
+        end = dict(start)
+        for number, (key, (queue, reader)) in enumerate(sources.items()):
+            after = start.get(key, reader.done)
+            if is_all:
+                share = max(reader.end, after) - after + queue.info().messages
+            else:
+                share = -(-left // (len(sources) - number))
+            share = self._within_target(key, after, share)
+            end[key] = _reserve(reader, after, share, room)
+            left -= end[key] - after
+        return end
+
+    def _within_target(self, key: str, after: int, share: int) -> int:
+        return share if self._targets is None else min(share, self._targets.get(key, 0) - after)
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """How many messages a batch has at most."""
+        return ReadMaxRows(self._options.messages_per_trigger)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Remember how much there is now."""
+        self._targets = {
+            key: reader.end + queue.info().messages
+            for key, (queue, reader) in self._opened().items()
+        }
+
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        """The messages between two offsets, in parts."""
+        found: list[InputPartition] = []
+        most = self._options.messages_per_partition
+        for key, last in end.items():
+            address, _, queue = key.partition(_BETWEEN)
+            first = start.get(key, 0)
+            for after in range(first, last, most):
+                found.append(Positions(address, queue, after, min(after + most, last)))
+        return found
+
+    def commit(self, end: Offset) -> None:
+        """Spark is done with all up to here."""
+        for key, position in end.items():
+            source = self._opened().get(key)
+            if source is not None:
+                source[1].finish(position, self._options.moves_to)
+
+    def stop(self) -> None:
+        """Let go of the managers."""
+        for manager in self._managers:
+            manager.close()
+        self._managers, self._sources = [], {}
+
+    # In tasks
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The messages of a part, the same whenever it is read."""
+        assert isinstance(partition, Positions)
+        options, after, last = self._options, partition.after, partition.last
+        with connect(options, partition.manager, patient=True) as manager:
+            queue = open_queue(manager, partition.queue, Access.RECEIVE)
+            reader = queue.subscription(options.subscription, copy=options.copies)
+            while after < last:
+                block = Block.of_payload(reader.read_packed(after, last))
+                columns = Columns(block, queue=queue.name, manager=manager.name)
+                yield columns.batch(self._names)
+                after += len(block)
+
+
+def _reserve(reader: Subscription, after: int, count: int, size: int | None) -> int:
+    """Reserve so many messages and bytes; without a limit of bytes, in steps."""
+    if count < 1:
+        return after
+    if size is not None:
+        return reader.reserve(after, count, size)
+    end, last = after, after + count
+    while end < last:
+        reached = reader.reserve(end, min(_STEP, last - end))
+        if reached == end:
+            break
+        end = reached
+    return end

@@ -1,0 +1,170 @@
+"""spark.read.format("msmq"): queues as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from openmsmq import Manager, Message
+from openmsmq.spark.columns import ON_DEMAND, READ
+from tests.e2e.managers import ManagerProcess
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+
+@pytest.fixture
+def read(spark: SparkSession, service: ManagerProcess) -> Callable[..., DataFrame]:
+    def load(queue: str, schema: str = "", **options: str) -> DataFrame:
+        reader = spark.read.format("msmq").option("manager", service.app).option("queue", queue)
+        if schema:
+            reader = reader.schema(schema)
+        return reader.options(**options).load()
+
+    return load
+
+
+def test_all_columns_of_a_queue(
+    manager: Manager, read: Callable[..., DataFrame], fresh: Callable[[str], str]
+) -> None:
+    queue = manager.create_queue(fresh("q"))
+    queue.send(
+        Message(
+            "text",
+            label="Grüße",
+            priority=5,
+            app_specific=7,
+            correlation_id=b"c" * 20,
+            response_queue="answers",
+            extension=b'{"rbs2-msg-id":"1"}',
+            time_to_be_received=3600,
+        )
+    )
+    queue.send(b"\xff\x00")
+    sent = queue.peek_many(2, timeout=0)
+    found = read(fresh("q"))
+    assert found.columns == [name for name in READ if name not in ON_DEMAND]
+    first, second = (row.asDict() for row in found.orderBy("arrival").collect())
+    assert [first["lookup_id"], second["lookup_id"]] == [m.lookup_id for m in sent]
+    assert [first["message_id"], second["message_id"]] == [m.id for m in sent]
+    assert (first["label"], first["priority"], first["app_specific"]) == ("Grüße", 5, 7)
+    assert first["body"] == "text".encode("utf-16-le")
+    assert first["body_format"] == "activex:VT_LPWSTR"
+    assert first["headers"] == {"rbs2-msg-id": "1"}
+    assert first["correlation_id"] == b"c" * 20
+    assert first["response_queue"] == str(sent[0].response_queue)
+    assert first["time_to_be_received"] == 3600
+    assert first["delivery"] == "recoverable"
+    assert (first["from_manager"], first["from_queue"]) == ("shop01", queue.name)
+    assert second["body"] == b"\xff\x00"
+    assert second["headers"] is None
+    assert queue.info().messages == 2, "a read takes nothing"
+
+
+def test_a_schema_limits_what_is_decoded(
+    manager: Manager, read: Callable[..., DataFrame], fresh: Callable[[str], str]
+) -> None:
+    queue = manager.create_queue(fresh("q"))
+    queue.send_many(Message("x", label=str(n)) for n in range(10))
+    found = read(fresh("q"), "label string, body_text string, packet binary").collect()
+    assert {row.label for row in found} == {str(n) for n in range(10)}
+    assert {row.body_text for row in found} == {"x"}
+    assert bytes(found[0].packet) == queue.peek(timeout=0).packet
+
+
+def test_a_queue_is_split_into_ranges(
+    manager: Manager, read: Callable[..., DataFrame], fresh: Callable[[str], str]
+) -> None:
+    queue = manager.create_queue(fresh("q"))
+    queue.send_many(Message(b"x", priority=n % 8) for n in range(400))
+    found = read(fresh("q"), "lookup_id bigint", messagesPerPartition="30")
+    assert found.rdd.getNumPartitions() >= 8
+    expected = {message.lookup_id for message in queue.peek_many(400, timeout=0)}
+    assert {row.lookup_id for row in found.collect()} == expected
+
+
+def test_what_comes_after_planning_is_not_read(
+    manager: Manager, read: Callable[..., DataFrame], fresh: Callable[[str], str]
+) -> None:
+    queue = manager.create_queue(fresh("q"))
+    queue.send_many([Message(b"1"), Message(b"2", priority=0)])
+    found = read(fresh("q"), "body binary")
+    planned = found.rdd  # which is when Spark plans
+    assert planned.getNumPartitions() == 2
+    queue.send_many([Message(b"3", priority=7), Message(b"4")])
+    assert {bytes(row.body) for row in planned.collect()} == {b"1", b"2"}
+
+
+def test_lists_patterns_subqueues_and_journals(
+    manager: Manager, read: Callable[..., DataFrame], fresh: Callable[[str], str]
+) -> None:
+    first = manager.create_queue(fresh("a"), journal=True)
+    second = manager.create_queue(fresh("b"))
+    first.send_many([b"1", b"2"])
+    second.send(b"3")
+    first.receive(timeout=0)
+    first.move(first.peek(timeout=0).lookup_id, "retry")
+
+    def bodies(queue: str) -> list[bytes]:
+        return sorted(bytes(row.body) for row in read(queue, "body binary").collect())
+
+    names = f"{fresh('a')},{fresh('b')}"
+    assert bodies(names) == [b"3"]
+    assert bodies(fresh("a") + ";retry") == [b"2"]
+    assert bodies(rf".\private$\{fresh('a')}\Journal$") == [b"1"]
+    assert bodies(rf"private$\{fresh('')}*") == [b"1", b"2", b"3"]
+
+
+def test_an_empty_queue_has_no_rows(
+    manager: Manager, read: Callable[..., DataFrame], fresh: Callable[[str], str]
+) -> None:
+    manager.create_queue(fresh("q"))
+    assert read(fresh("q")).collect() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"quue": "x"}, "no option 'quue' here; did you mean 'queue'?"),
+        ({"messagesPerPartition": "0"}, "option messagesPerPartition is '0'"),
+        ({"manager": "127.0.0.1:1"}, "option manager"),
+        ({"tokenFile": "/nowhere/token"}, "option tokenFile"),
+    ],
+)
+def test_a_wrong_option_is_told_before_a_job_starts(
+    manager: Manager,
+    read: Callable[..., DataFrame],
+    fresh: Callable[[str], str],
+    options: dict[str, str],
+    reason: str,
+) -> None:
+    manager.create_queue(fresh(reason[-8:]))
+    with pytest.raises(PySparkException) as caught:
+        read(fresh(reason[-8:]), **options).collect()
+    assert reason in str(caught.value)
+
+
+def test_an_unknown_queue_or_column_is_told_with_the_nearest(
+    manager: Manager, read: Callable[..., DataFrame], fresh: Callable[[str], str]
+) -> None:
+    manager.create_queue(fresh("orders"))
+    with pytest.raises(PySparkException, match=r"did you mean .*-orders'"):
+        read(fresh("ordrs")).collect()
+    with pytest.raises(PySparkException, match="did you mean 'label'"):
+        read(fresh("orders"), "lable string").collect()
+
+
+def test_secrets_are_not_shown(
+    manager: Manager,
+    read: Callable[..., DataFrame],
+    fresh: Callable[[str], str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    manager.create_queue(fresh("q"))
+    found = read(fresh("q"), token="omq_secret")
+    found.explain(mode="extended")
+    with pytest.raises(PySparkException) as caught:
+        found.collect()  # the service has no tokens at all
+    assert "omq_secret" not in capsys.readouterr().out + str(caught.value)

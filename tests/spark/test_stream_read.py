@@ -1,0 +1,105 @@
+"""spark.readStream.format("msmq"): queues as streams, each message once."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from openmsmq import Manager, Message
+from tests.e2e.managers import ManagerProcess
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+
+@pytest.fixture
+def run(spark: SparkSession, service: ManagerProcess, tmp_path: Path) -> Callable[..., list[str]]:
+    """Reads what is there into a table of files; the labels in it."""
+
+    def work(queue: str, **options: str) -> list[str]:
+        rows = (
+            spark.readStream.format("msmq")
+            .schema("label string, from_queue string")
+            .option("manager", service.app)
+            .option("queue", queue)
+            .options(**options)
+            .load()
+        )
+        query = (
+            rows.writeStream.format("parquet")
+            .option("path", str(tmp_path / "table"))
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        return sorted(row.label for row in spark.read.parquet(str(tmp_path / "table")).collect())
+
+    return work
+
+
+def test_a_stream_reads_each_message_once(
+    manager: Manager, run: Callable[..., list[str]], fresh: Callable[[str], str], tmp_path: Path
+) -> None:
+    queue = manager.create_queue(fresh("q"))
+    queue.send_many(Message(b"", label=text) for text in "abc")
+    assert run(fresh("q"), maxMessagesPerTrigger="2") == ["a", "b", "c"]
+    assert len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))) == 2
+    queue.send(Message(b"", label="d", priority=7))
+    assert run(fresh("q")) == ["a", "b", "c", "d"]
+    assert run(fresh("q")) == ["a", "b", "c", "d"]
+    assert queue.info().messages == 0
+    [info] = [one for one in manager.subscriptions() if one.queue == queue.name]
+    assert (info.name, info.end) == ("spark", 4)
+
+
+def test_a_batch_that_was_not_committed_is_read_again(
+    manager: Manager, run: Callable[..., list[str]], fresh: Callable[[str], str], tmp_path: Path
+) -> None:
+    """The driver died before the batch was written down; others work with the queue meanwhile."""
+    queue = manager.create_queue(fresh("q"))
+    queue.send_many(Message(b"", label=text) for text in "abc")
+    assert run(fresh("q")) == ["a", "b", "c"]
+    for path in (tmp_path / "checkpoint" / "commits").iterdir():
+        path.unlink()
+    shutil.rmtree(tmp_path / "table")
+    queue.send_many([Message(b"", label="z", priority=7), Message(b"", label="y")])
+    assert queue.receive(timeout=0).label == "z"
+    assert run(fresh("q")) == ["a", "b", "c", "y"]
+
+
+def test_what_becomes_of_messages_that_were_read(
+    manager: Manager, run: Callable[..., list[str]], fresh: Callable[[str], str]
+) -> None:
+    queue = manager.create_queue(fresh("q"))
+    queue.send_many(Message(b"", label=text) for text in "ab")
+    action = {"onCommit": "move:archive", "subscription": "lake"}
+    assert run(fresh("q"), **action) == ["a", "b"]
+    run(fresh("q"), **action)  # a commit comes with the batch after it
+    queue.send(Message(b"", label="c"))
+    run(fresh("q"), **action)
+    archive = manager.open_queue(fresh("q") + ";archive")
+    assert [message.label for message in archive.peek_many(9, timeout=0)] == ["a", "b"]
+
+
+def test_a_stream_can_leave_messages_where_they_are(
+    manager: Manager, run: Callable[..., list[str]], fresh: Callable[[str], str]
+) -> None:
+    queue = manager.create_queue(fresh("q"))
+    queue.send_many(Message(b"", label=text) for text in "ab")
+    assert run(fresh("q"), onCommit="keep") == ["a", "b"]
+    assert run(fresh("q"), onCommit="keep") == ["a", "b"]
+    assert queue.info().messages == 2
+
+
+def test_many_queues_in_one_stream(
+    manager: Manager, run: Callable[..., list[str]], fresh: Callable[[str], str]
+) -> None:
+    for name in "ab":
+        queue = manager.create_queue(fresh(name))
+        queue.send_many(Message(b"", label=f"{name}{n}") for n in range(5))
+    found = run(f"{fresh('')}*", maxMessagesPerTrigger="4", messagesPerPartition="1")
+    assert found == [f"{name}{n}" for name in "ab" for n in range(5)]

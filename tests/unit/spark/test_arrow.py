@@ -1,0 +1,56 @@
+"""Columns of messages; `tests/property/test_arrow.py` compares them for packets of all shapes."""
+
+from __future__ import annotations
+
+from tests.samples import DIRECT, SENT, SOURCE
+
+from openmsmq.app.messages import Messages, QueuedMessage
+from openmsmq.bodies.headers import encode_nservicebus
+from openmsmq.messages.message import Message
+from openmsmq.messages.pack import Packer
+from openmsmq.spark.arrow import Columns
+from openmsmq.spark.block import Block
+
+
+def columns(*messages: Message) -> Columns:
+    packets = Packer(SOURCE).pack_many(messages, DIRECT, first_id=7, sent_time=SENT)
+    queued = (QueuedMessage(3 << 56 | n, SENT, 1, 2, 0, p) for n, p in enumerate(packets, 1))
+    block = Block.of_payload(Messages(tuple(queued)).encode())
+    return Columns(block, queue=r".\private$\orders", manager="shop01")
+
+
+def test_only_what_is_asked_for_is_in_the_batch() -> None:
+    batch = columns(Message(b"a", label="x"), Message(b"b")).batch(["label", "body"])
+    assert batch.to_pydict() == {"label": ["x", ""], "body": [b"a", b"b"]}
+
+
+def test_what_the_queue_knows() -> None:
+    names = ["lookup_id", "arrival", "abort_count", "move_count", "from_queue", "from_manager"]
+    (row,) = columns(Message(b"")).batch(names).to_pylist()
+    assert list(row.values()) == [3 << 56 | 1, 1, 1, 2, r".\private$\orders", "shop01"]
+
+
+def test_labels_that_are_not_ascii() -> None:
+    labels = ["Grüße", "", "\N{PILE OF POO}", "plain"]
+    found = columns(*(Message(b"", label=label) for label in labels)).column("label")
+    assert found.to_pylist() == labels
+
+
+def test_what_there_is_not_is_null() -> None:
+    names = ["correlation_id", "time_to_be_received", "response_queue", "sender_id", "headers"]
+    (row,) = columns(Message(b"")).batch(names).to_pylist()
+    assert set(row.values()) == {None}
+
+
+def test_headers_of_a_bus_are_a_map() -> None:
+    extension = encode_nservicebus({"NServiceBus.MessageId": "1"})
+    found = columns(Message(b"", extension=extension), Message(b"")).column("headers")
+    assert found.to_pylist() == [[("NServiceBus.MessageId", "1")], None]
+
+
+def test_the_meaning_of_bodies() -> None:
+    batch = columns(Message("text"), Message(b"<a/>"), Message(b"\xff\0")).batch(
+        ["body_text", "body_format"]
+    )
+    assert batch.column("body_text").to_pylist() == ["text", "<a/>", None]
+    assert batch.column("body_format").to_pylist() == ["activex:VT_LPWSTR", "xml", "binary"]

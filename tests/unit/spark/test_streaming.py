@@ -1,0 +1,96 @@
+"""Stream readers, without Spark; `tests/spark` has them with it."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from openmsmq import Manager, Message
+from openmsmq.errors import InvalidParameter
+from openmsmq.spark.options import STREAM, parse
+from openmsmq.spark.streaming import StreamReader
+
+ORDERS = r"here .\private$\orders"
+
+
+def reader(**options: str) -> StreamReader:
+    given = {"manager": "here", "queue": "orders"} | options
+    return StreamReader(parse(given, STREAM), ("label",))
+
+
+def read(found: StreamReader, start: dict[str, int], end: dict[str, int]) -> list[list[str]]:
+    copy = pickle.loads(pickle.dumps(found))  # as tasks get it
+    return [
+        [label for batch in copy.read(part) for label in batch.column("label").to_pylist()]
+        for part in found.partitions(start, end)
+    ]
+
+
+@pytest.fixture
+def _five(manager: Manager) -> None:
+    queue = manager.create_queue("orders")
+    queue.send_many(Message(b"", label=str(n)) for n in range(5))
+
+
+@pytest.mark.usefixtures("_five")
+def test_the_same_offsets_are_the_same_messages(manager: Manager) -> None:
+    found = reader(messagesPerPartition="2")
+    start = found.initialOffset()
+    assert start == {ORDERS: 0}
+    end = found.latestOffset(start, ReadMaxRows(3))
+    assert end == {ORDERS: 3}
+    manager.open_queue("orders").send(Message(b"", label="first", priority=7))
+    again = reader(messagesPerPartition="2")
+    for one in (found, again):
+        assert one.latestOffset(start, ReadMaxRows(3)) == end
+        assert read(one, start, end) == [["0", "1"], ["2"]]
+    last = again.latestOffset(end, ReadAllAvailable())
+    assert read(again, end, last) == [["first", "3"], ["4"]]
+    assert again.latestOffset(last, ReadAllAvailable()) == last
+    for one in (found, again):
+        one.commit(end)
+    assert reader().initialOffset() == end
+    with pytest.raises(InvalidParameter):
+        read(found, start, end)
+    found.stop()
+
+
+@pytest.mark.usefixtures("_five")
+def test_a_stream_that_ends_reads_what_was_there(manager: Manager) -> None:
+    found = reader(maxMessagesPerTrigger="4")
+    found.prepareForTriggerAvailableNow()
+    manager.open_queue("orders").send_many(Message(b"", label="late") for _ in range(3))
+    start = found.initialOffset()
+    limit = found.getDefaultReadLimit()
+    first = found.latestOffset(start, limit)
+    second = found.latestOffset(first, limit)
+    assert (first, second) == ({ORDERS: 4}, {ORDERS: 5})
+    assert found.latestOffset(second, limit) == second
+
+
+@pytest.mark.usefixtures("_five")
+def test_bytes_are_limited_too() -> None:
+    found = reader(maxBytesPerTrigger="1")
+    end = found.latestOffset(found.initialOffset(), found.getDefaultReadLimit())
+    assert end == {ORDERS: 1}, "one at least"
+
+
+@pytest.mark.usefixtures("_five")
+def test_messages_are_moved_or_kept_when_they_are_done(manager: Manager) -> None:
+    moving = reader(onCommit="move:old", subscription="a")
+    end = moving.latestOffset(moving.initialOffset(), ReadMaxRows(2))
+    moving.commit(end | {"gone queue": 5})
+    assert manager.open_queue("orders;old").info().messages == 2
+    keeping = reader(onCommit="keep", subscription="b")
+    keeping.commit(keeping.latestOffset(keeping.initialOffset(), ReadAllAvailable()))
+    assert manager.open_queue("orders").info().messages == 3
+
+
+def test_a_limit_is_shared_by_queues(manager: Manager) -> None:
+    for name, count in (("a", 1), ("b", 9)):
+        manager.create_queue(name).send_many(Message(b"") for _ in range(count))
+    found = reader(queue="a,b")
+    end = found.latestOffset(found.initialOffset(), ReadMaxRows(6))
+    assert end == {r"here .\private$\a": 1, r"here .\private$\b": 5}
