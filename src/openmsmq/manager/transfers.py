@@ -18,12 +18,11 @@ from openmsmq.manager.logs import log_event
 from openmsmq.manager.network import Network, Timer, Wire
 from openmsmq.manager.ordering import Ordering
 from openmsmq.manager.resending import Resending
-from openmsmq.manager.ways import Addresses, Way, WayKey, address_text, way_key
+from openmsmq.manager.ways import Addresses, Way, WayKey, address_text, way_key_of
 from openmsmq.model.arriving import Arriving
 from openmsmq.model.confirming import Confirming
 from openmsmq.model.queue import Queue
 from openmsmq.model.transfer import ConnectionStatus, TransferState
-from openmsmq.names.format import parse_format_name
 from openmsmq.packet.user import NO_GUID
 from openmsmq.session.events import Closed, End
 from openmsmq.session.timing import Timing
@@ -103,7 +102,7 @@ class Transfers:
 
     def way_of(self, queue: Queue) -> Way | None:
         """The way that messages of a queue go, if it is in use."""
-        key = way_key(parse_format_name(queue.name))
+        key = way_key_of(queue.name)
         return None if key is None else self._ways.get(key)
 
     def link_of(self, way: Way) -> Link | None:
@@ -130,7 +129,7 @@ class Transfers:
             return
         if queue.sequences.all and not queue.messages:
             self.confirming.finish(queue)
-        key = way_key(parse_format_name(queue.name))
+        key = way_key_of(queue.name)
         if key is None:
             if queue.transfer is not None:
                 queue.transfer.became(TransferState.NEED_VALIDATION)
@@ -269,10 +268,8 @@ class Transfers:
 
     def answered(self, link: Link) -> None:
         """The other side would have a session ([MS-MQQB] 3.1.5.3.2)."""
-        for way in self._ways.values():
-            if way.link is link:
-                status = ConnectionStatus.ESTABLISH_PACKET_RECEIVED
-                way.note(status, self._wall, way.address)
+        for way in self._served_by(link):
+            way.note(ConnectionStatus.ESTABLISH_PACKET_RECEIVED, self._wall, way.address)
 
     def opened(self, link: Link, peer: UUID) -> None:
         """A session is open: all that goes to this manager may use it."""
@@ -294,15 +291,17 @@ class Transfers:
 
     def progressed(self, link: Link) -> None:
         """The other side takes messages: should the connection be lost, it is soon tried again."""
-        for way in self._ways.values():
-            if way.link is link:
-                way.failures = 0
+        for way in self._served_by(link):
+            way.failures = 0
 
     def ending(self, link: Link) -> None:
         """A connection is being closed from this side ([MS-MQQB] 3.1.5.9)."""
-        for way in self._ways.values():
-            if way.link is link:
-                way.became(TransferState.DISCONNECTING)
+        for way in self._served_by(link):
+            way.became(TransferState.DISCONNECTING)
+
+    def _served_by(self, link: Link) -> list[Way]:
+        """The ways whose own connection this is."""
+        return [way for way in self._ways.values() if way.link is link]
 
     def ended(self, link: Link) -> None:
         """A connection is over: what was sent on it and is not acknowledged goes again."""

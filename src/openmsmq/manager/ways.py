@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 from uuid import UUID
@@ -13,7 +14,7 @@ from openmsmq.model.queue import Queue
 from openmsmq.model.transfer import Attempt, ConnectionStatus, TransferState
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
-from openmsmq.names.format import ConnectorName, MachineName, PrivateName
+from openmsmq.names.format import ConnectorName, MachineName, PrivateName, parse_format_name
 from openmsmq.names.parts import host_key
 
 PORT: Final = 1801
@@ -88,6 +89,12 @@ def way_key(name: FormatName) -> WayKey | None:
         case PrivateName() | MachineName() | ConnectorName():
             return name.guid
     return None
+
+
+@lru_cache(maxsize=4096)
+def way_key_of(name: str) -> WayKey | None:
+    """The same for the name of an outgoing queue, which is asked for with every commit of it."""
+    return way_key(parse_format_name(name))
 
 
 class Addresses:

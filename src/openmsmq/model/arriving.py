@@ -165,10 +165,7 @@ class Arriving:
             if key in duplicates:
                 duplicates.note([key], self._core.timeline.now)
             return
-        if head is None:
-            self._accept_like(work, packet)
-        else:
-            self._accept(work, packet, head)
+        self._put(work, packet, head)
         self._staged.add(key)
         work.keys.append(key)
 
@@ -179,7 +176,7 @@ class Arriving:
         message in order consumes its number, whether it is accepted or not (AMB-40).
         """
         core = self._core
-        _, identifier, number, previous = transaction_of(packet)
+        marks, identifier, number, previous = transaction_of(packet)
         key = head.sequence_key
         last = core.incoming.get(key) or _NONE_YET
         if not last.takes(identifier, number, previous):
@@ -188,7 +185,7 @@ class Arriving:
                 core.incoming.stage(key, last._replace(rejects=last.rejects + 1))
                 work.sequences.add(key)
         else:
-            self._accept(work, packet, head)
+            self._accept(work, packet, head, marks)
             name = last.name or destination_text(packet)
             now = core.timeline.wall
             found = IncomingSequence(identifier, number, now, 0, work.origin.address, name)
@@ -197,22 +194,31 @@ class Arriving:
         before = work.orders.get(key)
         work.orders[key] = packet, 1 if before is None else before[1] + 1
 
-    def _accept(self, work: Work, packet: bytes, head: Head) -> None:
-        """Put a message into its queue, or say why not."""
+    def _put(self, work: Work, packet: bytes, head: Head | None) -> None:
+        """A message that is new; without a `head` it is like the one before."""
+        if head is not None:
+            self._accept(work, packet, head)
+            return
+        run, size = work.run, len(packet)
+        assert run is not None
+        self._require_room(work, size)
+        is_express = work.batch is None
+        work.add(run.queue, NewMessage(packet, run.priority, NEVER, is_express, run.owed), size)
+
+    def _accept(self, work: Work, packet: bytes, head: Head, marks: int = 0) -> None:
+        """Put a message into its queue, or say why not; `marks` are its TransactionHeader.Flags."""
         found = self._find(work, packet, head)
         if isinstance(found, Rejected):
             self._reject(work.batch, work.origin, packet, found.reason, head)
             return
         size = len(packet)
-        if not self._has_room(work, size):
-            self._core.statistics.count("refused for lack of room")
-            raise Refused
+        self._require_room(work, size)
         quota = found.properties.quota
         if quota != NO_QUOTA and work.used(found) + size > quota * KIB:
             reason = MessageClass.NACK_Q_EXCEED_QUOTA
             self._reject(work.batch, work.origin, packet, reason, head, found)
             return
-        new = self._new(packet, head)
+        new = self._new(packet, head, marks)
         work.add(found, new, size)
         if self.reporting.wants(packet):
             work.after.append(partial(self.reporting.send, packet))
@@ -220,19 +226,14 @@ class Arriving:
             oldest = self._core.timeline.wall - head.time_to_reach_queue - self.tolerance
             work.run = run_of(packet, found, head.destination, new, oldest)
 
-    def _accept_like(self, work: Work, packet: bytes) -> None:
-        """The same for a message like the one before."""
-        run = work.run
-        assert run is not None
-        size = len(packet)
+    def _require_room(self, work: Work, size: int) -> None:
+        """Let a message that this machine cannot take come again (AMB-64)."""
         if not self._has_room(work, size):
             self._core.statistics.count("refused for lack of room")
             raise Refused
-        is_express = work.batch is None
-        work.add(run.queue, NewMessage(packet, run.priority, NEVER, is_express, run.owed), size)
 
     def _has_room(self, work: Work, size: int) -> bool:
-        """Whether this machine can take a message; if not, it is to come again (AMB-64)."""
+        """Whether this machine can take a message."""
         core = self._core
         machine = core.settings.quota
         size += work.size
@@ -242,7 +243,7 @@ class Arriving:
             return False
         return machine is None or core.total_size + self._staged_size + size <= machine * KIB
 
-    def _new(self, packet: bytes, head: Head) -> NewMessage:
+    def _new(self, packet: bytes, head: Head, marks: int) -> NewMessage:
         """A message as it is put into its queue; its sender's journal is not ours."""
         flags, receive = head.flags, head.time_to_be_received
         expires = NEVER
@@ -252,7 +253,7 @@ class Arriving:
         if not flags & UserFlags.TH:
             priority = head.base_flags & BaseFlags.PR
             return NewMessage(packet, priority, expires, not flags & UserFlags.DM, owed)
-        if flags & _WANTS_FINAL or transaction_of(packet)[0] & TransactionFlags.FA:
+        if flags & _WANTS_FINAL or marks & TransactionFlags.FA:
             owed |= _FINAL_ACK
         return NewMessage(packet, 0, expires, False, owed)
 
@@ -280,12 +281,7 @@ class Arriving:
         core = self._core
         run = work.run
         if run is not None and run.fits(packet):
-            key = run.key(packet)
-            if key in core.duplicates or key in work.seen:
-                core.statistics.count("duplicates")
-            else:
-                self._accept_like(work, packet)
-            work.seen[key] = None
+            self._take_fresh(work, packet, run.key(packet))
             return
         head = head_of(packet)
         is_mine = head.addressee in self._addressees
@@ -295,11 +291,15 @@ class Arriving:
         if head.flags & UserFlags.TH:  # nobody sends one so: what has a place must not be lost
             core.statistics.count("out of order")
             return
-        key = head.message_key
+        self._take_fresh(work, packet, head.message_key, head)
+
+    def _take_fresh(self, work: Work, packet: bytes, key: bytes, head: Head | None = None) -> None:
+        """An express message, unless it has come before."""
+        core = self._core
         if key in core.duplicates or key in work.seen:
             core.statistics.count("duplicates")
         else:
-            self._accept(work, packet, head)
+            self._put(work, packet, head)
         work.seen[key] = None
 
     def _insert(self, queue: Queue, messages: list[NewMessage], origin: Origin) -> None:
