@@ -11,6 +11,7 @@ from tests.strategies.messages import carried_names, messages
 from tests.strategies.packets import user_messages
 
 from openmsmq.app.messages import Messages, QueuedMessage
+from openmsmq.bodies.decode import body_format
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.client.remote import received
 from openmsmq.messages.message import Message
@@ -48,7 +49,7 @@ def row(message: ReceivedMessage) -> dict[str, Any]:
         "label": clean(message.label),
         "body_type": body_type - (1 << 32) if body_type >> 31 else body_type,
         "body_text": message.decoded.text,
-        "body_format": message.decoded.format,
+        "body_format": body_format(message.body, body_type),
         "delivery": "recoverable" if message.recoverable else "express",
         "correlation_id": message.correlation_id or None,
         "destination_queue": name(message.destination_queue),

@@ -11,7 +11,7 @@ from openmsmq.bodies.activex import BODY_TYPES, OBJECTS, decode_vt, type_name
 from openmsmq.bodies.body import Body, Tree
 from openmsmq.bodies.json import read_json
 from openmsmq.bodies.nrbf import read_nrbf
-from openmsmq.bodies.text import decode_text, encodable
+from openmsmq.bodies.text import decode_strictly, decode_text, encodable
 from openmsmq.bodies.wcf import read_wcf
 from openmsmq.bodies.xml import read_xml
 from openmsmq.errors import Malformed
@@ -31,6 +31,8 @@ _XML_START = re.compile(
     rb"|(?:\xff\xfe)?(?:[ \t\r\n]\0)*+<\0"
     rb"|\xfe\xff(?:\0[ \t\r\n])*+\0<"
 )
+_JSON_STARTS = ("{", "[")
+_JSON_EDGES = {b"{": b"}", b"[": b"]"}
 _ENCODER = JSONEncoder(ensure_ascii=False, default=bytes.hex)
 
 
@@ -47,6 +49,27 @@ def decode_body(body: bytes, body_type: int) -> Body:
     if body_type != VarType.VT_EMPTY and found.format == "binary" and not found.reason:
         return replace(found, reason=f"body type 0x{body_type:X} is not known")
     return found
+
+
+def body_format(body: bytes, body_type: int) -> str:
+    """What `decode_body` calls the format of a body that is as it should be, from its looks alone.
+
+    A document that is broken inside still looks like one: tables tell many bodies apart by this.
+    """
+    if body_type == NRBF_BODY_TYPE:
+        return "nrbf"
+    if body_type in BODY_TYPES:
+        return f"activex:{type_name(body_type)}"
+    edges = body.strip()
+    if _JSON_EDGES.get(edges[:1]) == edges[-1:] and decode_strictly(edges, "utf-8") is not None:
+        return "json"
+    if body.startswith(_NMF_START):
+        return "nmf"
+    if body[:1] == b"\0" and body[9:17] == _NRBF_VERSION:
+        return "nrbf"
+    if _XML_START.match(body):
+        return "xml"
+    return _sniff_text(body).format if body else "empty"
 
 
 def _activex(body: bytes, body_type: int) -> Body:
@@ -97,7 +120,7 @@ def _sniff_text(body: bytes, reason: str | None = None) -> Body:
     text = decode_text(body)
     if text is None:
         return Body("binary", body, None, reason)
-    if not text.lstrip().startswith(("{", "[")):
+    if not text.lstrip().startswith(_JSON_STARTS):
         return Body("text", text, text, reason)
     try:
         return Body("json", read_json(text), text)

@@ -74,8 +74,7 @@ def read_reserved(
 ) -> list[Entry]:
     """Messages that it was given behind one position, up to another or as many as fit a frame."""
     last = min(last, after + COUNT_MAX)
-    found = local.reservations.read(subscription, after, last, READ_SIZE_MAX)
-    return [Entry(item.lookup, item.record, item.packet) for item in found]
+    return local.reservations.read(subscription, after, last, READ_SIZE_MAX)
 
 
 def finish_reserved(

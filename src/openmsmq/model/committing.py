@@ -168,9 +168,9 @@ class Batch:
             self._packet_rows.extend(rows)
         return number
 
-    def _store_packets(self, packets: Sequence[bytes], largest: int) -> Sequence[int]:
-        """Keep packets, the largest of which has so many bytes; their numbers."""
-        if largest > CHUNK_SIZE:
+    def store_packets(self, packets: Sequence[bytes]) -> Sequence[int]:
+        """Keep packets; their numbers."""
+        if max(map(len, packets), default=0) > CHUNK_SIZE:
             return [self.store_packet(packet) for packet in packets]
         first = self.numbers.packet
         self.numbers.packet += len(packets)
@@ -195,19 +195,38 @@ class Batch:
 
         (Enqueue Message, [MS-MQDMPR] 3.1.7.1.9, steps 3 to 5.)
         """
-        if queue.kind is Kind.OUTGOING and messages:
-            self._number(queue, messages[0].flags)
         packets = [message[0] for message in messages]
-        sizes = list(map(len, packets))
-        places = self._store_packets(packets, max(sizes, default=0))
+        return self.insert_stored_many(
+            queue,
+            self.store_packets(packets),
+            list(map(len, packets)),
+            [message[1] for message in messages],
+            [message[2] for message in messages],
+            [message[4] for message in messages],
+            identifiers(packets) if self._history.limit else b"",
+            by,
+        )
+
+    def insert_stored_many(
+        self,
+        queue: Queue,
+        places: Sequence[int],
+        sizes: Sequence[int],
+        priorities: Sequence[int],
+        expires: Sequence[int],
+        flags: Sequence[int],
+        ids: bytes,
+        by: str,
+    ) -> list[int]:
+        """The same for packets that are stored, of which all this is known already."""
+        if queue.kind is Kind.OUTGOING and flags:
+            self._number(queue, flags[0])
         arrival = self.numbers.arrival + 1
-        self.numbers.arrival += len(packets)
+        self.numbers.arrival += len(sizes)
         lookups = [
-            PRIORITY_MAX - message[1] << ARRIVAL_BITS | number
-            for number, message in enumerate(messages, arrival)
+            PRIORITY_MAX - priority << ARRIVAL_BITS | number
+            for number, priority in enumerate(priorities, arrival)
         ]
-        expires = [message[2] for message in messages]
-        flags = [message[4] for message in messages]
         now, zero = repeat(self.now), repeat(0)
         records = map(pack_record, places, sizes, now, expires, zero, zero, zero, zero, flags)
         keys = map(index_key, repeat(queue.number), lookups)
@@ -216,10 +235,9 @@ class Batch:
             for moment, lookup in zip(expires, lookups, strict=True):
                 if moment != NEVER:
                     self._expire(moment, queue, lookup)
-        self._count(queue, len(packets), sum(sizes))
+        self._count(queue, len(sizes), sum(sizes))
         self.inserted[queue] += lookups
-        if self._history.limit:
-            self.note(Event.ARRIVED, queue, lookups, identifiers(packets), by)
+        self.note(Event.ARRIVED, queue, lookups, ids, by)
         self._counted[Event.ARRIVED.word] += len(lookups)
         return lookups
 
@@ -252,10 +270,11 @@ class Batch:
         self._count(queue, 1, record.size)
         self.inserted[queue].append(lookup)
 
-    def keep_reserved(self, store: Queue, position: int, raw: bytes, size: int) -> None:
-        """Keep a message for a subscription, which finds it by its position."""
-        self._index_rows.append((index_key(store.number, position), raw))
-        self._count(store, 1, size)
+    def keep_reserved(self, store: Queue, first: int, raws: Sequence[bytes]) -> None:
+        """Keep messages for a subscription, which finds them by their positions."""
+        keys = map(index_key, repeat(store.number), range(first, first + len(raws)))
+        self._index_rows += zip(keys, raws, strict=True)
+        self._count(store, len(raws), sum([packet_place(raw)[1] for raw in raws]))
 
     def reinsert(self, queue: Queue, entries: Sequence[Entry]) -> None:
         """Put messages back where they were removed from."""
@@ -280,6 +299,19 @@ class Batch:
             self._expiry_deletes.append(expiry_key(expires, queue.number, lookup))
         self._count(queue, -1, -size)
         return True
+
+    def take_out_many(self, queue: Queue, gone: Sequence[tuple[int, bytes]]) -> None:
+        """Take messages out of their queue that nobody else can take: identifiers and records."""
+        keys = [index_key(queue.number, lookup) for lookup, _ in gone]
+        self._removed.update(keys)
+        self._index_deletes += keys
+        total = 0
+        for lookup, raw in gone:
+            _, size, expires = place_and_expiry(raw)
+            total += size
+            if expires != NEVER:
+                self._expiry_deletes.append(expiry_key(expires, queue.number, lookup))
+        self._count(queue, -len(gone), -total)
 
     def record(self, queue: Queue, lookup: int) -> bytes | None:
         """The record of a message, as this commit leaves it so far; None if it is not there."""

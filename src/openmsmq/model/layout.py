@@ -47,6 +47,8 @@ packet_place: Final = Struct("<QI").unpack_from
 
 place_and_expiry: Final = Struct("<QI4xI").unpack_from
 "The same and when it expires."
+_EXPIRES: Final = 16
+"Where a record says so."
 local_facts: Final = Struct("<12xI4xII4xH").unpack_from
 "When it arrived, how often it was aborted and moved, its class, without the rest of the record."
 _flags_of: Final = Struct("<34xH").unpack_from
@@ -114,6 +116,13 @@ class Record(NamedTuple):
     def pack(self) -> bytes:
         """The bytes to store."""
         return _record.pack(*self[:-1]) + self.readers
+
+
+def with_expiry(raw: bytes, expires: int) -> bytes:
+    """The record of a message that expires then."""
+    if place_and_expiry(raw)[2] == expires:
+        return raw
+    return raw[:_EXPIRES] + expires.to_bytes(4, "little") + raw[_EXPIRES + 4 :]
 
 
 def lookup_id(priority: int, arrival: int) -> int:

@@ -25,7 +25,6 @@ from openmsmq.model.layout import (
     SUBSCRIPTION_ROW,
     Record,
     index_key,
-    packet_keys,
     packet_place,
     queue_key,
 )
@@ -34,7 +33,7 @@ from openmsmq.model.queue import Kind, Queue, QueueProperties
 from openmsmq.model.queues import delete_rows
 from openmsmq.model.reading import Entry, Found, Holder, fetch, first_readable, up_to
 from openmsmq.model.reserved import (
-    Reserved,
+    Messages,
     Rows,
     copy,
     note,
@@ -272,24 +271,19 @@ class Reservations:
 
     # Reading
 
-    def read(
-        self, subscription: Subscription, after: int, last: int, size_max: int
-    ) -> list[Reserved]:
+    def read(self, subscription: Subscription, after: int, last: int, size_max: int) -> list[Entry]:
         """Messages that were given behind one position up to another; at least one of them."""
         if subscription.is_over:
             raise QueueNotFound(f"the subscription {subscription.name} was dropped")
         _check_place(subscription, after, last)
-        found: list[Reserved] = []
+        found: list[Found] = []
         size = 0
-        snapshot = self._core.snapshot
-        for position, raw in self._rows(subscription, after, last):
-            number, length = packet_place(raw)
-            size += length
+        for _, raw in self._rows(subscription, after, last):
+            size += packet_place(raw)[1]
             if found and size > size_max:
                 break
-            packet = b"".join(snapshot.get_many(Table.PACKETS, packet_keys(number, length)))
-            found.append(Reserved(position, place_of(raw)[0], raw, packet))
-        return found
+            found.append((place_of(raw)[0], raw, False))
+        return fetch(self._core.snapshot, subscription.store, found)
 
     def _rows(
         self, subscription: Subscription, after: int, last: int
@@ -366,11 +360,10 @@ class Reservations:
         source = subscription.source
         gone = take_out(batch, subscription, rows)
         if subscription.way is Way.COPY:
-            for _, record in gone:
-                batch.drop_packet(record.packet_number, record.size)
+            _drop_packets(batch, gone)
         elif target is not None and not target.deleted:
-            for lookup, record in gone:
-                batch.place(target, lookup, record.moved(batch.now))
+            for lookup, raw in gone:
+                batch.place(target, lookup, Record.unpack(raw).moved(batch.now))
             note(batch, Event.MOVED, target, gone, by, source.name)
         else:
             self._settle(batch, source, gone, MessageClass.ACK_RECEIVE, by)
@@ -379,14 +372,13 @@ class Reservations:
         self,
         batch: Batch,
         source: Queue,
-        gone: list[tuple[int, Record]],
+        gone: Messages,
         reason: MessageClass,
         by: str,
     ) -> None:
         """Messages are at their end; of a queue that is deleted there is no journal any more."""
         queue = _gone(source.number, source.name) if source.deleted else source
-        settled = [(lookup, record.pack()) for lookup, record in gone]
-        self._core.outcomes.settle(batch, queue, settled, reason, by)
+        self._core.outcomes.settle(batch, queue, gone, reason, by)
 
     def drop(self, subscription: Subscription) -> Pending[int]:
         """End a subscription: what it was given and is not done with is back in its queue."""
@@ -405,13 +397,12 @@ class Reservations:
                 return
             gone = take_out(batch, subscription, rows)
             if subscription.way is Way.COPY:
-                for _, record in gone:
-                    batch.drop_packet(record.packet_number, record.size)
+                _drop_packets(batch, gone)
             elif source.deleted:
                 self._settle(batch, source, gone, MessageClass.NACK_Q_DELETED, by)
             else:
-                for lookup, record in gone:
-                    batch.place(source, lookup, record)
+                for lookup, raw in gone:
+                    batch.place(source, lookup, Record.unpack(raw))
                 note(batch, Event.RETURNED, source, gone, by, subscription.name)
             write_state(batch, subscription, done=rows[-1][0])
 
@@ -424,6 +415,11 @@ class Reservations:
                 pending.succeed(before)
 
         self._core.submit(apply, committed, pending.fail)
+
+
+def _drop_packets(batch: Batch, gone: Messages) -> None:
+    for _, raw in gone:
+        batch.drop_packet(*packet_place(raw))
 
 
 def _split(found: list[Found], size_max: int, *, is_first: bool) -> tuple[list[Found], list[Found]]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from struct import Struct
-from typing import NamedTuple
 
 from openmsmq.model.committing import Batch
 from openmsmq.model.history import Event, identifiers
-from openmsmq.model.layout import NEVER, SUBSCRIPTION_ROW, Record, queue_key
+from openmsmq.model.layout import (
+    NEVER,
+    RECORD_SIZE,
+    SUBSCRIPTION_ROW,
+    Record,
+    place_and_expiry,
+    queue_key,
+    with_expiry,
+)
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import Entry
 from openmsmq.model.storage import Table
@@ -16,60 +22,57 @@ from openmsmq.model.subscription import Subscription
 
 Rows = list[tuple[int, bytes]]
 "Positions and records of messages that were given."
+Messages = list[tuple[int, bytes]]
+"Lookup identifiers and records of messages as they are in their queue."
 
 _tail = Struct("<QI")
-
-
-class Reserved(NamedTuple):
-    """A message that was given."""
-
-    position: int
-    lookup: int
-    "What it had in its queue."
-    record: bytes
-    packet: bytes
 
 
 def take(batch: Batch, subscription: Subscription, entries: list[Entry]) -> None:
     """Take messages out of their queue, and keep them for the subscription."""
     source = subscription.source
-    gone: list[tuple[int, Record]] = []
-    for position, entry in enumerate(entries, subscription.end + 1):
-        record = Record.unpack(entry.record)
-        if entry.express:
-            record = record._replace(packet_number=batch.store_packet(entry.packet))
-        else:
-            batch.take_out(source, entry.lookup, entry.record)
-        _keep(batch, subscription, position, entry.lookup, record)
-        gone.append((entry.lookup, record))
+    batch.take_out_many(
+        source, [(entry.lookup, entry.record) for entry in entries if not entry.express]
+    )
+    gone = [
+        (entry.lookup, _stored(batch, entry) if entry.express else entry.record)
+        for entry in entries
+    ]
+    _keep(batch, subscription, gone)
     note(batch, Event.RESERVED, source, gone, "", subscription.name)
 
 
 def copy(batch: Batch, subscription: Subscription, entries: list[Entry]) -> None:
     """Keep copies of messages for the subscription."""
-    for position, entry in enumerate(entries, subscription.end + 1):
-        number = batch.store_packet(entry.packet)
-        record = Record.unpack(entry.record)._replace(packet_number=number, readers=b"")
-        _keep(batch, subscription, position, entry.lookup, record)
+    copies = [(entry.lookup, _stored(batch, entry)[:RECORD_SIZE]) for entry in entries]
+    _keep(batch, subscription, copies)
+    for entry in entries:
         if not entry.express:
             batch.rewrite(subscription.source, entry.lookup, entry.record)
 
 
-def _keep(
-    batch: Batch, subscription: Subscription, position: int, lookup: int, record: Record
-) -> None:
-    raw = record._replace(expires=NEVER).pack() + _tail.pack(lookup, record.expires)
-    batch.keep_reserved(subscription.store, position, raw, record.size)
+def _stored(batch: Batch, entry: Entry) -> bytes:
+    """The record of a message whose packet is stored anew."""
+    number = batch.store_packet(entry.packet)
+    return Record.unpack(entry.record)._replace(packet_number=number).pack()
 
 
-def take_out(batch: Batch, subscription: Subscription, rows: Rows) -> list[tuple[int, Record]]:
+def _keep(batch: Batch, subscription: Subscription, messages: Messages) -> None:
+    """What is kept does not expire, but remembers when it would."""
+    kept = []
+    for lookup, raw in messages:
+        expires = place_and_expiry(raw)[2]
+        kept.append(with_expiry(raw, NEVER) + _tail.pack(lookup, expires))
+    batch.keep_reserved(subscription.store, subscription.end + 1, kept)
+
+
+def take_out(batch: Batch, subscription: Subscription, rows: Rows) -> Messages:
     """Messages leave the subscription: what they had and were in their queue."""
-    for position, raw in rows:
-        batch.take_out(subscription.store, position, raw)
+    batch.take_out_many(subscription.store, rows)
     found = []
     for _, raw in rows:
         lookup, expires = place_of(raw)
-        found.append((lookup, Record.unpack(raw[: -_tail.size])._replace(expires=expires)))
+        found.append((lookup, with_expiry(raw[: -_tail.size], expires)))
     return found
 
 
@@ -77,13 +80,13 @@ def note(
     batch: Batch,
     event: Event,
     queue: Queue,
-    messages: Sequence[tuple[int, Record]],
+    messages: Messages,
     by: str,
     extra: str,
 ) -> None:
     """Keep an event of messages that were given."""
     if batch.keeps_history:
-        starts = batch.first_chunks([record.pack() for _, record in messages])
+        starts = batch.first_chunks([raw for _, raw in messages])
         lookups = [lookup for lookup, _ in messages]
         batch.note(event, queue, lookups, identifiers(starts), by, extra)
     batch.count(event.word, len(messages))

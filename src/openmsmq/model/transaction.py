@@ -20,13 +20,12 @@ from openmsmq.errors import TransactionSequence
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.emptying import note_purged
 from openmsmq.model.emptying import reason as purge_reason
-from openmsmq.model.history import Event, identifiers
+from openmsmq.model.history import IDENTIFIER_SIZE, Event, identifiers
 from openmsmq.model.layout import JOURNAL_BIT, Owed, Record, index_key
 from openmsmq.model.queue import Kind, Queue, journal_of
 from openmsmq.model.reading import Holder
 from openmsmq.model.storage import Snapshot, Table
 from openmsmq.packet.transaction import TransactionFlags
-from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import marked
 from openmsmq.properties.message import MessageClass
 
@@ -38,6 +37,8 @@ SPILL_SIZE: Final = 256 * 1024
 "Bytes a transaction may hold in memory before it writes them to the store."
 
 Buffer = list[tuple[Queue, NewMessage]]
+_ON_ARRIVAL: Final = (Owed.JOURNAL | Owed.ACK_ARRIVAL).value
+"A plain number, since to combine flags with a number makes an object each time."
 
 _key = Struct(">QBI")
 _sent = Struct("<IBQIIH20s")
@@ -190,18 +191,24 @@ class Transaction(Holder):
 
     def write_spill(self, batch: Batch, spill: Spill) -> None:
         """Write to the store what was buffered."""
-        for row_number, (queue, message) in enumerate(spill.messages, spill.first_row):
+        packets = [message.packet for _, message in spill.messages]
+        ids = identifiers(packets)
+        rows = []
+        for place, (queue, message), number in zip(
+            range(len(packets)), spill.messages, batch.store_packets(packets), strict=True
+        ):
             sent = Sent(
                 queue.number,
                 message.priority,
-                batch.store_packet(message.packet),
+                number,
                 len(message.packet),
                 message.expires,
                 message.flags,
-                PacketView(message.packet).identifier,
+                ids[place * IDENTIFIER_SIZE : (place + 1) * IDENTIFIER_SIZE],
             )
-            key = _key.pack(self.number, SENT, row_number)
-            batch.writer.put(Table.TRANSACTIONS, key, sent_row(sent))
+            rows.append((_key.pack(self.number, SENT, spill.first_row + place), sent_row(sent)))
+        batch.writer.put_many(Table.TRANSACTIONS, rows)
+        for queue in {queue for queue, _ in spill.messages}:
             batch.keep(queue)
 
     def write_prepared(self, batch: Batch, spill: Spill) -> None:
@@ -222,12 +229,8 @@ class Transaction(Holder):
         """Transaction Commit ([MS-MQDMPR] 3.1.4.4): sends appear, receives are gone."""
         rows = self._take_sent_rows(batch)
         buffer = _with_last(batch, rows, self.buffer)
-        for sent in rows:
-            queue = queues.get(sent.queue)
-            if queue is None:
-                batch.drop_packet(sent.number, sent.size)
-            else:
-                self._arrive(batch, outcomes, queue, sent, by)
+        for number, found in groupby(rows, key=itemgetter(0)):
+            self._arrive(batch, outcomes, queues.get(number), list(found), by)
         for queue, messages in groupby(buffer, key=itemgetter(0)):
             if not queue.deleted:
                 new = [message for _, message in messages]
@@ -248,13 +251,20 @@ class Transaction(Holder):
                 if queue.is_purged(lookup):  # but it comes back one day, perhaps
                     note_purged(batch, queue)
 
-    def _arrive(self, batch: Batch, outcomes: Outcomes, queue: Queue, sent: Sent, by: str) -> None:
-        """A message that the store has already becomes visible."""
-        record = Record(sent.number, sent.size, batch.now, sent.expires, flags=sent.flags)
-        lookup = batch.insert_stored(queue, sent.priority, record)
-        batch.count(Event.ARRIVED.word)
-        batch.note(Event.ARRIVED, queue, [lookup], sent.identifier, by)
-        if sent.flags & (Owed.JOURNAL | Owed.ACK_ARRIVAL):
+    def _arrive(
+        self, batch: Batch, outcomes: Outcomes, queue: Queue | None, found: list[Sent], by: str
+    ) -> None:
+        """Messages that the store has already become visible, unless their queue is gone."""
+        if queue is None:
+            for sent in found:
+                batch.drop_packet(sent.number, sent.size)
+            return
+        _, priorities, places, sizes, expires, flags, ids = zip(*found, strict=True)
+        batch.insert_stored_many(
+            queue, places, sizes, priorities, expires, flags, b"".join(ids), by
+        )
+        for sent in [sent for sent in found if sent.flags & _ON_ARRIVAL]:
+            record = Record(sent.number, sent.size, batch.now, sent.expires, flags=sent.flags)
             packet = batch.packet(record.pack())
             new = NewMessage(packet, sent.priority, sent.expires, False, sent.flags)
             outcomes.arrived(batch, queue, [new])
@@ -287,11 +297,10 @@ class Transaction(Holder):
 
     def _take_sent_rows(self, batch: Batch) -> list[Sent]:
         """What was spilled, in order; the transaction's rows are removed."""
-        sent = self._sent_before(batch)
         first, end = _key.pack(self.number, 0, 0), _key.pack(self.number + 1, 0, 0)
-        keys = [key for key, _ in batch.writer.scan(Table.TRANSACTIONS, first, end)]
-        batch.writer.delete_many(Table.TRANSACTIONS, keys)
-        return sent
+        rows = list(batch.writer.scan(Table.TRANSACTIONS, first, end))
+        batch.writer.delete_many(Table.TRANSACTIONS, [key for key, _ in rows])
+        return [read_sent(row) for key, row in rows if _key.unpack(key)[1] == SENT]
 
     def _sent_before(self, batch: Batch) -> list[Sent]:
         """What was spilled, in order."""

@@ -16,8 +16,7 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from openmsmq.bodies.body import Body
-from openmsmq.bodies.decode import decode_body
+from openmsmq.bodies.decode import body_format, decode_body
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.errors import IllegalFormatName, Malformed
 from openmsmq.model.layout import ARRIVAL_MASK
@@ -230,17 +229,15 @@ class Columns:
     def _body(self) -> pa.Array:
         return self._block.bodies
 
-    @cached_property
-    def _decoded(self) -> list[Body]:
+    def _of_bodies(self, look: Callable[[bytes, int], str | None]) -> pa.Array:
         kinds = self._property("I", "BodyType").to_pylist()
-        bodies = self._block.bodies.to_pylist()
-        return [decode_body(body, kind) for body, kind in zip(bodies, kinds, strict=True)]
+        return pa.array(map(look, self._block.bodies.to_pylist(), kinds), pa.string())
 
     def _body_text(self) -> pa.Array:
-        return pa.array([body.text for body in self._decoded], pa.string())
+        return self._of_bodies(lambda body, kind: decode_body(body, kind).text)
 
     def _body_format(self) -> pa.Array:
-        return pa.array([body.format for body in self._decoded], pa.string())
+        return self._of_bodies(body_format)
 
     def _packet(self) -> pa.Array:
         return self._block.packets

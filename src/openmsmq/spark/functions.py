@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from openmsmq.bodies.decode import decode_body
+from openmsmq.bodies import decode
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.errors import Malformed
 from openmsmq.packet.view import PacketView
@@ -37,7 +37,7 @@ def body_json(body: Column | str, body_type: Column | str) -> Column:
 
 
 def body_format(body: Column | str, body_type: Column | str) -> Column:
-    """What a body is: `xml`, `json`, `activex:VT_I4`, `nrbf`, ..."""
+    """What a body looks like: `xml`, `json`, `activex:VT_I4`, `nrbf`, ..."""
     return _made("body_format")(body, body_type)
 
 
@@ -67,26 +67,24 @@ def _made(name: str) -> Callable[..., Column]:
 
 
 def _texts(bodies: pa.Array, kinds: pa.Array) -> pa.Array:
-    return _each(bodies, kinds, lambda body, kind: decode_body(body, kind).text)
+    return _each(bodies, kinds, lambda body, kind: decode.decode_body(body, kind).text)
 
 
 def _formats(bodies: pa.Array, kinds: pa.Array) -> pa.Array:
-    return _each(bodies, kinds, lambda body, kind: decode_body(body, kind).format)
+    return _each(bodies, kinds, decode.body_format)
 
 
 def _jsons(bodies: pa.Array, kinds: pa.Array) -> pa.Array:
     def written(body: bytes, kind: int) -> str:
-        value = decode_body(body, kind).value
+        value = decode.decode_body(body, kind).value
         return json.dumps(value, ensure_ascii=False, default=bytes.hex)
 
     return _each(bodies, kinds, written)
 
 
-def _each(
-    bodies: pa.Array, kinds: pa.Array, decode: Callable[[bytes, int], str | None]
-) -> pa.Array:
+def _each(bodies: pa.Array, kinds: pa.Array, look: Callable[[bytes, int], str | None]) -> pa.Array:
     pairs = zip(bodies.to_pylist(), kinds.to_pylist(), strict=True)
-    found = [None if body is None else decode(body, (kind or 0) & _U32) for body, kind in pairs]
+    found = [None if body is None else look(body, (kind or 0) & _U32) for body, kind in pairs]
     return pa.array(found, pa.string())
 
 

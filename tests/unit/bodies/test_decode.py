@@ -7,7 +7,7 @@ from time import perf_counter
 import pytest
 
 from openmsmq.bodies.body import Body, Tree
-from openmsmq.bodies.decode import NRBF_BODY_TYPE, TEXT_MAX, decode_body
+from openmsmq.bodies.decode import NRBF_BODY_TYPE, TEXT_MAX, body_format, decode_body
 from openmsmq.properties.vartype import VarType
 
 NRBF_HEADER = bytes.fromhex("0001000000ffffffff0100000000000000")
@@ -40,6 +40,7 @@ NMF = NMF_START + bytes.fromhex("5602 0b0173 04 560e 9905 68656c6c6f 01".replace
 )
 def test_a_body_without_a_type_is_known_by_its_looks(body: bytes, expected: Body) -> None:
     assert decode_body(body, VarType.VT_EMPTY) == expected
+    assert body_format(body, VarType.VT_EMPTY) == expected.format
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,7 @@ def test_a_body_is_what_its_type_says(
     body: bytes, body_type: int, format_: str, value: Tree, text: str | None
 ) -> None:
     assert decode_body(body, body_type) == Body(format_, value, text)
+    assert body_format(body, body_type) == format_
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,16 @@ def test_markup_that_cannot_be_read_is_text_with_a_reason(body: bytes, reason: s
     assert reason in found.reason
 
 
+@pytest.mark.parametrize(
+    ("body", "looks"), [(b"<a>", "xml"), (b'{"a": }', "json"), (b"{\xff}", "binary")]
+)
+def test_a_broken_document_still_looks_like_one(body: bytes, looks: str) -> None:
+    assert body_format(body, VarType.VT_EMPTY) == looks
+    assert decode_body(body, VarType.VT_EMPTY).format in ("text", "binary")
+
+
 def test_the_message_of_a_wcf_client_is_read() -> None:
+    assert body_format(NMF, VarType.VT_EMPTY) == "nmf"
     found = decode_body(NMF, VarType.VT_EMPTY)
     assert found.format == "nmf"
     assert found.text is not None

@@ -1,0 +1,197 @@
+"""Spark beside its own Parquet reader: a queue as a table, as a stream and as a sink, 1 KiB bodies.
+
+`python -m bench.spark [MESSAGES]`. The manager, Spark and its Python workers are processes of one
+machine; what each of them takes of it is reported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+import openmsmq
+from bench.service import Ours
+from openmsmq import Message, aio
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COUNT: Final = 1_000_000
+BATCH: Final = 1000
+AHEAD: Final = 4
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+def body(number: int) -> bytes:
+    """An order of 1 KiB."""
+    start = f'{{"order": {number}, "customer": "customer {number % 997}", "document": "'
+    document = b64encode(Random(number).randbytes(770)).decode()  # noqa: S311
+    return f'{start}{document[: 1022 - len(start)]}"}}'.encode()
+
+
+class Queues:
+    """A manager in a process of its own, and what it has cost."""
+
+    def __init__(self, folder: Path) -> None:
+        self._service = Ours()
+        self.address = self._service.start(folder)
+
+    def stop(self) -> None:
+        """End it."""
+        self._service.stop()
+
+    def processor_time(self) -> float:
+        """Seconds that it has used."""
+        fields = Path(f"/proc/{self._service.process.pid}/stat").read_text().rpartition(")")[2]
+        user, system = fields.split()[11:13]
+        return (int(user) + int(system)) / TICKS
+
+    def fill(self, count: int) -> None:
+        """Send the messages that are read."""
+
+        async def run() -> None:
+            async with aio.connect(self.address) as manager:
+                queue = await manager.open_queue("bench")
+                firsts = iter(range(0, count, BATCH))
+
+                async def one_after_the_other() -> None:
+                    for first in firsts:
+                        numbers = range(first, first + BATCH)
+                        await queue.send_many(Message(body(n), label=f"order {n}") for n in numbers)
+
+                await asyncio.gather(*(one_after_the_other() for _ in range(AHEAD)))
+
+        asyncio.run(run())
+
+    def messages(self, queue: str) -> int:
+        """How many are in a queue."""
+        with openmsmq.connect(self.address) as manager:
+            return manager.open_queue(queue).info().messages
+
+
+class Bench:
+    """What is measured, one after the other."""
+
+    def __init__(self, spark: SparkSession, queues: Queues, folder: Path, count: int) -> None:
+        self._spark, self._queues, self._folder, self._count = spark, queues, folder, count
+
+    def _timed(self, what: str, work: Callable[[], object], *, ours: bool = True) -> float:
+        """Rows a second, with the share of the manager."""
+        used, start = self._queues.processor_time(), time.perf_counter()
+        work()
+        seconds = time.perf_counter() - start
+        share = (self._queues.processor_time() - used) / seconds
+        rate = self._count / seconds
+        busy = f"   the manager is busy for {share:4.0%} of the time" if ours else ""
+        print(f"{what:<44} {rate:>9,.0f} rows/s{busy}", flush=True)
+        return rate
+
+    def _read(self, schema: str = "") -> DataFrame:
+        reader = self._spark.read.format("msmq").option("manager", self._queues.address)
+        reader = reader.option("queue", "bench")
+        return (reader.schema(schema) if schema else reader).load()
+
+    def batch(self) -> None:
+        """The queue as a table, and the same rows from Parquet."""
+        parquet = str(self._folder / "rows")
+        self._timed("queue to Parquet, one batch", lambda: self._read().write.parquet(parquet))
+        for title, columns in (
+            ("all columns", ""),
+            ("label and body", "label string, body binary"),
+        ):
+            rows = self._spark.read.parquet(parquet)
+            if columns:
+                rows = rows.select("label", "body")
+            peer = self._timed(f"Parquet, {title}", lambda rows=rows: noop(rows), ours=False)
+            ours = self._timed(f"queue, {title}", lambda columns=columns: noop(self._read(columns)))
+            print(f"{'':<44} {ours / peer:>9.2f} of Parquet", flush=True)
+
+    def write(self) -> None:
+        """A table into queues."""
+        with openmsmq.connect(self._queues.address) as manager:
+            manager.create_queue("plain")
+            manager.create_queue("exact", transactional=True)
+        rows = self._spark.read.parquet(str(self._folder / "rows")).select("label", "body")
+        for queue in ("plain", "exact"):
+            sink = rows.write.format("msmq").option("manager", self._queues.address)
+            self._timed(
+                f"write, queue {queue}",
+                lambda sink=sink, queue=queue: sink.option("queue", queue).mode("append").save(),
+            )
+            assert self._queues.messages(queue) == self._count
+
+    def stream(self) -> None:
+        """A stream from the queue to Parquet, until all is there."""
+
+        def run() -> None:
+            source = self._spark.readStream.format("msmq")
+            source = source.option("manager", self._queues.address).option("queue", "bench")
+            sink = source.option("maxMessagesPerTrigger", 250_000).load().writeStream
+            sink = sink.format("parquet").option("path", str(self._folder / "stream"))
+            sink = sink.option("checkpointLocation", str(self._folder / "checkpoint"))
+            sink.trigger(availableNow=True).start().awaitTermination()
+
+        self._timed("stream, queue to Parquet", run)
+        found = self._spark.read.parquet(str(self._folder / "stream")).count()
+        assert found == self._count, found
+
+
+def noop(rows: DataFrame) -> None:
+    """Read all rows and drop them."""
+    rows.write.format("noop").mode("overwrite").save()
+
+
+def session(folder: Path) -> SparkSession:
+    """Spark on this machine."""
+    from pyspark.sql import SparkSession
+
+    from openmsmq.spark import register
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", "3g")
+        .config("spark.local.dir", str(folder / "local"))
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    register(spark)
+    return spark
+
+
+def main(count: int = COUNT) -> None:
+    """Print all rates."""
+    if find_spec("pyspark") is None or shutil.which("java") is None:
+        print("Spark is not installed")
+        return
+    print(f"Spark: {count:,} messages of 1 KiB")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        queues, spark = Queues(folder), session(folder)
+        try:
+            queues.fill(count)
+            bench = Bench(spark, queues, folder, count)
+            bench.batch()
+            bench.write()
+            bench.stream()
+        finally:
+            spark.stop()
+            queues.stop()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:2]))
