@@ -105,30 +105,24 @@ class Bench:
         """The queue as a table, and the same rows from Parquet."""
         parquet = str(self._folder / "rows")
         self._timed("queue to Parquet, one batch", lambda: self._read().write.parquet(parquet))
-        for title, columns in (
-            ("all columns", ""),
-            ("label and body", "label string, body binary"),
-        ):
-            rows = self._spark.read.parquet(parquet)
-            if columns:
-                rows = rows.select("label", "body")
-            peer = self._timed(f"Parquet, {title}", lambda rows=rows: noop(rows), ours=False)
-            ours = self._timed(f"queue, {title}", lambda columns=columns: noop(self._read(columns)))
-            print(f"{'':<44} {ours / peer:>9.2f} of Parquet", flush=True)
+        rows = self._spark.read.parquet(parquet)
+        self._compare("all columns", rows, "")
+        self._compare("label and body", rows.select("label", "body"), "label string, body binary")
 
-    def write(self) -> None:
-        """A table into queues."""
+    def _compare(self, columns: str, rows: DataFrame, schema: str) -> None:
+        peer = self._timed(f"Parquet, {columns}", lambda: noop(rows), ours=False)
+        ours = self._timed(f"queue, {columns}", lambda: noop(self._read(schema)))
+        print(f"{'':<44} {ours / peer:>9.2f} of Parquet", flush=True)
+
+    def write(self, queue: str, *, transactional: bool) -> None:
+        """A table into a queue."""
         with openmsmq.connect(self._queues.address) as manager:
-            manager.create_queue("plain")
-            manager.create_queue("exact", transactional=True)
+            manager.create_queue(queue, transactional=transactional)
         rows = self._spark.read.parquet(str(self._folder / "rows")).select("label", "body")
-        for queue in ("plain", "exact"):
-            sink = rows.write.format("msmq").option("manager", self._queues.address)
-            self._timed(
-                f"write, queue {queue}",
-                lambda sink=sink, queue=queue: sink.option("queue", queue).mode("append").save(),
-            )
-            assert self._queues.messages(queue) == self._count
+        sink = rows.write.format("msmq").option("manager", self._queues.address)
+        sink = sink.option("queue", queue).mode("append")
+        self._timed(f"write, {queue} queue", sink.save)
+        assert self._queues.messages(queue) == self._count
 
     def stream(self) -> None:
         """A stream from the queue to Parquet, until all is there."""
@@ -186,7 +180,8 @@ def main(count: int = COUNT) -> None:
             queues.fill(count)
             bench = Bench(spark, queues, folder, count)
             bench.batch()
-            bench.write()
+            bench.write("plain", transactional=False)
+            bench.write("transactional", transactional=True)
             bench.stream()
         finally:
             spark.stop()

@@ -7,9 +7,10 @@ with them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -32,8 +33,10 @@ except ImportError:  # Spark before 4.2 has no admission control for sources in 
     ReadAllAvailable = ReadMaxRows = ReadLimit = object  # type: ignore[misc,assignment]
     SupportsTriggerAvailableNow = object  # type: ignore[misc,assignment]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Offset = dict[str, int]
-_STEP: Final = 10_000
+STEP: Final = 10_000
 "Messages that are reserved with one commit."
 _BETWEEN: Final = " "
 
@@ -58,10 +61,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._sources: dict[str, tuple[Queue, Subscription]] = {}
         self._targets: Offset | None = None
         "How far a stream goes that ends when it has what was there at its start."
+        self._beside: ThreadPoolExecutor | None = None
+        "Lets the manager work while tasks do."
+        self._finishing: list[Future[None]] = []
 
     def __getstate__(self) -> dict[str, Any]:
         """What tasks need of it."""
-        return self.__dict__ | {"_managers": [], "_sources": {}}
+        driver: dict[str, Any] = {
+            "_managers": [],
+            "_sources": {},
+            "_beside": None,
+            "_finishing": [],
+        }
+        return self.__dict__ | driver
 
     # On the driver
 
@@ -101,7 +113,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             share = self._within_target(key, after, share)
             end[key] = _reserve(reader, after, share, room)
             left -= end[key] - after
+            if end[key] - after == share >= STEP and not is_all:  # there is more: have it ready
+                ahead = self._within_target(key, end[key], share)
+                self._begin(_reserve, reader, end[key], ahead, room)
         return end
+
+    def _begin(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Do something while tasks work, one thing after the other."""
+        if self._beside is None:
+            self._beside = ThreadPoolExecutor(1, "openmsmq-stream")
+        return self._beside.submit(work, *args, **kwargs)
 
     def _within_target(self, key: str, after: int, share: int) -> int:
         return share if self._targets is None else min(share, self._targets.get(key, 0) - after)
@@ -129,14 +150,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return found
 
     def commit(self, end: Offset) -> None:
-        """Spark is done with all up to here."""
-        for key, position in end.items():
-            source = self._opened().get(key)
-            if source is not None:
-                source[1].finish(position, self._options.moves_to)
+        """Spark is done with all up to here; what fails is found with the next one."""
+        for earlier in self._finishing:
+            earlier.result()
+        self._finishing = [
+            self._begin(source[1].finish, end[key], self._options.moves_to)
+            for key, source in self._opened().items()
+            if key in end
+        ]
 
     def stop(self) -> None:
         """Let go of the managers."""
+        if self._beside is not None:
+            self._beside.shutdown()
         for manager in self._managers:
             manager.close()
         self._managers, self._sources = [], {}
@@ -165,7 +191,7 @@ def _reserve(reader: Subscription, after: int, count: int, size: int | None) -> 
         return reader.reserve(after, count, size)
     end, last = after, after + count
     while end < last:
-        reached = reader.reserve(end, min(_STEP, last - end))
+        reached = reader.reserve(end, min(STEP, last - end))
         if reached == end:
             break
         end = reached

@@ -9,6 +9,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from openmsmq import Manager, Message
 from openmsmq.errors import InvalidParameter
+from openmsmq.spark import streaming
 from openmsmq.spark.options import STREAM, parse
 from openmsmq.spark.streaming import StreamReader
 
@@ -51,10 +52,11 @@ def test_the_same_offsets_are_the_same_messages(manager: Manager) -> None:
     assert again.latestOffset(last, ReadAllAvailable()) == last
     for one in (found, again):
         one.commit(end)
+        one.commit(end)  # waits for the first
+        one.stop()
     assert reader().initialOffset() == end
     with pytest.raises(InvalidParameter):
         read(found, start, end)
-    found.stop()
 
 
 @pytest.mark.usefixtures("_five")
@@ -82,9 +84,11 @@ def test_messages_are_moved_or_kept_when_they_are_done(manager: Manager) -> None
     moving = reader(onCommit="move:old", subscription="a")
     end = moving.latestOffset(moving.initialOffset(), ReadMaxRows(2))
     moving.commit(end | {"gone queue": 5})
+    moving.stop()
     assert manager.open_queue("orders;old").info().messages == 2
     keeping = reader(onCommit="keep", subscription="b")
     keeping.commit(keeping.latestOffset(keeping.initialOffset(), ReadAllAvailable()))
+    keeping.stop()
     assert manager.open_queue("orders").info().messages == 3
 
 
@@ -94,3 +98,29 @@ def test_a_limit_is_shared_by_queues(manager: Manager) -> None:
     found = reader(queue="a,b")
     end = found.latestOffset(found.initialOffset(), ReadMaxRows(6))
     assert end == {r"here .\private$\a": 1, r"here .\private$\b": 5}
+
+
+@pytest.mark.usefixtures("_five")
+def test_while_there_is_much_more_the_next_messages_are_reserved_meanwhile(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "STEP", 2)
+    found = reader()
+    start = found.initialOffset()
+    found.latestOffset(start, ReadMaxRows(2))
+    found.stop()
+    [info] = manager.subscriptions()
+    assert info.end == 4
+    again = reader()
+    assert again.latestOffset(start, ReadMaxRows(2)) == {ORDERS: 2}, "but a batch has what it may"
+    again.stop()
+
+
+@pytest.mark.usefixtures("_five")
+def test_what_could_not_be_finished_is_found_with_the_next_commit(manager: Manager) -> None:
+    found = reader()
+    end = found.latestOffset(found.initialOffset(), ReadMaxRows(2))
+    found.commit({ORDERS: 99})
+    with pytest.raises(InvalidParameter):
+        found.commit(end)
+    found.stop()
