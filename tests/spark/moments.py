@@ -28,7 +28,8 @@ from openmsmq.spark.writing import Prepared, StreamWriter
 
 VARIABLE: Final = "OPENMSMQ_TEST_MOMENT"
 DRIVER: Final = "OPENMSMQ_TEST_DRIVER"
-Victim = Literal["driver", "worker", "executor", "manager"]
+_SLOW: Final = 60
+Victim = Literal["driver", "worker", "executor", "manager", "nobody"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ def _kill(moment: Moment) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         case "manager":
             os.kill(moment.pid, signal.SIGKILL)
+        case "nobody":  # but it takes so long that Spark tries it elsewhere
+            time.sleep(_SLOW)
 
 
 def _parent(pid: int) -> int:
@@ -91,8 +94,8 @@ def _parent(pid: int) -> int:
 
 def watch(moment: Moment) -> None:
     """Wait for a file as a moment; for the process that is the driver."""
-    path = Path(moment.name.removeprefix("file:"))
-    while not path.exists():
+    path = moment.name.removeprefix("file:")
+    while not (os.path.exists(path) or os.path.exists(f"{path}.compact")):
         time.sleep(0.0005)
     _kill(moment)
 
