@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import col
+from pyspark.sql.types import StructType
 
 from openmsmq import Manager, Queue
+from openmsmq.spark.options import WRITE, parse
+from openmsmq.spark.source import MsmqDataSource
+from openmsmq.spark.writing import BatchWriter, Prepared
 from tests.e2e.managers import ManagerProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
@@ -82,6 +87,47 @@ def test_a_task_that_fails_after_writing_leaves_no_duplicate(
     rows = spark.range(100).repartition(3).rdd.mapPartitions(fail_late)
     frame = spark.createDataFrame(rows, "id long")
     write(frame.selectExpr("cast(id as string) as label", "x'' as body"), queue=fresh("q"))
+    assert labels(queue) == sorted(str(n) for n in range(100))
+    assert manager.prepared() == []
+
+
+class FlakyWriter(BatchWriter):
+    """Each first attempt fails when all is done."""
+
+    def write(self, iterator: Iterator[Any]) -> Prepared:
+        found = super().write(iterator)
+        context = TaskContext.get()
+        assert context is not None
+        if context.attemptNumber() == 0:
+            raise RuntimeError("on purpose")
+        return found
+
+
+class FlakyDataSource(MsmqDataSource):
+    """The format, with tasks that fail once."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "msmq-flaky"
+
+    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+        return FlakyWriter(parse(self.options, WRITE), tuple(schema.fieldNames()))
+
+
+@pytest.mark.parametrize("transactional", [True, False])
+def test_a_task_that_fails_after_it_has_prepared_leaves_no_duplicate(
+    spark: SparkSession,
+    service: ManagerProcess,
+    manager: Manager,
+    fresh: Callable[[str], str],
+    transactional: bool,
+) -> None:
+    name = fresh(str(transactional))
+    queue = manager.create_queue(name, transactional=transactional)
+    spark.dataSource.register(FlakyDataSource)
+    rows = spark.range(100).repartition(3).selectExpr("cast(id as string) as label", "x'' as body")
+    writer = rows.write.format("msmq-flaky").mode("append")
+    writer.options(manager=service.app, queue=name).save()
     assert labels(queue) == sorted(str(n) for n in range(100))
     assert manager.prepared() == []
 

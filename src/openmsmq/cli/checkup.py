@@ -222,6 +222,20 @@ def _prepared(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
         )
 
 
+def _subscriptions(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
+    """Readers that have messages and do not go on."""
+    for info in manager.subscriptions():
+        if info.waiting and info.idle >= OLD:
+            yield Finding(
+                Level.RISK,
+                f"subscription {info.name} of {info.queue}",
+                f"has {count_text(info.waiting)}, {size_text(info.bytes)}, and was done with none"
+                f" for {age_text(info.idle)}",
+                "Is its reader running? If it is over, openmsmq subscription drop"
+                f" '{info.name}' '{info.queue}' gives the messages back.",
+            )
+
+
 def _history(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
     history = manager.settings().history
     if not history:
@@ -294,5 +308,6 @@ _LOOKS: Final[tuple[Look, ...]] = (
     _journals,
     _old_messages,
     _prepared,
+    _subscriptions,
     _outgoing,
 )

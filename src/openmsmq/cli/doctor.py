@@ -22,9 +22,9 @@ _WIDTH: Final = max(len(level) for level in Level) + 2
 def doctor(*, location: Location, as_json: bool) -> None:
     """Say what is wrong or risky in a queue manager, and what to do about it.
 
-    It looks at quotas, dead letters, journals, old messages, prepared transactions and the history,
-    in a directory also at the disk. Exits with 0 if all is well, with 1 if something needs
-    attention.
+    It looks at quotas, dead letters, journals, old messages, prepared transactions, subscriptions
+    and the history, in a directory also at the disk. Exits with 0 if all is well, with 1 if
+    something needs attention.
 
     \b
     Examples:

@@ -15,7 +15,7 @@ from openmsmq.cli.options import (
     manager_options,
     yes_option,
 )
-from openmsmq.cli.output import count_text, is_like, print_json, print_table, size_text
+from openmsmq.cli.output import age_text, count_text, is_like, print_json, print_table, size_text
 from openmsmq.client.sync import Manager
 from openmsmq.errors import QueueNotFound
 from openmsmq.manager.reserving import SubscriptionInfo
@@ -47,7 +47,8 @@ def list_(pattern: str | None, *, location: Location, as_json: bool) -> None:
     """List subscriptions, all or those whose names are like PATTERN.
 
     They take messages out of their queue or get copies. DONE is the position up to which the reader
-    is done with them, END the one up to which it was given them; those between wait for it.
+    is done with them, END the one up to which it was given them; those between wait for it. IDLE
+    tells how long ago it was last done with some.
 
     \b
     Examples:
@@ -61,14 +62,15 @@ def list_(pattern: str | None, *, location: Location, as_json: bool) -> None:
         for info in chosen:
             print_json(asdict(info))
     elif chosen:
-        columns = ("NAME", "QUEUE", "WAY", ">DONE", ">END", ">WAITING", ">SIZE")
+        columns = ("NAME", "QUEUE", "WAY", ">DONE", ">END", ">WAITING", ">SIZE", ">IDLE")
         print_table(columns, map(_row, chosen))
 
 
 def _row(info: SubscriptionInfo) -> tuple[object, ...]:
     way = "copy" if info.copy else "take"
     size = size_text(info.bytes)
-    return info.name, info.queue, way, info.done, info.end, info.waiting, size
+    idle = age_text(info.idle)
+    return info.name, info.queue, way, info.done, info.end, info.waiting, size, idle
 
 
 def _complete_subscription(

@@ -200,7 +200,9 @@ class Backend(Protocol):
         """Abort a prepared transaction; again, if that was lost."""
         ...
 
-    def commit_epoch(self, writer: str, epoch: int, winners: list[str], owner: str) -> bool:
+    def commit_epoch(
+        self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
+    ) -> bool:
         """Decide an epoch; False if it was decided before."""
         ...
 

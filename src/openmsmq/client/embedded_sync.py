@@ -342,9 +342,11 @@ class Embedded:
     def abort_prepared(self, xid: str) -> None:
         self._driver.wait(lambda: self._local.abort_prepared(xid))
 
-    def commit_epoch(self, writer: str, epoch: int, winners: list[str], owner: str) -> bool:
+    def commit_epoch(
+        self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
+    ) -> bool:
         commit = self._local.commit_epoch
-        return self._driver.wait(lambda: commit(writer, epoch, winners, owner))
+        return self._driver.wait(lambda: commit(writer, epoch, winners, owner, once=once))
 
     def _begun(self, work: Work | None) -> model_transaction.Transaction | None:
         return None if work is None else self._work(work)

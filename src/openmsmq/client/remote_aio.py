@@ -399,10 +399,14 @@ class Remote:
     async def abort_prepared(self, xid: str) -> None:
         await self._call("abort_prepared", SLOW, xid=xid)
 
-    async def commit_epoch(self, writer: str, epoch: int, winners: list[str], owner: str) -> bool:
-        given = {"query": writer, "epoch": epoch, "winners": winners}
+    async def commit_epoch(
+        self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
+    ) -> bool:
+        given: dict[str, Any] = {"query": writer, "epoch": epoch, "winners": winners}
         if owner:
             given["owner"] = owner
+        if once:
+            given["once"] = True
         answer = await self._call("commit_epoch", SLOW, **given)
         return answer.flag("applied")
 

@@ -394,10 +394,14 @@ class Remote:
     def abort_prepared(self, xid: str) -> None:
         self._call("abort_prepared", SLOW, xid=xid)
 
-    def commit_epoch(self, writer: str, epoch: int, winners: list[str], owner: str) -> bool:
-        given = {"query": writer, "epoch": epoch, "winners": winners}
+    def commit_epoch(
+        self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
+    ) -> bool:
+        given: dict[str, Any] = {"query": writer, "epoch": epoch, "winners": winners}
         if owner:
             given["owner"] = owner
+        if once:
+            given["once"] = True
         answer = self._call("commit_epoch", SLOW, **given)
         return answer.flag("applied")
 

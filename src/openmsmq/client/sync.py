@@ -172,16 +172,24 @@ class Manager(Closable):
         self._backend.abort_prepared(xid)
 
     def commit_epoch(
-        self, writer: str, epoch: int, winners: Iterable[str], *, owner: str = ""
+        self,
+        writer: str,
+        epoch: int,
+        winners: Iterable[str],
+        *,
+        owner: str = "",
+        once: bool = False,
     ) -> bool:
         """Commit many prepared transactions of one writer in one step, once.
 
         Their names are `WRITER/EPOCH/...`. The `winners` are committed, all others of the writer
         up to this epoch are aborted. False if that was done before: to ask again does no harm.
         A writer keeps the `owner` it is first given; `TransactionSequence` for anybody else, whose
-        epochs are not the same although they have the same numbers.
+        epochs are not the same although they have the same numbers. With `once` the writer has no
+        other epoch, and is forgotten after 10,000 others like it. Transactions of an epoch that is
+        decided cannot be prepared any more: `EpochDecided`.
         """
-        return self._backend.commit_epoch(writer, epoch, list(winners), owner)
+        return self._backend.commit_epoch(writer, epoch, list(winners), owner, once=once)
 
     def explain(self, message_id: str) -> list[HistoryEvent]:
         r"""What happened to a message, oldest first; `message_id` is `guid\number`.

@@ -130,6 +130,10 @@ class TransactionTimedOut(TransactionSequence):
     """
 
 
+class EpochDecided(TransactionSequence):
+    """The transaction is one of an epoch that is decided: it came too late, and does not count."""
+
+
 class TransactionImport(MQError):
     """The transaction given could not be taken over from its coordinator."""
 

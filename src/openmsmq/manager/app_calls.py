@@ -246,6 +246,7 @@ class Calls(ReaderCalls):
         place = session.number(session.transactions)
         begun = session.driver.call(lambda: session.local.begin(xid, stages=stages))
         session.transactions[place] = begun
+        begun.token = session.decider.token
         begun.used = monotonic()
         session.door.metrics.transaction_began()
         session.reply(number, transaction=place)
@@ -304,8 +305,10 @@ class Calls(ReaderCalls):
 
     def _call_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
-        session.require("admin")
-        ages = session.driver.call(session.local.prepared_ages)
+        session.require_somewhere("send")
+        decider, prepared = session.decider, session.local.core.prepared
+        found = session.driver.call(session.local.prepared_ages)
+        ages = {xid: age for xid, age in found.items() if decider.may_end(prepared[xid])}
         session.reply(number, xids=list(ages), ages=ages)
 
     def _call_commit_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -324,18 +327,21 @@ class Calls(ReaderCalls):
         """Whoever has prepared a transaction may end it, an administrator may end any."""
         given.only("xid")
         xid = given.text("xid")
-        if all(known.xid != xid for known in session.prepared.values()):
+        found = session.local.core.prepared.get(xid)
+        is_own = found is not None and session.decider.may_end(found)
+        if not is_own and all(known.xid != xid for known in session.prepared.values()):
             session.require("admin")
         _begin(session, number, lambda: decide(xid))
 
     def _call_commit_epoch(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("query", "epoch", "winners", "owner")
-        session.require("admin")
+        given.only("query", "epoch", "winners", "owner", "once")
+        session.require_somewhere("send")
         writer, winners = given.text("query"), given.texts("winners")
         epoch, owner = given.integer("epoch", maximum=NUMBER_MAX), given.text("owner", "")
+        once, by, commit = given.flag("once", default=False), session.decider, session.local
         session.begin(
             number,
-            lambda: session.local.commit_epoch(writer, epoch, winners, owner),
+            lambda: commit.commit_epoch(writer, epoch, winners, owner, once=once, by=by),
             lambda applied: session.reply(number, applied=applied),
         )
 

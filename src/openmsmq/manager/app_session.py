@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 from openmsmq.app.calls import PROTOCOL, Call, Closing, Hello, Welcome, encode_error
 from openmsmq.app.frames import FRAME_SIZE_MAX, FROM_CLIENT, Frame, Framer, Kind, encode_frame
@@ -34,6 +34,7 @@ from openmsmq.manager.naming import shown
 from openmsmq.manager.tokens import Grant, Right
 from openmsmq.messages.ids import MessageIds
 from openmsmq.model.cursor import Cursor
+from openmsmq.model.epochs import Decider
 from openmsmq.model.opening import Access, Mode
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
@@ -309,8 +310,24 @@ class AppSession:
         assert self.grant is not None
         for queue in queues or (None,):
             if not self.grant.allows(right, queue):
-                self.door.metrics.refused("not allowed")
-                raise AccessDenied(f"the role {self.grant.role} does not allow this ({right})")
+                self._deny(right)
+
+    def require_somewhere(self, right: Right) -> None:
+        """Refuse those whose role does not have a right for any queue."""
+        assert self.grant is not None
+        if not self.grant.has(right):
+            self._deny(right)
+
+    def _deny(self, right: Right) -> NoReturn:
+        assert self.grant is not None
+        self.door.metrics.refused("not allowed")
+        raise AccessDenied(f"the role {self.grant.role} does not allow this ({right})")
+
+    @property
+    def decider(self) -> Decider:
+        """Who it is when prepared transactions are ended."""
+        assert self.grant is not None
+        return Decider(self.grant.token, self.grant.allows("admin"))
 
     def paths(self, name: str) -> list[str]:
         """What rights are compared with: the paths of queues here, the names of others."""

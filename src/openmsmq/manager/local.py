@@ -26,7 +26,7 @@ from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.core import Core
 from openmsmq.model.dispatching import Dispatching
-from openmsmq.model.epochs import Epochs
+from openmsmq.model.epochs import ANYBODY, Decider, Epochs
 from openmsmq.model.layout import ARRIVAL_MASK, local_facts
 from openmsmq.model.moving import Moving
 from openmsmq.model.opening import Access, Mode, Share
@@ -247,7 +247,7 @@ class LocalManager:
 
     def prepare(self, transaction: Transaction) -> Pending[None]:
         """Write down all that the transaction did, and wait to be told the outcome."""
-        return self._transacting.prepare(transaction)
+        return self._epochs.prepare(transaction)
 
     def commit(self, transaction: Transaction) -> Pending[None]:
         """Let all that the transaction did take effect."""
@@ -266,10 +266,17 @@ class LocalManager:
         return self._transacting.commit_prepared(xid)
 
     def commit_epoch(
-        self, writer: str, epoch: int, winners: Sequence[str], owner: str = ""
+        self,
+        writer: str,
+        epoch: int,
+        winners: Sequence[str],
+        owner: str = "",
+        *,
+        once: bool = False,
+        by: Decider = ANYBODY,
     ) -> Pending[bool]:
         """Commit the prepared transactions of a writer that count, abort its others, once."""
-        return self._epochs.commit(writer, epoch, winners, owner)
+        return self._epochs.commit(writer, epoch, winners, owner, once=once, by=by)
 
     def abort_prepared(self, xid: str) -> Pending[None]:
         """Abort the prepared transaction with this name."""

@@ -7,6 +7,7 @@ from typing import Final
 from openmsmq.manager.exposition import Metric
 
 _NAME: Final = ("name",)
+_SUBSCRIPTION: Final = ("name", "subscription")
 _OUTGOING: Final = ("queue_name", "connection_host")
 
 METRICS: Final = (
@@ -83,6 +84,19 @@ METRICS: Final = (
         _NAME,
     ),
     Metric("openmsmq_system_queue_bytes", "gauge", "Their bytes.", _NAME),
+    Metric(
+        "openmsmq_subscription_messages",
+        "gauge",
+        "Messages that the subscription was given and is not done with.",
+        _SUBSCRIPTION,
+    ),
+    Metric("openmsmq_subscription_bytes", "gauge", "Their bytes.", _SUBSCRIPTION),
+    Metric(
+        "openmsmq_subscription_idle_seconds",
+        "gauge",
+        "Time since the subscription was last done with messages, or since it began.",
+        _SUBSCRIPTION,
+    ),
     Metric("openmsmq_queues", "gauge", "Queues there are, by kind.", ("kind",)),
     Metric(
         "openmsmq_messages_total",

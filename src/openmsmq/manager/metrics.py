@@ -241,6 +241,7 @@ def _report_transfers(page: Page, transfers: Transfers | None) -> None:
 async def _report_queues(page: Page, local: LocalManager, now: float) -> None:
     core, machine = local.core, local.name
     _report_computer(page, core)
+    _report_subscriptions(page, local, now)
     queues = [
         queue
         for queue in core.queues.by_number.values()
@@ -256,6 +257,17 @@ async def _report_queues(page: Page, local: LocalManager, now: float) -> None:
             _report_queue(page, core, queue, label(queue, machine), now)
             if queue.kind is Kind.OUTGOING:
                 _report_outgoing(page, local, queue)
+
+
+def _report_subscriptions(page: Page, local: LocalManager, now: float) -> None:
+    for subscription in local.reservations:
+        if subscription.source.deleted:  # there may be another queue of this name
+            continue
+        labels = label(subscription.source, local.name), subscription.name
+        store, idle = subscription.store, max(0, int(now) - subscription.finished)
+        page.add("openmsmq_subscription_messages", store.messages, *labels)
+        page.add("openmsmq_subscription_bytes", store.size, *labels)
+        page.add("openmsmq_subscription_idle_seconds", idle, *labels)
 
 
 def _report_computer(page: Page, core: Core) -> None:

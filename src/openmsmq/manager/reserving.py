@@ -36,15 +36,18 @@ class SubscriptionInfo:
     "Messages that it was given and is not done with."
     bytes: int
     "What these take."
+    idle: int
+    "Seconds since it was last done with some, or since it began."
 
 
 def subscription_infos(local: LocalManager) -> list[SubscriptionInfo]:
     """All subscriptions, by queue and name."""
-    found = [_info(subscription) for subscription in local.reservations]
+    now = local.core.timeline.wall
+    found = [_info(subscription, now) for subscription in local.reservations]
     return sorted(found, key=lambda info: (fold(info.queue), fold(info.name)))
 
 
-def _info(subscription: Subscription) -> SubscriptionInfo:
+def _info(subscription: Subscription, now: int) -> SubscriptionInfo:
     return SubscriptionInfo(
         name=subscription.name,
         queue=path_name(subscription.source),
@@ -53,6 +56,7 @@ def _info(subscription: Subscription) -> SubscriptionInfo:
         end=subscription.end,
         waiting=subscription.store.messages,
         bytes=subscription.store.size,
+        idle=max(0, now - subscription.finished),
     )
 
 

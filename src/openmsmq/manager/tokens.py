@@ -79,9 +79,13 @@ class Grant:
         Who may read a queue may read its subqueues. Settings, counters, and transactions of others
         belong to the manager: they are for those who are not limited to some queues.
         """
-        if self.role != "admin" and operation not in self.role.split("+"):
+        if not self.has(operation):
             return False
         return not self.patterns or (queue is not None and self._names(queue))
+
+    def has(self, right: Right) -> bool:
+        """Whether the role has a right, be it for some queues only."""
+        return self.role == "admin" or right in self.role.split("+")
 
     def _names(self, queue: str) -> bool:
         name = fold(queue.removeprefix(_HERE))

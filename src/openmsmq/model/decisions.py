@@ -11,18 +11,19 @@ from openmsmq.model.storage import Snapshot, Table, Writer
 DECISIONS_MAX: Final = 10_000
 "Outcomes that are remembered; the oldest are forgotten."
 
-_PREFIX: Final = b"decision:"
 _number = Struct(">Q")
 
 
 class Decisions:
     """The outcomes of transactions by name: True if committed, False if aborted."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, prefix: bytes = b"decision:") -> None:
+        """`prefix`: of the keys of its rows."""
+        self._prefix = prefix
         self._found: dict[str, bool] = {}
         self._first = self._next = 0
-        for key, row in snapshot.scan(Table.META, _PREFIX, _PREFIX + b"\xff" * 9):
-            (number,) = _number.unpack(key[len(_PREFIX) :])
+        for key, row in snapshot.scan(Table.META, prefix, prefix + b"\xff" * 9):
+            (number,) = _number.unpack(key[len(prefix) :])
             self._first = self._first or number
             self._next = number + 1
             xid, committed = json.loads(row)
@@ -35,9 +36,9 @@ class Decisions:
     def write(self, writer: Writer, xid: str, *, committed: bool) -> None:
         """Write down an outcome, and forget the oldest."""
         self._next += 1
-        writer.put(Table.META, _key(self._next), json.dumps([xid, committed]).encode())
+        writer.put(Table.META, self._key(self._next), json.dumps([xid, committed]).encode())
         while self._next - self._first > DECISIONS_MAX:
-            writer.delete(Table.META, _key(self._first))
+            writer.delete(Table.META, self._key(self._first))
             self._first += 1
 
     def note(self, xid: str, *, committed: bool) -> None:
@@ -47,6 +48,5 @@ class Decisions:
         if len(self._found) > DECISIONS_MAX:
             del self._found[next(iter(self._found))]
 
-
-def _key(number: int) -> bytes:
-    return _PREFIX + _number.pack(number)
+    def _key(self, number: int) -> bytes:
+        return self._prefix + _number.pack(number)

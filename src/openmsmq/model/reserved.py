@@ -102,6 +102,8 @@ def write_state(
     batch: Batch, subscription: Subscription, *, done: int | None = None, end: int | None = None
 ) -> None:
     """Write down how far it has come with this commit."""
+    if done is not None or not subscription.finished:
+        subscription.finished = batch.now
     row = subscription.pack(
         done=subscription.done if done is None else done,
         end=subscription.end if end is None else end,

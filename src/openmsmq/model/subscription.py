@@ -37,7 +37,7 @@ class Way(StrEnum):
 
 
 T = TypeVar("T")
-_state = Struct("<BQQ")
+_state = Struct("<BQQI")
 _WAYS: Final = {0: Way.TAKE, 1: Way.COPY}
 _PRIORITIES: Final = PRIORITY_MAX + 1
 
@@ -55,6 +55,8 @@ class Subscription:
     "It is done with all up to this position."
     end: int = 0
     "It was given all up to this position."
+    finished: int = 0
+    "When it was last done with something, or begun, in seconds since 1970 UTC."
     _turns: deque[Callable[[], None]] = field(default_factory=deque)
     "What is to be done next; one thing after the other."
     _is_busy: bool = False
@@ -72,11 +74,11 @@ class Subscription:
     def pack(self, *, done: int, end: int) -> bytes:
         """The bytes to store when it has come so far."""
         code = next(code for code, way in _WAYS.items() if way is self.way)
-        return _state.pack(code, done, end)
+        return _state.pack(code, done, end, self.finished)
 
     def load(self, raw: bytes) -> None:
         """The reverse of `pack`."""
-        self.way, self.done, self.end = read_state(raw)
+        self.way, self.done, self.end, self.finished = read_state(raw)
 
     def in_turn(self, work: Callable[[Pending[T]], None]) -> Pending[T]:
         """Do something when all is done that was asked for before: each builds on the last."""
@@ -176,10 +178,12 @@ class Subscription:
         return len(record) > RECORD_SIZE and self.store.number in _readers(record)
 
 
-def read_state(raw: bytes) -> tuple[Way, int, int]:
-    """How a subscription gets messages, up to where it is done, and up to where it was given."""
-    way, done, end = _state.unpack(raw)
-    return _WAYS[way], done, end
+def read_state(raw: bytes) -> tuple[Way, int, int, int]:
+    """How it gets messages, up to where it is done and was given, and when it was last done."""
+    if len(raw) == _state.size - 4:  # the last field was not written at first
+        raw += bytes(4)
+    way, done, end, finished = _state.unpack(raw)
+    return _WAYS[way], done, end, finished
 
 
 def with_reader(record: bytes, reader: int, known: Collection[int]) -> bytes:

@@ -107,6 +107,7 @@ class Transaction(Holder):
         "reserved",
         "stages",
         "state",
+        "token",
         "used",
         "xid",
     )
@@ -118,6 +119,8 @@ class Transaction(Holder):
         self.stages = stages
         "Messages to queues that are not transactional wait in it, and stay plain ones."
         self.state = State.ACTIVE
+        self.token = ""
+        "Of the program that has begun it, who may end it; empty if it needed none."
         self.used = 0.0
         "When its program last did something with it, for whoever minds programs that do nothing."
         self.prepared_at: int | None = None
@@ -222,7 +225,8 @@ class Transaction(Holder):
             key = _key.pack(self.number, MOVED, place)
             batch.writer.put(Table.TRANSACTIONS, key, _place.pack(target.number, lookup))
             batch.keep(target)
-        header = json.dumps({"xid": self.xid, "prepared": self.prepared_at}).encode()
+        values = {"xid": self.xid, "prepared": self.prepared_at, "token": self.token}
+        header = json.dumps(values).encode()
         batch.writer.put(Table.TRANSACTIONS, _key.pack(self.number, HEADER, 0), header)
 
     def commit(self, batch: Batch, queues: Queues, outcomes: Outcomes, by: str) -> None:
@@ -359,6 +363,7 @@ def load_transactions(
             header = json.loads(row)
             transaction.xid = header["xid"]
             transaction.prepared_at = header.get("prepared")  # was not written at first
+            transaction.token = header.get("token", "")  # nor was this
             transaction.state = State.PREPARED
             prepared.append(transaction)
             for queue, size in transaction.reserved.items():

@@ -15,6 +15,8 @@ from openmsmq.spark.options import Options
 
 _PAUSE: Final = 0.25
 _WILD: Final = frozenset("*?")
+_REFUSED: Final = "the token is missing"
+"How a service begins to say that it lets nobody in without a token that is good."
 
 
 def connect(options: Options, address: str, *, patient: bool) -> Manager:
@@ -30,10 +32,10 @@ def connect(options: Options, address: str, *, patient: bool) -> Manager:
                 reconnect=options.timeout,
             )
         except ServiceNotAvailable as error:
+            if _REFUSED in error.detail:
+                raise AccessDenied(f"option token or tokenFile: {error.detail}") from error
             if not patient or time.monotonic() > limit:
                 raise ServiceNotAvailable(f"option manager: {error.detail or address}") from error
-        except AccessDenied as error:
-            raise AccessDenied(f"option token for {address}: {error.detail}") from error
         time.sleep(_PAUSE)
 
 

@@ -77,13 +77,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # On the driver
 
-    def _opened(self, *, patient: bool = True) -> dict[str, tuple[Queue, Subscription]]:
-        """The subscriptions, by what offsets call them."""
+    def _opened(self) -> dict[str, tuple[Queue, Subscription]]:
+        """The subscriptions, by what offsets call them.
+
+        A manager that is not there when the stream starts is an error at once; one that goes away
+        later is waited for by its connection.
+        """
         if self._sources:
             return self._sources
         options, found = self._options, dict[str, tuple[Queue, Subscription]]()
         for address in options.managers:
-            manager = connect(options, address, patient=patient)
+            manager = connect(options, address, patient=False)
             self._managers.append(manager)
             for name in queue_names(manager, options.queues):
                 queue = open_queue(manager, name, Access.RECEIVE)
@@ -94,7 +98,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> Offset:
         """Where a new stream begins: behind what was done before."""
-        return {key: reader.done for key, (_, reader) in self._opened(patient=False).items()}
+        return {key: reader.done for key, (_, reader) in self._opened().items()}
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
         """Reserve messages behind `start`; what was reserved and not used comes first."""

@@ -19,8 +19,8 @@ from pyspark import TaskContext
 from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from openmsmq import Manager, Queue
-from openmsmq.errors import InvalidParameter
+from openmsmq import Manager, Queue, Transaction
+from openmsmq.errors import EpochDecided, InvalidParameter
 from openmsmq.model.opening import Access
 from openmsmq.spark.options import Options
 from openmsmq.spark.rows import messages
@@ -46,10 +46,11 @@ class Prepared(WriterCommitMessage):
 class Writing:
     """What both writers do."""
 
-    def __init__(self, options: Options, names: tuple[str, ...], writer: str) -> None:
+    def __init__(self, options: Options, names: tuple[str, ...], identity: str) -> None:
         self._options = options
         self._names = names
-        self._writer = writer
+        self._is_unnamed = not identity
+        self._writer = writer_name(identity or uuid4().hex)
         if len(options.managers) > 1:
             raise InvalidParameter("option manager: a write goes to one manager")
         if len(options.queues) != 1 and "queue" not in names:
@@ -80,22 +81,21 @@ class Writing:
                         part = rows[first : first + _TOGETHER]
                         queues[name].send_many(part, transaction=transaction)
                     sent += len(rows)
-            if sent:
-                transaction.prepare()
-            else:
+            if not (sent and _is_prepared(transaction)):
                 transaction.abort()
-        return Prepared(xid if sent else "", query, sent)
+                xid, sent = "", 0
+        return Prepared(xid, query, sent)
 
     def _commit(self, done: list[Any], epoch: int) -> None:
         """Let what the tasks have prepared be seen, unless that was done before."""
-        found = [one for one in done if isinstance(one, Prepared) and one.xid]
-        if not found:
+        found = [one for one in done if isinstance(one, Prepared)]
+        winners = [one.xid for one in found if one.xid]
+        if not found or (self._is_unnamed and not winners):
             return
-        winners = [one.xid for one in found]
         with self._manager() as manager:
-            if not manager.commit_epoch(self._writer, epoch, winners, owner=found[0].query):
-                for xid in winners:
-                    manager.abort_prepared(xid)
+            manager.commit_epoch(
+                self._writer, epoch, winners, owner=found[0].query, once=self._is_unnamed
+            )
 
     def _abort(self, epoch: int) -> None:
         """Drop whatever tasks have prepared."""
@@ -109,7 +109,7 @@ class BatchWriter(Writing, DataSourceArrowWriter):
     """Sends rows as messages: all of them, or none."""
 
     def __init__(self, options: Options, names: tuple[str, ...]) -> None:
-        super().__init__(options, names, writer_name(options.write_id or uuid4().hex))
+        super().__init__(options, names, options.write_id)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Prepared:
         """Prepare the rows of a task."""
@@ -136,7 +136,7 @@ class StreamWriter(Writing, _StreamBase):  # type: ignore[misc]  # the base depe
     def __init__(self, options: Options, names: tuple[str, ...]) -> None:
         if not options.sink:
             raise InvalidParameter("option checkpointLocation or sinkId: one of them is needed")
-        super().__init__(options, names, writer_name(options.sink))
+        super().__init__(options, names, options.sink)
 
     def write(self, iterator: Iterator[Any]) -> Prepared:
         """Prepare the rows of a task."""
@@ -153,6 +153,15 @@ class StreamWriter(Writing, _StreamBase):  # type: ignore[misc]  # the base depe
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """A task of a batch has failed for good."""
         self._abort(batchId)
+
+
+def _is_prepared(transaction: Transaction) -> bool:
+    """Prepare a transaction; False if it is too late: another attempt or run counts already."""
+    try:
+        transaction.prepare()
+    except EpochDecided:
+        return False
+    return True
 
 
 def writer_name(identity: str) -> str:

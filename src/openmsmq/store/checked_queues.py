@@ -64,7 +64,7 @@ class CheckedQueues:
         elif kind == COUNTERS_ROW:
             queue.expected = unpack_counters(row)
         elif kind == SUBSCRIPTION_ROW:
-            queue.given = read_state(row)[1:]
+            queue.given = read_state(row)[1:3]
         elif kind != PURGED_ROW or len(row) % 8:
             raise ValueError(kind)
 

@@ -17,6 +17,7 @@ from openmsmq.cli.checkup import DISK_LOW, JOURNAL_LONG, OLD, Finding, Level, ch
 from openmsmq.cli.options import Location
 from openmsmq.errors import StoreDamaged
 from openmsmq.manager.outgoing import OutgoingAttempt, OutgoingInfo
+from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.properties.message import MessageClass
 from openmsmq.store.lmdb import RESERVE
 
@@ -38,6 +39,7 @@ class Manager:
         self.waiting: list[str] = []
         self.letters: list[Any] = []
         self.leaving: list[OutgoingInfo] = []
+        self.subscribed: list[SubscriptionInfo] = []
 
     def __enter__(self) -> Manager:
         return self
@@ -51,6 +53,9 @@ class Manager:
 
     def prepared_ages(self) -> dict[str, int]:
         return dict.fromkeys(self.waiting, 600)
+
+    def subscriptions(self) -> list[SubscriptionInfo]:
+        return self.subscribed
 
     def outgoing(self) -> list[OutgoingInfo]:
         return self.leaving
@@ -195,6 +200,17 @@ def test_prepared_transactions_are_found(tmp_path: Path) -> None:
     assert problem.subject == "transaction t-1"
     assert "waits 10 min for its outcome" in problem.text
     assert "openmsmq transaction commit" in problem.advice
+
+
+def test_subscriptions_that_do_not_go_on_are_found(tmp_path: Path) -> None:
+    manager = Manager()
+    stuck = SubscriptionInfo("lake", r".\private$\orders", False, 1, 4, 3, 300, OLD)
+    fine = [replace(stuck, waiting=0), replace(stuck, idle=OLD - 1)]
+    manager.subscribed = [stuck, *fine]
+    [risk] = look(manager, tmp_path, Level.RISK)
+    assert risk.subject == r"subscription lake of .\private$\orders"
+    assert "has 3 messages, 300 B, and was done with none for 24 h" in risk.text
+    assert r"openmsmq subscription drop 'lake' '.\private$\orders'" in risk.advice
 
 
 def test_a_history_that_is_off_is_noted(tmp_path: Path) -> None:

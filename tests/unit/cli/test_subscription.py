@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.cli.commands import Cli
@@ -25,7 +26,7 @@ def reading(cli: Cli) -> Cli:
 
 def test_subscriptions_are_listed(reading: Cli) -> None:
     head, audit, lake = reading.lines("subscription", "list")
-    assert head.split() == ["NAME", "QUEUE", "WAY", "DONE", "END", "WAITING", "SIZE"]
+    assert head.split() == ["NAME", "QUEUE", "WAY", "DONE", "END", "WAITING", "SIZE", "IDLE"]
     assert audit.split()[:6] == ["audit", r".\private$\orders", "copy", "0", "0", "0"]
     assert lake.split()[:6] == ["lake", r".\private$\orders", "take", "1", "2", "1"]
     [found] = reading.objects("subscription", "list", "LA*")
@@ -37,7 +38,9 @@ def test_subscriptions_are_listed(reading: Cli) -> None:
         "end": 2,
         "waiting": 1,
         "bytes": found["bytes"],
+        "idle": found["idle"],
     }
+    assert 0 <= found["idle"] < 1000
     assert reading.lines("subscription", "list", "other") == []
 
 
@@ -73,11 +76,14 @@ def test_names_are_completed(reading: Cli, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_backup_has_them(reading: Cli, tmp_path: Path) -> None:
-    before = reading.objects("subscription", "list")
+    def listed() -> list[dict[str, Any]]:
+        return [{**found, "idle": 0} for found in reading.objects("subscription", "list")]
+
+    before = listed()
     reading("backup", str(tmp_path / "copy"))
     reading("subscription", "drop", "lake", "orders")
     reading("restore", str(tmp_path / "copy"), "--force")
-    assert reading.objects("subscription", "list") == before
+    assert listed() == before
     reading("check")
     with reading.open() as manager:
         lake = manager.open_queue("orders").subscription("lake")

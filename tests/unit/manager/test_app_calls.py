@@ -12,6 +12,7 @@ from tests.unit.manager.programs import House, Program, lookups, refused, served
 from openmsmq.app import messages as app
 from openmsmq.errors import (
     AccessDenied,
+    EpochDecided,
     IllegalFormatName,
     IllegalPropertyValue,
     IllegalQueuePathName,
@@ -129,6 +130,7 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("commit_epoch", {"query": "w", "epoch": -1, "winners": []}),
     ("commit_epoch", {"query": "w", "epoch": 1, "winners": "x"}),
     ("commit_epoch", {"query": "w", "epoch": 1, "winners": [], "losers": []}),
+    ("commit_epoch", {"query": "w", "epoch": 1, "winners": [], "once": 1}),
     ("explain", {}),
     ("explain", {"message_id": "x"}),
     ("explain", {"message_id": "x", "deep": True}),
@@ -589,10 +591,10 @@ EVERY: list[tuple[str, dict[str, Any], str]] = [
     ("set_queue", {"label": "x"}, "admin"),
     ("queue_info", {}, "any"),
     ("queues", {}, "any"),
-    ("prepared", {}, "admin"),
+    ("prepared", {}, "send"),
     ("commit_prepared", {"xid": "tx"}, "admin"),
     ("abort_prepared", {"xid": "tx"}, "admin"),
-    ("commit_epoch", {"query": "w", "epoch": 1, "winners": []}, "admin"),
+    ("commit_epoch", {"query": "w", "epoch": 1, "winners": []}, "send"),
     ("explain", {"message_id": f"{A_GUID}\\1"}, "read"),
     ("statistics", {}, "read"),
     ("settings", {}, "read"),
@@ -686,7 +688,7 @@ async def test_a_token_may_be_for_some_queues_only(house: House, role: Any) -> N
         await refused(program.open("secret", access), AccessDenied)
     found = (await program.call("queues", everything=True))["queues"]
     assert [queue["name"] for queue in found] == [".\\private$\\orders"]
-    for call in ("statistics", "settings", "prepared", "configure"):
+    for call in ("statistics", "settings", "configure"):
         await refused(program.call(call), AccessDenied)
     for call in ("create_queue", "delete_queue"):
         await refused(program.call(call, name="secret"), AccessDenied)
@@ -737,21 +739,50 @@ async def test_of_several_queues_each_must_be_allowed(house: House) -> None:
 
 @served()
 async def test_who_has_prepared_a_transaction_may_end_it(house: House) -> None:
-    """By name as well; those of others are for administrators."""
+    """By name as well, and on another connection; those of others are for administrators."""
     admin = await house.program()
     await admin.create(transactional=True)
-    program = await house.program(house.token("send"))
+    token = house.token("send", "ord*")
+    program, again = await house.program(token), await house.program(token)
     handle = await program.open("orders")
+    for how in ("commit", "abort"):
+        work = await program.transaction(f"ours-{how}")
+        await program.send(handle, how, transaction=work)
+        await program.call("prepare", transaction=work)
+        assert (await again.call("prepared"))["xids"] == [f"ours-{how}"]
+        await again.call(f"{how}_prepared", xid=f"ours-{how}")
+    assert house.queue().messages == 1
     for how in ("commit", "abort"):
         work = await program.transaction(f"mine-{how}")
         await program.send(handle, how, transaction=work)
         await program.call("prepare", transaction=work)
         await program.call(f"{how}_prepared", xid=f"mine-{how}")
-    assert house.queue().messages == 1
+    assert house.queue().messages == 2
     work = await admin.transaction("theirs")
     await admin.call("prepare", transaction=work)
-    await refused(program.call("commit_prepared", xid="theirs"), AccessDenied)
+    for other in (program, await house.program(house.token("send"))):
+        assert (await other.call("prepared"))["xids"] == []
+        await refused(other.call("commit_prepared", xid="theirs"), AccessDenied)
+        epoch = {"query": "w", "epoch": 1, "winners": ["theirs"]}
+        await refused(other.call("commit_epoch", **epoch), AccessDenied)
     await admin.call("abort_prepared", xid="theirs")
+
+
+@served()
+async def test_who_has_prepared_an_epoch_may_decide_it(house: House) -> None:
+    await (await house.program()).create()
+    token = house.token("send", "ord*")
+    task, driver = await house.program(token), await house.program(token)
+    handle = await task.open("orders")
+    work = (await task.call("begin", xid="w/0/0/a", stage=True))["transaction"]
+    await task.send(handle, "a", transaction=work)
+    await task.call("prepare", transaction=work)
+    epoch = {"query": "w", "epoch": 0, "winners": ["w/0/0/a"], "once": True}
+    assert (await driver.call("commit_epoch", **epoch))["applied"] is True
+    assert house.queue().messages == 1
+    late = (await task.call("begin", xid="w/0/0/b", stage=True))["transaction"]
+    await refused(task.call("prepare", transaction=late), EpochDecided)
+    await refused((await house.program(house.token("read"))).call("prepared"), AccessDenied)
 
 
 @served()

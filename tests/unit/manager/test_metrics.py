@@ -190,6 +190,23 @@ def test_what_a_subscription_was_given_is_no_queue(watched: Watched) -> None:
     assert not any("lake" in name for name in names)
 
 
+def test_subscriptions_are_reported_with_what_waits_for_them(watched: Watched) -> None:
+    manager = watched.manager
+    queue = manager.create()
+    lake = manager.done(manager.local.reservations.open("lake", queue, Way.TAKE))
+    manager.send(queue, Message(b"a"), Message(b"b"), Message(b"c"))
+    manager.done(manager.local.reservations.reserve(lake, 0, 3, 10_000))
+    manager.clock.wait(40)
+    labels = frozenset({"name": ORDERS, "subscription": "lake"}.items())
+    assert watched.scrape()["openmsmq_subscription_messages", labels] == 3
+    assert watched.scrape()["openmsmq_subscription_bytes", labels] == lake.store.size > 0
+    assert watched.scrape()["openmsmq_subscription_idle_seconds", labels] == 40
+    manager.done(manager.local.reservations.finish(lake, 2))
+    manager.clock.wait(2)
+    assert watched.scrape()["openmsmq_subscription_messages", labels] == 1
+    assert watched.scrape()["openmsmq_subscription_idle_seconds", labels] == 2
+
+
 def test_a_queue_that_is_deleted_is_gone_from_the_page(watched: Watched) -> None:
     manager = watched.manager
     queue = manager.create()
@@ -457,7 +474,9 @@ def test_prepared_transactions_are_counted(watched: Watched) -> None:
 def test_every_metric_of_the_catalogue_is_told(watched: Watched, tmp_path: Path) -> None:
     watched.service = ServiceMetrics(tmp_path)
     (tmp_path / "data.mdb").touch()
-    watched.manager.open(r"DIRECT=OS:other\private$\q", Access.SEND)
+    manager = watched.manager
+    manager.open(r"DIRECT=OS:other\private$\q", Access.SEND)
+    manager.done(manager.local.reservations.open("lake", manager.create(), Way.TAKE))
     watched.service.requested("send")
     watched.service.refused("full")
     told = {re.sub("_(bucket|sum|count)$", "", name) for name, _ in watched.scrape()}

@@ -46,11 +46,14 @@ def looker() -> Looker:
 
 def test_what_is_stored_is_read_again() -> None:
     made = Subscription("lake", store(1), store(9), Way.COPY)
+    made.finished = 1_700_000_000
     raw = made.pack(done=3, end=7)
-    assert read_state(raw) == (Way.COPY, 3, 7)
+    assert read_state(raw) == (Way.COPY, 3, 7, 1_700_000_000)
+    assert read_state(raw[:-4]) == (Way.COPY, 3, 7, 0), "as it was written at first"
     other = Subscription("lake", store(1), store(9), Way.TAKE)
     other.load(raw)
     assert (other.way, other.done, other.end) == (Way.COPY, 3, 7)
+    assert other.finished == 1_700_000_000
 
 
 def test_each_message_is_found_once(looker: Looker) -> None:

@@ -53,8 +53,11 @@ def test_a_refusal_names_the_option(monkeypatch: pytest.MonkeyPatch, manager: Ma
     def refuse(*_: object, **__: object) -> None:
         raise AccessDenied("no")
 
-    monkeypatch.setattr(openmsmq, "connect", refuse)
-    with pytest.raises(AccessDenied, match="option token"):
+    def turn_away(*_: object, **__: object) -> None:
+        raise ServiceNotAvailable("a:1: the token is missing, wrong or has expired")
+
+    monkeypatch.setattr(openmsmq, "connect", turn_away)
+    with pytest.raises(AccessDenied, match="option token or tokenFile: a:1: the token is"):
         connect(NOWHERE, "a:1", patient=True)
     monkeypatch.setattr(Manager, "open_queue", refuse)
     with pytest.raises(AccessDenied, match="option token"):
