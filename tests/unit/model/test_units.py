@@ -176,8 +176,8 @@ def test_a_name_is_used_once(world: World, queue: Queue, units: Units) -> None:
     with pytest.raises(TransactionSequence, match="at work already"):
         world.transacting.begin(NAME)
     world.done(units.commit(transaction, OTHERS))
-    for confirmed in ([], OTHERS):
-        world.done(units.finish(NAME, confirmed))
+    for confirmed in (0, 2):
+        world.done(units.finish(NAME, OTHERS[:confirmed]))
         again = world.transacting.begin(NAME)
         with pytest.raises(TransactionSequence, match="decided before"):
             units.commit(again, OTHERS)
