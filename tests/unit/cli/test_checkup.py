@@ -16,6 +16,7 @@ from openmsmq import Message
 from openmsmq.cli.checkup import DISK_LOW, JOURNAL_LONG, OLD, Finding, Level, check_up
 from openmsmq.cli.options import Location
 from openmsmq.errors import StoreDamaged
+from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.properties.message import MessageClass
 from openmsmq.store.lmdb import RESERVE
@@ -38,6 +39,7 @@ class Manager:
         self.waiting: list[str] = []
         self.letters: list[Any] = []
         self.leaving: list[OutgoingInfo] = []
+        self.decided: list[UnitInfo] = []
 
     def __enter__(self) -> Manager:
         return self
@@ -54,6 +56,9 @@ class Manager:
 
     def outgoing(self) -> list[OutgoingInfo]:
         return self.leaving
+
+    def units(self) -> list[UnitInfo]:
+        return self.decided
 
 
 def look(manager: Manager, directory: Path, level: Level | None = None) -> list[Finding]:
@@ -195,6 +200,20 @@ def test_prepared_transactions_are_found(tmp_path: Path) -> None:
     assert problem.subject == "transaction t-1"
     assert "waits 10 min for its outcome" in problem.text
     assert "openmsmq transaction commit" in problem.advice
+
+
+def test_units_that_are_not_over_are_found(tmp_path: Path) -> None:
+    manager = Manager()
+    manager.waiting = [f"unit:{7:032x}:{1:024x}"]
+    manager.decided = [
+        UnitInfo("unit a", "committed", 600, ("postgresql 1/shop", "manager 8")),
+        UnitInfo("unit b", "committing", 1, ("postgresql 1/shop",)),
+    ]
+    prepared, decided = look(manager, tmp_path, Level.PROBLEM)
+    assert "openmsmq transaction recover" in prepared.advice
+    assert "00000000-0000-0000-0000-000000000007" in prepared.advice
+    assert decided.subject == "transaction unit a"
+    assert "committed 10 min ago, and not confirmed by postgresql 1/shop, manager 8" in decided.text
 
 
 def test_a_history_that_is_off_is_noted(tmp_path: Path) -> None:
