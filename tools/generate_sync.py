@@ -19,6 +19,9 @@ SHADOWS = {
     "embedded_aio.py": "embedded_sync.py",
     "remote_aio.py": "remote_sync.py",
     "remote_parts_aio.py": "remote_parts_sync.py",
+    "participants_aio.py": "participants_sync.py",
+    "recovering_aio.py": "recovering_sync.py",
+    "unit_aio.py": "unit_sync.py",
 }
 "What is written from what; a source that is not there yet has no shadow."
 WORDS = (
@@ -32,7 +35,8 @@ WORDS = (
     (r"import Callable, Coroutine, Sequence", "import Callable, Sequence"),
     (r"\bLoopDriver\b", "ThreadDriver"),
     (r"\b(backend|stream|subscription|transaction|embedded)_aio\b", r"\1_sync"),
-    (r"\b(remote|remote_parts|channel|waiting)_aio\b", r"\1_sync"),
+    (r"\b(remote|remote_parts|channel|waiting|participants|recovering|unit)_aio\b", r"\1_sync"),
+    (r"\bclient\.aio\b", "client.sync"),
 )
 
 

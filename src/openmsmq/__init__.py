@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import ssl
 
+    from openmsmq.client.recovering_sync import Recovered, recover
     from openmsmq.client.stream_sync import Stream
     from openmsmq.client.subscription_sync import Subscription
     from openmsmq.client.sync import Cursor, Manager, Queue
     from openmsmq.client.transaction_sync import Transaction, TwoPhase
+    from openmsmq.client.unit_sync import Unit, distributed
     from openmsmq.errors import MQError, ReceiveTimeout
+    from openmsmq.manager.deciding import UnitInfo
     from openmsmq.manager.explaining import HistoryEvent
     from openmsmq.manager.info import QueueInfo
     from openmsmq.manager.outgoing import OutgoingInfo
@@ -44,6 +47,7 @@ __all__ = [
     "QueueInfo",
     "ReceiveTimeout",
     "ReceivedMessage",
+    "Recovered",
     "Seek",
     "Settings",
     "Share",
@@ -52,8 +56,12 @@ __all__ = [
     "SubscriptionInfo",
     "Transaction",
     "TwoPhase",
+    "Unit",
+    "UnitInfo",
     "connect",
+    "distributed",
     "open",
+    "recover",
 ]
 
 _HOMES: Final = {
@@ -69,6 +77,7 @@ _HOMES: Final = {
     "QueueInfo": "manager.info",
     "ReceiveTimeout": "errors",
     "ReceivedMessage": "messages.received",
+    "Recovered": "client.recovering_sync",
     "Seek": "model.receiving",
     "Settings": "model.settings",
     "Share": "model.opening",
@@ -77,6 +86,10 @@ _HOMES: Final = {
     "SubscriptionInfo": "manager.reserving",
     "Transaction": "client.transaction_sync",
     "TwoPhase": "client.transaction_sync",
+    "Unit": "client.unit_sync",
+    "UnitInfo": "manager.deciding",
+    "distributed": "client.unit_sync",
+    "recover": "client.recovering_sync",
 }
 "Where each name is; imported when it is asked for, so that a command's help comes at once."
 

@@ -10,10 +10,12 @@ from types import TracebackType
 from openmsmq.client.address import Address
 from openmsmq.client.aio import Cursor, Manager, Queue
 from openmsmq.client.embedded_aio import Embedded
+from openmsmq.client.recovering_aio import Recovered, recover
 from openmsmq.client.remote_aio import Remote
 from openmsmq.client.stream_aio import Stream
 from openmsmq.client.subscription_aio import Subscription
 from openmsmq.client.transaction_aio import Transaction, TwoPhase
+from openmsmq.client.unit_aio import Unit, distributed
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.opening import open_directory
 
@@ -21,12 +23,16 @@ __all__ = [
     "Cursor",
     "Manager",
     "Queue",
+    "Recovered",
     "Stream",
     "Subscription",
     "Transaction",
     "TwoPhase",
+    "Unit",
     "connect",
+    "distributed",
     "open",
+    "recover",
 ]
 
 

@@ -31,6 +31,8 @@ from openmsmq.errors import (
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OFFLINE, STATUS_WORDS, OutgoingInfo
 from openmsmq.model.transfer import ConnectionStatus
+from openmsmq.model.unit_name import decider_of
+from openmsmq.model.units import UnitState
 from openmsmq.properties.message import describe_class
 from openmsmq.store.format import FORMAT
 from openmsmq.store.lmdb import RESERVE
@@ -213,12 +215,19 @@ def _old_messages(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
 
 def _prepared(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
     for name, age in manager.prepared_ages().items():
+        decider = decider_of(name)
+        advice = f"Ask its coordinator, then openmsmq transaction commit (or abort) '{name}'."
+        if decider is not None:
+            advice = (
+                f"openmsmq transaction recover --manager HOST:PORT, that of manager {decider},"
+                " --with HOST:PORT, that of this one."
+            )
         yield Finding(
             Level.PROBLEM,
             f"transaction {name}",
             f"prepared, and waits {age_text(age)} for its outcome;"
             " its messages cannot be read until then",
-            f"Ask its coordinator, then openmsmq transaction commit (or abort) '{name}'.",
+            advice,
         )
 
 
@@ -233,6 +242,18 @@ def _subscriptions(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
                 f" for {age_text(info.idle)}",
                 "Is its reader running? If it is over, openmsmq subscription drop"
                 f" '{info.name}' '{info.queue}' gives the messages back.",
+            )
+
+
+def _units(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
+    for unit in manager.units():
+        if unit.state != UnitState.COMMITTING:
+            yield Finding(
+                Level.PROBLEM,
+                f"transaction {unit.name}",
+                f"committed {age_text(unit.age)} ago, and not confirmed by"
+                f" {', '.join(unit.waiting)}, where locks may be held until then",
+                "openmsmq transaction recover --database DSN (or --with HOST:PORT) tells it.",
             )
 
 
@@ -309,5 +330,6 @@ _LOOKS: Final[tuple[Look, ...]] = (
     _old_messages,
     _prepared,
     _subscriptions,
+    _units,
     _outgoing,
 )

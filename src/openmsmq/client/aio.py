@@ -9,10 +9,12 @@ from uuid import UUID
 
 from openmsmq.client.backend import CursorHandle, Handle, Read
 from openmsmq.client.backend_aio import Backend
+from openmsmq.client.partners import Partners
 from openmsmq.client.stream_aio import Stream
 from openmsmq.client.subscription_aio import Subscription
 from openmsmq.client.transaction_aio import Transaction, TwoPhase, work_of
 from openmsmq.errors import InvalidHandle, ReceiveTimeout
+from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, queue_properties
 from openmsmq.manager.outgoing import OutgoingInfo
@@ -51,6 +53,13 @@ class Manager(Closable):
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self.partners = Partners()
+        "Those with whom it has a part in units."
+
+    @property
+    def backend(self) -> Backend:
+        """Who keeps the queues, for other parts of this package."""
+        return self._backend
 
     @property
     def name(self) -> str:
@@ -170,6 +179,10 @@ class Manager(Closable):
     async def abort_prepared(self, xid: str) -> None:
         """Abort a prepared transaction; to do it again does no harm."""
         await self._backend.abort_prepared(xid)
+
+    async def units(self) -> list[UnitInfo]:
+        """The units that this manager has decided and that some have not confirmed."""
+        return await self._backend.units()
 
     async def commit_epoch(
         self,

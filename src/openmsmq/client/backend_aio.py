@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from openmsmq.client.backend import CursorHandle, Handle, Read, Work
+from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OutgoingInfo
@@ -14,6 +15,7 @@ from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Mode
 from openmsmq.model.settings import Settings
+from openmsmq.model.units import UnitState
 
 
 class Subscription(Protocol):
@@ -180,8 +182,8 @@ class Backend(Protocol):
         """Write down what a transaction did."""
         ...
 
-    async def commit(self, work: Work) -> None:
-        """Let what a transaction did take effect."""
+    async def commit(self, work: Work, participants: Sequence[str] = ()) -> None:
+        """Let what a transaction did take effect, and a unit whose participants are prepared."""
         ...
 
     async def abort(self, work: Work) -> None:
@@ -198,6 +200,22 @@ class Backend(Protocol):
 
     async def abort_prepared(self, xid: str) -> None:
         """Abort a prepared transaction; again, if that was lost."""
+        ...
+
+    async def is_open(self, work: Work) -> bool:
+        """Whether a transaction is still there, as far as one can tell."""
+        ...
+
+    async def unit_states(self, xids: list[str]) -> dict[str, UnitState]:
+        """Where units stand that this manager decides."""
+        ...
+
+    async def finish_unit(self, xid: str, confirmed: list[str]) -> None:
+        """Some participants have confirmed a unit; again, if that was lost."""
+        ...
+
+    async def units(self) -> list[UnitInfo]:
+        """The units that are decided and not confirmed by all."""
         ...
 
     async def commit_epoch(

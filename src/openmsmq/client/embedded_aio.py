@@ -8,6 +8,7 @@ from typing import Any
 from openmsmq.client.backend import CursorHandle, Handle, Read, Work
 from openmsmq.client.remote import packed
 from openmsmq.errors import MQError, TransactionSequence
+from openmsmq.manager.deciding import UnitInfo, unit_infos
 from openmsmq.manager.drivers import LoopDriver as Driver
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, path_name, queue_infos
@@ -32,6 +33,7 @@ from openmsmq.model.pending import Pending
 from openmsmq.model.reading import REMOVING, Entry, Holder
 from openmsmq.model.receiving import Seek
 from openmsmq.model.settings import Settings
+from openmsmq.model.units import UnitState
 
 
 class EmbeddedHandle(Handle):
@@ -325,9 +327,9 @@ class Embedded:
         begun = self._work(work)
         await self._driver.wait(lambda: self._local.prepare(begun))
 
-    async def commit(self, work: Work) -> None:
+    async def commit(self, work: Work, participants: Sequence[str] = ()) -> None:
         begun = self._work(work)
-        await self._driver.wait(lambda: self._local.commit(begun))
+        await self._driver.wait(lambda: self._local.commit(begun, participants))
 
     async def abort(self, work: Work) -> None:
         begun = self._work(work)
@@ -341,6 +343,19 @@ class Embedded:
 
     async def abort_prepared(self, xid: str) -> None:
         await self._driver.wait(lambda: self._local.abort_prepared(xid))
+
+    async def is_open(self, work: Work) -> bool:
+        return self._local.state is ManagerState.READY
+
+    async def unit_states(self, xids: list[str]) -> dict[str, UnitState]:
+        state = self._local.units.state
+        return self._driver.call(lambda: {xid: state(xid) for xid in xids})
+
+    async def finish_unit(self, xid: str, confirmed: list[str]) -> None:
+        await self._driver.wait(lambda: self._local.units.finish(xid, confirmed))
+
+    async def units(self) -> list[UnitInfo]:
+        return self._driver.call(lambda: unit_infos(self._local))
 
     async def commit_epoch(
         self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool

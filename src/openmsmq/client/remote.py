@@ -12,6 +12,7 @@ from openmsmq.app.calls import Welcome
 from openmsmq.app.members import U32_MAX, Members
 from openmsmq.client.backend import Read
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
+from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OutgoingAttempt, OutgoingInfo
@@ -21,6 +22,7 @@ from openmsmq.model.layout import ARRIVAL_MASK
 from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.receiving import Seek
 from openmsmq.model.settings import Settings
+from openmsmq.model.units import UnitState
 from openmsmq.names.direct import DirectName
 from openmsmq.properties.message import INFINITE
 
@@ -190,6 +192,21 @@ def subscription_info(item: Members) -> SubscriptionInfo:
     """What is known of a subscription."""
     known = {name: item.values.get(name) for name in SubscriptionInfo.__dataclass_fields__}
     return SubscriptionInfo(**known)  # type: ignore[arg-type]
+
+
+def unit_state(word: str) -> UnitState:
+    """Where a unit stands; one that this version does not understand is left alone."""
+    return UnitState(word) if word in set(UnitState) else UnitState.ACTIVE
+
+
+def unit_info(item: Members) -> UnitInfo:
+    """What is known of a unit."""
+    return UnitInfo(
+        item.text("name"),
+        item.text("state"),
+        item.integer("age"),
+        item.texts("waiting"),
+    )
 
 
 def history_event(item: Members) -> HistoryEvent:

@@ -37,6 +37,7 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TransactionSequence,
 )
+from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, by_name
 from openmsmq.manager.outgoing import OutgoingInfo
@@ -47,6 +48,7 @@ from openmsmq.messages.pack import Packer
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Mode
 from openmsmq.model.settings import Settings
+from openmsmq.model.units import UnitState
 
 T = TypeVar("T")
 
@@ -377,8 +379,9 @@ class Remote:
     async def prepare(self, work: Work) -> None:
         await self._ask_of(work, "prepare")
 
-    async def commit(self, work: Work) -> None:
-        await self._ask_of(work, "commit")
+    async def commit(self, work: Work, participants: Sequence[str] = ()) -> None:
+        given = {"participants": list(participants)} if participants else {}
+        await self._ask_of(work, "commit", **given)
 
     async def abort(self, work: Work) -> None:
         assert isinstance(work, RemoteWork)
@@ -386,8 +389,12 @@ class Remote:
             if work.channel.is_open:
                 await self._ask_of(work, "abort")
 
-    async def _ask_of(self, work: Work, call: str) -> None:
-        await ask(self._own(work), call, SLOW, transaction=_number_of(work))
+    async def _ask_of(self, work: Work, call: str, **given: Any) -> None:
+        await ask(self._own(work), call, SLOW, transaction=_number_of(work), **given)
+
+    async def is_open(self, work: Work) -> bool:
+        assert isinstance(work, RemoteWork)
+        return work.channel.is_open
 
     async def prepared(self) -> dict[str, int]:
         ages = (await self._call("prepared")).object("ages")
@@ -398,6 +405,17 @@ class Remote:
 
     async def abort_prepared(self, xid: str) -> None:
         await self._call("abort_prepared", SLOW, xid=xid)
+
+    async def unit_states(self, xids: list[str]) -> dict[str, UnitState]:
+        answer = (await self._call("unit_states", xids=xids)).object("states")
+        return {xid: remote.unit_state(answer.text(xid)) for xid in xids}
+
+    async def finish_unit(self, xid: str, confirmed: list[str]) -> None:
+        await self._call("finish_unit", SLOW, xid=xid, confirmed=confirmed)
+
+    async def units(self) -> list[UnitInfo]:
+        answer = await self._call("units")
+        return [remote.unit_info(item) for item in answer.objects("units")]
 
     async def commit_epoch(
         self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool

@@ -32,6 +32,7 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TransactionSequence,
 )
+from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, by_name
 from openmsmq.manager.outgoing import OutgoingInfo
@@ -42,6 +43,7 @@ from openmsmq.messages.pack import Packer
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Mode
 from openmsmq.model.settings import Settings
+from openmsmq.model.units import UnitState
 
 T = TypeVar("T")
 
@@ -372,8 +374,9 @@ class Remote:
     def prepare(self, work: Work) -> None:
         self._ask_of(work, "prepare")
 
-    def commit(self, work: Work) -> None:
-        self._ask_of(work, "commit")
+    def commit(self, work: Work, participants: Sequence[str] = ()) -> None:
+        given = {"participants": list(participants)} if participants else {}
+        self._ask_of(work, "commit", **given)
 
     def abort(self, work: Work) -> None:
         assert isinstance(work, RemoteWork)
@@ -381,8 +384,12 @@ class Remote:
             if work.channel.is_open:
                 self._ask_of(work, "abort")
 
-    def _ask_of(self, work: Work, call: str) -> None:
-        ask(self._own(work), call, SLOW, transaction=_number_of(work))
+    def _ask_of(self, work: Work, call: str, **given: Any) -> None:
+        ask(self._own(work), call, SLOW, transaction=_number_of(work), **given)
+
+    def is_open(self, work: Work) -> bool:
+        assert isinstance(work, RemoteWork)
+        return work.channel.is_open
 
     def prepared(self) -> dict[str, int]:
         ages = self._call("prepared").object("ages")
@@ -393,6 +400,17 @@ class Remote:
 
     def abort_prepared(self, xid: str) -> None:
         self._call("abort_prepared", SLOW, xid=xid)
+
+    def unit_states(self, xids: list[str]) -> dict[str, UnitState]:
+        answer = self._call("unit_states", xids=xids).object("states")
+        return {xid: remote.unit_state(answer.text(xid)) for xid in xids}
+
+    def finish_unit(self, xid: str, confirmed: list[str]) -> None:
+        self._call("finish_unit", SLOW, xid=xid, confirmed=confirmed)
+
+    def units(self) -> list[UnitInfo]:
+        answer = self._call("units")
+        return [remote.unit_info(item) for item in answer.objects("units")]
 
     def commit_epoch(
         self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool

@@ -9,10 +9,12 @@ from uuid import UUID
 
 from openmsmq.client.backend import CursorHandle, Handle, Read
 from openmsmq.client.backend_sync import Backend
+from openmsmq.client.partners import Partners
 from openmsmq.client.stream_sync import Stream
 from openmsmq.client.subscription_sync import Subscription
 from openmsmq.client.transaction_sync import Transaction, TwoPhase, work_of
 from openmsmq.errors import InvalidHandle, ReceiveTimeout
+from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, queue_properties
 from openmsmq.manager.outgoing import OutgoingInfo
@@ -51,6 +53,13 @@ class Manager(Closable):
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self.partners = Partners()
+        "Those with whom it has a part in units."
+
+    @property
+    def backend(self) -> Backend:
+        """Who keeps the queues, for other parts of this package."""
+        return self._backend
 
     @property
     def name(self) -> str:
@@ -170,6 +179,10 @@ class Manager(Closable):
     def abort_prepared(self, xid: str) -> None:
         """Abort a prepared transaction; to do it again does no harm."""
         self._backend.abort_prepared(xid)
+
+    def units(self) -> list[UnitInfo]:
+        """The units that this manager has decided and that some have not confirmed."""
+        return self._backend.units()
 
     def commit_epoch(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from openmsmq.app.calls import Call
@@ -12,6 +11,7 @@ from openmsmq.app.members import Arguments
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
 from openmsmq.manager.app_readers import ReaderCalls
 from openmsmq.manager.app_session import AppSession, OpenQueue
+from openmsmq.manager.app_transactions import TransactionCalls
 from openmsmq.manager.info import (
     BEFORE_ALL,
     QueueInfo,
@@ -28,7 +28,6 @@ from openmsmq.model.settings import Settings
 if TYPE_CHECKING:
     from openmsmq.app.members import JsonObject
     from openmsmq.model.pending import Pending
-    from openmsmq.model.transaction import Transaction
 
 PAGE_MAX: Final = 250
 "Queues in one answer, for those who ask for pages; others wait for so long."
@@ -44,7 +43,7 @@ SHARES: Final = {"none": Share.DENY_NONE, "receive": Share.DENY_RECEIVE}
 Handler = Callable[[AppSession, int, Arguments], None]
 
 
-class Calls(ReaderCalls):
+class Calls(ReaderCalls, TransactionCalls):
     """The calls there are."""
 
     def __init__(self) -> None:
@@ -237,113 +236,6 @@ class Calls(ReaderCalls):
         subscription = given.integer("subscription")
         session.driver.call(lambda: session.subscriptions.unsubscribe(subscription))
         session.reply(number)
-
-    # Transactions
-
-    def _call_begin(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("xid", "stage")
-        xid, stages = given.text("xid", ""), given.flag("stage", default=False)
-        place = session.number(session.transactions)
-        begun = session.driver.call(lambda: session.local.begin(xid, stages=stages))
-        session.transactions[place] = begun
-        begun.token = session.decider.token
-        begun.used = monotonic()
-        session.door.metrics.transaction_began()
-        session.reply(number, transaction=place)
-
-    def _call_prepare(self, session: AppSession, number: int, given: Arguments) -> None:
-        def done(place: int, transaction: Transaction) -> None:
-            waiting = session.local.core.prepared
-            session.prepared = {
-                at: known
-                for at, known in session.prepared.items()
-                if waiting.get(known.xid) is known
-            }
-            session.prepared[place] = transaction
-
-        self._end(session, number, given, session.local.prepare, done)
-
-    def _call_commit(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._end(session, number, given, session.local.commit)
-
-    def _call_abort(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("transaction")
-        place = given.integer("transaction", minimum=1, maximum=NUMBER_MAX)
-        if place in session.timed_out:  # it is aborted
-            session.timed_out.remove(place)
-            session.reply(number)
-        else:
-            self._end(session, number, given, session.local.abort)
-
-    def _end(
-        self,
-        session: AppSession,
-        number: int,
-        given: Arguments,
-        end: Callable[[Transaction], Pending[None]],
-        done: Callable[[int, Transaction], None] | None = None,
-    ) -> None:
-        given.only("transaction")
-        place = given.integer("transaction", minimum=1, maximum=NUMBER_MAX)
-        transaction = session.transaction(place)
-        assert transaction is not None
-
-        def answered(pending: Pending[None]) -> None:
-            if pending.error is not None:
-                session.fail(number, pending.error)
-                if session.is_over:
-                    session.abandon(transaction)
-                return
-            session.prepared.pop(place, None)
-            if session.transactions.pop(place, None) is not None:
-                session.door.metrics.transaction_ended()
-            if done is not None:
-                done(place, transaction)
-            session.reply(number)
-
-        session.driver.begin(lambda: end(transaction), answered)
-
-    def _call_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only()
-        session.require_somewhere("send")
-        decider, prepared = session.decider, session.local.core.prepared
-        found = session.driver.call(session.local.prepared_ages)
-        ages = {xid: age for xid, age in found.items() if decider.may_end(prepared[xid])}
-        session.reply(number, xids=list(ages), ages=ages)
-
-    def _call_commit_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._decide(session, number, given, session.local.commit_prepared)
-
-    def _call_abort_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._decide(session, number, given, session.local.abort_prepared)
-
-    def _decide(
-        self,
-        session: AppSession,
-        number: int,
-        given: Arguments,
-        decide: Callable[[str], Pending[None]],
-    ) -> None:
-        """Whoever has prepared a transaction may end it, an administrator may end any."""
-        given.only("xid")
-        xid = given.text("xid")
-        found = session.local.core.prepared.get(xid)
-        is_own = found is not None and session.decider.may_end(found)
-        if not is_own and all(known.xid != xid for known in session.prepared.values()):
-            session.require("admin")
-        _begin(session, number, lambda: decide(xid))
-
-    def _call_commit_epoch(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("query", "epoch", "winners", "owner", "once")
-        session.require_somewhere("send")
-        writer, winners = given.text("query"), given.texts("winners")
-        epoch, owner = given.integer("epoch", maximum=NUMBER_MAX), given.text("owner", "")
-        once, by, commit = given.flag("once", default=False), session.decider, session.local
-        session.begin(
-            number,
-            lambda: commit.commit_epoch(writer, epoch, winners, owner, once=once, by=by),
-            lambda applied: session.reply(number, applied=applied),
-        )
 
     # The manager
 

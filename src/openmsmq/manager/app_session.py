@@ -52,11 +52,13 @@ HANDLES_MAX: Final = 20_000
 "Open queues, cursors, transactions and subscriptions of one connection, each."
 TIMED_OUT_MAX: Final = 1000
 "Transactions that a connection remembers to have lost."
+UNITS_KEPT: Final = 1000
+"Units of a connection that may be finished by others before it looks which."
 READ_AHEAD: Final = 64 * 1024
 "Bytes that are taken from a program that has used up its credit."
 ANSWER_SIZE_MAX: Final = FRAME_SIZE_MAX - 16
 "The payload of an ANSWER."
-CAPABILITIES: Final = ("subscribe", "two-phase", "epochs", "pages", "reserve")
+CAPABILITIES: Final = ("subscribe", "two-phase", "epochs", "pages", "reserve", "units")
 _CLIENT_SHOWN: Final = 60
 
 
@@ -95,6 +97,8 @@ class AppSession:
         self.transactions: dict[int, Transaction] = {}
         self.prepared: dict[int, Transaction] = {}
         "Those that outlive the connection, while they wait for their outcome."
+        self._units: set[str] = set()
+        "Units that the program has decided, and of which it tells the participants."
         self.timed_out: deque[int] = deque(maxlen=TIMED_OUT_MAX)
         "Transactions that were aborted because nothing was done with them."
         self._next = 0
@@ -282,6 +286,7 @@ class AppSession:
             self.abandon(transaction)
         for _ in self.transactions:
             self.door.metrics.transaction_ended()
+        self.local.units.leave(self._units)
         self.handles.clear()
         self.cursors.clear()
         self.transactions.clear()
@@ -291,6 +296,18 @@ class AppSession:
         """Abort a transaction that nobody can end any longer."""
         if transaction.is_undecided and not self.driver.is_closed:
             self.driver.begin(lambda: self.local.abort(transaction), _ignore)
+
+    def decided(self, unit: str) -> None:
+        """The program has decided a unit, and will see to it while it is there."""
+        if len(self._units) >= UNITS_KEPT:
+            self._units &= {known.name for known in self.local.units.decided}
+        self._units.add(unit)
+        if self.is_over:
+            self.local.units.leave(self._units)
+
+    def finished(self, unit: str) -> None:
+        """The program does no more about a unit."""
+        self._units.discard(unit)
 
     # What is open
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from openmsmq.clock import Clock
 from openmsmq.errors import (
     IllegalQueuePathName,
+    InvalidParameter,
     MQError,
     PropertyNotAllowed,
     QueueNotFound,
@@ -39,6 +40,7 @@ from openmsmq.model.settings import Settings
 from openmsmq.model.storage import Store
 from openmsmq.model.transacting import Transacting
 from openmsmq.model.transaction import Transaction
+from openmsmq.model.units import Units
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import DistributionListName, MultipleName, PrivateName
@@ -82,6 +84,7 @@ class LocalManager:
         self.naming = Naming(self.core, [name])
         self._transacting = Transacting(self.core)
         self._epochs = Epochs(self.core, self._transacting)
+        self.units = Units(self.core, self._transacting)
         self._posting = Posting(self.core, clock, computer=name)
         self.state = ManagerState.READY
 
@@ -249,8 +252,12 @@ class LocalManager:
         """Write down all that the transaction did, and wait to be told the outcome."""
         return self._epochs.prepare(transaction)
 
-    def commit(self, transaction: Transaction) -> Pending[None]:
-        """Let all that the transaction did take effect."""
+    def commit(self, transaction: Transaction, participants: Sequence[str] = ()) -> Pending[None]:
+        """Let all that the transaction did take effect; a unit's others must be prepared."""
+        if self.units.is_own(transaction):
+            return self.units.commit(transaction, participants)
+        if participants:
+            raise InvalidParameter("participants: only a unit that is decided here has some")
         return self._transacting.commit(transaction)
 
     def abort(self, transaction: Transaction) -> Pending[None]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from openmsmq.errors import StorageError
 from openmsmq.manager.logs import log_event
 from openmsmq.model.transaction import State
+from openmsmq.model.unit_name import decider_of
 
 if TYPE_CHECKING:
     from openmsmq.manager.app_session import AppSession
@@ -117,7 +118,8 @@ class Rounds:
         if limit is None or not prepared:
             return
         for xid, age in door.driver.call(door.local.prepared_ages).items():
-            if age >= limit and prepared[xid].state is State.PREPARED:
+            is_unit = decider_of(xid) is not None  # the manager that decides it knows the outcome
+            if age >= limit and prepared[xid].state is State.PREPARED and not is_unit:
                 self._abandon(xid, age)
 
     def _abandon(self, xid: str, age: int) -> None:

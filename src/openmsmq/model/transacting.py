@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from typing import NamedTuple
 
 from openmsmq.errors import TransactionSequence
 from openmsmq.model.committing import Batch
@@ -11,8 +12,17 @@ from openmsmq.model.core import Core
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.transaction import State, Transaction
+from openmsmq.model.unit_name import decider_of
 
 DOOMED = "part of it could not be written; it can only be aborted"
+
+
+class Also(NamedTuple):
+    """What is committed together with a transaction."""
+
+    write: Callable[[Batch], None]
+    noted: Callable[[], None]
+    "It is on disk."
 
 
 class Transacting:
@@ -22,13 +32,19 @@ class Transacting:
         self._core = core
         self._next = core.numbers.arrival + 1
         "Arrival numbers are reserved anew at each start: these were never used before."
+        self.units: dict[str, Transaction] = {}
+        "The parts of this manager in units that it decides, while they are not over."
 
     def begin(self, xid: str = "", *, stages: bool = False) -> Transaction:
         """Create Transaction ([MS-MQDMPR] 3.1.7.1.8)."""
         if xid and xid in self._core.prepared:
             raise TransactionSequence(f"{xid} is prepared already")
+        if xid in self.units:
+            raise TransactionSequence(f"{xid} is at work already")
         transaction = Transaction(self._next, xid, stages=stages)
         self._next += 1
+        if decider_of(xid) == self._core.identity:
+            self.units[xid] = transaction
         return transaction
 
     def prepare(self, transaction: Transaction) -> Pending[None]:
@@ -57,8 +73,8 @@ class Transacting:
         )
         return pending
 
-    def commit(self, transaction: Transaction) -> Pending[None]:
-        """Transaction Commit ([MS-MQDMPR] 3.1.4.4)."""
+    def commit(self, transaction: Transaction, also: Also | None = None) -> Pending[None]:
+        """Transaction Commit ([MS-MQDMPR] 3.1.4.4); something else may be part of it."""
         core, by = self._core, self._core.by
 
         if transaction.state is State.DOOMED:
@@ -67,12 +83,17 @@ class Transacting:
         def apply(batch: Batch) -> None:
             if not transaction.is_doomed:
                 transaction.commit(batch, core.queues, core.outcomes, by)
+                if also is not None:
+                    also.write(batch)
 
         def ended() -> None:
             for queue, lookups in _by_queue(transaction).items():
                 core.forget(queue, lookups)
+            if also is not None:
+                also.noted()
 
-        return self._end(transaction, apply, ended, grows=True)
+        is_nothing = transaction.is_empty and also is None
+        return self._end(transaction, apply, ended, grows=True, is_nothing=is_nothing)
 
     def abort(self, transaction: Transaction) -> Pending[None]:
         """Transaction Abort ([MS-MQDMPR] 3.1.4.5): all is as before, but for the abort counts."""
@@ -87,7 +108,8 @@ class Transacting:
                 core.forget(queue, purged)
                 core.release(queue, [lookup for lookup in lookups if lookup in queue.held])
 
-        return self._end(transaction, apply, ended, grows=False)
+        is_nothing = transaction.is_empty
+        return self._end(transaction, apply, ended, grows=False, is_nothing=is_nothing)
 
     def prepared_ages(self) -> dict[str, int]:
         """The transactions that are prepared, and for how many seconds."""
@@ -129,13 +151,14 @@ class Transacting:
         ended: Callable[[], None],
         *,
         grows: bool,
+        is_nothing: bool,
     ) -> Pending[None]:
         before = transaction.state
         if before not in (State.ACTIVE, State.PREPARED, State.DOOMED):
             raise TransactionSequence(f"the transaction is {before.name.lower()}")
         pending: Pending[None] = Pending()
         transaction.state = State.ENDING
-        if transaction.is_empty and before is State.ACTIVE:
+        if is_nothing and before is State.ACTIVE:
             self._finish(transaction)
             pending.succeed(None)
             return pending
@@ -173,6 +196,8 @@ class Transacting:
             self._core.queues.touch(target)
         if self._core.prepared.get(transaction.xid) is transaction:
             del self._core.prepared[transaction.xid]
+        if self.units.get(transaction.xid) is transaction:
+            del self.units[transaction.xid]
 
 
 def _by_queue(transaction: Transaction) -> dict[Queue, list[int]]:

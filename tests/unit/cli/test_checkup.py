@@ -16,6 +16,7 @@ from openmsmq import Message
 from openmsmq.cli.checkup import DISK_LOW, JOURNAL_LONG, OLD, Finding, Level, check_up
 from openmsmq.cli.options import Location
 from openmsmq.errors import StoreDamaged
+from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.properties.message import MessageClass
@@ -40,6 +41,7 @@ class Manager:
         self.letters: list[Any] = []
         self.leaving: list[OutgoingInfo] = []
         self.subscribed: list[SubscriptionInfo] = []
+        self.decided: list[UnitInfo] = []
 
     def __enter__(self) -> Manager:
         return self
@@ -59,6 +61,9 @@ class Manager:
 
     def outgoing(self) -> list[OutgoingInfo]:
         return self.leaving
+
+    def units(self) -> list[UnitInfo]:
+        return self.decided
 
 
 def look(manager: Manager, directory: Path, level: Level | None = None) -> list[Finding]:
@@ -211,6 +216,20 @@ def test_subscriptions_that_do_not_go_on_are_found(tmp_path: Path) -> None:
     assert risk.subject == r"subscription lake of .\private$\orders"
     assert "has 3 messages, 300 B, and was done with none for 24 h" in risk.text
     assert r"openmsmq subscription drop 'lake' '.\private$\orders'" in risk.advice
+
+
+def test_units_that_are_not_over_are_found(tmp_path: Path) -> None:
+    manager = Manager()
+    manager.waiting = [f"unit:{7:032x}:{1:024x}"]
+    manager.decided = [
+        UnitInfo("unit a", "committed", 600, ("postgresql 1/shop", "manager 8")),
+        UnitInfo("unit b", "committing", 1, ("postgresql 1/shop",)),
+    ]
+    prepared, decided = look(manager, tmp_path, Level.PROBLEM)
+    assert "openmsmq transaction recover" in prepared.advice
+    assert "00000000-0000-0000-0000-000000000007" in prepared.advice
+    assert decided.subject == "transaction unit a"
+    assert "committed 10 min ago, and not confirmed by postgresql 1/shop, manager 8" in decided.text
 
 
 def test_a_history_that_is_off_is_noted(tmp_path: Path) -> None:

@@ -64,6 +64,16 @@ class Api(Protocol):
         """A manager over rules and a store that the test has made."""
         ...
 
+    def distributed(
+        self, manager: openmsmq.Manager, *others: Any, patience: float = 0
+    ) -> openmsmq.Unit:
+        """A unit over managers and connections of `tests.strategies.databases`."""
+        ...
+
+    def recover(self, manager: openmsmq.Manager, *others: Any) -> list[tuple[str, str]]:
+        """Participants that were found, and their outcomes."""
+        ...
+
     def close(self) -> None:
         """Close every manager that is still open."""
         ...
@@ -83,6 +93,15 @@ class SyncApi:
     def over(self, local: LocalManager) -> openmsmq.Manager:
         driver = ThreadDriver(local.core, local.tick)
         return self._kept(openmsmq.Manager(embedded_sync.Embedded(local, driver)))
+
+    def distributed(
+        self, manager: openmsmq.Manager, *others: Any, patience: float = 0
+    ) -> openmsmq.Unit:
+        return openmsmq.distributed(manager, *others, patience=patience)
+
+    def recover(self, manager: openmsmq.Manager, *others: Any) -> list[tuple[str, str]]:
+        found = openmsmq.recover(manager, *others)
+        return [(one.participant, one.outcome) for one in found]
 
     def _kept(self, manager: openmsmq.Manager) -> openmsmq.Manager:
         self._opened.append(manager)
@@ -169,6 +188,16 @@ class AsyncApi:
         driver = LoopDriver(local.core, local.tick)
         return self._kept(aio.Manager(embedded_aio.Embedded(local, driver)))
 
+    def distributed(
+        self, manager: openmsmq.Manager, *others: Any, patience: float = 0
+    ) -> openmsmq.Unit:
+        plain = [_asynchronous(one) for one in (manager, *others)]
+        return cast(openmsmq.Unit, _Proxy(aio.distributed(*plain, patience=patience), self))
+
+    def recover(self, manager: openmsmq.Manager, *others: Any) -> list[tuple[str, str]]:
+        plain = [_asynchronous(one) for one in (manager, *others)]
+        return [(one.participant, one.outcome) for one in self.run(aio.recover(*plain))]
+
     def _kept(self, manager: aio.Manager) -> openmsmq.Manager:
         self._opened.append(manager)
         return cast(openmsmq.Manager, _Proxy(manager, self))
@@ -207,6 +236,9 @@ class _Proxy:
     def __exit__(self, *details: object) -> None:
         self._caller(getattr(self._target, "__aexit__"))(*details)  # noqa: B009
 
+    def __getitem__(self, key: object) -> Any:
+        return self._caller(getattr(self._target, "__getitem__"))(key)  # noqa: B009
+
     def __iter__(self) -> Any:
         self._caller(getattr(self._target, "__aiter__"))()  # noqa: B009
         return self
@@ -233,6 +265,10 @@ class _Proxy:
 
 def _unwrapped(value: object) -> object:
     return value._target if isinstance(value, _Proxy) else value
+
+
+def _asynchronous(value: object) -> Any:
+    return getattr(_unwrapped(value), "asynchronous", _unwrapped(value))
 
 
 class AsyncServiceApi(AsyncApi):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from time import monotonic
+from uuid import UUID
 
 import pytest
 from tests.unit.manager.programs import House, bodies, refused, served, until
@@ -22,6 +23,7 @@ from openmsmq.manager.app_session import READ_AHEAD
 from openmsmq.manager.tokens import TOKENS_FILE, Tokens
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.transaction import State
+from openmsmq.model.unit_name import unit_name
 
 ABORTED = "transaction aborted"
 
@@ -327,6 +329,19 @@ async def test_a_prepared_transaction_that_nobody_decides_is_aborted(
     assert found == "old was aborted before"
     await program.call("commit_prepared", xid="new")
     assert await program.peek(handle) == ["new"]
+
+
+@served(abandon_prepared_after=10)
+async def test_the_part_in_a_unit_waits_for_the_manager_that_decides(house: House) -> None:
+    """SYS-087: who cannot be asked now can be asked later."""
+    program = await house.program()
+    unit = unit_name(UUID(int=99), "0" * 24)
+    for name in (unit, "tx"):
+        await program.call("prepare", transaction=await program.transaction(name))
+    house.clock.wait(1000)
+    house.door.rounds.go()
+    await until(lambda: house.metrics.aborted["abandoned"])
+    assert (await program.call("prepared"))["xids"] == [unit]
 
 
 @served(abandon_prepared_after=10)
