@@ -1,0 +1,1 @@
+"""Ready-made work on queues that runs on Spark."""
