@@ -81,6 +81,7 @@ COMMANDS: Final = {
         "serve:serve",
         "Run a queue manager that programs connect to, until it is told to stop.",
     ),
+    "spark": ("spark:spark", "Prepare a Spark cluster."),
     "subscription": (
         "subscription:subscription",
         "List and drop subscriptions: readers that keep their place in a queue under a name.",
