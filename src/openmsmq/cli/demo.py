@@ -14,6 +14,7 @@ from openmsmq.cli.output import console, print_json
 from openmsmq.demo.counts import are_right
 from openmsmq.demo.play import ORDERS, Outcome, Play
 from openmsmq.demo.show import Screen
+from openmsmq.pipelines.faults import PipelineError
 
 
 @click.command()
@@ -52,6 +53,13 @@ def demo(count: int, *, keep: bool, plot: Path | None, as_json: bool) -> None:
     """
     signal.signal(signal.SIGTERM, _interrupt)
     screen = Screen(console(quiet=as_json))
+    try:
+        _play(screen, count, keep=keep, plot=plot, as_json=as_json)
+    except PipelineError as error:
+        raise Refusal(str(error)) from error
+
+
+def _play(screen: Screen, count: int, *, keep: bool, plot: Path | None, as_json: bool) -> None:
     with Play(screen, count, keep=keep) as play:
         outcome = play.run()
         if plot is not None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import openmsmq
 from openmsmq.demo.managers import PATIENCE
-from openmsmq.errors import MQError, ReceiveTimeout
+from openmsmq.errors import ReceiveTimeout
+from openmsmq.pipelines.session import start_session
+from openmsmq.pipelines.spec import Pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,14 +22,6 @@ BATCHES: Final = 4
 "Batches that the orders are read in."
 _SUBSCRIPTION: Final = "lake"
 _FIELDS: Final = "number bigint, customer int, product string, cents bigint"
-
-
-class SparkMissing(MQError):
-    """Spark cannot be started."""
-
-
-class SparkFailed(MQError):
-    """Spark could not do its work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +34,6 @@ class Table:
     misplaced: int
     "Orders that did not arrive in the order in which they were sent."
     cents: int
-
-
-def check_spark() -> None:
-    """`SparkMissing` if this computer lacks something that Spark needs."""
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which(str(Path(home, "bin", "java")) if home else "java") is None:
-        raise SparkMissing(
-            "there is no Java; on Debian: apt-get install openjdk-17-jre-headless,"
-            " elsewhere install Java 17 or newer"
-        )
-    try:
-        import pyarrow  # noqa: F401
-        import pyspark  # noqa: F401
-    except ImportError as error:
-        raise SparkMissing(f"there is no {error.name}; pip install 'openmsmq[spark]'") from None
 
 
 class Lake:
@@ -130,39 +105,16 @@ class Lake:
         return self._spark.read.parquet(str(self.orders))
 
 
-@contextmanager
-def failures() -> Iterator[None]:
-    """What Spark complains about, in one line."""
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except PySparkException as error:
-        raise SparkFailed(str(error).partition("\n")[0]) from error
-
-
 def _session(folder: Path) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    from openmsmq.spark import register
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master("local[2]").appName("openmsmq demo")
+    """Spark on two cores, whose logs are in the folder."""
     settings = {
-        "spark.ui.enabled": "false",
         "spark.driver.memory": "1g",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        "spark.sql.session.timeZone": "UTC",
     }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    register(session)
-    return session
+    place = Pipeline("demo", "sink", None, folder, master="local[2]", spark=settings)
+    return start_session(place, folder / "log")
 
 
 def _await(query: StreamingQuery, show: Callable[[int], None]) -> None:

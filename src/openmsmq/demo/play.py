@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
 from openmsmq.demo.counts import Count, count_all
-from openmsmq.demo.lake import Lake, Table, check_spark, failures
+from openmsmq.demo.lake import Lake, Table
 from openmsmq.demo.managers import Managers
 from openmsmq.demo.orders import KILLED, Moment, Transfer
 from openmsmq.demo.show import Screen, reading_view, transfer_view
 from openmsmq.pipelines.charts import lines
+from openmsmq.pipelines.faults import PipelineError, in_words
+from openmsmq.pipelines.session import check_installed
 
 ORDERS: Final = 100_000
 
@@ -44,7 +43,7 @@ class Play:
     """Two queue managers, orders, a crash, and Spark."""
 
     def __init__(self, screen: Screen, count: int, *, keep: bool) -> None:
-        check_spark()
+        check_installed()
         self.folder = Path(mkdtemp(prefix="openmsmq-demo-"))
         self.managers = Managers(self.folder)
         self._screen = screen
@@ -94,35 +93,24 @@ class Play:
         return transfer
 
     def _spark(self) -> Table:
-        spark = self.folder / "spark"
-        spark.mkdir()
-        with failures(), _quiet(self.folder / "spark.log"):
+        from pyspark.errors import PySparkException  # not at the top: it may not be there
+
+        folder = self.folder / "spark"
+        folder.mkdir()
+        try:
             with self._screen.step("start Spark"):
-                lake = Lake(spark, self.managers.office.address)
+                lake = Lake(folder, self.managers.office.address)
             try:
                 return self._work(lake)
             finally:
                 lake.close()
+        except PySparkException as error:
+            raise PipelineError(in_words(error)) from error
 
     def _work(self, lake: Lake) -> Table:
-        show: Callable[[int], None]
         with self._screen.step("read the queue into a table, in batches") as update:
-            show = lambda done: update(reading_view(self._count, done))  # noqa: E731
-            lake.read_orders(self._count, show)
+            lake.read_orders(self._count, lambda done: update(reading_view(self._count, done)))
         with self._screen.step("sum up the table and send an invoice to each customer"):
             lake.send_invoices()
         with self._screen.step("count everything"):
             return lake.table()
-
-
-@contextmanager
-def _quiet(log: Path) -> Iterator[None]:
-    """What Spark's processes say goes to a file: it would be written over the screen."""
-    kept = os.dup(2)
-    with log.open("ab") as file:
-        os.dup2(file.fileno(), 2)
-        try:
-            yield
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)

@@ -15,10 +15,10 @@ from click.testing import CliRunner, Result
 from openmsmq.cli import demo
 from openmsmq.cli.main import main
 from openmsmq.demo.counts import Count
-from openmsmq.demo.lake import SparkMissing
 from openmsmq.demo.orders import KILLED, RUNNING, Moment
 from openmsmq.demo.play import Outcome
 from openmsmq.demo.show import Screen
+from openmsmq.pipelines.faults import PipelineError
 
 MOMENTS = [Moment(0.0, 0, 0, RUNNING), Moment(1.0, 1, 1, KILLED), Moment(2.0, 2, 2, RUNNING)]
 
@@ -91,7 +91,7 @@ def test_what_is_kept_can_be_looked_at_and_ended() -> None:
 
 def test_what_is_missing_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object, **__: object) -> Play:
-        raise SparkMissing("there is no Java")
+        raise PipelineError("there is no Java")
 
     monkeypatch.setattr(demo, "Play", missing)
     result = run()

@@ -1,43 +1,18 @@
-"""What Spark needs, and how it says what is wrong; tests/e2e/test_demo.py runs it."""
+"""How a query is waited for; tests/e2e/test_demo.py runs it all."""
 
 from __future__ import annotations
 
-import sys
 from typing import cast
 
 import pytest
 
 pytest.importorskip("pyspark")
 
-from pyspark.errors import PySparkValueError
 from pyspark.sql.streaming.query import StreamingQuery
 
 from openmsmq.demo import lake
-from openmsmq.demo.lake import SparkFailed, SparkMissing, _await, check_spark, failures
+from openmsmq.demo.lake import _await
 from openmsmq.errors import ReceiveTimeout
-
-
-def test_a_computer_without_java_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", "/nowhere")
-    with pytest.raises(SparkMissing, match="openjdk-17"):
-        check_spark()
-    monkeypatch.delenv("JAVA_HOME")
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(SparkMissing, match="openjdk-17"):
-        check_spark()
-
-
-def test_a_python_without_the_extra_is_told_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda name: name)
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(SparkMissing, match=r"openmsmq\[spark\]"):
-        check_spark()
-
-
-def test_what_spark_complains_about_is_one_line() -> None:
-    with pytest.raises(SparkFailed) as caught, failures():
-        raise PySparkValueError("first\nsecond")
-    assert caught.value.detail == "first"
 
 
 class Query:

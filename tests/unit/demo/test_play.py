@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 from xml.etree import ElementTree
 
 import pytest
+from pyspark.errors import PySparkValueError
 from rich.console import Console
 
 from openmsmq.demo import play
-from openmsmq.demo.lake import Lake, SparkMissing, Table
+from openmsmq.demo.lake import Lake, Table
 from openmsmq.demo.orders import KILLED, RUNNING, Moment
-from openmsmq.demo.play import Outcome, Play, _quiet
+from openmsmq.demo.play import Outcome, Play
 from openmsmq.demo.show import Screen
+from openmsmq.pipelines.faults import PipelineError
 
 
 class Both:
@@ -30,7 +32,7 @@ class Both:
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(play, "check_spark", lambda: None)
+    monkeypatch.setattr(play, "check_installed", lambda: None)
     monkeypatch.setattr(play, "Managers", Both)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
@@ -70,10 +72,10 @@ def test_what_ends_early_is_stopped_and_failures_leave_their_logs(
 
 def test_without_spark_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
-        raise SparkMissing("java")
+        raise PipelineError("java")
 
-    monkeypatch.setattr(play, "check_spark", missing)
-    with pytest.raises(SparkMissing):
+    monkeypatch.setattr(play, "check_installed", missing)
+    with pytest.raises(PipelineError):
         new()
     assert list(tmp_path.iterdir()) == []
 
@@ -101,6 +103,17 @@ def test_spark_reads_then_writes_then_counts() -> None:
     assert lake.calls == ["read", "send", "count"]
 
 
+def test_what_spark_complains_about_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Lake:
+        raise PySparkValueError("first\nsecond")
+
+    monkeypatch.setattr(play, "Lake", fail)
+    made, _ = new()
+    made.managers.office = SimpleNamespace(address="here")
+    with made, pytest.raises(PipelineError, match=r"^first$"):
+        made._spark()
+
+
 def test_the_drawing_marks_the_time_without_the_office() -> None:
     moments = [
         Moment(0.0, 0, 0, RUNNING),
@@ -111,9 +124,3 @@ def test_the_drawing_marks_the_time_without_the_office() -> None:
     root = ElementTree.fromstring(Outcome([], moments).drawing())
     marked = [e for e in root.iter() if e.get("class") == "shade"]
     assert len(marked) == 1
-
-
-def test_what_spark_says_goes_to_a_file(tmp_path: Path) -> None:
-    with _quiet(tmp_path / "log"):
-        os.write(2, b"WARN nobody wants to know\n")
-    assert "nobody" in (tmp_path / "log").read_text()
