@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from openmsmq.pipelines import archive, plain, replay, route
+from openmsmq.pipelines import archive, audit, deadletters, plain, replay, route
 from openmsmq.pipelines.work import Ready
 
 KINDS: Final[Mapping[str, Ready]] = MappingProxyType(
@@ -15,5 +15,7 @@ KINDS: Final[Mapping[str, Ready]] = MappingProxyType(
         "archive": archive.READY,
         "replay": replay.READY,
         "route": route.READY,
+        "deadletters": deadletters.READY,
+        "audit": audit.READY,
     }
 )
