@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from openmsmq.pipelines.charts import bars
@@ -94,12 +95,15 @@ def _told(row: tuple[Any, ...]) -> tuple[object, ...]:
 
 
 def _story(sent: int | None, happened: Rows) -> str:
-    """Events in one line: the first with its time, the others by the seconds behind it."""
+    """Events in one line: the first with its time, the others by the seconds behind it.
+
+    What several queues tell is told once.
+    """
     words: list[str] = []
     begin = sent
-    for time, event, code, hop, source in happened:
+    for (time, event, code, hop), told in groupby(happened, key=lambda one: one[:4]):
         begin = time if begin is None else begin
         when = moment(time) if not words else f"+{time - begin} s"
         reason = f" ({describe_class(code)})" if code else f" to {hop}" if hop else ""
-        words.append(f"{when} {event}{reason} [{source}]")
+        words.append(f"{when} {event}{reason} [{', '.join(one[4] for one in told)}]")
     return " \N{RIGHTWARDS ARROW} ".join(words)

@@ -12,7 +12,7 @@ HEIGHT: Final = 300
 _TITLES, _BAR, _GAP, _TOP, _BOTTOM, _LEFT = 230, 26, 12, 44, 40, 70
 _FIGURES: Final = 90
 "Room behind the longest bar."
-_NAME: Final = 30
+_NAME: Final = 28
 "Characters of a name that fit before a bar."
 _COLOURS: Final = 3
 STYLE: Final = (

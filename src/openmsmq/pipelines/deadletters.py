@@ -41,7 +41,7 @@ ADVICE: Final[Mapping[int, str]] = MappingProxyType(
     {
         MessageClass.NACK_BAD_DST_Q: "Create the queue, or correct the name that the sender uses.",
         MessageClass.NACK_DELETED: "Ask who deletes messages from outgoing queues.",
-        MessageClass.NACK_REACH_QUEUE_TIMEOUT: "See `openmsmq outgoing list` where it was sent: the"
+        MessageClass.NACK_REACH_QUEUE_TIMEOUT: "See openmsmq outgoing list where it was sent: the"
         " other computer was away too long, or the time to reach it is too short.",
         MessageClass.NACK_Q_EXCEED_QUOTA: "Read the queue faster, or raise its quota.",
         MessageClass.NACK_ACCESS_DENIED: "Let the sender write to the queue, or stop it.",
@@ -53,7 +53,7 @@ ADVICE: Final[Mapping[int, str]] = MappingProxyType(
         MessageClass.NACK_Q_PURGED: "Ask who purged the queue.",
         MessageClass.NACK_RECEIVE_TIMEOUT: "Is the receiver running? Else give messages more time"
         " to be received.",
-        MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER: "See `openmsmq outgoing list` where it was"
+        MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER: "See openmsmq outgoing list where it was"
         " sent: it never left in time.",
         MessageClass.NACK_RECEIVE_REJECTED: "Look into the logs of the receiving application.",
     }
@@ -193,9 +193,9 @@ def _why(report: Report, found: Findings) -> None:
     names = {_name(code): float(count) for code, count in found.by_class}
     report.chart(bars("Dead letters by reason", names))
     report.table(
-        ("Reason", "Class", "What to do", ">Messages"),
+        ("Reason", "What to do", ">Messages"),
         (
-            (describe_class(code), f"0x{code:04X}", ADVICE.get(code, ""), count)
+            (f"{describe_class(code)} (0x{code:04X})", ADVICE.get(code, ""), count)
             for code, count in found.by_class
         ),
     )
@@ -231,7 +231,7 @@ def _when(report: Report, found: Findings) -> None:
 
 def _which(report: Report, found: Findings) -> None:
     report.heading(f"The newest {len(found.newest):,}")
-    report.paragraph("`openmsmq explain ID` tells the life of each.")
+    report.paragraph("openmsmq explain ID tells the life of each.")
     report.table(
         ("Died", "Sent", "Label", "Reason", "Queue it was for", "Lies in", "ID"),
         (

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-CELL_MAX: Final = 300
+CELL_MAX: Final = 1_000
 "Characters of a text of others that are shown."
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 "Even a mistake of ours lets no browser run or load anything."

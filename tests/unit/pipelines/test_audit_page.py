@@ -46,6 +46,11 @@ def test_a_life_is_told_from_its_beginning() -> None:
     assert "+8 s" in _story(None, LIFE[1:])
 
 
+def test_what_two_queues_tell_is_told_once() -> None:
+    both = [(T, "sent", 0, "", "shop: .\\Journal$"), (T, "sent", 0, "", "office: orders")]
+    assert _story(T, both) == "2023-11-14 22:13:20 sent [shop: .\\Journal$, office: orders]"
+
+
 def test_what_others_wrote_is_text() -> None:
     found = Tags(page(FULL, AT).page())
     assert "script" not in found.tags

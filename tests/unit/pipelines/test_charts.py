@@ -47,11 +47,10 @@ def test_names_of_others_are_text_and_nothing_else() -> None:
 
 
 def test_of_a_long_name_the_end_is_shown() -> None:
-    assert "…1234567890123456789private$\\end" not in texts(bars("t", {"x" * 99: 1}))
     shown = texts(bars("t", {"x" * 99 + "end": 1}))[1]
     assert shown.startswith("…")
     assert shown.endswith("end")
-    assert len(shown) == 30
+    assert len(shown) == 28
 
 
 def test_curves_stay_inside_the_drawing() -> None:

@@ -85,7 +85,7 @@ def test_without_dead_letters_there_is_a_page_too() -> None:
 def test_every_reason_to_fail_has_a_name_that_fits() -> None:
     for code in MessageClass:
         if is_negative(code):
-            assert len(_name(code)) <= 30
+            assert len(_name(code)) <= 28
     assert _name(0x9999) == "0x9999"
 
 
