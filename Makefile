@@ -67,8 +67,9 @@ serve: $(READY)  ## run a manager in the foreground; DATA=directory
 sim: $(READY)  ## managers in virtual time, on disks and wires that fail; SEEDS=n
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 
-demo:
-	@echo "make $@: not built yet; see CHANGELOG.md for what is" >&2; exit 1
+demo: $(READY)  ## the whole product in two minutes: two managers, a crash, Spark, exact counts
+	@mkdir -p build
+	@$(BIN)/openmsmq demo --plot build/demo.svg
 
 clean:  ## remove what was built
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

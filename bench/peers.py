@@ -12,12 +12,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import chart, race
+from bench import race
 from bench.peer_nats import Nats
 from bench.peer_rabbitmq import RabbitMQ
 from bench.peer_redis import Redis
 from bench.prototype_service import Prototype
 from bench.service import Ours
+from openmsmq.pipelines.charts import bars
 
 ROUNDS = 3
 CHART = Path(__file__).parent.parent / "docs" / "pictures" / "service-speed.svg"
@@ -63,7 +64,7 @@ def main() -> None:
     found = rates()
     for line in lines(found):
         print(line, flush=True)
-    CHART.write_text(chart.bars(TITLE, found, first=Ours.title))
+    CHART.write_text(bars(TITLE, found, first=Ours.title))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"aio"}),
     frozenset({"console", "spark"}),
     frozenset({"pipelines"}),
+    frozenset({"demo"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )

@@ -58,6 +58,10 @@ COMMANDS: Final = {
         "Print the script that makes a shell complete commands, options and names of queues.",
     ),
     "decode": ("decode:decode", "Explain every MSMQ packet in the input, field by field."),
+    "demo": (
+        "demo:demo",
+        "Show the main job from end to end, and count that nothing was lost or doubled.",
+    ),
     "doctor": (
         "doctor:doctor",
         "Say what is wrong or risky in a queue manager, and what to do about it.",
@@ -77,6 +81,7 @@ COMMANDS: Final = {
         "serve:serve",
         "Run a queue manager that programs connect to, until it is told to stop.",
     ),
+    "spark": ("spark:spark", "Prepare a Spark cluster."),
     "subscription": (
         "subscription:subscription",
         "List and drop subscriptions: readers that keep their place in a queue under a name.",

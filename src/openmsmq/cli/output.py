@@ -85,12 +85,12 @@ def _print(table: Table) -> None:
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
-def console() -> Console:
-    """Where text for people goes."""
+def console(*, quiet: bool = False) -> Console:
+    """Where text for people goes; nowhere if it is quiet."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else UNWRAPPED
-    return Console(highlight=False, markup=False, emoji=False, width=width)
+    return Console(highlight=False, markup=False, emoji=False, width=width, quiet=quiet)
 
 
 @contextmanager

@@ -77,10 +77,17 @@ WRITE: Final[Mapping[str, str]] = MappingProxyType(
         "extension": "binary",
         "time_to_be_received": "bigint",
         "time_to_reach_queue": "bigint",
+        "delivery": "string",
+        "journal": "boolean",
+        "dead_letter": "boolean",
+        "acknowledge": "int",
+        "trace": "boolean",
+        "packet": "binary",
         "queue": "string",
     }
 )
-"What a write takes; `value` is another word for `body`, and `queue` is where the row goes."
+"""What a write takes; `value` is another word for `body`, `packet` is a whole message to send
+again, of which other columns change what they say, and `queue` is where the row goes."""
 
 _TEXT_OR_BYTES: Final = ("string", "binary")
 _WHOLE: Final = ("tinyint", "smallint", "int", "bigint")
@@ -118,7 +125,9 @@ def check_write(columns: Iterable[tuple[str, str]]) -> tuple[str, ...]:
             )
         if kind not in accepted(name):
             raise InvalidParameter(f"column {name!r} must be {accepted(name)[-1]}, not {kind}")
-    if ("body" in found) == ("value" in found):
+    if "body" in found and "value" in found:
+        raise InvalidParameter("a write has a column `body` or a column `value`, not both")
+    if not {"body", "value", "packet"} & found.keys():
         raise InvalidParameter("a write needs one column `body`, or one column `value`")
     return tuple(found)
 

@@ -16,8 +16,17 @@ BATCH: Final = (*READ, "messagesPerPartition")
 STREAM: Final = (
     *(*BATCH, "subscription", "onCommit", "maxMessagesPerTrigger", "maxBytesPerTrigger"),
 )
-WRITE: Final = ("manager", "queue", "token", "tokenFile", "tlsCa", "timeout", "writeId")
-SINK: Final = (*WRITE[:-1], "sinkId", "checkpointLocation")
+WRITE: Final = (
+    "manager",
+    "queue",
+    "token",
+    "tokenFile",
+    "tlsCa",
+    "timeout",
+    "writeId",
+    "writeOwner",
+)
+SINK: Final = (*WRITE[:-2], "sinkId", "checkpointLocation")
 _SPARK: Final = frozenset({"checkpointlocation", "queryname", "path", "outputmode"})
 "What Spark itself may pass on."
 
@@ -45,6 +54,8 @@ class Options:
     sink: str = ""
     "What a sink is known by: `sinkId`, or where its checkpoints are."
     write_id: str = ""
+    write_owner: str = ""
+    "Who alone may do the write with this name again."
 
     @property
     def copies(self) -> bool:
@@ -94,6 +105,7 @@ def parse(given: Mapping[str, str], known: tuple[str, ...]) -> Options:
         ),
         sink=values.get("sinkId") or values.get("checkpointLocation", ""),
         write_id=values.get("writeId", ""),
+        write_owner=values.get("writeOwner", ""),
     )
 
 

@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
-from openmsmq.messages.message import Message
+from openmsmq.errors import InvalidParameter, Malformed
+from openmsmq.messages.message import FIELDS, Message
+from openmsmq.messages.received import ReceivedMessage
+from openmsmq.packet.view import PacketView
+
+_FIELDS: Final = {"value": "body", "delivery": "recoverable"}
+"Columns that a message has under another name."
 
 
 def messages(batch: pa.RecordBatch, queue: str) -> Iterator[tuple[str, list[Message]]]:
     """The messages of a batch, in its order, by the queues that they go to; `queue` is for all
     rows that name none."""
-    names = [{"value": "body"}.get(name, name) for name in batch.schema.names]
+    names = [_FIELDS.get(name, name) for name in batch.schema.names]
     columns = [column.to_pylist() for column in batch.columns]
+    if "recoverable" in names:
+        place = names.index("recoverable")
+        columns[place] = [_is_recoverable(word) for word in columns[place]]
     where = columns.pop(names.index("queue")) if "queue" in names else None
     names = [name for name in names if name != "queue"]
     made = _made(names, columns)
@@ -27,12 +36,40 @@ def messages(batch: pa.RecordBatch, queue: str) -> Iterator[tuple[str, list[Mess
         yield target or queue, [message for _, message in rows]
 
 
+def _is_recoverable(delivery: str | None) -> bool | None:
+    if delivery not in ("recoverable", "express", None):
+        raise InvalidParameter(f"column delivery: {delivery!r} is not recoverable or express")
+    return None if delivery is None else delivery == "recoverable"
+
+
+def _again(packet: bytes | None) -> ReceivedMessage:
+    """A message that was in a queue, to send it again."""
+    try:
+        PacketView.parse(packet or b"")
+    except Malformed as error:
+        raise InvalidParameter(f"column packet: {error}") from None
+    return ReceivedMessage(packet or b"")
+
+
+def _changed(message: Message, changes: dict[str, Any]) -> Message:
+    fields = {name: getattr(message, name) for name in FIELDS}
+    if "body" in changes:
+        del fields["body_type"]  # it is about the old one
+    return Message(**fields | changes)
+
+
 def _made(names: list[str], columns: list[list[Any]]) -> Iterable[Message]:
+    if "packet" in names:
+        columns = list(columns)
+        packets = map(_again, columns.pop(names.index("packet")))
+        others = [name for name in names if name != "packet"]
+        return map(_changed, packets, _given(others, columns)) if others else packets
     if names == ["body"]:
         return (Message(b"" if body is None else body) for body in columns[0])
-    return (
-        Message(
-            **{name: value for name, value in zip(names, row, strict=True) if value is not None}
-        )
-        for row in zip(*columns, strict=True)
-    )
+    return (Message(**given) for given in _given(names, columns))
+
+
+def _given(names: list[str], columns: list[list[Any]]) -> Iterator[dict[str, Any]]:
+    """What each row says; null says nothing."""
+    for row in zip(*columns, strict=True):
+        yield {name: value for name, value in zip(names, row, strict=True) if value is not None}

@@ -113,7 +113,7 @@ class BatchWriter(Writing, DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Prepared:
         """Prepare the rows of a task."""
-        return self._prepare(iterator, 0, "")
+        return self._prepare(iterator, 0, self._options.write_owner)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """All tasks are done."""

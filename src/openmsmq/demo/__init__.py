@@ -1,0 +1,1 @@
+"""The demonstration: what `openmsmq demo` shows, step by step."""

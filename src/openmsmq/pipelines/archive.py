@@ -1,0 +1,96 @@
+"""`[archive]`: queues, journals and dead letters as Parquet files, every message once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from openmsmq.pipelines.files import Folder, check_checkpoint, positions_of, query_id
+from openmsmq.pipelines.spec import Pipeline, Source
+from openmsmq.pipelines.streams import check_source, read, to_batches
+from openmsmq.pipelines.tables import Table
+from openmsmq.pipelines.work import Ready, Watch
+from openmsmq.spark.columns import READ, nearest
+from openmsmq.spark.service import connect
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+PARTITIONS: Final = ("date", "queue")
+DATE: Final = "date_add(date'1970-01-01', cast(floor(unix_seconds(arrived_time) / 86400) as int))"
+"The day of the arrival in UTC, whatever the time zone of the session."
+FACTS: Final = (
+    *("lookup_id", "arrival", "message_id", "label", "body_type", "priority", "message_class"),
+    *("delivery", "transactional", "correlation_id", "app_specific", "sent_time", "arrived_time"),
+    *("time_to_reach_queue", "time_to_be_received", "destination_queue", "response_queue"),
+    *("admin_queue", "source_manager", "sender_id", "acknowledge", "journal", "dead_letter"),
+    *("trace", "abort_count", "move_count", "from_queue", "from_manager", "packet"),
+)
+"What is always kept: the packet has the rest, body and extension, and all that can be sent again."
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What the table says."""
+
+    path: Path
+    columns: tuple[str, ...] = ()
+    "Columns to keep beside the packet that holds them, for readers that know no packets."
+
+
+def read_settings(table: Table) -> Archive:
+    """The table `[archive]`."""
+    columns = table.texts("columns", ())
+    for name in columns:
+        if name not in READ:
+            raise table.wrong("columns", f"has {name!r}, which is no column{nearest(name, READ)}")
+    return Archive(table.path("path"), columns)
+
+
+def check(pipeline: Pipeline) -> None:
+    """Fail before Spark is there."""
+    assert pipeline.source is not None
+    assert pipeline.checkpoint is not None
+    check_source(pipeline.source)
+    check_checkpoint(Folder(pipeline.settings.path), pipeline.checkpoint)
+
+
+def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> StreamingQuery:
+    """Begin to archive."""
+    settings: Archive = pipeline.settings
+    source, checkpoint = pipeline.source, pipeline.checkpoint
+    assert source is not None
+    assert checkpoint is not None
+    folder = Folder(settings.path)
+    folder.prepare()
+    watch.tell(path=str(folder.data))
+    columns = dict.fromkeys((*FACTS, *settings.columns))
+    frame = read(spark, pipeline, columns).selectExpr(
+        *columns, f"{DATE} as date", "from_queue as queue"
+    )
+
+    def keep(batch: DataFrame, number: int) -> None:
+        positions = positions_of(checkpoint, number, lambda: done(source))
+        query = query_id(checkpoint)
+        folder.add(batch, number, query, PARTITIONS, positions, is_all=True)
+
+    return to_batches(frame, pipeline, keep)
+
+
+def done(source: Source) -> dict[str, int]:
+    """How far the subscription is done with each queue, which is where a first batch begins."""
+    found = {}
+    options = source.place.parsed()
+    for address in source.place.managers:
+        with connect(options, address, patient=True) as manager:
+            for info in manager.subscriptions():
+                if info.name.lower() == source.subscription.lower():
+                    found[f"{address} {info.queue}"] = info.done
+    return found
+
+
+READY: Final = Ready(
+    read_settings, check, start, checkpoint=lambda name, settings: settings.path / "checkpoint"
+)

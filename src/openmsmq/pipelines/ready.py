@@ -1,0 +1,21 @@
+"""All kinds of pipelines, by the table of a file that asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from openmsmq.pipelines import archive, audit, deadletters, plain, replay, route
+from openmsmq.pipelines.work import Ready
+
+KINDS: Final[Mapping[str, Ready]] = MappingProxyType(
+    {
+        "sink": plain.READY,
+        "archive": archive.READY,
+        "replay": replay.READY,
+        "route": route.READY,
+        "deadletters": deadletters.READY,
+        "audit": audit.READY,
+    }
+)

@@ -1,0 +1,66 @@
+"""What a kind of pipeline has to offer, and what it is told while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from openmsmq.pipelines.spec import Pipeline
+from openmsmq.pipelines.tables import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A batch that is done, and what waits behind it."""
+
+    batch: int
+    rows: int
+    seconds: float
+    lag: int | None = None
+    "Messages that wait to be read; None if nobody knows."
+    oldest: int | None = None
+    "Seconds that the oldest of them has waited."
+
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return self.rows / self.seconds if self.seconds else 0.0
+
+
+class Watch(Protocol):
+    """Who looks on while a pipeline runs."""
+
+    @property
+    def stopping(self) -> bool:
+        """Somebody wants it to end after the batch it is at."""
+
+    def show(self, progress: Progress) -> None:
+        """A batch is done."""
+
+    def show_rows(self, rows: list[dict[str, Any]]) -> None:
+        """Rows of a batch that a person wants to see."""
+
+    def tell(self, **facts: object) -> None:
+        """Something that is worth knowing at the end, such as the path of a report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A kind of pipeline."""
+
+    read: Callable[[Table], Any]
+    "The settings that its table says."
+    check: Callable[[Pipeline], None]
+    "`FileError` or `MQError` for what cannot work; called before Spark is there."
+    start: Callable[[SparkSession, Pipeline, Watch], StreamingQuery | None]
+    "Begin a stream; or do all the work, batch by batch, and give None."
+    streams: bool = True
+    "It reads `[source]` as a stream, and has a checkpoint."
+    checkpoint: Callable[[str, Any], Path | None] = lambda name, settings: None
+    "Where its checkpoint is if the file does not say, by the name and these settings."

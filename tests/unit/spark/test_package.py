@@ -1,0 +1,51 @@
+"""The archive for the workers of a cluster."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import openmsmq
+from openmsmq.spark.package import write_package
+
+
+def test_every_module_is_in_it(tmp_path: Path) -> None:
+    count = write_package(tmp_path / "a.zip")
+    names = zipfile.ZipFile(tmp_path / "a.zip").namelist()
+    assert len(names) == count > 200
+    assert {"openmsmq/__init__.py", "openmsmq/spark/source.py"} <= set(names)
+    assert all(name.endswith(".py") for name in names)
+
+
+def test_the_same_sources_give_the_same_archive(tmp_path: Path) -> None:
+    for name in ("a.zip", "b.zip"):
+        write_package(tmp_path / name)
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.zip", "b.zip"]
+
+
+def test_it_works_with_nothing_else_and_can_be_made_of_itself(tmp_path: Path) -> None:
+    """`-S` leaves out all that is installed, ours too."""
+    write_package(tmp_path / "a.zip")
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from pathlib import Path\n"
+        "import openmsmq\n"
+        "from openmsmq.spark.package import write_package\n"
+        "write_package(Path(sys.argv[2]))\n"
+        "print(openmsmq.__file__)\n"
+        "openmsmq.connect\n"
+    )
+    arguments = [str(tmp_path / "a.zip"), str(tmp_path / "b.zip")]
+    command = [sys.executable, "-S", "-E", "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(str(tmp_path / "a.zip"))
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+def test_nothing_that_is_not_python_is_needed() -> None:
+    home = Path(openmsmq.__file__).parent
+    others = {path.name for path in home.rglob("*") if path.is_file() and path.suffix != ".py"}
+    assert {name for name in others if not name.endswith(".pyc")} == {"py.typed"}
