@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import ssl
 
+    from openmsmq.client.cursor_sync import Cursor
     from openmsmq.client.stream_sync import Stream
     from openmsmq.client.subscription_sync import Subscription
-    from openmsmq.client.sync import Cursor, Manager, Queue
+    from openmsmq.client.sync import Manager, Queue
     from openmsmq.client.transaction_sync import Transaction, TwoPhase
     from openmsmq.errors import MQError, ReceiveTimeout
     from openmsmq.manager.explaining import HistoryEvent
@@ -59,7 +60,7 @@ __all__ = [
 _HOMES: Final = {
     "Access": "model.opening",
     "Acknowledge": "properties.message",
-    "Cursor": "client.sync",
+    "Cursor": "client.cursor_sync",
     "HistoryEvent": "manager.explaining",
     "MQError": "errors",
     "Manager": "client.sync",

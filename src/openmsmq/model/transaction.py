@@ -20,7 +20,6 @@ from openmsmq.errors import TransactionSequence
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.emptying import note_purged
 from openmsmq.model.emptying import reason as purge_reason
-from openmsmq.model.history import Event, identifiers
 from openmsmq.model.layout import JOURNAL_BIT, Owed, Record, index_key
 from openmsmq.model.queue import Kind, Queue, journal_of
 from openmsmq.model.reading import Holder
@@ -31,8 +30,7 @@ from openmsmq.packet.walk import marked
 from openmsmq.properties.message import MessageClass
 
 if TYPE_CHECKING:
-    from openmsmq.model.outcomes import Outcomes
-    from openmsmq.model.queues import Queues
+    from openmsmq.model.core import Core
 
 SPILL_SIZE: Final = 256 * 1024
 "Bytes a transaction may hold in memory before it writes them to the store."
@@ -41,6 +39,7 @@ Buffer = list[tuple[Queue, NewMessage]]
 
 _key = Struct(">QBI")
 _sent = Struct("<IBQIIH20s")
+_special = Struct("<Q16s")
 _place = Struct("<IQ")
 split_key: Final = _key.unpack
 "Number of a transaction, kind of the row, place."
@@ -79,16 +78,22 @@ class Sent(NamedTuple):
     expires: int
     flags: int
     identifier: bytes
+    due: int = 0
+    once: bytes = b""
 
 
 def read_sent(row: bytes) -> Sent:
     """A message that is kept in a row SENT."""
-    return Sent(*_sent.unpack(row))
+    if len(row) == _sent.size:
+        return Sent(*_sent.unpack(row))
+    due, once = _special.unpack(row[_sent.size :])
+    return Sent(*_sent.unpack_from(row))._replace(due=due, once=once.strip(b"\0") and once)
 
 
 def sent_row(sent: Sent) -> bytes:
     """The reverse of `read_sent`."""
-    return _sent.pack(*sent)
+    row = _sent.pack(*sent[:7])
+    return row + _special.pack(sent.due, sent.once) if sent.due or sent.once else row
 
 
 class Transaction(Holder):
@@ -99,6 +104,7 @@ class Transaction(Holder):
         "buffer",
         "buffered",
         "is_doomed",
+        "is_special",
         "moved",
         "number",
         "prepared_at",
@@ -123,6 +129,8 @@ class Transaction(Holder):
         "When it was prepared, in seconds as lifetimes count them; None if nobody knows."
         self.is_doomed = False
         "As the state says, but known while it is ending too."
+        self.is_special = False
+        "Some of what it sends has an id of its own, or is not due yet."
         self.buffer: Buffer = []
         self.buffered = 0
         self.received: dict[tuple[Queue, int], bytes] = {}
@@ -199,6 +207,8 @@ class Transaction(Holder):
                 message.expires,
                 message.flags,
                 PacketView(message.packet).identifier,
+                message.due,
+                message.once,
             )
             key = _key.pack(self.number, SENT, row_number)
             batch.writer.put(Table.TRANSACTIONS, key, sent_row(sent))
@@ -218,27 +228,27 @@ class Transaction(Holder):
         header = json.dumps({"xid": self.xid, "prepared": self.prepared_at}).encode()
         batch.writer.put(Table.TRANSACTIONS, _key.pack(self.number, HEADER, 0), header)
 
-    def commit(self, batch: Batch, queues: Queues, outcomes: Outcomes, by: str) -> None:
+    def commit(self, batch: Batch, core: Core, by: str) -> None:
         """Transaction Commit ([MS-MQDMPR] 3.1.4.4): sends appear, receives are gone."""
         rows = self._take_sent_rows(batch)
         buffer = _with_last(batch, rows, self.buffer)
         for sent in rows:
-            queue = queues.get(sent.queue)
-            if queue is None:
-                batch.drop_packet(sent.number, sent.size)
-            else:
-                self._arrive(batch, outcomes, queue, sent, by)
+            self._arrive(batch, core, sent, by)
         for queue, messages in groupby(buffer, key=itemgetter(0)):
-            if not queue.deleted:
-                new = [message for _, message in messages]
+            if queue.deleted:
+                continue
+            new = [message for _, message in messages]
+            if self.is_special:
+                core.admitting.put(batch, queue, new, by)
+            else:
                 batch.insert_many(queue, new, by)
-                outcomes.arrived(batch, queue, new)
+                core.outcomes.arrived(batch, queue, new)
         gone: dict[Queue, list[tuple[int, bytes]]] = defaultdict(list)
         for (queue, lookup), record in self.received.items():
             if not queue.deleted:
                 gone[queue].append((lookup, record))
         for queue, taken in gone.items():
-            outcomes.left(batch, queue, taken, MessageClass.ACK_RECEIVE, by)
+            core.outcomes.left(batch, queue, taken, MessageClass.ACK_RECEIVE, by)
         self._move(batch, by)
 
     def _move(self, batch: Batch, by: str) -> None:
@@ -248,37 +258,35 @@ class Transaction(Holder):
                 if queue.is_purged(lookup):  # but it comes back one day, perhaps
                     note_purged(batch, queue)
 
-    def _arrive(self, batch: Batch, outcomes: Outcomes, queue: Queue, sent: Sent, by: str) -> None:
+    def _arrive(self, batch: Batch, core: Core, sent: Sent, by: str) -> None:
         """A message that the store has already becomes visible."""
+        queue, put = core.queues.get(sent.queue), core.admitting
+        number = int.from_bytes(sent.identifier[16:], "little")
+        if queue is None or put.is_known(batch, sent.once, number):
+            batch.drop_packet(sent.number, sent.size)
+            return
         record = Record(sent.number, sent.size, batch.now, sent.expires, flags=sent.flags)
-        lookup = batch.insert_stored(queue, sent.priority, record)
-        batch.count(Event.ARRIVED.word)
-        batch.note(Event.ARRIVED, queue, [lookup], sent.identifier, by)
-        if sent.flags & (Owed.JOURNAL | Owed.ACK_ARRIVAL):
-            packet = batch.packet(record.pack())
-            new = NewMessage(packet, sent.priority, sent.expires, False, sent.flags)
-            outcomes.arrived(batch, queue, [new])
+        put.put_stored(batch, queue, sent.priority, record, sent.identifier, by, due=sent.due)
 
-    def abort(self, batch: Batch, outcomes: Outcomes, by: str) -> None:
-        """Transaction Abort ([MS-MQDMPR] 3.1.4.5): sends vanish, receives are back, counted."""
+    def abort(self, batch: Batch, core: Core, by: str) -> set[tuple[Queue, int]]:
+        """Transaction Abort ([MS-MQDMPR] 3.1.4.5): sends vanish, receives are back, counted.
+
+        The answer is which of these are not in their places, since they have to wait or are poison.
+        """
         self.drop_sent(batch)
+        away: set[tuple[Queue, int]] = set()
         taken = dict(self.received)
         taken.update((place, record) for place, (record, _) in self.moved.items())
         for (queue, lookup), raw in taken.items():
             if queue.deleted:
                 continue
             if queue.is_purged(lookup):
-                outcomes.left(batch, queue, [(lookup, raw)], purge_reason(queue), by)
+                core.outcomes.left(batch, queue, [(lookup, raw)], purge_reason(queue), by)
                 continue
-            record = Record.unpack(raw)
-            if (queue, lookup) in self.received:
-                record = record._replace(abort_count=record.abort_count + 1)
-                batch.rewrite(queue, lookup, record.pack())
-            batch.count(Event.ABORTED.word)
-            if batch.keeps_history:
-                ids = identifiers(batch.first_chunks([raw]))
-                extra = str(record.abort_count)
-                batch.note(Event.ABORTED, queue, [lookup], ids, by, extra)
+            counts = (queue, lookup) in self.received
+            if not core.poisoning.aborted(batch, queue, lookup, raw, by, counts=counts):
+                away.add((queue, lookup))
+        return away
 
     def drop_sent(self, batch: Batch) -> None:
         """Drop what was written to the store; nobody ever saw it."""
