@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import ssl
 
     from openmsmq.client.cursor_sync import Cursor
+    from openmsmq.client.inbox import Inbox
     from openmsmq.client.stream_sync import Stream
     from openmsmq.client.subscription_sync import Subscription
     from openmsmq.client.sync import Manager, Queue
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from openmsmq.manager.info import QueueInfo
     from openmsmq.manager.outgoing import OutgoingInfo
     from openmsmq.manager.reserving import SubscriptionInfo
+    from openmsmq.messages.ids import SentId
     from openmsmq.messages.message import Message
     from openmsmq.messages.received import ReceivedMessage
     from openmsmq.model.opening import Access, Share
@@ -37,6 +39,7 @@ __all__ = [
     "Acknowledge",
     "Cursor",
     "HistoryEvent",
+    "Inbox",
     "MQError",
     "Manager",
     "Message",
@@ -46,6 +49,7 @@ __all__ = [
     "ReceiveTimeout",
     "ReceivedMessage",
     "Seek",
+    "SentId",
     "Settings",
     "Share",
     "Stream",
@@ -62,6 +66,7 @@ _HOMES: Final = {
     "Acknowledge": "properties.message",
     "Cursor": "client.cursor_sync",
     "HistoryEvent": "manager.explaining",
+    "Inbox": "client.inbox",
     "MQError": "errors",
     "Manager": "client.sync",
     "Message": "messages.message",
@@ -71,6 +76,7 @@ _HOMES: Final = {
     "ReceiveTimeout": "errors",
     "ReceivedMessage": "messages.received",
     "Seek": "model.receiving",
+    "SentId": "messages.ids",
     "Settings": "model.settings",
     "Share": "model.opening",
     "Stream": "client.stream_sync",

@@ -20,6 +20,7 @@ from tests.strategies.model.parts import (
     Kind,
     Position,
     Rules,
+    Transaction,
     Wishes,
 )
 from tests.strategies.queue_base import KINDS, OWNER, Slot, fault
@@ -240,31 +241,33 @@ class Run(Reads):
             sent.then(numbers, lambda found: tuple(map(_number, found)))
             return numbers
 
-        def answer(pending: Pending[Any]) -> Answer:
-            fresh = self.model.fresh_ones(positions)
-            known = [self.model.number_of(p) for p in positions]
-            said = Answer()
-            if not fresh:
-                return said.succeed(tuple(known))
-            if transaction is not None:
-                sent = self.model.send_in(transaction, fresh, at_once=pending.done)
+        self.ask(call, lambda pending: self._posted(positions, transaction, at_once=pending.done))
+
+    def _posted(
+        self, positions: list[Position], transaction: Transaction | None, *, at_once: bool
+    ) -> Answer:
+        """The same in the model: the numbers that the messages are known by."""
+        model = self.model
+        fresh, said = model.fresh_ones(positions), Answer()
+        known = tuple(model.number_of(p) for p in positions)
+        if not fresh:
+            return said.succeed(known)
+
+        def then() -> None:
+            if sent.errors:
+                said.fail(*sent.errors)
             else:
-                sent = self.model.send(fresh)
+                now = tuple(model.number_of(p) for p in positions)
+                said.succeed(now if transaction is None else known)
 
-            def then() -> None:
-                if sent.errors:
-                    said.fail(*sent.errors)
-                elif transaction is not None:
-                    said.succeed(tuple(known))
-                else:
-                    said.succeed(tuple(self.model.number_of(p) for p in positions))
-
-            sent.then = then
-            if sent.done:
-                then()
-            return said
-
-        self.ask(call, answer)
+        if transaction is None:
+            sent = model.send(fresh)
+        else:
+            sent = model.send_in(transaction, fresh, at_once=at_once)
+        sent.then = then
+        if sent.done:
+            then()
+        return said
 
     def _position(
         self, step: Step, slot: Slot, nth: int, *, express: bool, transactional: bool

@@ -51,6 +51,7 @@ INCIDENTS: Final = (
     "order acknowledgements of unknown sequences",
     "out of order",
     "refused for lack of room",
+    "repeated sends",
     "reports without a queue",
 )
 "What the statistics count beside events of messages; always reported, that a rise is seen."

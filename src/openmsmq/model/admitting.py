@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.history import Event
@@ -15,9 +15,6 @@ from openmsmq.packet.view import PacketView
 
 if TYPE_CHECKING:
     from openmsmq.model.core import Core
-
-REPEATED: Final = "repeated"
-"What the statistics call a message whose id is known."
 
 
 class Admitting:
@@ -62,7 +59,7 @@ class Admitting:
                 if known is None:
                     new[once] = PacketView(message.packet).message_id
                 else:
-                    batch.count(REPEATED)
+                    batch.count("repeated sends")
             found.append(known)
         if new:
             core = self._core
@@ -74,7 +71,7 @@ class Admitting:
         if not once:
             return False
         if find_once(batch.writer, once) is not None:
-            batch.count(REPEATED)
+            batch.count("repeated sends")
             return True
         remember(batch.writer, [(once, number)], self._core.timeline.now, self._core.settings)
         return False

@@ -106,6 +106,7 @@ class Delaying:
         if record.abort_count:  # it comes back to its old place
             batch.place(queue, lookup, record)
             batch.note(Event.DUE, queue, [lookup], ids, "")
+            batch.count(Event.DUE.word)
             return waiting, lookup, lookup
         priority = PRIORITY_MAX - (lookup >> ARRIVAL_BITS)
         record = record._replace(arrived_time=batch.now)

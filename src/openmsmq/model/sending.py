@@ -10,7 +10,6 @@ from openmsmq.errors import (
     StorageFull,
     TransactionUsage,
 )
-from openmsmq.model.admitting import REPEATED
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.core import Core
 from openmsmq.model.onces import find_once
@@ -93,7 +92,7 @@ class Sending:
             return [next(found) if number is None else number for number in known]
 
         if len(fresh) < len(messages):
-            core.statistics.count(REPEATED, len(messages) - len(fresh))
+            core.statistics.count("repeated sends", len(messages) - len(fresh))
         if not fresh:  # whether there is room does not matter
             answer.succeed(sent())
             return answer

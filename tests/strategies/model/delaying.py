@@ -46,7 +46,7 @@ class Delaying(Expiring):
         """Those whose ids are not known; the others are not sent."""
         fresh = [p for p in positions if (p.queue, p.once) not in self.known]
         repeated = len(positions) - len(fresh)
-        self.statistics += Counter(repeated=repeated)
+        self.statistics += Counter({"repeated sends": repeated})
         return fresh
 
     def number_of(self, position: Position) -> int:
@@ -61,7 +61,7 @@ class Delaying(Expiring):
         for position in positions:
             name = position.queue, position.once
             if position.once and (name in self.known or name in self.knowing):
-                self.count("repeated", [position])
+                self.count("repeated sends", [position])
                 continue
             if position.once:
                 self.knowing[name] = position.number
@@ -120,6 +120,12 @@ class Delaying(Expiring):
         self.count("poisoned", [position])
         return position
 
+    def purged_meanwhile(self, old: Position, new: Position) -> None:
+        """What was purged while it was on its way to another place is purged there."""
+        if old.purges:
+            marks = new.queue.marks.items()
+            new.purges |= {purge for purge, mark in marks if new.arrival <= mark}
+
     # Time
 
     def begin_release(self) -> None:
@@ -141,8 +147,7 @@ class Delaying(Expiring):
 
         def finish() -> None:
             for old, new in moved:
-                if old.purges:  # while it was on its way
-                    new.purges |= {a for a, m in new.queue.marks.items() if new.arrival <= m}
+                self.purged_meanwhile(old, new)
             if len(seen) == self.outset.release_step and not self.stopping:
                 self._release_step(_place(seen[-1]))
             else:
@@ -159,6 +164,7 @@ class Delaying(Expiring):
         found = position.copy(position.queue.main)
         if position.aborts:
             self.flying.setdefault(found.queue, []).append(found)
+            self.count("due", [found])
         else:
             self.put(found)
             self.arrived([found])

@@ -224,17 +224,18 @@ class Transacting(Delaying):
             for position in back:
                 position.aborts += position in transaction.received and position not in away
             for position, place in away.items():
-                if position.purges and place.queue.kind is Kind.DELAYED:  # meanwhile
-                    marks = place.queue.marks.items()
-                    place.purges |= {a for a, mark in marks if place.arrival <= mark}
-            taken = [p for p in _taken(transaction) if p not in away]
+                if place.queue.kind is Kind.DELAYED:
+                    self.purged_meanwhile(position, place)
             hold(_taken(transaction), None)
-            for queue in _queues(taken):
-                # A purge that began meanwhile comes to them by itself.
-                if free := [p for p in taken if p.queue is queue and not p.purges]:
-                    self.fresh.append((queue, free))
+            self._are_back([p for p in _taken(transaction) if p not in away])
 
         return self._end(transaction, start, finish, grows=False)
+
+    def _are_back(self, taken: list[Position]) -> None:
+        for queue in _queues(taken):
+            # A purge that began meanwhile comes to them by itself.
+            if free := [p for p in taken if p.queue is queue and not p.purges]:
+                self.fresh.append((queue, free))
 
     def decide(self, transaction: Transaction, *, commit: bool) -> Answer:
         """The outcome of a prepared transaction; told again, it must be the same."""
