@@ -13,6 +13,7 @@ CLIENT = ROOT / "src" / "openmsmq" / "client"
 SHADOWS = {
     "aio.py": "sync.py",
     "backend_aio.py": "backend_sync.py",
+    "cursor_aio.py": "cursor_sync.py",
     "stream_aio.py": "stream_sync.py",
     "subscription_aio.py": "subscription_sync.py",
     "transaction_aio.py": "transaction_sync.py",
@@ -33,10 +34,10 @@ WORDS = (
     (r"\bAsyncIterator\b", "Iterator"),
     (r"Coroutine\[Any, Any, (\w+)\]", r"\1"),
     (r"import Callable, Coroutine, Sequence", "import Callable, Sequence"),
+    (r"client\.aio\b", "client.sync"),
     (r"\bLoopDriver\b", "ThreadDriver"),
-    (r"\b(backend|stream|subscription|transaction|embedded)_aio\b", r"\1_sync"),
+    (r"\b(backend|cursor|stream|subscription|transaction|embedded)_aio\b", r"\1_sync"),
     (r"\b(remote|remote_parts|channel|waiting|participants|recovering|unit)_aio\b", r"\1_sync"),
-    (r"\bclient\.aio\b", "client.sync"),
 )
 
 

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import ssl
 
+    from openmsmq.client.cursor_sync import Cursor
+    from openmsmq.client.inbox import Inbox
     from openmsmq.client.recovering_sync import Recovered, recover
     from openmsmq.client.stream_sync import Stream
     from openmsmq.client.subscription_sync import Subscription
-    from openmsmq.client.sync import Cursor, Manager, Queue
+    from openmsmq.client.sync import Manager, Queue
     from openmsmq.client.transaction_sync import Transaction, TwoPhase
     from openmsmq.client.unit_sync import Unit, distributed
     from openmsmq.errors import MQError, ReceiveTimeout
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from openmsmq.manager.info import QueueInfo
     from openmsmq.manager.outgoing import OutgoingInfo
     from openmsmq.manager.reserving import SubscriptionInfo
+    from openmsmq.messages.ids import SentId
     from openmsmq.messages.message import Message
     from openmsmq.messages.received import ReceivedMessage
     from openmsmq.model.opening import Access, Share
@@ -39,6 +42,7 @@ __all__ = [
     "Acknowledge",
     "Cursor",
     "HistoryEvent",
+    "Inbox",
     "MQError",
     "Manager",
     "Message",
@@ -49,6 +53,7 @@ __all__ = [
     "ReceivedMessage",
     "Recovered",
     "Seek",
+    "SentId",
     "Settings",
     "Share",
     "Stream",
@@ -67,8 +72,9 @@ __all__ = [
 _HOMES: Final = {
     "Access": "model.opening",
     "Acknowledge": "properties.message",
-    "Cursor": "client.sync",
+    "Cursor": "client.cursor_sync",
     "HistoryEvent": "manager.explaining",
+    "Inbox": "client.inbox",
     "MQError": "errors",
     "Manager": "client.sync",
     "Message": "messages.message",
@@ -79,6 +85,7 @@ _HOMES: Final = {
     "ReceivedMessage": "messages.received",
     "Recovered": "client.recovering_sync",
     "Seek": "model.receiving",
+    "SentId": "messages.ids",
     "Settings": "model.settings",
     "Share": "model.opening",
     "Stream": "client.stream_sync",

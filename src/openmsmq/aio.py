@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Generator
 from types import TracebackType
 
 from openmsmq.client.address import Address
-from openmsmq.client.aio import Cursor, Manager, Queue
+from openmsmq.client.aio import Manager, Queue
+from openmsmq.client.cursor_aio import Cursor
 from openmsmq.client.embedded_aio import Embedded
 from openmsmq.client.recovering_aio import Recovered, recover
 from openmsmq.client.remote_aio import Remote

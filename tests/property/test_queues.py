@@ -13,11 +13,25 @@ import pytest
 from tests.strategies.queue_run import Run
 from tests.strategies.queues import FaultyStore, Step, program
 
-from openmsmq.model import core, emptying, expiring, recovery, transaction
+from openmsmq.model import core, delaying, emptying, expiring, recovery, transaction
 
 STEPS = 50
 PROGRAMS = 100
 "In each part, so that several processes can share the work."
+RARELY = (
+    "peek",
+    "by_lookup",
+    "end_read",
+    "put_back",
+    "cursor",
+    "close",
+    "create",
+    "delete",
+    "configure",
+    "cancel",
+    "correct",
+)
+"What has little to do with transactions."
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -27,6 +41,7 @@ def _small_sizes() -> Iterator[None]:
         patch.setattr(transaction, "SPILL_SIZE", 700)
         patch.setattr(emptying, "STEP", 3)
         patch.setattr(expiring, "STEP", 3)
+        patch.setattr(delaying, "STEP", 3)
         patch.setattr(core, "MESSAGE_ID_BLOCK", 64)
         patch.setattr(recovery, "MESSAGE_ID_BLOCK", 64)
         yield
@@ -68,9 +83,9 @@ def shortened(steps: list[Step]) -> list[Step]:
     return steps
 
 
-def try_programs(seeds: range) -> None:
+def try_programs(seeds: range, *, without: tuple[str, ...] = ()) -> None:
     for seed in seeds:
-        steps = program(seed, STEPS)
+        steps = program(seed, STEPS, without=without)
         if failure(steps) is not None:
             fewer = shortened(steps)
             lines = "\n".join(map(str, fewer))
@@ -86,6 +101,12 @@ def test_a_manager_does_what_the_model_does(part: int) -> None:
 @pytest.mark.parametrize("part", range(10, 20))
 def test_it_does_so_in_many_more_programs(part: int) -> None:
     try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS))
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_it_does_so_with_more_transactions(part: int) -> None:
+    """Many messages are aborted, wait, and become poison."""
+    try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS), without=RARELY)
 
 
 def test_what_was_moved_out_of_a_purge_stays_when_it_is_back() -> None:

@@ -9,9 +9,11 @@ from typing import Any, Final
 
 from openmsmq.errors import MQError, StorageFailed, StorageFull
 from openmsmq.manager.local import LocalManager
-from openmsmq.model import emptying, expiring
+from openmsmq.model import delaying, emptying, expiring
+from openmsmq.model.layout import Record, index_key, split_index_key
 from openmsmq.model.opening import Mode
 from openmsmq.model.pending import Pending
+from openmsmq.model.queue import POISON_SUBQUEUE
 from openmsmq.model.queue import Queue as RealQueue
 from openmsmq.model.reading import REMOVING as REALLY_REMOVING
 from openmsmq.model.reading import Holder
@@ -21,12 +23,14 @@ from openmsmq.names.parts import fold
 from tests.strategies.model.commits import Outset
 from tests.strategies.model.manager import Model
 from tests.strategies.model.parts import (
+    NO_RULES,
     Answer,
     Cursor,
     Kind,
     Position,
     Queue,
     Reader,
+    Rules,
     State,
     Transaction,
     main_queue,
@@ -40,6 +44,7 @@ from tests.strategies.queue_check import (
     expected,
     keys_of,
     own_number,
+    real_rules,
     shown,
 )
 from tests.strategies.queues import FaultyStore, Step, VirtualClock
@@ -48,6 +53,8 @@ KINDS: Final = (False, False, True, True)
 "The queues there are: which are transactional."
 JOURNALS: Final = ((False, None), (True, None), (True, 1), (False, None))
 "Which keep a journal, and how many KiB of it."
+RULES: Final = (NO_RULES, NO_RULES, Rules(2, 1), Rules(2, 0, poison_is_dead=True))
+"What becomes of messages that are aborted."
 OWNER: Final = object()
 TWO_STEPS: Final = Holder()
 "Whoever reads in two steps."
@@ -89,6 +96,7 @@ class Base:
                 self.clock.wall,
                 emptying.STEP,
                 expiring.STEP,
+                delaying.STEP,
                 ack_size,
             )
         )
@@ -139,12 +147,14 @@ class Base:
             transactional=KINDS[number],
             journal=journaling,
             **({} if quota is None else {"journal_quota": quota}),
+            **real_rules(RULES[number]),
         )
         real = self.manager.find_queue(name)
         real_journal = self.manager.find_queue(f"{name}\\Journal$")
         queue = main_queue(real.number, real_journal.number, transactional=KINDS[number])
         assert queue.journal is not None
         queue.journaling, queue.journal.quota = journaling, quota
+        queue.rules = RULES[number]
         self.calls.append((pending, self.model.create(number, queue)))
         return Slot(real, queue, journal=Slot(real_journal, queue.journal))
 
@@ -184,7 +194,17 @@ class Base:
     # Time
 
     def tick(self) -> None:
-        self.model.tick(sweeps=self.manager.tick())
+        """Tell the time, and see what begins then."""
+        sweeping, releasing = self.core.expiring._sweeping, self.core.delaying._is_releasing
+        self.manager.tick()
+        if self.core.delaying._is_releasing and not releasing:
+            self.model.begin_release()
+        self.model.tick(sweeps=self.core.expiring._sweeping and not sweeping)
+        waiting = [p for q in self.model.queues for p in q.positions if q.kind is Kind.DELAYED]
+        first = min((p.due for p in waiting if not p.queue.deleted), default=None)
+        if first is not None and not self.core.delaying._is_releasing:
+            soon = self.core.timeline.exact + delaying.RETRY
+            assert self.core.delaying.next <= max(first / 1000, soon), "a message is forgotten"
 
     # Commits
 
@@ -195,6 +215,10 @@ class Base:
 
     def _start_model(self) -> None:
         """Let the model write the same; it does not know of numbers reserved by the way."""
+        for slot in self.slots:
+            if POISON_SUBQUEUE.upper() in slot.real.subqueues:
+                real = slot.real.subqueues[POISON_SUBQUEUE.upper()]
+                self.found_subqueue(slot, POISON_SUBQUEUE, real).model.is_poison = True
         assert self.core._committing is not None
         if any(operation.grows for operation in self.core._committing[0]):
             self.model.submit(lambda: None, lambda error: None, grows=True)
@@ -293,8 +317,13 @@ class Base:
             if transaction.is_in_doubt:
                 self.decide(transaction, commit=commit)
         self.commit()
-        self.tick()
-        self.commit()
+        waiting = [p.due for q in self.model.queues for p in q.positions]
+        for _ in range(3):  # what could not be done is tried again
+            seconds = max([2.0, *(due / 1000 + 1 - self.core.timeline.exact for due in waiting)])
+            self.clock.wait(seconds)
+            self.model.pass_time(seconds)
+            self.tick()
+            self.commit()
         self.check()
         check_tables(self.store.snapshot)
         for _ in range(3):  # what is received leaves copies and acknowledgements
@@ -303,7 +332,13 @@ class Base:
                     self._receive_all(slot)
             self.commit()
         self.check()
-        for table in (Table.INDEX, Table.PACKETS, Table.EXPIRY, Table.TRANSACTIONS):
+        for table in (
+            Table.INDEX,
+            Table.PACKETS,
+            Table.EXPIRY,
+            Table.TRANSACTIONS,
+            Table.DELAYED,
+        ):
             agree(f"rows of {table}", keys_of(self.store.snapshot, table), [])
         agree("bytes", (self.core.total_size, self.core.express_size), (0, 0))
         for queue in self.core.queues:
@@ -389,6 +424,8 @@ class Base:
         agree(f"reserved of {name}", real.reserved, model.reserved)
         agree(f"readers of {name}", len(real.waiters), len(model.readers))
         agree(f"label of {name}", real.properties.label, model.main.label)
+        if model.kind is Kind.MAIN:
+            self._check_waiting(slot)
         if model.positions:
             found = self.manager.receiving.peek(real, 1000, OWNER, wait=False)
             seen = [] if found.error else found.result()
@@ -396,6 +433,22 @@ class Base:
             for entry in seen:
                 packet = self.packets.setdefault(own_number(entry.packet), entry.packet)
                 assert packet == entry.packet, "two messages have the same identifier"
+
+    def _check_waiting(self, slot: Slot) -> None:
+        """What cannot be read yet."""
+        number, model = slot.model.waiting.number, slot.model.waiting
+        rows = self.store.snapshot.scan(Table.INDEX, index_key(number, 0), index_key(number + 1, 0))
+        found = []
+        for key, raw in rows:
+            record, due = Record.unpack_delayed(raw)
+            found.append((split_index_key(key)[1], due, record.abort_count, record.size))
+        positions = [(p.lookup, p.due, p.aborts, p.size) for p in model.positions]
+        agree(f"what waits for {slot.real.name}", found, positions)
+        counted = (0, 0)
+        if slot.real.delayed is not None:
+            counted = slot.real.delayed.messages, slot.real.delayed.size
+        wanted = len(positions), sum(p.size for p in model.positions)
+        agree(f"count of what waits for {slot.real.name}", counted, wanted)
 
 
 def fault(step: Step) -> MQError:

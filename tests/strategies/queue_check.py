@@ -11,25 +11,30 @@ from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
 from openmsmq.model.layout import (
     COUNTERS_ROW,
+    DELAYED_BIT,
+    JOURNAL_BIT,
     NEVER,
     Record,
+    due_key,
+    due_of,
     expiry_key,
     packet_keys,
     split_index_key,
     unpack_counters,
 )
 from openmsmq.model.pending import Pending
+from openmsmq.model.queue import Poison
 from openmsmq.model.reading import Entry
 from openmsmq.model.storage import Snapshot, Table
-from openmsmq.model.transaction import SENT, Sent, _key, _sent
+from openmsmq.model.transaction import SENT, _key, read_sent
 from openmsmq.names.direct import DirectName
 from openmsmq.packet.admin import build_admin_ack
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass
-from tests.strategies.model.parts import Answer, Position
+from tests.strategies.model.parts import Answer, Position, Rules
 
 COMPUTER: Final = "here"
-END: Final = b"\xff" * 20
+END: Final = b"\xff" * 21
 _IDENTITY: Final = UUID(int=1)
 
 
@@ -107,6 +112,15 @@ def expected(positions: list[Position]) -> list[Shown]:
     ]
 
 
+def real_rules(rules: Rules) -> dict[str, Any]:
+    """What becomes of aborted messages, as properties of a queue."""
+    return {
+        "abort_limit": rules.abort_limit,
+        "retry_delay": rules.retry_delay,
+        "poison": Poison.DEAD_LETTER if rules.poison_is_dead else Poison.SUBQUEUE,
+    }
+
+
 def agree(what: str, found: object, wanted: object) -> None:
     """The manager must show what the model says."""
     assert found == wanted, f"{what}: {found}, not {wanted}"
@@ -176,6 +190,7 @@ def check_tables(snapshot: Snapshot) -> None:
     """Every row is needed by another one, and the counters count the rows."""
     packets: Counter[bytes] = Counter()
     expiring: set[bytes] = set()
+    delayed: set[bytes] = set()
     sizes: dict[int, list[int]] = {}
     for key, raw in snapshot.scan(Table.INDEX, b"", END):
         queue, lookup = split_index_key(key)
@@ -185,13 +200,16 @@ def check_tables(snapshot: Snapshot) -> None:
         assert sum(map(len, snapshot.get_many(Table.PACKETS, keys))) == record.size
         if record.expires != NEVER:
             expiring.add(expiry_key(record.expires, queue, lookup))
+        if queue & DELAYED_BIT and not queue & JOURNAL_BIT:
+            delayed.add(due_key(due_of(raw), queue, lookup))
         sizes.setdefault(queue, []).append(record.size)
     for key, raw in snapshot.scan(Table.TRANSACTIONS, b"", END):
         if _key.unpack(key)[1] == SENT:
-            sent = Sent(*_sent.unpack(raw))
+            sent = read_sent(raw)
             packets.update(packet_keys(sent.number, sent.size))
     agree("packets", Counter(keys_of(snapshot, Table.PACKETS)), packets)
     agree("lifetimes", set(keys_of(snapshot, Table.EXPIRY)), expiring)
+    agree("delays", set(keys_of(snapshot, Table.DELAYED)), delayed)
     counters = {}
     for key, raw in snapshot.scan(Table.QUEUES, b"", END):
         if key[-1] == COUNTERS_ROW:

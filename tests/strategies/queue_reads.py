@@ -61,6 +61,19 @@ class Reads(Base):
             reading=(slot, holder),
         )
 
+    def _give_up(self, step: Step) -> None:
+        """Take messages in a transaction that is aborted at once."""
+        slot = self.slots[2 + step.queue % 2]
+        count = 3 if step.has(0) else 1
+        real, transaction = self.manager.begin(), self.model.begin("")
+        reader = Reader(Answer(), count, destructive=True, holder=transaction)
+        receiving = self.manager.receiving
+        self.ask(
+            lambda: receiving.receive(slot.real, count, OWNER, wait=False, holder=real),
+            lambda _: self.model.read(slot.model, reader, wait=False),
+        )
+        self.ask(lambda: self.manager.abort(real), lambda _: self.model.abort(transaction))
+
     def _peek(self, step: Step) -> None:
         slot = self.place(step)
         count = 3 if step.has(0) else 1

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from openmsmq.errors import OperationCancelled, QueueExists, QueueNotFound
+from openmsmq.messages.delivery import Delivery
+from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
+from openmsmq.model.pending import Pending
 from openmsmq.model.queue import NO_QUOTA
 from openmsmq.properties.message import Acknowledge
 from tests.strategies.model.parts import (
+    NO_RULES,
     NOTHING,
+    Answer,
     Kind,
     Position,
+    Rules,
+    Transaction,
     Wishes,
 )
 from tests.strategies.queue_base import KINDS, OWNER, Slot, fault
-from tests.strategies.queue_check import packet_size, queue_name
+from tests.strategies.queue_check import packet_size, queue_name, real_rules
 from tests.strategies.queue_reads import Reads
 from tests.strategies.queues import Step
 
@@ -28,6 +35,18 @@ LARGE: Final = bytes(5000)
 ADMINS: Final = (0, 0, 0, 1, 1, 2, 9)
 "Which queues get acknowledgements; one is transactional, one not there."
 QUOTAS: Final = (None, 1, 2, 8)
+RULES: Final = (
+    NO_RULES,
+    Rules(1),
+    Rules(2, poison_is_dead=True),
+    Rules(0, 1),
+    Rules(0, 3, poison_is_dead=True),
+    Rules(2, 2),
+    Rules(2, 4, poison_is_dead=True),
+    Rules(1, 1, poison_is_dead=True),
+)
+DELAYS: Final = (0.5, 1.0, 2.0, 4.5)
+ONCES: Final = ("", "a", "a", "b")
 
 
 class Run(Reads):
@@ -120,6 +139,7 @@ class Run(Reads):
     def _change(self, step: Step) -> None:
         slot = self.slots[step.queue]
         label, journaling = str(step.pick), step.has(0)
+        rules = RULES[step.flags >> 5 & 7] if slot.model.transactional else NO_RULES
         quota, journal_quota = QUOTAS[step.flags >> 1 & 3], QUOTAS[step.flags >> 3 & 3]
         self.ask(
             lambda: self.manager.change_queue(
@@ -128,6 +148,7 @@ class Run(Reads):
                 journal=journaling,
                 quota=_quota(quota),
                 journal_quota=_quota(journal_quota),
+                **real_rules(rules),
             ),
             lambda _: self.model.change(
                 slot.model,
@@ -135,6 +156,7 @@ class Run(Reads):
                 journaling=journaling,
                 quota=quota,
                 journal_quota=journal_quota,
+                rules=rules,
             ),
         )
 
@@ -174,6 +196,9 @@ class Run(Reads):
         for position in positions:
             position.expires = self.model.expiry(lifetime)
         messages = [_message(position, lifetime) for position in positions]
+        if step.place >= 8 and not express:
+            self._post(step, slot, positions, messages, transactional=transactional)
+            return
         if not transactional:
             self.ask(
                 lambda: self.manager.send(slot.real, messages, None),
@@ -186,6 +211,63 @@ class Run(Reads):
                 lambda: self.manager.send(slot.real, messages, real),
                 lambda pending: self.model.send_in(transaction, positions, at_once=pending.done),
             )
+
+    def _post(
+        self,
+        step: Step,
+        slot: Slot,
+        positions: list[Position],
+        messages: list[Message],
+        *,
+        transactional: bool,
+    ) -> None:
+        """Send messages later, or under ids, or both; what would expire before is sent at once."""
+        after = int(DELAYS[step.pick % 4] * 1000) if step.place % 2 else 0
+        once = ONCES[step.pick // 4 % 4] if step.place >= 10 else ""
+        due = self.core.timeline.millis + after if after else 0
+        if any((p.expires + 1) * 1000 <= due for p in positions):
+            due = after = 0
+        ids = tuple(f"{once}{nth}" for nth in range(len(positions))) if once else ()
+        for position, name in zip(positions, ids or ("",) * len(positions), strict=True):
+            position.due, position.once = due, name
+        delivery = Delivery(after=after, once=ids)
+        real, transaction = self._transaction(step) if transactional else (None, None)
+        if transaction is not None and transaction.unanswered:
+            return
+
+        def call() -> Pending[Any]:
+            numbers: Pending[Any] = Pending()
+            sent = self.manager.send(slot.real, messages, real, delivery)
+            sent.then(numbers, lambda found: tuple(map(_number, found)))
+            return numbers
+
+        self.ask(call, lambda pending: self._posted(positions, transaction, at_once=pending.done))
+
+    def _posted(
+        self, positions: list[Position], transaction: Transaction | None, *, at_once: bool
+    ) -> Answer:
+        """The same in the model: the numbers that the messages are known by."""
+        model = self.model
+        fresh, said = model.fresh_ones(positions), Answer()
+        known = tuple(model.number_of(p) for p in positions)
+        if not fresh:
+            return said.succeed(known)
+
+        def then() -> None:
+            if sent.errors:
+                said.fail(*sent.errors)
+            else:
+                now = tuple(model.number_of(p) for p in positions)
+                said.succeed(now if transaction is None else known)
+
+        if transaction is None:
+            sent = model.send(fresh)
+        else:
+            sent = model.send_in(transaction, fresh, at_once=at_once)
+        sent.then = then
+        if sent.done:
+            then()
+        return said
 
     def _position(
         self, step: Step, slot: Slot, nth: int, *, express: bool, transactional: bool
@@ -225,6 +307,10 @@ class Run(Reads):
         if owner.model.deleted:
             return owner.subqueues.get(name, owner)
         return self.found_subqueue(owner, name, self.core.queues.subqueue(owner.real, name))
+
+
+def _number(sent: SentId) -> int:
+    return int(sent.rpartition("\\")[2])
 
 
 def _quota(quota: int | None) -> int:

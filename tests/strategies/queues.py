@@ -24,6 +24,7 @@ ACTIONS: Final = {
     "move": 8,
     "close": 1,
     "end_transaction": 6,
+    "give_up": 3,
     "prepare": 3,
     "decide": 2,
     "purge": 3,

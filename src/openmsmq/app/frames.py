@@ -40,12 +40,14 @@ class Kind(IntEnum):
     CANCEL = 0x08
     PING = 0x09
     FETCH = 0x0A
+    POST = 0x0B
     WELCOME = 0x81
     ANSWER = 0x82
     SENT = 0x83
     MESSAGES = 0x84
     DONE = 0x85
     DELIVERY = 0x86
+    POSTED = 0x87
     PONG = 0x89
     CLOSING = 0x8E
     ERROR = 0x8F

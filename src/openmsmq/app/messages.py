@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import repeat, starmap
 from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple, NoReturn, Self, TypeAlias
@@ -24,6 +25,9 @@ _COUNT: Final = Struct("<I")
 _SEND: Final = Struct("<IQI")
 _QUEUED: Final = Struct("<QIIIHI")
 _END: Final = Struct("<IQBI")
+_POST: Final = Struct("<IQQQI")
+_POSTED: Final = Struct("<Q?")
+_U16: Final = Struct("<H")
 _LOOKUP_SIZE: Final = 8
 
 _Fields: TypeAlias = tuple[tuple[str, int], ...]
@@ -223,6 +227,93 @@ class Send:
                 if end == len(payload):
                     return cls(handle, transaction, tuple(packets))
         _explain(payload, _SEND_FIELDS, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """POST: messages for a queue that have ids of their own, or are not to be read yet."""
+
+    handle: int
+    transaction: int
+    "0: none."
+    at: int
+    "They cannot be read before this: milliseconds since 1970 UTC; 0: at once."
+    after: int
+    "The same in milliseconds from now."
+    packets: tuple[bytes, ...]
+    once: tuple[str, ...]
+    "The id of each; none for none of them."
+
+    def parts(self) -> list[bytes]:
+        """The bytes of the payload in parts, for `encode_frame`."""
+        count = len(self.packets)
+        parts = [_POST.pack(self.handle, self.transaction, self.at, self.after, count)]
+        for packet, once in zip(self.packets, self.once or repeat("", count), strict=True):
+            name = once.encode()
+            parts += _U16.pack(len(name)), name, _COUNT.pack(len(packet)), packet
+        return parts
+
+    def encode(self) -> bytes:
+        """The bytes of the payload."""
+        return b"".join(self.parts())
+
+    @classmethod
+    def decode(cls, payload: bytes) -> Self:
+        """The value of a payload; its packets are not looked into."""
+        return decode_whole(payload, cls._read)
+
+    @classmethod
+    def _read(cls, reader: Reader) -> Self:
+        handle, transaction = reader.u32("handle"), reader.u64("transaction")
+        at, after = reader.u64("at"), reader.u64("after")
+        count = reader.u32("count")
+        if count > reader.remaining // _SEND_ITEM_MIN:
+            reader.fail("count", f"{count} messages do not fit", offset=reader.offset - 4)
+        packets: list[bytes] = []
+        names: list[str] = []
+        for index in range(count):
+            with reader.section(f"messages[{index}]"):
+                raw = reader.take(reader.u16("id size"), "id")
+                try:
+                    names.append(raw.decode())
+                except UnicodeDecodeError:
+                    reader.fail("id", "is not UTF-8", offset=reader.offset - len(raw))
+                packets.append(reader.take(reader.u32("size"), "packet"))
+        once = tuple(names)
+        if not any(once):
+            once = ()
+        elif not all(once):
+            reader.fail("id", "some messages have one, some do not", offset=_POST.size)
+        return cls(handle, transaction, at, after, tuple(packets), once)
+
+
+class PostedMessage(NamedTuple):
+    """A message that was sent."""
+
+    number: int
+    known: bool
+    "It was sent before, under the same id of its own."
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """POSTED: the messages are on disk, each of them once."""
+
+    messages: tuple[PostedMessage, ...]
+
+    def encode(self) -> bytes:
+        """The bytes of the payload."""
+        return _COUNT.pack(len(self.messages)) + b"".join(starmap(_POSTED.pack, self.messages))
+
+    @classmethod
+    def decode(cls, payload: bytes) -> Self:
+        """The value of a payload."""
+        return decode_whole(payload, cls._read)
+
+    @classmethod
+    def _read(cls, reader: Reader) -> Self:
+        found = reader.take(_POSTED.size * reader.u32("count"), "messages")
+        return cls(tuple(starmap(PostedMessage, _POSTED.iter_unpack(found))))
 
 
 class QueuedMessage(NamedTuple):

@@ -30,9 +30,11 @@ from openmsmq.errors import (
 )
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OFFLINE, STATUS_WORDS, OutgoingInfo
+from openmsmq.model.queue import POISON_SUBQUEUE, Kind
 from openmsmq.model.transfer import ConnectionStatus
 from openmsmq.model.unit_name import decider_of
 from openmsmq.model.units import UnitState
+from openmsmq.names.parts import fold
 from openmsmq.properties.message import describe_class
 from openmsmq.store.format import FORMAT
 from openmsmq.store.lmdb import RESERVE
@@ -213,6 +215,19 @@ def _old_messages(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
             )
 
 
+def _poison(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
+    """Messages that no program could deal with."""
+    for info in queues:
+        is_poison = info.kind == Kind.SUBQUEUE and fold(info.name).endswith(_POISON)
+        if is_poison and info.messages:
+            yield Finding(
+                Level.PROBLEM,
+                info.name,
+                f"{count_text(info.messages)} that no program could deal with",
+                f"openmsmq message move '{info.name}' --all --to '' lets them be tried again.",
+            )
+
+
 def _prepared(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
     for name, age in manager.prepared_ages().items():
         decider = decider_of(name)
@@ -320,6 +335,7 @@ def _whole(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
 
 
 Look = Callable[[Manager, list[QueueInfo]], Iterator[Finding]]
+_POISON: Final = fold(f";{POISON_SUBQUEUE}")
 _READ_BY_APPLICATIONS: Final = ("private", "public", "subqueue")
 _LOOKS: Final[tuple[Look, ...]] = (
     _whole,
@@ -328,6 +344,7 @@ _LOOKS: Final[tuple[Look, ...]] = (
     _dead_letters,
     _journals,
     _old_messages,
+    _poison,
     _prepared,
     _subscriptions,
     _units,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import islice
 from typing import IO, Any, Final
 from uuid import UUID
 
@@ -12,6 +14,7 @@ import click
 from openmsmq.cli.options import Location, manager_options, queue_argument, say
 from openmsmq.cli.output import Advance, print_json, progress
 from openmsmq.client.sync import Manager, Queue
+from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
 from openmsmq.properties.message import Acknowledge
 from openmsmq.properties.vartype import VarType
@@ -89,6 +92,21 @@ class BodyType(click.ParamType[int]):
             self.fail(f"{value!r} is neither a number nor a name such as VT_BSTR", param, ctx)
 
 
+class MomentType(click.ParamType[datetime]):
+    """A date and time as ISO 8601 has it; without a zone, the computer's own."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """The moment."""
+        try:
+            return datetime.fromisoformat(str(value)).astimezone()
+        except ValueError:
+            self.fail(f"{value!r} is no time such as 2030-01-31T08:00", param, ctx)
+
+
 _SECONDS = click.FloatRange(0)
 
 
@@ -123,6 +141,9 @@ _SECONDS = click.FloatRange(0)
 @click.option("--time-to-reach-queue", type=_SECONDS, help="Seconds until it must have arrived.")
 @click.option("--trace", is_flag=True, help="Report its way to the sender's report queue.")
 @click.option("--transactional", is_flag=True, help="Send in a transaction to a queue elsewhere.")
+@click.option("--once", help="An id: what was sent under it before is not sent again.")
+@click.option("--delay", type=_SECONDS, help="Seconds until it can be read.")
+@click.option("--deliver-at", type=MomentType(), help="When it can be read: 2030-01-31T08:00.")
 @manager_options
 def send(
     name: str,
@@ -135,35 +156,45 @@ def send(
     count: int,
     start: int,
     transactional: bool,
+    once: str | None,
+    delay: float | None,
+    deliver_at: datetime | None,
     **properties: Any,
 ) -> None:
     """Send a message, or many.
 
-    {n} in the label and in a body given as text becomes the running number. A file is sent as it
-    is. To a transactional queue all go in one transaction. The ids of the messages are printed
-    once they are on disk; explain tells what became of each.
+    {n} in the label, in a body given as text and in --once becomes the running number. A file is
+    sent as it is. To a transactional queue all go in one transaction. The ids of the messages are
+    printed once they are on disk; explain tells what became of each.
 
     \b
     Examples:
       openmsmq message send orders --body '<order/>' --label 'order 1'
       openmsmq message send orders --count 1000 --label 'order {n}' --start 1
       openmsmq message send orders --body-file order.xml --time-to-be-received 60 --dead-letter
+      openmsmq message send orders --body '<order/>' --once order-17 --delay 3600
       echo '{"id": 1}' | openmsmq message send orders --body-file -
     """
     if body is not None and body_file is not None:
         raise click.UsageError("Give --body or --body-file, not both.")
+    if delay is not None and deliver_at is not None:
+        raise click.UsageError("Give --delay or --deliver-at, not both.")
+    if once is not None and count > 1 and NUMBER not in once:
+        raise click.UsageError(f"--once needs {NUMBER}: each message has an id of its own.")
     given = {field: value for field, value in properties.items() if value is not None}
     if extension_file is not None:
         given["extension"] = extension_file.read()
     given["body"] = body_file.read() if body_file is not None else body or b""
-    messages = _numbered(given, range(start, start + count))
+    numbers = range(start, start + count)
+    messages = _numbered(given, numbers)
+    terms = Terms(once, numbers, delay if deliver_at is None else deliver_at)
     with location.open() as manager, manager.open_queue(name) as queue:
         together = transactional or queue.info().transactional
         if location.is_embedded and not (together or given["recoverable"]):
             say(EXPRESS)
         with progress("sending", count, shown=not sys.stdout.isatty()) as advance:
             send_all = _send_together if together else _send
-            for ids in send_all(manager, queue, messages, advance):
+            for ids in send_all(manager, queue, messages, terms, advance):
                 _print_ids(queue.name, ids, as_json=as_json)
 
 
@@ -183,12 +214,26 @@ def _numbered(given: dict[str, Any], numbers: range) -> Iterator[Message]:
         yield Message(**{**given, **changes})
 
 
+class Terms:
+    """What is special about messages: ids, and when they can be read."""
+
+    def __init__(self, once: str | None, numbers: range, deliver_at: datetime | float | None):
+        self._once = once
+        self._ids = (str(once).replace(NUMBER, str(number)) for number in numbers)
+        self._deliver_at = deliver_at
+
+    def of(self, batch: list[Message]) -> dict[str, Any]:
+        """The arguments for the next messages."""
+        once = None if self._once is None else list(islice(self._ids, len(batch)))
+        return {"once": once, "deliver_at": self._deliver_at}
+
+
 def _send(
-    _: Manager, queue: Queue, messages: Iterator[Message], advance: Advance
-) -> Iterator[Sequence[str]]:
+    _: Manager, queue: Queue, messages: Iterator[Message], terms: Terms, advance: Advance
+) -> Iterator[Sequence[SentId]]:
     """Send batch by batch; the ids of each."""
     for batch in _batches(messages):
-        yield queue.send_many(batch)
+        yield queue.send_many(batch, **terms.of(batch))
         advance(len(batch))
 
 
@@ -207,20 +252,20 @@ def _batches(messages: Iterator[Message]) -> Iterator[list[Message]]:
 
 
 def _send_together(
-    manager: Manager, queue: Queue, messages: Iterator[Message], advance: Advance
-) -> Iterator[Sequence[str]]:
+    manager: Manager, queue: Queue, messages: Iterator[Message], terms: Terms, advance: Advance
+) -> Iterator[Sequence[SentId]]:
     """Send in one transaction; the ids when it is committed."""
-    ids: list[Sequence[str]] = []
+    ids: list[Sequence[SentId]] = []
     with manager.transaction() as transaction:
         for batch in _batches(messages):
-            ids.append(queue.send_many(batch, transaction=transaction))
+            ids.append(queue.send_many(batch, transaction=transaction, **terms.of(batch)))
             advance(len(batch))
     yield from ids
 
 
-def _print_ids(queue: str, ids: Sequence[str], *, as_json: bool) -> None:
+def _print_ids(queue: str, ids: Sequence[SentId], *, as_json: bool) -> None:
     if not as_json:
         click.echo("\n".join(ids))
         return
     for message_id in ids:
-        print_json({"id": message_id, "queue": queue})
+        print_json({"id": message_id, "queue": queue, "known": message_id.known})

@@ -12,7 +12,8 @@ from uuid import UUID
 from openmsmq.cli.queue import PRIVACY
 from openmsmq.errors import MQError
 from openmsmq.manager.info import QueueInfo
-from openmsmq.model.queue import LABEL_MAX, NO_QUOTA
+from openmsmq.model.queue import LABEL_MAX, NO_QUOTA, Poison
+from openmsmq.model.settings import ONCE_COUNT_MAX
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import THIS_COMPUTER, PathName, parse_path_name
 
@@ -108,6 +109,12 @@ def _guid(value: object) -> UUID:
         raise ValueError("a GUID is needed") from None
 
 
+def _poison(value: object) -> str:
+    if value in tuple(Poison):
+        return str(value)
+    raise ValueError(f"{' or '.join(Poison)} is needed")
+
+
 _KIB: Final = _or_none(_whole(0, NO_QUOTA - 1))
 
 QUEUE_KEYS: Final[Mapping[str, Read]] = {
@@ -120,12 +127,17 @@ QUEUE_KEYS: Final[Mapping[str, Read]] = {
     "privacy": _privacy,
     "base_priority": _whole(-0x8000, 0x7FFF),
     "type": _guid,
+    "abort_limit": _whole(0, _SECONDS_MAX),
+    "retry_delay": _whole(0, _SECONDS_MAX),
+    "poison": _poison,
 }
 SETTINGS_KEYS: Final[Mapping[str, Read]] = {
     "quota": _KIB,
     "journal_quota": _KIB,
     "history": _whole(0, _HISTORY_MAX),
     "time_to_reach_queue": _or_none(_whole(0, _SECONDS_MAX)),
+    "once_count": _whole(1, ONCE_COUNT_MAX),
+    "once_time": _whole(1, _SECONDS_MAX),
 }
 _TABLES: Final = ("settings", "queue")
 
@@ -244,9 +256,10 @@ def _prune(present: Mapping[PathName, QueueInfo], wanted: Wanted, *, force: bool
     for path, info in present.items():
         if path in wanted.queues:
             continue
-        if info.messages and not force:
+        held = info.messages + (info.delayed or 0)
+        if held and not force:
             raise Impossible(
-                f"{info.name} is not in the file, but holds {info.messages} messages;"
+                f"{info.name} is not in the file, but holds {held} messages;"
                 " --force deletes them, too"
             )
-        yield Step("delete", info.name, messages=info.messages)
+        yield Step("delete", info.name, messages=held)

@@ -23,7 +23,7 @@ from openmsmq.cli.output import (
     time_text,
 )
 from openmsmq.manager.info import QueueInfo
-from openmsmq.model.queue import NO_QUOTA
+from openmsmq.model.queue import NO_QUOTA, Poison
 
 PRIVACY: Final = ("none", "optional", "body")
 "Which messages a queue takes, by number: clear ones, both, or encrypted ones."
@@ -65,6 +65,21 @@ def _properties(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--base-priority", type=int, help="Its weight among queues on the way here."),
         click.option("--type", type=click.UUID, help="A GUID that says what kind of queue it is."),
+        click.option(
+            "--abort-limit",
+            type=click.IntRange(0),
+            help="Aborts after which a message is poison; 0 for no limit.",
+        ),
+        click.option(
+            "--retry-delay",
+            type=click.IntRange(0),
+            help="Seconds for which nobody can read a message that was aborted.",
+        ),
+        click.option(
+            "--poison",
+            type=click.Choice(tuple(Poison)),
+            help="Where poison goes: to the subqueue poison, or the dead-letter queue.",
+        ),
     )
     for option in reversed(options):
         function = option(function)
@@ -133,8 +148,9 @@ def delete(name: str, *, location: Location, as_json: bool, yes: bool) -> None:
     with location.open() as manager:
         with manager.open_queue(name) as found:
             info = found.info()
-        if info.messages:
-            confirm(f"{info.name} holds {count_text(info.messages)}. Delete them, too?", yes=yes)
+        held = info.messages + (info.delayed or 0)
+        if held:
+            confirm(f"{info.name} holds {count_text(held)}. Delete them, too?", yes=yes)
         manager.delete_queue(name)
     _answer(info, "deleted", as_json=as_json)
 
@@ -201,6 +217,7 @@ def set_(name: str, *, location: Location, as_json: bool, **properties: Any) -> 
     Examples:
       openmsmq queue set orders --journal --journal-quota 10240
       openmsmq queue set orders --quota none --label ""
+      openmsmq queue set orders --abort-limit 5 --retry-delay 30
     """
     changes = _given(properties)
     if not changes:
@@ -226,8 +243,9 @@ def purge(name: str, *, location: Location, as_json: bool, yes: bool) -> None:
     """
     with location.open() as manager, manager.open_queue(name) as found:
         info = found.info()
-        if info.messages:
-            confirm(f"Remove {count_text(info.messages)} of {info.name}?", yes=yes)
+        held = info.messages + (info.delayed or 0)
+        if held:
+            confirm(f"Remove {count_text(held)} of {info.name}?", yes=yes)
         removed = found.purge()
     if as_json:
         print_json({"name": info.name, "purged": removed})
@@ -283,9 +301,11 @@ def _shown(info: QueueInfo) -> list[tuple[str, object]]:
         ("state", info.state),
         ("label", info.label),
         ("messages", f"{count_text(info.messages)}, {size_text(info.bytes)}"),
+        ("delayed", _delayed(info)),
         ("oldest", age_text(info.oldest_age)),
         ("quota", quota_text(info.quota)),
         *_journal(info),
+        ("poison", _poison(info)),
         ("authenticate", "signed messages only" if info.authenticate else "no"),
         ("privacy", PRIVACY[info.privacy]),
         ("base priority", info.base_priority),
@@ -294,6 +314,23 @@ def _shown(info: QueueInfo) -> list[tuple[str, object]]:
         ("modified", time_text(info.modified)),
     ]
     return [(name, value) for name, value in shown if value != ""]
+
+
+def _delayed(info: QueueInfo) -> str:
+    if not info.delayed:
+        return ""
+    return f"{count_text(info.delayed)}, {size_text(info.delayed_bytes)}"
+
+
+def _poison(info: QueueInfo) -> str:
+    """What becomes of messages that are aborted, if not what always does."""
+    words = []
+    if info.retry_delay:
+        words.append(f"aborted messages rest for {info.retry_delay} s")
+    if info.abort_limit:
+        place = ";poison" if info.poison == Poison.SUBQUEUE else "the dead-letter queue"
+        words.append(f"after {count_text(info.abort_limit, 'abort')} to {place}")
+    return ", ".join(words)
 
 
 def _journal(info: QueueInfo) -> list[tuple[str, object]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from types import TracebackType
-from typing import Self
+from datetime import datetime
 from uuid import UUID
 
 from openmsmq.client.backend import CursorHandle, Handle, Read
 from openmsmq.client.backend_aio import Backend
+from openmsmq.client.cursor_aio import Closable, Cursor
 from openmsmq.client.partners import Partners
 from openmsmq.client.stream_aio import Stream
 from openmsmq.client.subscription_aio import Subscription
@@ -19,33 +19,17 @@ from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, queue_properties
 from openmsmq.manager.outgoing import OutgoingInfo
 from openmsmq.manager.reserving import SubscriptionInfo
+from openmsmq.messages.delivery import Delivery
+from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Access, Mode, Share
+from openmsmq.model.queue import Poison
 from openmsmq.model.receiving import Seek
 from openmsmq.model.settings import Settings
 
 NO_MESSAGES = bytes(4)
 "A payload of MESSAGES with none in it."
-
-
-class Closable:
-    """What `async with` closes at the end."""
-
-    async def close(self) -> None:
-        """Let go of it."""
-        raise NotImplementedError
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
 
 
 class Manager(Closable):
@@ -89,6 +73,9 @@ class Manager(Closable):
         privacy: int = 1,
         base_priority: int = 0,
         type: UUID | str | None = None,
+        abort_limit: int = 0,
+        retry_delay: int = 0,
+        poison: str = Poison.SUBQUEUE,
     ) -> Queue:
         r"""Create a queue and open it.
 
@@ -96,6 +83,9 @@ class Manager(Closable):
         messages in transactions only. With `journal`, copies of what is received stay in the
         queue's journal. Quotas are in KiB. `authenticate`, `privacy` (0 clear messages only, 1
         both, 2 encrypted only), `base_priority` and `type` are kept for those who ask.
+
+        A message that was aborted `abort_limit` times goes to `poison`: the `subqueue` `poison`, or
+        the `dead-letter` queue. Before, nobody can read it for `retry_delay` seconds each time.
         """
         properties = queue_properties(
             transactional=transactional,
@@ -107,6 +97,9 @@ class Manager(Closable):
             privacy=privacy,
             base_priority=base_priority,
             type=type,
+            abort_limit=abort_limit,
+            retry_delay=retry_delay,
+            poison=poison,
         )
         await self._backend.create_queue(name, properties)
         return await self.open_queue(name)
@@ -246,24 +239,45 @@ class Queue(Closable):
         return await self._backend.queue_info(self._handle)
 
     async def send(
-        self, message: Message | bytes | str, *, transaction: Transaction | None = None
-    ) -> str:
+        self,
+        message: Message | bytes | str,
+        *,
+        transaction: Transaction | None = None,
+        once: str | None = None,
+        deliver_at: datetime | float | None = None,
+    ) -> SentId:
         """Send a message; when this returns it is on disk, unless it is an express one.
 
-        The answer is the id of the message, for `explain` and to recognise it in reports.
+        The answer is the id of the message, for `explain` and to recognise it in reports. See
+        `send_many` for `once` and `deliver_at`.
         """
-        return (await self.send_many((message,), transaction=transaction))[0]
+        ids = None if once is None else (once,)
+        sent = await self.send_many(
+            (message,), transaction=transaction, once=ids, deliver_at=deliver_at
+        )
+        return sent[0]
 
     async def send_many(
         self,
         messages: Iterable[Message | bytes | str],
         *,
         transaction: Transaction | None = None,
-    ) -> Sequence[str]:
-        """Send messages in one go, all of them or none; their ids."""
+        once: Sequence[str] | None = None,
+        deliver_at: datetime | float | None = None,
+    ) -> Sequence[SentId]:
+        """Send messages in one go, all of them or none; their ids.
+
+        `once` gives each message an id of the program's own: one that was sent to this queue under
+        the same id before is not sent again, and the answer has the id of the first, `known`. A
+        service sends such messages although the connection is lost, for `reconnect` seconds.
+        Nobody can read them before `deliver_at`, a time or seconds from now.
+        """
         batch = [m if isinstance(m, Message) else Message(m) for m in messages]
         self._require(Access.SEND)
-        return await self._backend.send(self._handle, batch, await work_of(transaction))
+        delivery = None
+        if once is not None or deliver_at is not None:
+            delivery = Delivery.of(deliver_at, once, len(batch))
+        return await self._backend.send(self._handle, batch, await work_of(transaction), delivery)
 
     async def receive(
         self, timeout: float | None = None, *, transaction: Transaction | None = None
@@ -413,6 +427,9 @@ class Queue(Closable):
         privacy: int | None = None,
         base_priority: int | None = None,
         type: UUID | str | None = None,
+        abort_limit: int | None = None,
+        retry_delay: int | None = None,
+        poison: str | None = None,
     ) -> None:
         """Change properties; those not given stay. A quota of `math.inf` is none."""
         self._require_open()
@@ -425,6 +442,9 @@ class Queue(Closable):
             privacy=privacy,
             base_priority=base_priority,
             type=type,
+            abort_limit=abort_limit,
+            retry_delay=retry_delay,
+            poison=poison,
         )
         await self._backend.change_queue(self._handle, changes)
 
@@ -455,42 +475,3 @@ def _behind(after: int, count: int, timeout: float | None) -> Read:
     if not after:
         return Read(take=False, count=count, timeout=timeout)
     return Read(take=False, count=count, timeout=timeout, lookup_id=after, seek=Seek.BEHIND)
-
-
-class Cursor(Closable):
-    """A place in a queue; reads with it go on from there."""
-
-    def __init__(self, queue: Queue) -> None:
-        self._queue = queue
-        self._cursor: CursorHandle | None = None
-
-    async def peek(
-        self, timeout: float | None = None, *, transaction: Transaction | None = None
-    ) -> ReceivedMessage:
-        """Look at the message the cursor is on, or at the first one after it."""
-        return await self._read(Read(take=False, timeout=timeout), transaction)
-
-    async def next(
-        self, timeout: float | None = None, *, transaction: Transaction | None = None
-    ) -> ReceivedMessage:
-        """Go on to the next message and look at it."""
-        return await self._read(Read(take=False, timeout=timeout, following=True), transaction)
-
-    async def receive(
-        self, timeout: float | None = None, *, transaction: Transaction | None = None
-    ) -> ReceivedMessage:
-        """Take the message the cursor is on, or the first one after it."""
-        return await self._read(Read(take=True, timeout=timeout), transaction)
-
-    async def _read(self, read: Read, transaction: Transaction | None) -> ReceivedMessage:
-        queue = self._queue
-        return (await queue._read(read, transaction, await self._opened()))[0]
-
-    async def _opened(self) -> CursorHandle:
-        if self._cursor is None:
-            self._cursor = await self._queue._backend.open_cursor(self._queue._handle)
-        return self._cursor
-
-    async def close(self) -> None:
-        """Close the cursor; a read that waits with it is cancelled."""
-        await self._queue._backend.close_cursor(await self._opened())

@@ -11,6 +11,8 @@ from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OutgoingInfo
 from openmsmq.manager.reserving import SubscriptionInfo
+from openmsmq.messages.delivery import Delivery
+from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Mode
@@ -131,8 +133,12 @@ class Backend(Protocol):
         ...
 
     async def send(
-        self, handle: Handle, messages: list[Message], work: Work | None
-    ) -> Sequence[str]:
+        self,
+        handle: Handle,
+        messages: list[Message],
+        work: Work | None,
+        delivery: Delivery | None,
+    ) -> Sequence[SentId]:
         """Send messages, all or none; their ids."""
         ...
 

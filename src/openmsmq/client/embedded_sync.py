@@ -22,6 +22,8 @@ from openmsmq.manager.reserving import (
     read_reserved,
     subscription_infos,
 )
+from openmsmq.messages.delivery import Delivery
+from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model import cursor as model_cursor
@@ -198,10 +200,15 @@ class Embedded:
     # Messages
 
     def send(
-        self, handle: Handle, messages: list[Message], work: Work | None
-    ) -> Sequence[str]:
+        self,
+        handle: Handle,
+        messages: list[Message],
+        work: Work | None,
+        delivery: Delivery | None,
+    ) -> Sequence[SentId]:
         begun = self._begun(work)
-        return self._driver.wait(lambda: self._local.send(_queue(handle), messages, begun))
+        queue, send = _queue(handle), self._local.send
+        return self._driver.wait(lambda: send(queue, messages, begun, delivery))
 
     def read(
         self, handle: Handle, read: Read, work: Work | None, cursor: CursorHandle | None

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from openmsmq.app import messages as app
 from openmsmq.app.calls import Welcome
+from openmsmq.app.frames import Frame, Kind
 from openmsmq.app.members import U32_MAX, Members
 from openmsmq.client.backend import Read
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
@@ -17,6 +18,8 @@ from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.manager.reserving import SubscriptionInfo
+from openmsmq.messages.delivery import Delivery
+from openmsmq.messages.ids import MessageIds, SentId, sent_id
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.layout import ARRIVAL_MASK
 from openmsmq.model.opening import Access, Mode, Share
@@ -52,6 +55,8 @@ _FRAME: Final = 64
 "Bytes of a frame around its messages, and some more."
 _EACH: Final = 4
 "Bytes before each message."
+_ID_SIZE: Final = 2
+"Bytes before the id of a message."
 
 
 def opening(name: str, mode: Mode) -> dict[str, Any]:
@@ -115,10 +120,38 @@ def read_payload(
     ).encode()
 
 
-def send_batches(packets: Sequence[bytes], frame_max: int, *, together: bool) -> list[list[bytes]]:
-    """Messages as they go in SEND frames; `together` if they must go in one."""
+def id_room(delivery: Delivery) -> int:
+    """Bytes that the id of a message takes, at most."""
+    return _ID_SIZE + max((len(once.encode()) for once in delivery.once), default=0)
+
+
+def post(
+    handle: int, transaction: int, packets: Sequence[bytes], delivery: Delivery, first: int
+) -> app.Post:
+    """Some of the messages that are sent together, from the one with this place on."""
+    once = delivery.once[first : first + len(packets)]
+    return app.Post(handle, transaction, delivery.at, delivery.after, tuple(packets), once)
+
+
+def sent(manager: UUID, frame: Frame) -> Sequence[SentId]:
+    """The ids of messages that a SENT or POSTED is about."""
+    if frame.kind is Kind.SENT:
+        found = app.Sent.decode(frame.payload)
+        return MessageIds(manager, found.first_id, found.count)
+    posted = app.Posted.decode(frame.payload).messages
+    return [sent_id(manager, one.number, known=one.known) for one in posted]
+
+
+def send_batches(
+    packets: Sequence[bytes], frame_max: int, *, together: bool, each: int = 0
+) -> list[list[bytes]]:
+    """Messages as they go in SEND frames, with `each` bytes more for each of them.
+
+    `together` if they must go in one.
+    """
     room = frame_max - _FRAME
-    size = sum(map(len, packets)) + _EACH * len(packets)
+    each += _EACH
+    size = sum(map(len, packets)) + each * len(packets)
     if size <= room:
         return [list(packets)]
     if together:
@@ -129,10 +162,10 @@ def send_batches(packets: Sequence[bytes], frame_max: int, *, together: bool) ->
     batches: list[list[bytes]] = [[]]
     left = room
     for packet in packets:
-        left -= len(packet) + _EACH
+        left -= len(packet) + each
         if left < 0 and batches[-1]:
             batches.append([])
-            left = room - len(packet) - _EACH
+            left = room - len(packet) - each
         batches[-1].append(packet)
     return batches
 

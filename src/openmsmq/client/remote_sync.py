@@ -37,7 +37,8 @@ from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, by_name
 from openmsmq.manager.outgoing import OutgoingInfo
 from openmsmq.manager.reserving import SubscriptionInfo
-from openmsmq.messages.ids import MessageIds
+from openmsmq.messages.delivery import Delivery
+from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
 from openmsmq.messages.received import ReceivedMessage
@@ -233,18 +234,50 @@ class Remote:
     # Messages
 
     def send(
-        self, handle: Handle, messages: list[Message], work: Work | None
-    ) -> Sequence[str]:
-        channel, number = self._ready(handle, work)
+        self,
+        handle: Handle,
+        messages: list[Message],
+        work: Work | None,
+        delivery: Delivery | None,
+    ) -> Sequence[SentId]:
+        if delivery is not None and delivery.once and work is None:
+
+            def again(channel: Channel) -> Sequence[SentId]:
+                return self._send(channel, handle, messages, work, delivery)
+
+            return self._repeat(again)
+        channel, _ = self._ready(handle, work)
+        return self._send(channel, handle, messages, work, delivery)
+
+    def _send(
+        self,
+        channel: Channel,
+        handle: Handle,
+        messages: list[Message],
+        work: Work | None,
+        delivery: Delivery | None,
+    ) -> Sequence[SentId]:
+        number, transaction = self._number(channel, handle), _number_of(work)
         assert self._packer is not None
         packets = self._packer.pack_many(messages, remote.ANYWHERE, first_id=0, sent_time=0)
-        limit, transaction = channel.welcome.max_frame, _number_of(work)
-        ids: list[Sequence[str]] = []
-        for batch in remote.send_batches(packets, limit, together=work is None):
-            parts = app.Send(number, transaction, tuple(batch)).parts()
-            frame = channel.request(Kind.SEND, *parts, wait=SLOW)
-            sent = app.Sent.decode(frame.payload)
-            ids.append(MessageIds(channel.welcome.manager, sent.first_id, sent.count))
+        each = 0
+        if delivery is not None:
+            remote.require(channel.welcome, "post")
+            each = remote.id_room(delivery)
+        batches = remote.send_batches(
+            packets, channel.welcome.max_frame, together=work is None, each=each
+        )
+        ids: list[Sequence[SentId]] = []
+        done = 0
+        for batch in batches:
+            if delivery is None:
+                parts = app.Send(number, transaction, tuple(batch)).parts()
+                frame = channel.request(Kind.SEND, *parts, wait=SLOW)
+            else:
+                parts = remote.post(number, transaction, batch, delivery, done).parts()
+                frame = channel.request(Kind.POST, *parts, wait=SLOW)
+            ids.append(remote.sent(channel.welcome.manager, frame))
+            done += len(batch)
         return ids[0] if len(ids) == 1 else [one for some in ids for one in some]
 
     def read(

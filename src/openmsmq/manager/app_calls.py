@@ -33,8 +33,15 @@ PAGE_MAX: Final = 250
 "Queues in one answer, for those who ask for pages; others wait for so long."
 NUMBER_MAX: Final = (1 << 64) - 1
 FLAGS: Final = ("transactional", "journal", "authenticate")
-NUMBERS: Final = ("quota", "journal_quota", "privacy", "base_priority")
-TEXTS: Final = ("label", "type")
+NUMBERS: Final = (
+    "quota",
+    "journal_quota",
+    "privacy",
+    "base_priority",
+    "abort_limit",
+    "retry_delay",
+)
+TEXTS: Final = ("label", "type", "poison")
 PROPERTIES: Final = (*FLAGS, *NUMBERS, *TEXTS)
 "What a queue can be told to be."
 ACCESS: Final = {"receive": Access.RECEIVE, "send": Access.SEND, "peek": Access.PEEK}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 from openmsmq.app.calls import PROTOCOL, Call, Closing, Hello, Welcome, encode_error
 from openmsmq.app.frames import FRAME_SIZE_MAX, FROM_CLIENT, Frame, Framer, Kind, encode_frame
 from openmsmq.app.members import Members
-from openmsmq.app.messages import Send, Sent
+from openmsmq.app.messages import Post, Posted, PostedMessage, Send, Sent
 from openmsmq.errors import (
     AccessDenied,
     InvalidHandle,
@@ -32,7 +32,8 @@ from openmsmq.manager.app_reading import Reading
 from openmsmq.manager.app_subscriptions import Subscriptions
 from openmsmq.manager.naming import shown
 from openmsmq.manager.tokens import Grant, Right
-from openmsmq.messages.ids import MessageIds
+from openmsmq.messages.delivery import Delivery
+from openmsmq.messages.ids import MessageIds, SentId
 from openmsmq.model.cursor import Cursor
 from openmsmq.model.epochs import Decider
 from openmsmq.model.opening import Access, Mode
@@ -58,7 +59,7 @@ READ_AHEAD: Final = 64 * 1024
 "Bytes that are taken from a program that has used up its credit."
 ANSWER_SIZE_MAX: Final = FRAME_SIZE_MAX - 16
 "The payload of an ANSWER."
-CAPABILITIES: Final = ("subscribe", "two-phase", "epochs", "pages", "reserve", "units")
+CAPABILITIES: Final = ("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post")
 _CLIENT_SHOWN: Final = 60
 
 
@@ -108,6 +109,7 @@ class AppSession:
         self._handlers: dict[Kind, Callable[[Frame], None]] = {
             Kind.CALL: self._call,
             Kind.SEND: self._send,
+            Kind.POST: self._post,
             Kind.READ: self._reading.read,
             Kind.END: self._reading.end,
             Kind.CANCEL: self._reading.cancel,
@@ -444,13 +446,32 @@ class AppSession:
         transaction = self.transaction(send.transaction)
         number = frame.id
 
-        def sent(ids: MessageIds) -> None:
+        def sent(ids: Sequence[SentId]) -> None:
+            assert isinstance(ids, MessageIds), "they count up"
             self.answer(number, Kind.SENT, Sent(ids.first, len(ids)).encode())
 
         self.begin(
             number,
             lambda: self.local.send_packets(opened.queue, send.packets, transaction),
             sent,
+        )
+
+    def _post(self, frame: Frame) -> None:
+        post = Post.decode(frame.payload)
+        opened = self.handle(post.handle)
+        opened.mode.require(Access.SEND)
+        transaction = self.transaction(post.transaction)
+        delivery = Delivery(post.at, post.after, post.once)
+        number = frame.id
+
+        def posted(ids: Sequence[SentId]) -> None:
+            known = [PostedMessage(int(one.rpartition("\\")[2]), one.known) for one in ids]
+            self.answer(number, Kind.POSTED, Posted(tuple(known)).encode())
+
+        self.begin(
+            number,
+            lambda: self.local.send_packets(opened.queue, post.packets, transaction, delivery),
+            posted,
         )
 
 

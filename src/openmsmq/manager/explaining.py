@@ -53,6 +53,9 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
     Event.REJECTED: lambda e, q: f"was not accepted: {e.extra}",
     Event.RETURNED: lambda e, q: f"is back in {q}: the subscription {e.extra} has ended",
     Event.RESERVED: lambda e, q: f"was given to the subscription {e.extra} of {q}",
+    Event.DELAYED: lambda e, q: f"waits for {q} until {e.extra}",
+    Event.DUE: lambda e, q: f"can be read again in {q}",
+    Event.POISONED: lambda e, q: f"went to {q} as poison: it was aborted {_times(e.extra)}",
     Event.REACHED: lambda e, q: (
         f"is in {e.extra or q}; the answer is awaited whether it is received there"
     ),
@@ -81,7 +84,7 @@ def parse_id(text: str) -> bytes:
 
 def _event(core: Core, item: Happened) -> HistoryEvent:
     queue = core.queues.get(item.queue)
-    if queue is not None and queue.kind is Kind.UNCONFIRMED:
+    if queue is not None and queue.kind in (Kind.UNCONFIRMED, Kind.DELAYED):
         queue = queue.main
     name = "a queue that was deleted" if queue is None else _shown(queue.name)
     if queue is not None and queue.kind is Kind.OUTGOING and item.event <= Event.ARRIVED_EXPRESS:

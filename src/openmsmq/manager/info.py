@@ -13,7 +13,7 @@ from uuid import UUID
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.manager.naming import shown
 from openmsmq.model.core import Core
-from openmsmq.model.queue import NO_QUOTA, Kind, Queue
+from openmsmq.model.queue import NO_QUOTA, Kind, Poison, Queue
 from openmsmq.model.queues import VISIBLE
 from openmsmq.model.reading import oldest
 from openmsmq.names.parts import fold
@@ -40,6 +40,9 @@ class QueueInfo:
     bytes: int
     journal_messages: int
     journal_bytes: int
+    delayed: int
+    "How many wait and cannot be read yet."
+    delayed_bytes: int
     oldest_age: int | None
     "Seconds since the oldest message arrived; None if there is none."
     quota: int | None
@@ -50,6 +53,12 @@ class QueueInfo:
     privacy: int
     base_priority: int
     type: UUID
+    abort_limit: int
+    "A message is poison when it was aborted so often; 0 for never."
+    retry_delay: int
+    "Seconds for which a message cannot be read after it was aborted."
+    poison: str
+    "Where poison goes: subqueue or dead-letter."
     format_name: str
     created: int
     "Seconds since 1970 UTC."
@@ -59,7 +68,7 @@ class QueueInfo:
     def of(cls, queue: Queue, core: Core) -> QueueInfo:
         """What is known about `queue` now."""
         properties = queue.properties
-        journal = queue.journal
+        journal, delayed = queue.journal, queue.delayed
         arrived = oldest(core.snapshot, queue)
         return cls(
             name=path_name(queue),
@@ -72,6 +81,8 @@ class QueueInfo:
             bytes=queue.size + queue.express.size,
             journal_messages=0 if journal is None else journal.messages + len(journal.express),
             journal_bytes=0 if journal is None else journal.size + journal.express.size,
+            delayed=0 if delayed is None else delayed.messages,
+            delayed_bytes=0 if delayed is None else delayed.size,
             oldest_age=None if arrived is None else max(0, core.timeline.wall - arrived),
             quota=_limit(properties.quota),
             journal_quota=_limit(properties.journal_quota),
@@ -80,6 +91,9 @@ class QueueInfo:
             privacy=properties.privacy,
             base_priority=properties.base_priority,
             type=properties.type,
+            abort_limit=properties.abort_limit,
+            retry_delay=properties.retry_delay,
+            poison=str(properties.poison),
             format_name=_format_name(queue, core),
             created=properties.created,
             modified=properties.modified,
@@ -168,4 +182,6 @@ def queue_properties(**given: Any) -> dict[str, Any]:
             found["type"] = UUID(found["type"])
         except ValueError:
             raise IllegalPropertyValue(f"type {found['type']!r}: a GUID is needed") from None
+    if found.get("poison") in tuple(Poison):
+        found["poison"] = Poison(found["poison"])
     return found

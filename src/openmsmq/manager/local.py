@@ -22,7 +22,8 @@ from openmsmq.errors import (
 from openmsmq.manager.explaining import HistoryEvent, explain
 from openmsmq.manager.naming import Naming, is_private
 from openmsmq.manager.posting import Posting
-from openmsmq.messages.ids import MessageIds
+from openmsmq.messages.delivery import Delivery
+from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.core import Core
@@ -212,16 +213,24 @@ class LocalManager:
     # Messages
 
     def send(
-        self, queue: Queue, messages: Sequence[Message], transaction: Transaction | None
-    ) -> Pending[MessageIds]:
+        self,
+        queue: Queue,
+        messages: Sequence[Message],
+        transaction: Transaction | None,
+        delivery: Delivery | None = None,
+    ) -> Pending[Sequence[SentId]]:
         """Send messages to a queue, or to each of several: all of them or none."""
-        return self._posting.send(queue, messages, transaction)
+        return self._posting.send(queue, messages, transaction, delivery)
 
     def send_packets(
-        self, queue: Queue, packets: Sequence[bytes], transaction: Transaction | None
-    ) -> Pending[MessageIds]:
+        self,
+        queue: Queue,
+        packets: Sequence[bytes],
+        transaction: Transaction | None,
+        delivery: Delivery | None = None,
+    ) -> Pending[Sequence[SentId]]:
         """The same with messages that a program has packed."""
-        return self._posting.send_packets(queue, packets, transaction)
+        return self._posting.send_packets(queue, packets, transaction, delivery)
 
     def move(
         self, queue: Queue, lookup: int, target: str, transaction: Transaction | None

@@ -78,6 +78,12 @@ METRICS: Final = (
         _NAME,
     ),
     Metric(
+        "openmsmq_delayed_messages",
+        "gauge",
+        "Messages that cannot be read or sent on yet: not due, or aborted a moment ago.",
+        _NAME,
+    ),
+    Metric(
         "openmsmq_system_queue_messages",
         "gauge",
         "Messages in each queue that every manager has: dead letters, journal of sent messages.",

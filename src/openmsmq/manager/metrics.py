@@ -51,6 +51,7 @@ INCIDENTS: Final = (
     "order acknowledgements of unknown sequences",
     "out of order",
     "refused for lack of room",
+    "repeated sends",
     "reports without a queue",
 )
 "What the statistics count beside events of messages; always reported, that a rise is seen."
@@ -305,6 +306,7 @@ def _report_queue(page: Page, core: Core, queue: Queue, name: str, now: float) -
         kept = _held_in(None if queue.kind is Kind.OUTGOING else queue.journal)
         samples["windows_msmq_messages_in_journal_queue"] = kept[0]
         samples["windows_msmq_bytes_in_journal_queue"] = kept[1]
+        samples["openmsmq_delayed_messages"] = _held_in(queue.delayed)[0]
     # A subqueue is counted against the quota of its queue, an outgoing queue has none.
     if queue.kind not in (Kind.OUTGOING, Kind.SUBQUEUE):
         quota = queue.properties.quota

@@ -11,12 +11,15 @@ from uuid import UUID
 from openmsmq.app.stamper import Stamped, Stamper
 from openmsmq.app.stamping import Destination
 from openmsmq.clock import Clock
-from openmsmq.messages.ids import MessageIds
+from openmsmq.errors import IllegalPropertyValue
+from openmsmq.messages.delivery import Delivery
+from openmsmq.messages.ids import MessageIds, SentId, sent_id
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
 from openmsmq.model.committing import NewMessage
 from openmsmq.model.core import Core
 from openmsmq.model.layout import NEVER, owed_for
+from openmsmq.model.onces import once_key
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.sending import Sending
@@ -33,6 +36,7 @@ from openmsmq.packet.user import UserFlags
 from openmsmq.properties.message import INFINITE
 
 _JOURNALING: Final = UserFlags.JN | UserFlags.JP
+_U32: Final = 0xFFFFFFFF
 
 
 class Posting:
@@ -47,8 +51,12 @@ class Posting:
         self._sending = Sending(core)
 
     def send(
-        self, queue: Queue, messages: Sequence[Message], transaction: Transaction | None
-    ) -> Pending[MessageIds]:
+        self,
+        queue: Queue,
+        messages: Sequence[Message],
+        transaction: Transaction | None,
+        delivery: Delivery | None = None,
+    ) -> Pending[Sequence[SentId]]:
         """Send messages to a queue, or to each of several: all of them or none.
 
         (Enqueue Message To An Open Queue, [MS-MQDMPR] 3.1.7.1.27; quotas are checked first, A-23.)
@@ -58,11 +66,15 @@ class Posting:
         def pack(target: Queue, first_id: int) -> list[NewMessage]:
             return self._pack(target, messages, transaction, first_id, headers)
 
-        return self._send(queue, len(messages), pack, transaction)
+        return self._send(queue, len(messages), pack, transaction, delivery)
 
     def send_packets(
-        self, queue: Queue, packets: Sequence[bytes], transaction: Transaction | None
-    ) -> Pending[MessageIds]:
+        self,
+        queue: Queue,
+        packets: Sequence[bytes],
+        transaction: Transaction | None,
+        delivery: Delivery | None = None,
+    ) -> Pending[Sequence[SentId]]:
         """The same with messages that a program has packed.
 
         `Malformed` if one of them is none that a program may send.
@@ -80,7 +92,7 @@ class Posting:
             stamped = stamper.stamp(packets, first_id=first_id, sent_time=core.timeline.wall)
             return self._new(target, stamped, transactional=transactional)
 
-        return self._send(queue, len(packets), stamp, transaction)
+        return self._send(queue, len(packets), stamp, transaction, delivery)
 
     def _send(
         self,
@@ -88,7 +100,8 @@ class Posting:
         count: int,
         make: Callable[[Queue, int], list[NewMessage]],
         transaction: Transaction | None,
-    ) -> Pending[MessageIds]:
+        delivery: Delivery | None,
+    ) -> Pending[Sequence[SentId]]:
         """Send what `make` gives for each target and its first message number."""
         core = self._core
         first_id = core.numbers.message_id + 1
@@ -96,17 +109,65 @@ class Posting:
         made = [
             (target, make(target, first_id + place * count)) for place, target in enumerate(targets)
         ]
+        if delivery is not None:
+            made = [(target, self._special(target, new, delivery)) for target, new in made]
         if queue.members:
             for target, new in made:
                 self._sending.check(target, new, transaction)
         total = count * len(targets)
         core.take_message_ids(total)  # before acknowledgements are sent and take the next
+        answer: Pending[Sequence[SentId]] = Pending()
+        if delivery is not None:
+            self._post(made, transaction, first_id, answer)
+            return answer
         for target, new in made:
             pending = self._sending.send(target, new, transaction)
         # They are committed together, and the last is answered last.
-        answer: Pending[MessageIds] = Pending()
         pending.then(answer, lambda _: MessageIds(core.identity, first_id, total))
         return answer
+
+    def _special(self, queue: Queue, new: list[NewMessage], delivery: Delivery) -> list[NewMessage]:
+        """The same messages with ids and time of delivery; the disk keeps all of them."""
+        timeline, due = self._core.timeline, 0
+        if delivery.at or delivery.after:
+            start = max(timeline.millis, delivery.at - timeline.shift * 1000)
+            due = start + delivery.after
+        keys = [once_key(queue, one) for one in delivery.once] or [b""] * len(new)
+        found = []
+        for message, once in zip(new, keys, strict=True):
+            if message.expires != NEVER and (message.expires + 1) * 1000 <= due:
+                raise IllegalPropertyValue("deliver_at: the message would expire before")
+            found.append(message._replace(express=False, due=due, once=once))
+        return found
+
+    def _post(
+        self,
+        made: list[tuple[Queue, list[NewMessage]]],
+        transaction: Transaction | None,
+        first_id: int,
+        answer: Pending[Sequence[SentId]],
+    ) -> None:
+        """Send messages that are special, and answer when all are sent."""
+        parts = [self._sending.post(target, new, transaction) for target, new in made]
+
+        def posted() -> None:
+            if answer.done or not all(part.done for part in parts):
+                return
+            for part in parts:
+                if part.error is not None:
+                    answer.fail(part.error)
+                    return
+            numbers = [number for part in parts for number in part.result()]
+            answer.succeed(
+                [
+                    sent_id(self._core.identity, number, known=number != own & _U32)
+                    for own, number in enumerate(numbers, first_id)
+                ]
+            )
+
+        for part in parts:
+            part.on_done = posted
+        posted()
 
     def _new(
         self, queue: Queue, stamped: list[Stamped], *, transactional: bool

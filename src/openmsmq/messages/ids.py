@@ -9,7 +9,22 @@ from uuid import UUID
 _MASK = 0xFFFFFFFF
 
 
-class MessageIds(Sequence[str]):
+class SentId(str):
+    r"""The identifier of a message that was sent, `guid\number`."""
+
+    __slots__ = ()
+    known = False
+    "It was sent before, under the same id of its own."
+
+
+class KnownId(SentId):
+    """That of a message that was not sent again."""
+
+    __slots__ = ()
+    known = True
+
+
+class MessageIds(Sequence[SentId]):
     r"""Identifiers `guid\number` that count up; each is written out when somebody looks at it."""
 
     __slots__ = ("_first", "_size", "_source")
@@ -28,16 +43,16 @@ class MessageIds(Sequence[str]):
         return self._size
 
     @overload
-    def __getitem__(self, index: int) -> str: ...
+    def __getitem__(self, index: int) -> SentId: ...
     @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
+    def __getitem__(self, index: slice) -> list[SentId]: ...
+    def __getitem__(self, index: int | slice) -> SentId | list[SentId]:
         numbers = range(self._first, self._first + self._size)
         if isinstance(index, slice):
             return [self._written(number) for number in numbers[index]]
         return self._written(numbers[index])
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[SentId]:
         return map(self._written, range(self._first, self._first + self._size))
 
     def __eq__(self, other: object) -> bool:
@@ -49,5 +64,11 @@ class MessageIds(Sequence[str]):
     def __repr__(self) -> str:
         return repr(list(self))
 
-    def _written(self, number: int) -> str:
-        return f"{self._source}\\{number & _MASK}"
+    def _written(self, number: int) -> SentId:
+        return sent_id(self._source, number)
+
+
+def sent_id(source: UUID, number: int, *, known: bool = False) -> SentId:
+    """The identifier of a message; `known` if it was sent before."""
+    kind = KnownId if known else SentId
+    return kind(f"{source}\\{number & _MASK}")

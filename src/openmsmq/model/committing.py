@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from math import inf
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -18,10 +19,13 @@ from openmsmq.model.layout import (
     ARRIVAL_BITS,
     CHUNK_SIZE,
     COUNTERS_ROW,
+    DELAYED_BIT,
     NEVER,
     Owed,
     Record,
     chunks,
+    due_key,
+    due_of,
     expiry_key,
     index_key,
     pack_counters,
@@ -32,9 +36,10 @@ from openmsmq.model.layout import (
     place_and_expiry,
     queue_key,
 )
-from openmsmq.model.queue import Kind, Queue, QueueProperties
+from openmsmq.model.numbers import Numbers
+from openmsmq.model.queue import Kind, Queue, QueueProperties, delayed_of
 from openmsmq.model.reading import Entry
-from openmsmq.model.sequences import OutgoingSequence, SequenceNumbers, needs_sequence
+from openmsmq.model.sequences import OutgoingSequence, needs_sequence
 from openmsmq.model.statistics import Statistics
 from openmsmq.model.storage import Table, Writer
 from openmsmq.packet.walk import marked
@@ -52,46 +57,13 @@ class NewMessage(NamedTuple):
     express: bool
     flags: int = 0
     "What is owed for it, see `Owed`."
+    due: int = 0
+    "When it can be read: milliseconds as lifetimes count them."
+    once: bytes = b""
+    "By what an id of its own is known (`onces`); it is not sent again if that is known."
 
 
 QUEUE_NUMBER_KEY: Final = b"queue-number"
-
-
-class Numbers:
-    """The counters behind packets, arrivals, identifiers and queues; none is ever reused.
-
-    Arrival numbers and identifiers are reserved on disk ahead of their use, so that those of
-    express messages are not met again after a crash either.
-    """
-
-    __slots__ = (
-        "arrival",
-        "arrival_end",
-        "message_id",
-        "message_id_end",
-        "packet",
-        "queue",
-        "sequences",
-    )
-
-    def __init__(
-        self,
-        *,
-        packet: int,
-        arrival: int,
-        arrival_end: int,
-        message_id: int,
-        message_id_end: int,
-        queue: int,
-        sequences: SequenceNumbers,
-    ) -> None:
-        self.packet = packet
-        self.arrival = arrival
-        self.arrival_end = arrival_end
-        self.message_id = message_id
-        self.message_id_end = message_id_end
-        self.queue = queue
-        self.sequences = sequences
 
 
 class Batch:
@@ -99,6 +71,8 @@ class Batch:
 
     __slots__ = (
         "_counted",
+        "_delayed_deletes",
+        "_delayed_rows",
         "_events",
         "_expiry_deletes",
         "_expiry_rows",
@@ -115,6 +89,7 @@ class Batch:
         "_statistics",
         "_touched",
         "inserted",
+        "next_due",
         "next_expiry",
         "now",
         "numbers",
@@ -137,6 +112,8 @@ class Batch:
         "Lookup identifiers of new messages, for those who wait."
         self.next_expiry = NEVER
         "The first time at which one of the new messages expires."
+        self.next_due = inf
+        "The first time at which one of those can be read that it delays."
         self._history = history
         self._history_state = history.state
         self._pending_events = 0
@@ -147,6 +124,8 @@ class Batch:
         self._packet_rows: list[tuple[bytes, bytes]] = []
         self._index_rows: list[tuple[bytes, bytes]] = []
         self._expiry_rows: list[tuple[bytes, bytes]] = []
+        self._delayed_rows: list[tuple[bytes, bytes]] = []
+        self._delayed_deletes: list[bytes] = []
         self._packet_deletes: list[bytes] = []
         self._index_deletes: list[bytes] = []
         self._expiry_deletes: list[bytes] = []
@@ -270,6 +249,25 @@ class Batch:
         self._count(queue, 1, record.size)
         self.inserted[queue].append(lookup)
 
+    def delay(self, queue: Queue, lookup: int, record: Record, due: int) -> None:
+        """Let a message wait whose packet is stored already, beside its place in a queue."""
+        waiting = delayed_of(queue)
+        self._index_rows.append((index_key(waiting.number, lookup), record.pack_delayed(due)))
+        self._delayed_rows.append((due_key(due, waiting.number, lookup), b""))
+        if record.expires != NEVER:
+            self._expire(record.expires, waiting, lookup)
+        self._count(waiting, 1, record.size)
+        self.keep(queue)
+        self.inserted[waiting].append(lookup)
+        self.next_due = min(self.next_due, due)
+
+    def delay_new(self, queue: Queue, priority: int, record: Record, due: int) -> int:
+        """The same for a message that was not in the queue yet; its place while it waits."""
+        self.numbers.arrival = arrival = self.numbers.arrival + 1
+        lookup = PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
+        self.delay(queue, lookup, record, due)
+        return lookup
+
     def keep_reserved(self, store: Queue, first: int, raws: Sequence[bytes]) -> None:
         """Keep messages for a subscription, which finds them by their positions."""
         keys = map(index_key, repeat(store.number), range(first, first + len(raws)))
@@ -297,6 +295,8 @@ class Batch:
         _, size, expires = place_and_expiry(raw)
         if expires != NEVER:
             self._expiry_deletes.append(expiry_key(expires, queue.number, lookup))
+        if queue.number & DELAYED_BIT:
+            self._delayed_deletes.append(due_key(due_of(raw), queue.number, lookup))
         self._count(queue, -1, -size)
         return True
 
@@ -354,6 +354,9 @@ class Batch:
             if expires != NEVER:
                 self._expiry_deletes.append(expiry_key(expires, queue_number, lookup))
         self._packet_deletes += keys
+        if queue_number & DELAYED_BIT:
+            waited = [due_key(due_of(raw), queue_number, lookup) for lookup, raw in gone]
+            self._delayed_deletes += waited
         self._count(queue, -len(gone), -total)
 
     def drop_packet(self, number: int, size: int) -> None:
@@ -438,6 +441,10 @@ class Batch:
             writer.delete_many(Table.EXPIRY, self._expiry_deletes)
         if self._expiry_rows:
             writer.put_many(Table.EXPIRY, self._expiry_rows)
+        if self._delayed_deletes:
+            writer.delete_many(Table.DELAYED, self._delayed_deletes)
+        if self._delayed_rows:
+            writer.put_many(Table.DELAYED, self._delayed_rows)
         for queue, (messages, size) in self._touched.items():
             if not queue.deleted:
                 self._write_counts(queue, queue.messages + messages, queue.size + size)

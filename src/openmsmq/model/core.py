@@ -18,8 +18,10 @@ from typing import Any
 from uuid import UUID
 
 from openmsmq.errors import MQError, StorageFull
+from openmsmq.model.admitting import Admitting
 from openmsmq.model.committing import Batch, NewMessage, Operation
 from openmsmq.model.decisions import Decisions
+from openmsmq.model.delaying import Delaying
 from openmsmq.model.duplicates import Duplicates
 from openmsmq.model.emptying import drop_messages, remove_purged, resume_purge
 from openmsmq.model.expiring import Expiring
@@ -28,6 +30,7 @@ from openmsmq.model.incoming import Incoming
 from openmsmq.model.layout import lookup_id, pack_record
 from openmsmq.model.outcomes import Outcomes
 from openmsmq.model.pending import Pending
+from openmsmq.model.poisoning import Poisoning
 from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.queues import Queues
 from openmsmq.model.reading import Entry
@@ -102,6 +105,8 @@ class Core:
         self.recount()
         self.outcomes = Outcomes(self)
         self.expiring = Expiring(self)
+        self.delaying = Delaying(self)
+        self.admitting, self.poisoning = Admitting(self), Poisoning(self)
         for queue in loaded.emptying:
             drop_messages(self, queue)
         for queue in self.queues.everything:
@@ -163,6 +168,7 @@ class Core:
             self.store.refresh()
             batch.apply()
             self.expiring.expect(batch.next_expiry)
+            self.delaying.expect(batch.next_due)
             for queue, size in batch.grown():
                 self._stored_size += size
                 self.queues.touch(queue)
@@ -253,13 +259,14 @@ class Core:
     def tick(self, now: float, elapsed: float) -> bool:
         """Tell the time; it is told before every call and when `next_deadline` has come.
 
-        True if messages have expired, and a commit begins to remove them.
+        True if messages have expired or are due, and a commit begins that sees to it.
         """
         if self.timeline.observe(now, elapsed) or self._is_shift_lost:
             self._write_shift()
+        begins = self.delaying.next <= self.timeline.exact and self.delaying.release()
         if not self.expiring.is_due:
-            return False
-        begins = self.expiring.sweep()
+            return begins
+        begins |= self.expiring.sweep()
         self._wake_all()
         return begins
 
@@ -278,7 +285,8 @@ class Core:
     @property
     def next_deadline(self) -> float | None:
         """In how many seconds from the last tick something is to be done; None for never."""
-        return self.expiring.seconds_left
+        due, expired = self.delaying.seconds_left, self.expiring.seconds_left
+        return expired if due is None else due if expired is None else min(due, expired)
 
     def stop(self) -> None:
         """Write what waits in memory, and leave long work for the next start.

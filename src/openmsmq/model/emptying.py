@@ -16,7 +16,7 @@ from openmsmq.model.layout import (
     queue_key,
 )
 from openmsmq.model.pending import Pending
-from openmsmq.model.queue import Kind, Queue
+from openmsmq.model.queue import Queue
 from openmsmq.model.reading import REMOVING
 from openmsmq.model.storage import Table, Writer
 from openmsmq.properties.message import MessageClass
@@ -51,6 +51,29 @@ def drop_messages(core: Core, queue: Queue, after: int = 0) -> None:
 
 def purge(core: Core, queue: Queue) -> Pending[int]:
     """Purge Queue ([MS-MQDMPR] 3.1.7.1.7); the answer is the number of messages removed.
+
+    Those that cannot be read yet go, too.
+    """
+    if queue.delayed is None:
+        return _purge(core, queue)
+    parts = [_purge(core, queue), _purge(core, queue.delayed)]
+    answer: Pending[int] = Pending()
+
+    def purged() -> None:
+        if all(part.done for part in parts):
+            error = parts[0].error or parts[1].error
+            if error is not None:
+                answer.fail(error)
+            else:
+                answer.succeed(sum(part.result() for part in parts))
+
+    for part in parts:
+        part.on_done = purged
+    return answer
+
+
+def _purge(core: Core, queue: Queue) -> Pending[int]:
+    """Remove all messages that one place holds.
 
     What has arrived so far is unreadable at once and removed with the next commits. Messages
     held by somebody are removed when they are given back; uncommitted sends stay (A-30).
@@ -93,8 +116,7 @@ def _end(queue: Queue, mark: int) -> None:
 
 def reason(queue: Queue) -> MessageClass:
     """Why purged messages leave; those on their way elsewhere never arrived (A-30)."""
-    outgoing = queue.kind is Kind.OUTGOING
-    return MessageClass.NACK_PURGED if outgoing else MessageClass.NACK_Q_PURGED
+    return MessageClass.NACK_PURGED if queue.is_outgoing else MessageClass.NACK_Q_PURGED
 
 
 def resume_purge(core: Core, queue: Queue) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from openmsmq.model.committing import Batch
 from openmsmq.model.layout import NEVER, Record, expiry_key, index_key, split_expiry_key
-from openmsmq.model.queue import Kind, Queue
+from openmsmq.model.queue import Queue
 from openmsmq.model.reading import Entry
 from openmsmq.model.storage import Snapshot, Table
 from openmsmq.properties.message import MessageClass
@@ -160,7 +160,7 @@ class Expiring:
 
 def reason(queue: Queue) -> MessageClass:
     """Why a message that expires in a queue leaves it."""
-    if queue.kind is Kind.OUTGOING:
+    if queue.is_outgoing:
         return MessageClass.NACK_REACH_QUEUE_TIMEOUT
     return MessageClass.NACK_RECEIVE_TIMEOUT
 

@@ -62,6 +62,12 @@ class Event(IntEnum):
     "A subscription was given it."
     RETURNED = 18
     "The subscription ended before it was done with it."
+    DELAYED = 19
+    "It cannot be read yet."
+    DUE = 20
+    "It had to wait after it was aborted, and can be read again."
+    POISONED = 21
+    "It was aborted too often."
 
     @property
     def word(self) -> str:

@@ -25,6 +25,8 @@ CHUNK_SIZE: Final = 4000
 
 _index = Struct(">IQ")
 _expiry = Struct(">IIQ")
+_due_key = Struct(">QIQ")
+_due = Struct("<Q")
 _packet = Struct(">QH")
 _queue = Struct(">IB")
 _counters = Struct("<QQ")
@@ -36,6 +38,9 @@ split_index_key: Final = _index.unpack
 expiry_key: Final = _expiry.pack
 "When the message expires, queue number, lookup identifier."
 split_expiry_key: Final = _expiry.unpack
+due_key: Final = _due_key.pack
+"When a delayed message is due, number of the queue it waits in, lookup identifier."
+split_due_key: Final = _due_key.unpack
 packet_key: Final = _packet.pack
 "Packet number and chunk."
 split_packet_key: Final = _packet.unpack
@@ -63,6 +68,8 @@ SUBSCRIPTION_ROW: Final = 4
 "How far a subscription has come."
 JOURNAL_BIT: Final = 1 << 31
 "The journal of a queue has the number of the queue with this bit set."
+DELAYED_BIT: Final = 1 << 30
+"So has the place where messages of a queue wait that cannot be read yet."
 
 
 class Owed(IntFlag):
@@ -109,13 +116,32 @@ class Record(NamedTuple):
         """The record stored as `raw`."""
         return cls._make((*_record.unpack_from(raw), raw[RECORD_SIZE:]))
 
+    @classmethod
+    def unpack_delayed(cls, raw: bytes) -> tuple[Record, int]:
+        """The record of a message that cannot be read yet, and when it is due (`pack_delayed`)."""
+        return cls.unpack(raw[: -_due.size]), due_of(raw)
+
     def moved(self, now: int) -> Record:
-        """The record of the same message in another subqueue."""
-        return self._replace(move_count=self.move_count + 1, last_move_time=now)
+        """The record of the same message in another subqueue.
+
+        AbortCounter counts failures without a success between ([MS-MQRR] 2.2.5.3): to be moved is
+        one, and whoever moves a message back wants it to be tried again.
+        """
+        return self._replace(abort_count=0, move_count=self.move_count + 1, last_move_time=now)
 
     def pack(self) -> bytes:
         """The bytes to store."""
         return _record.pack(*self[:-1]) + self.readers
+
+    def pack_delayed(self, due: int) -> bytes:
+        """The same for a message that cannot be read before `due`."""
+        return self.pack() + _due.pack(due)
+
+
+def due_of(raw: bytes) -> int:
+    """When a delayed message can be read: milliseconds since 1970 as lifetimes count them."""
+    due: int = _due.unpack_from(raw, len(raw) - _due.size)[0]
+    return due
 
 
 def with_expiry(raw: bytes, expires: int) -> bytes:

@@ -72,9 +72,11 @@ _ACKNOWLEDGED: Final = (Owed.ACK_RECEIVE | Owed.NACK_RECEIVE | Owed.NACK_ARRIVAL
 _JOURNAL: Final = Owed.JOURNAL.value
 _ACK_ARRIVAL: Final = Owed.ACK_ARRIVAL.value
 _DEAD_LETTER: Final = Owed.DEAD_LETTER.value
+_NACK_RECEIVE: Final = Owed.NACK_RECEIVE.value
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
 _ON_ARRIVAL: Final = _ACK_ARRIVAL | _JOURNAL
+_REJECTED: Final = MessageClass.NACK_RECEIVE_REJECTED
 INSECURE: Final = frozenset(
     {
         MessageClass.NACK_BAD_DST_Q,
@@ -364,6 +366,23 @@ class Outcomes:
         else:
             self._discard(batch, target, [packet], is_dead=True)
 
+    def reject(self, batch: Batch, queue: Queue, lookup: int, raw: bytes) -> bool:
+        """A message becomes a dead letter here, although it could be received.
+
+        Its sender is told, if that was asked for. False if there is no room for it.
+        """
+        target, reason = self._core.queues.transactional_dead_letter, _REJECTED
+        if not _fits(target, packet_place(raw)[1], batch.size_of(target)):
+            return False
+        batch.take_out(queue, lookup, raw)
+        flags, packet = flags_of(raw), batch.packet(raw)
+        if flags & _NACK_RECEIVE:
+            self.acknowledge(batch, packet, reason)
+        if flags & _FINAL_ACK:
+            self.final_ack(batch, packet, reason)
+        self._keep(batch, target, [(lookup, raw, packet)], reason)
+        return True
+
     def confirmed(
         self, batch: Batch, queue: Queue, lookup: int, raw: bytes, reason: MessageClass
     ) -> None:
@@ -469,4 +488,4 @@ def _words(reason: MessageClass, queue: Queue | None = None) -> str:
     """The reason as the history keeps it; an outgoing queue is soon forgotten, so its name."""
     if reason & 0x8000:
         return describe_class(reason)
-    return queue.name if queue is not None and queue.kind is Kind.OUTGOING else ""
+    return queue.main.name if queue is not None and queue.is_outgoing else ""

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.model.express import ExpressMessages
-from openmsmq.model.layout import ARRIVAL_MASK, JOURNAL_BIT
+from openmsmq.model.layout import ARRIVAL_MASK, DELAYED_BIT, JOURNAL_BIT
 from openmsmq.model.sequences import Sequences
 from openmsmq.model.transfer import Transfer, TransferState
 
@@ -24,6 +24,8 @@ NO_QUOTA: Final = 0xFFFFFFFF
 LABEL_MAX: Final = 124
 NO_TYPE: Final = UUID(int=0)
 JOURNAL_SUFFIX: Final = ";JOURNAL"
+POISON_SUBQUEUE: Final = "poison"
+U32_MAX: Final = 0xFFFFFFFF
 
 
 class Kind(StrEnum):
@@ -42,8 +44,19 @@ class Kind(StrEnum):
     "Messages that reached their queue and wait to be consumed there, for their sender's sake."
     RESERVED = "reserved"
     "Messages that a subscription was given, and is not done with."
+    DELAYED = "delayed"
+    "Messages that cannot be read yet, or not sent elsewhere yet."
     MULTIPLE = "multiple"
     "Not a queue: several, to which the same is sent."
+
+
+class Poison(StrEnum):
+    """Where messages go that were aborted too often."""
+
+    SUBQUEUE = "subqueue"
+    "To the subqueue `poison` of their queue."
+    DEAD_LETTER = "dead-letter"
+    "To the dead-letter queue of the manager, rejected."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +81,12 @@ class QueueProperties:
     base_priority: int = 0
     type: UUID = NO_TYPE
     kind: Kind = Kind.PRIVATE
+    abort_limit: int = 0
+    "A message is poison when it was aborted so often; 0 for never."
+    retry_delay: int = 0
+    "Seconds for which a message cannot be read after it was aborted."
+    poison: Poison = Poison.SUBQUEUE
+    "Where poison goes."
 
     def __post_init__(self) -> None:
         """Refuse values outside their sets ([MS-MQMQ] 2.3.1)."""
@@ -83,6 +102,18 @@ class QueueProperties:
             raise IllegalPropertyValue(f"privacy {self.privacy}: 0, 1 or 2 are possible")
         if not -32768 <= self.base_priority <= 32767:
             raise IllegalPropertyValue(f"base_priority {self.base_priority} does not fit 16 bits")
+        self._check_poison()
+
+    def _check_poison(self) -> None:
+        for name in ("abort_limit", "retry_delay"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or not 0 <= value < U32_MAX:
+                raise IllegalPropertyValue(f"{name} {value}: 0 to {U32_MAX - 1} are possible")
+            if value and not self.transactional:
+                raise IllegalPropertyValue(f"{name}: nothing is aborted in a plain queue")
+        if self.poison not in tuple(Poison):
+            words = " or ".join(Poison)
+            raise IllegalPropertyValue(f"poison {self.poison!r}: {words} is possible")
 
     def changed(self, now: int, **changes: Any) -> QueueProperties:
         """The same with some values changed."""
@@ -99,6 +130,7 @@ class QueueProperties:
         known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
         known |= {name: UUID(known[name]) for name in ("id", "type")}
         known["kind"] = Kind(known["kind"])
+        known["poison"] = Poison(known.get("poison", Poison.SUBQUEUE))
         return cls(**known)
 
 
@@ -154,6 +186,8 @@ class Queue:
     parent: Queue | None = None
     "The queue whose journal or subqueue this is."
     journal: Queue | None = None
+    delayed: Queue | None = None
+    "Where its messages wait that cannot be read yet."
     members: tuple[Queue, ...] = ()
     "What is sent goes to all of these."
     followers: list[Follower] = field(default_factory=list)
@@ -177,6 +211,12 @@ class Queue:
         return self.parent or self
 
     @property
+    def is_outgoing(self) -> bool:
+        """Its messages are for another manager, now or later."""
+        kind = self.properties.kind
+        return kind is Kind.OUTGOING or (kind is Kind.DELAYED and self.main.is_outgoing)
+
+    @property
     def is_paused(self) -> bool:
         """Nothing is sent from it until it is resumed."""
         return self.transfer is not None and self.transfer.state is TransferState.ON_HOLD
@@ -192,6 +232,7 @@ class Queue:
             or self.held
             or self.pins
             or self.is_paused
+            or (self.delayed is not None and self.delayed.messages)
             or (self.kind is Kind.OUTGOING and self.journal is not None and self.journal.messages)
         )
 
@@ -202,8 +243,9 @@ class Queue:
 
     @property
     def quota_size(self) -> int:
-        """The same with its subqueues, whose messages count against its quota (A-05)."""
-        return self.total_size + sum(sub.total_size for sub in self.subqueues.values())
+        """The same with subqueues and what waits: that counts against its quota, too (A-05)."""
+        waiting = 0 if self.delayed is None else self.delayed.size
+        return self.total_size + waiting + sum(sub.total_size for sub in self.subqueues.values())
 
     @property
     def has_purged(self) -> bool:
@@ -242,6 +284,14 @@ def journal_of(queue: Queue) -> Queue:
         )
         queue.journal = Queue(queue.number | JOURNAL_BIT, properties, parent=queue)
     return queue.journal
+
+
+def delayed_of(queue: Queue) -> Queue:
+    """Where the messages of a queue wait that cannot be read yet; it is there if need be."""
+    if queue.delayed is None:
+        properties = replace(queue.properties, name=f"{queue.name} (delayed)", kind=Kind.DELAYED)
+        queue.delayed = Queue(queue.number | DELAYED_BIT, properties, parent=queue)
+    return queue.delayed
 
 
 def derive(queue: Queue) -> None:

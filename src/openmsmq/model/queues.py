@@ -19,6 +19,7 @@ from openmsmq.model.committing import Batch
 from openmsmq.model.emptying import drop_messages, purge
 from openmsmq.model.layout import (
     COUNTERS_ROW,
+    DELAYED_BIT,
     DELETED_ROW,
     JOURNAL_BIT,
     PROPERTIES_ROW,
@@ -34,6 +35,7 @@ from openmsmq.model.queue import (
     Kind,
     Queue,
     QueueProperties,
+    delayed_of,
     derive,
     journal_of,
 )
@@ -88,13 +90,17 @@ class Queues:
     def everything(self) -> list[Queue]:
         """All queues, also those that the manager made."""
         found = list(self.by_number.values())
-        return found + [queue.journal for queue in found if queue.journal is not None]
+        found += [queue.journal for queue in found if queue.journal is not None]
+        return found + [queue.delayed for queue in found if queue.delayed is not None]
 
     def get(self, number: int) -> Queue | None:
         """The queue with this number."""
         if number & JOURNAL_BIT:
             owner = self.by_number.get(number ^ JOURNAL_BIT)
             return None if owner is None else journal_of(owner)
+        if number & DELAYED_BIT:
+            owner = self.by_number.get(number ^ DELAYED_BIT)
+            return None if owner is None else delayed_of(owner)
         return self.by_number.get(number)
 
     def find(self, name: str) -> Queue:
@@ -169,6 +175,8 @@ class Queues:
 
     def touch(self, queue: Queue) -> None:
         """A queue that comes and goes may have become needless."""
+        if queue.kind is Kind.DELAYED:
+            queue = queue.main
         if queue.kind in (Kind.SUBQUEUE, Kind.OUTGOING):
             self._idle.add(queue)
 
@@ -203,7 +211,7 @@ class Queues:
         by = self._core.by
 
         def failed(error: BaseException) -> None:
-            self._withdraw([queue, journal_of(queue), *queue.subqueues.values()], by)
+            self._withdraw(_family(queue), by)
             pending.fail(error)
 
         def apply(batch: Batch) -> None:
@@ -248,7 +256,7 @@ class Queues:
         _check_deletable(queue)
         pending: Pending[None] = Pending()
         by = self._core.by
-        family = [queue, journal_of(queue), *queue.subqueues.values()]
+        family = _family(queue)
         self._hide(family)
 
         def apply(batch: Batch) -> None:
@@ -291,7 +299,7 @@ class Queues:
         """Queues that could not be deleted are there again."""
         for queue in family:
             queue.deleted = False
-            if queue.kind is not Kind.JOURNAL:
+            if queue.kind not in (Kind.JOURNAL, Kind.DELAYED):
                 self.by_number[queue.number] = queue
             self.touch(queue)
             self._core.expiring.released(queue, queue.express.lookups())
@@ -334,6 +342,12 @@ class Queues:
         self.tidy()
 
 
+def _family(queue: Queue) -> list[Queue]:
+    """A queue and what goes with it."""
+    waiting = () if queue.delayed is None else (queue.delayed,)
+    return [queue, journal_of(queue), *waiting, *queue.subqueues.values()]
+
+
 def _check_deletable(queue: Queue) -> None:
     if queue.deleted:
         raise QueueNotFound(queue.name)
@@ -347,7 +361,8 @@ def _delete_rows(queue: Queue) -> Callable[[Batch], None]:
     def apply(batch: Batch) -> None:
         delete_rows(batch, queue)
         if queue.kind is Kind.OUTGOING:  # others go with their journals as a family
-            batch.writer.delete(Table.QUEUES, queue_key(queue.number | JOURNAL_BIT, COUNTERS_ROW))
+            for bit in (JOURNAL_BIT, DELAYED_BIT):
+                batch.writer.delete(Table.QUEUES, queue_key(queue.number | bit, COUNTERS_ROW))
         for sequence in queue.sequences.all:
             forget_sequence(batch.writer, sequence)
 

@@ -7,10 +7,11 @@ from struct import Struct, pack, unpack
 from typing import Final
 from uuid import UUID
 
-from openmsmq.model.committing import QUEUE_NUMBER_KEY, Batch, Numbers
+from openmsmq.model.committing import QUEUE_NUMBER_KEY, Batch
 from openmsmq.model.history import History
 from openmsmq.model.layout import (
     COUNTERS_ROW,
+    DELAYED_BIT,
     DELETED_ROW,
     JOURNAL_BIT,
     PROPERTIES_ROW,
@@ -19,7 +20,8 @@ from openmsmq.model.layout import (
     split_packet_key,
     unpack_counters,
 )
-from openmsmq.model.queue import Kind, Queue, QueueProperties, derive, journal_of
+from openmsmq.model.numbers import Numbers
+from openmsmq.model.queue import Kind, Queue, QueueProperties, delayed_of, derive, journal_of
 from openmsmq.model.sequences import SequenceNumbers, load_sequences
 from openmsmq.model.settings import Settings
 from openmsmq.model.statistics import Statistics
@@ -121,7 +123,7 @@ def _load_queues(snapshot: Snapshot) -> tuple[dict[int, Queue], list[Queue]]:
     """The queues, and those that were deleted but not emptied."""
     found: dict[int, Queue] = {}
     emptying = []
-    # A queue's own number is lower than that of its journal, so that it is met before.
+    # A queue's own number is lower than those of what belongs to it, so that it is met before.
     for key, row in snapshot.scan(Table.QUEUES, queue_key(0), b"\xff" * 5):
         number, kind = _queue_key.unpack(key)
         if kind == DELETED_ROW:
@@ -129,15 +131,19 @@ def _load_queues(snapshot: Snapshot) -> tuple[dict[int, Queue], list[Queue]]:
         elif kind == PROPERTIES_ROW:
             found[number] = Queue(number, QueueProperties.from_row(row))
         else:
-            queue = (
-                journal_of(found[number ^ JOURNAL_BIT]) if number & JOURNAL_BIT else found[number]
-            )
+            queue = _queue_of(found, number)
             if kind == COUNTERS_ROW:
                 queue.messages, queue.size = unpack_counters(row)
             elif kind == PURGED_ROW:
                 queue.purge_pending.update(unpack(f"<{len(row) // 8}Q", row))
     _link_subqueues(found)
     return found, emptying
+
+
+def _queue_of(found: dict[int, Queue], number: int) -> Queue:
+    if number & JOURNAL_BIT:
+        return journal_of(found[number ^ JOURNAL_BIT])
+    return delayed_of(found[number ^ DELAYED_BIT]) if number & DELAYED_BIT else found[number]
 
 
 def _link_subqueues(found: dict[int, Queue]) -> None:

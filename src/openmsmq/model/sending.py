@@ -12,9 +12,11 @@ from openmsmq.errors import (
 )
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.core import Core
+from openmsmq.model.onces import find_once
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue
 from openmsmq.model.transaction import Transaction
+from openmsmq.packet.view import PacketView
 
 KIB = 1024
 EXPRESS_SIZE_MAX = 1 << 30
@@ -67,6 +69,59 @@ class Sending:
         else:
             core.after_inserts(queue, committed)
         return pending
+
+    def post(
+        self,
+        queue: Queue,
+        messages: list[NewMessage],
+        transaction: Transaction | None = None,
+    ) -> Pending[list[int]]:
+        """The same for messages with ids of their own, or that are not due yet; none is express.
+
+        The answer is the numbers that they are known by: of one whose id is known, that of the
+        first that was sent under it.
+        """
+        core, by = self._core, self._core.by
+        known = [find_once(core.snapshot, new.once) if new.once else None for new in messages]
+        fresh = [new for new, number in zip(messages, known, strict=True) if number is None]
+        answer: Pending[list[int]] = Pending()
+        numbers: list[int] = []
+
+        def sent() -> list[int]:
+            found = iter(numbers)
+            return [next(found) if number is None else number for number in known]
+
+        if len(fresh) < len(messages):
+            core.statistics.count("repeated sends", len(messages) - len(fresh))
+        if not fresh:  # whether there is room does not matter
+            answer.succeed(sent())
+            return answer
+        self.check(queue, fresh, transaction)
+        if transaction is not None:
+            transaction.is_special = True
+            numbers += [PacketView(new.packet).message_id for new in fresh]
+            self._send_in(transaction, queue, fresh).then(answer, lambda _: sent())
+            return answer
+        size = _size(fresh)
+        core.reserve(queue, size)
+
+        def apply(batch: Batch) -> None:
+            if not queue.deleted:
+                numbers[:] = core.admitting.put(batch, queue, fresh, by)
+
+        def committed() -> None:
+            core.reserve(queue, -size)
+            if queue.deleted:
+                answer.fail(QueueNotAvailable(queue.name))
+            else:
+                answer.succeed(sent())
+
+        def failed(error: BaseException) -> None:
+            core.reserve(queue, -size)
+            answer.fail(error)
+
+        core.submit(apply, committed, failed, grows=True)
+        return answer
 
     def check(
         self, queue: Queue, messages: list[NewMessage], transaction: Transaction | None

@@ -29,7 +29,9 @@ class Table(IntEnum):
     HISTORY = 6
     "Number of a page -> what happened to messages, in order; the oldest pages are dropped."
     TRANSFER = 7
-    "What makes delivery between managers exactly-once: sequences, and what has come lately."
+    "What makes delivery exactly-once: sequences, what has come lately, what was sent with an id."
+    DELAYED = 8
+    "(time, queue, lookup identifier) -> nothing; for the messages that cannot be read yet."
 
 
 class Snapshot(Protocol):

@@ -25,7 +25,7 @@ _shift = Struct("<q")
 class Timeline:
     """How lifetimes count: seconds since 1970 as the clock would show without its jumps."""
 
-    __slots__ = ("_elapsed", "_wall", "jumps", "now", "shift", "wall")
+    __slots__ = ("_elapsed", "_wall", "exact", "jumps", "now", "shift", "wall")
 
     def __init__(self, snapshot: Snapshot) -> None:
         raw = snapshot.get(Table.META, SHIFT_KEY)
@@ -35,9 +35,16 @@ class Timeline:
         "What the clock shows."
         self.now = 0
         "What it would show without jumps; it never goes back, what has expired stays so."
+        self.exact = 0.0
+        "The same to a part of a second, but for what slow corrections take back."
         self.jumps = 0
         self._wall: float | None = None
         self._elapsed = 0.0
+
+    @property
+    def millis(self) -> int:
+        """Milliseconds since 1970 as lifetimes count them."""
+        return int(self.exact * 1000)
 
     def observe(self, wall: float, elapsed: float) -> bool:
         """What the clock shows now, and a count of seconds that never jumps; True if it jumped."""
@@ -52,6 +59,7 @@ class Timeline:
         self._wall, self._elapsed = wall, elapsed
         self.wall = int(wall)
         self.now = max(self.now, self.wall - self.shift)
+        self.exact = wall - self.shift
         return jumped
 
     def to_row(self) -> bytes:

@@ -82,7 +82,7 @@ class Transacting:
 
         def apply(batch: Batch) -> None:
             if not transaction.is_doomed:
-                transaction.commit(batch, core.queues, core.outcomes, by)
+                transaction.commit(batch, core, by)
                 if also is not None:
                     also.write(batch)
 
@@ -98,14 +98,19 @@ class Transacting:
     def abort(self, transaction: Transaction) -> Pending[None]:
         """Transaction Abort ([MS-MQDMPR] 3.1.4.5): all is as before, but for the abort counts."""
         core, by = self._core, self._core.by
+        away: set[tuple[Queue, int]] = set()
 
         def apply(batch: Batch) -> None:
-            transaction.abort(batch, core.outcomes, by)
+            away.clear()
+            away.update(transaction.abort(batch, core, by))
 
         def ended() -> None:
             for queue, lookups in _by_queue(transaction).items():
                 purged = [lookup for lookup in lookups if queue.is_purged(lookup)]
-                core.forget(queue, purged)
+                if queue.delayed is not None:  # what was purged meanwhile is not to come back
+                    queue.delayed.spared.difference_update(purged)
+                gone = {*purged, *(lookup for lookup in lookups if (queue, lookup) in away)}
+                core.forget(queue, gone)
                 core.release(queue, [lookup for lookup in lookups if lookup in queue.held])
 
         is_nothing = transaction.is_empty

@@ -20,7 +20,7 @@ from openmsmq.errors import TransactionSequence
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.emptying import note_purged
 from openmsmq.model.emptying import reason as purge_reason
-from openmsmq.model.history import IDENTIFIER_SIZE, Event, identifiers
+from openmsmq.model.history import IDENTIFIER_SIZE, identifiers
 from openmsmq.model.layout import JOURNAL_BIT, Owed, Record, index_key
 from openmsmq.model.queue import Kind, Queue, journal_of
 from openmsmq.model.reading import Holder
@@ -30,8 +30,7 @@ from openmsmq.packet.walk import marked
 from openmsmq.properties.message import MessageClass
 
 if TYPE_CHECKING:
-    from openmsmq.model.outcomes import Outcomes
-    from openmsmq.model.queues import Queues
+    from openmsmq.model.core import Core
 
 SPILL_SIZE: Final = 256 * 1024
 "Bytes a transaction may hold in memory before it writes them to the store."
@@ -42,6 +41,7 @@ _ON_ARRIVAL: Final = (Owed.JOURNAL | Owed.ACK_ARRIVAL).value
 
 _key = Struct(">QBI")
 _sent = Struct("<IBQIIH20s")
+_special = Struct("<Q16s")
 _place = Struct("<IQ")
 split_key: Final = _key.unpack
 "Number of a transaction, kind of the row, place."
@@ -80,16 +80,22 @@ class Sent(NamedTuple):
     expires: int
     flags: int
     identifier: bytes
+    due: int = 0
+    once: bytes = b""
 
 
 def read_sent(row: bytes) -> Sent:
     """A message that is kept in a row SENT."""
-    return Sent(*_sent.unpack(row))
+    if len(row) == _sent.size:
+        return Sent(*_sent.unpack(row))
+    due, once = _special.unpack(row[_sent.size :])
+    return Sent(*_sent.unpack_from(row))._replace(due=due, once=once.strip(b"\0") and once)
 
 
 def sent_row(sent: Sent) -> bytes:
     """The reverse of `read_sent`."""
-    return _sent.pack(*sent)
+    row = _sent.pack(*sent[:7])
+    return row + _special.pack(sent.due, sent.once) if sent.due or sent.once else row
 
 
 class Transaction(Holder):
@@ -100,6 +106,7 @@ class Transaction(Holder):
         "buffer",
         "buffered",
         "is_doomed",
+        "is_special",
         "moved",
         "number",
         "prepared_at",
@@ -127,6 +134,8 @@ class Transaction(Holder):
         "When it was prepared, in seconds as lifetimes count them; None if nobody knows."
         self.is_doomed = False
         "As the state says, but known while it is ending too."
+        self.is_special = False
+        "Some of what it sends has an id of its own, or is not due yet."
         self.buffer: Buffer = []
         self.buffered = 0
         self.received: dict[tuple[Queue, int], bytes] = {}
@@ -208,6 +217,8 @@ class Transaction(Holder):
                 message.expires,
                 message.flags,
                 ids[place * IDENTIFIER_SIZE : (place + 1) * IDENTIFIER_SIZE],
+                message.due,
+                message.once,
             )
             rows.append((_key.pack(self.number, SENT, spill.first_row + place), sent_row(sent)))
         batch.writer.put_many(Table.TRANSACTIONS, rows)
@@ -229,23 +240,27 @@ class Transaction(Holder):
         header = json.dumps(values).encode()
         batch.writer.put(Table.TRANSACTIONS, _key.pack(self.number, HEADER, 0), header)
 
-    def commit(self, batch: Batch, queues: Queues, outcomes: Outcomes, by: str) -> None:
+    def commit(self, batch: Batch, core: Core, by: str) -> None:
         """Transaction Commit ([MS-MQDMPR] 3.1.4.4): sends appear, receives are gone."""
         rows = self._take_sent_rows(batch)
         buffer = _with_last(batch, rows, self.buffer)
-        for number, found in groupby(rows, key=itemgetter(0)):
-            self._arrive(batch, outcomes, queues.get(number), list(found), by)
+        for (number, is_plain), found in groupby(rows, key=_kind):
+            self._arrive(batch, core, core.queues.get(number), list(found), by, is_plain=is_plain)
         for queue, messages in groupby(buffer, key=itemgetter(0)):
-            if not queue.deleted:
-                new = [message for _, message in messages]
+            if queue.deleted:
+                continue
+            new = [message for _, message in messages]
+            if self.is_special:
+                core.admitting.put(batch, queue, new, by)
+            else:
                 batch.insert_many(queue, new, by)
-                outcomes.arrived(batch, queue, new)
+                core.outcomes.arrived(batch, queue, new)
         gone: dict[Queue, list[tuple[int, bytes]]] = defaultdict(list)
         for (queue, lookup), record in self.received.items():
             if not queue.deleted:
                 gone[queue].append((lookup, record))
         for queue, taken in gone.items():
-            outcomes.left(batch, queue, taken, MessageClass.ACK_RECEIVE, by)
+            core.outcomes.left(batch, queue, taken, MessageClass.ACK_RECEIVE, by)
         self._move(batch, by)
 
     def _move(self, batch: Batch, by: str) -> None:
@@ -256,43 +271,50 @@ class Transaction(Holder):
                     note_purged(batch, queue)
 
     def _arrive(
-        self, batch: Batch, outcomes: Outcomes, queue: Queue | None, found: list[Sent], by: str
+        self,
+        batch: Batch,
+        core: Core,
+        queue: Queue | None,
+        found: list[Sent],
+        by: str,
+        *,
+        is_plain: bool,
     ) -> None:
         """Messages that the store has already become visible, unless their queue is gone."""
-        if queue is None:
-            for sent in found:
-                batch.drop_packet(sent.number, sent.size)
+        if queue is not None and is_plain:
+            _, priorities, places, sizes, expires, flags, ids, *_ = zip(*found, strict=True)
+            batch.insert_stored_many(
+                queue, places, sizes, priorities, expires, flags, b"".join(ids), by
+            )
             return
-        _, priorities, places, sizes, expires, flags, ids = zip(*found, strict=True)
-        batch.insert_stored_many(
-            queue, places, sizes, priorities, expires, flags, b"".join(ids), by
-        )
-        for sent in [sent for sent in found if sent.flags & _ON_ARRIVAL]:
+        put = core.admitting
+        for sent in found:
+            number = int.from_bytes(sent.identifier[16:], "little")
+            if queue is None or put.is_known(batch, sent.once, number):
+                batch.drop_packet(sent.number, sent.size)
+                continue
             record = Record(sent.number, sent.size, batch.now, sent.expires, flags=sent.flags)
-            packet = batch.packet(record.pack())
-            new = NewMessage(packet, sent.priority, sent.expires, False, sent.flags)
-            outcomes.arrived(batch, queue, [new])
+            put.put_stored(batch, queue, sent.priority, record, sent.identifier, by, due=sent.due)
 
-    def abort(self, batch: Batch, outcomes: Outcomes, by: str) -> None:
-        """Transaction Abort ([MS-MQDMPR] 3.1.4.5): sends vanish, receives are back, counted."""
+    def abort(self, batch: Batch, core: Core, by: str) -> set[tuple[Queue, int]]:
+        """Transaction Abort ([MS-MQDMPR] 3.1.4.5): sends vanish, receives are back, counted.
+
+        The answer is which of these are not in their places, since they have to wait or are poison.
+        """
         self.drop_sent(batch)
+        away: set[tuple[Queue, int]] = set()
         taken = dict(self.received)
         taken.update((place, record) for place, (record, _) in self.moved.items())
         for (queue, lookup), raw in taken.items():
             if queue.deleted:
                 continue
             if queue.is_purged(lookup):
-                outcomes.left(batch, queue, [(lookup, raw)], purge_reason(queue), by)
+                core.outcomes.left(batch, queue, [(lookup, raw)], purge_reason(queue), by)
                 continue
-            record = Record.unpack(raw)
-            if (queue, lookup) in self.received:
-                record = record._replace(abort_count=record.abort_count + 1)
-                batch.rewrite(queue, lookup, record.pack())
-            batch.count(Event.ABORTED.word)
-            if batch.keeps_history:
-                ids = identifiers(batch.first_chunks([raw]))
-                extra = str(record.abort_count)
-                batch.note(Event.ABORTED, queue, [lookup], ids, by, extra)
+            counts = (queue, lookup) in self.received
+            if not core.poisoning.aborted(batch, queue, lookup, raw, by, counts=counts):
+                away.add((queue, lookup))
+        return away
 
     def drop_sent(self, batch: Batch) -> None:
         """Drop what was written to the store; nobody ever saw it."""
@@ -310,6 +332,11 @@ class Transaction(Holder):
         """What was spilled, in order."""
         first, end = _key.pack(self.number, SENT, 0), _key.pack(self.number, SENT + 1, 0)
         return [read_sent(row) for _, row in batch.writer.scan(Table.TRANSACTIONS, first, end)]
+
+
+def _kind(sent: Sent) -> tuple[int, bool]:
+    """Where a message goes, and whether nothing follows from that."""
+    return sent.queue, not (sent.due or sent.once or sent.flags & _ON_ARRIVAL)
 
 
 def _marked(message: NewMessage, mark: int) -> NewMessage:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from openmsmq.model.layout import (
     COUNTERS_ROW,
+    DELAYED_BIT,
     DELETED_ROW,
     JOURNAL_BIT,
     PROPERTIES_ROW,
@@ -69,18 +70,22 @@ class CheckedQueues:
             raise ValueError(kind)
 
     def get(self, number: int) -> CheckedQueue | None:
-        """The queue with this number; a journal is there as soon as it has messages."""
+        """The queue with this number; what belongs to one is there as soon as it has messages."""
         owner = self._owner(number)
         if owner is None:
             return self._queues.get(number)
-        journal = self._queues.setdefault(number, CheckedQueue(number))
-        journal.name, journal.kind = owner.name + JOURNAL_SUFFIX, Kind.JOURNAL
-        journal.known = True
-        return journal
+        found = self._queues.setdefault(number, CheckedQueue(number))
+        if number & JOURNAL_BIT:
+            found.name, found.kind = owner.name + JOURNAL_SUFFIX, Kind.JOURNAL
+        else:
+            found.name, found.kind = f"{owner.name} (delayed)", Kind.DELAYED
+        found.known = True
+        return found
 
     def _owner(self, number: int) -> CheckedQueue | None:
-        """The queue whose journal has this number, if there is one."""
-        owner = self._queues.get(number ^ JOURNAL_BIT) if number & JOURNAL_BIT else None
+        """The queue whose journal or delayed messages have this number, if there is one."""
+        bits = number & (JOURNAL_BIT | DELAYED_BIT)
+        owner = self._queues.get(number ^ bits) if bits else None
         return owner if owner is not None and owner.known else None
 
     def faults(self, next_number: int) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from openmsmq.model.duplicates import SEEN, read_seen
 from openmsmq.model.incoming import INCOMING, IncomingSequence, split_sequence_key
+from openmsmq.model.onces import GROUP, ONCE, read_group, read_once
 from openmsmq.model.queue import Kind
 from openmsmq.model.sequences import OUTGOING, OutgoingSequence
 from openmsmq.store.checked_queues import CheckedQueue, CheckedQueues
@@ -19,6 +20,10 @@ class CheckedTransfers:
         self._sequences: list[OutgoingSequence] = []
         self._first: dict[int, int] = {}
         "The arrival number of the first message that has a sequence, by queue."
+        self._ids = 0
+        "Ids of sent messages."
+        self._grouped = 0
+        "How many of them will be forgotten one day."
 
     def take(self, key: bytes, row: bytes) -> None:
         """Take note of a row; an error if it was never written so."""
@@ -33,6 +38,11 @@ class CheckedTransfers:
             IncomingSequence.unpack(row)
         elif kind == SEEN:
             read_seen(key, row)
+        elif kind == ONCE:
+            read_once(row)
+            self._ids += 1
+        elif kind == GROUP:
+            self._grouped += len(read_group(key, row)[1])
         else:
             raise ValueError(kind)
 
@@ -47,6 +57,14 @@ class CheckedTransfers:
                 )
             if sequence.ordinal > newest:
                 yield f"The number of sequence {sequence.ordinal} would be given out again."
+
+    def wrong_ids(self, counted: int) -> Iterator[str]:
+        """What is wrong with the ids of sent messages, of which there should be so many."""
+        if not self._ids == self._grouped == counted:
+            yield (
+                f"There are {self._ids} ids of sent messages, {self._grouped} in groups,"
+                f" where {counted} are counted."
+            )
 
     def has_sequence(self, queue: CheckedQueue, arrival: int) -> bool:
         """Whether a transactional message of an outgoing queue can be sent."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from openmsmq.errors import MQError, StoreDamaged
+from openmsmq.model import onces
 from openmsmq.model.committing import QUEUE_NUMBER_KEY
 from openmsmq.model.history import History
 from openmsmq.model.layout import (
@@ -24,9 +25,12 @@ from openmsmq.model.layout import (
     NEVER,
     Owed,
     Record,
+    due_key,
+    due_of,
     expiry_key,
     index_key,
     packet_keys,
+    split_due_key,
     split_expiry_key,
     split_index_key,
     split_packet_key,
@@ -71,6 +75,7 @@ _LOADERS: Final[Mapping[str, Callable[[Snapshot], object]]] = {
     "shift of the clock": Timeline,
     "state of the history": lambda snapshot: History(snapshot, 0),
     "number of the newest sequence": lambda snapshot: SequenceNumbers(snapshot, 0),
+    "state of the ids of sent messages": onces.read_state,
 }
 
 
@@ -160,6 +165,7 @@ class _Checker:
         self._check_transactions()
         self._check_packets()
         self._check_expiry()
+        self._check_delayed()
         self._check_history()
         self._progress(CHECKING_ROWS, self._total, self._total)
         found = list(self._queues)
@@ -222,6 +228,12 @@ class _Checker:
             return  # this was found before
         for sentence in self._transfers.faults(newest):
             self._find(sentence)
+        try:
+            counted = onces.read_state(self._snapshot)[2]
+        except UNREADABLE:
+            return
+        for sentence in self._transfers.wrong_ids(counted):
+            self._find(sentence)
 
     # Messages
 
@@ -266,6 +278,10 @@ class _Checker:
             key = expiry_key(record.expires, queue.number, lookup)
             if self._snapshot.get(Table.EXPIRY, key) is None:
                 self._find(f"Message {lookup} of {queue} would never expire.")
+        if queue.kind is Kind.DELAYED:
+            key = due_key(due_of(record.readers), queue.number, lookup)
+            if self._snapshot.get(Table.DELAYED, key) is None:
+                self._find(f"Message {lookup} of {queue} would never be read.")
 
     def _check_expiry(self) -> None:
         for key, _ in self._rows(Table.EXPIRY):
@@ -278,6 +294,16 @@ class _Checker:
                     )
             except struct.error:
                 self._find_unreadable(Table.EXPIRY, key)
+
+    def _check_delayed(self) -> None:
+        for key, _ in self._rows(Table.DELAYED):
+            try:
+                due, number, lookup = split_due_key(key)
+                row = self._snapshot.get(Table.INDEX, index_key(number, lookup))
+                if row is None or due_of(row) != due:
+                    self._find(f"Message {lookup} of queue number {number} waits but is not there.")
+            except struct.error:
+                self._find_unreadable(Table.DELAYED, key)
 
     # Transactions
 

@@ -7,15 +7,15 @@ from typing import Final
 
 from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooNew
 from openmsmq.model.storage import Table, Writer
-from openmsmq.store.migrations import to_2, to_3
+from openmsmq.store.migrations import to_2, to_3, to_4
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 "The version that this program reads and writes."
 FORMAT_KEY: Final = b"format"
 _MARK: Final = b"OpenMSMQ "
 
 Migration = Callable[[Writer], None]
-MIGRATIONS: Final[Mapping[int, Migration]] = {1: to_2, 2: to_3}
+MIGRATIONS: Final[Mapping[int, Migration]] = {1: to_2, 2: to_3, 3: to_4}
 "From each older version to the next; each sees the rows as the one before has left them."
 
 

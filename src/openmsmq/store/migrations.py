@@ -52,6 +52,14 @@ def to_3(writer: Writer) -> None:
         OutgoingSequence(ordinal, queue, first).write(writer)
 
 
+def to_4(writer: Writer) -> None:
+    """Format 4: messages that cannot be read yet, and ids of sent ones; there are none so far.
+
+    What was written before reads as it did: properties of queues that are missing have their
+    defaults, messages of transactions have neither ids nor times.
+    """
+
+
 def _first_transactional(writer: Writer) -> dict[int, int]:
     """The first transactional message of each outgoing queue, by arrival number."""
     found: dict[int, int] = {}

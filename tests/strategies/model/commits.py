@@ -34,6 +34,8 @@ class Outset:
     "How many messages a purge or a deletion looks at with each commit."
     sweep_step: int
     "How many messages expire with each commit."
+    release_step: int
+    "How many messages that were due can be read with each commit."
     ack_size: Callable[[Position, int], int]
     "The bytes of an acknowledgement with a body of a given length."
 

@@ -24,9 +24,26 @@ class Emptying(Reading):
 
         What comes later stays: sends that are not committed yet (A-30), what is moved or put back.
         """
-        answer = Answer()
         if queue.deleted:
-            return answer.fail(QueueNotAvailable)
+            return Answer().fail(QueueNotAvailable)
+        if queue.delayed is None:
+            return self._purge(queue)
+        whole = Answer()
+        parts = [self._purge(queue), self._purge(queue.delayed)]
+        for part in parts:
+            part.then = lambda: self._purged(whole, parts)
+        return whole
+
+    def _purged(self, whole: Answer, parts: list[Answer]) -> None:
+        """The queue is purged, and what waits, or could not be."""
+        if all(part.done for part in parts):
+            if errors := parts[0].errors or parts[1].errors:
+                whole.fail(*errors)
+            else:
+                whole.succeed(sum(part.count for part in parts))
+
+    def _purge(self, queue: Queue) -> Answer:
+        answer = Answer()
         queue.marks[answer] = self.arrival
         express = [p for p in queue.positions if p.express and p.holder is None]
         for position in queue.positions:

@@ -83,7 +83,7 @@ class Model(Transacting):
             return answer
 
         def start() -> None:
-            self._arrive(positions)
+            self.arrive(positions)
 
         def finish() -> None:
             queue.reserved -= size
@@ -130,7 +130,7 @@ class Model(Transacting):
         self.queued, self.committing, self.fresh, self.deferred = [], None, [], []
         self.forget_commit()
         self.statistics = self.written.copy()
-        self.stopping = self.sweeping = False
+        self.stopping = self.sweeping = self.releasing = False
         self.shift = self.shift_on_disk
         self.now = int(self.wall) - self.shift
         for transaction in self.transactions:

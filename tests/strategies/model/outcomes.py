@@ -24,6 +24,7 @@ RECEIVED: Final = MessageClass.ACK_RECEIVE
 EXPIRED: Final = MessageClass.NACK_RECEIVE_TIMEOUT
 PURGED: Final = MessageClass.NACK_Q_PURGED
 DELETED: Final = MessageClass.NACK_Q_DELETED
+REJECTED: Final = MessageClass.NACK_RECEIVE_REJECTED
 
 EVENTS: Final[Mapping[MessageClass, str]] = {
     RECEIVED: "received",
@@ -37,6 +38,7 @@ ASKED: Final[Mapping[MessageClass, Acknowledge]] = {
     EXPIRED: Acknowledge.NEG_RECEIVE,
     PURGED: Acknowledge.NEG_RECEIVE,
     DELETED: Acknowledge.NEG_RECEIVE,
+    REJECTED: Acknowledge.NEG_RECEIVE,
 }
 
 
@@ -58,29 +60,29 @@ class Outcomes(Commits):
         self.count("arrived", positions)
         for position in positions:
             if position.wishes.journal:
-                self._keep(self.sent_journal, position)
-            self._acknowledge(position, REACHED)
+                self.keep(self.sent_journal, position)
+            self.acknowledge(position, REACHED)
 
     def left(self, positions: Sequence[Position], reason: MessageClass) -> None:
         """Messages leave their queue (Message Position Deleted, [MS-MQDMPR] 3.1.7.2.1)."""
         self.count(EVENTS[reason], positions)
         self.take(positions)
         for position in positions:
-            self._acknowledge(position, reason)
+            self.acknowledge(position, reason)
         for position in positions:
             queue = position.queue
             if reason is RECEIVED and queue.is_journaled:
                 assert queue.main.journal is not None
-                self._keep(queue.main.journal, position)
+                self.keep(queue.main.journal, position)
             elif reason is EXPIRED and position.wishes.dead_letter:
                 transactional = queue.transactional
-                self._keep(
+                self.keep(
                     self.transactional_dead_letters if transactional else self.dead_letters,
                     position,
                     reason,
                 )
 
-    def _keep(self, target: Queue, position: Position, reason: int = 0) -> None:
+    def keep(self, target: Queue, position: Position, reason: int = 0) -> None:
         """A copy lives on in a journal or as a dead letter; without room it is discarded (A-39)."""
         size = target.size
         if not position.express:
@@ -101,7 +103,7 @@ class Outcomes(Commits):
         )
         self.count("dead_lettered" if reason else "journaled", [position])
 
-    def _acknowledge(self, position: Position, reason: MessageClass) -> None:
+    def acknowledge(self, position: Position, reason: MessageClass) -> None:
         """Tell the administration queue, if there is one ([MS-MQQB] 3.1.7.2.1)."""
         if not position.wishes.acknowledge & ASKED[reason]:
             return
@@ -109,7 +111,7 @@ class Outcomes(Commits):
         if admin is None or admin.deleted or admin.transactional:
             self.count("acknowledgements without a queue", [position])
             return
-        body = position.body if reason in (EXPIRED, PURGED, DELETED) else b""
+        body = position.body if reason in (EXPIRED, PURGED, DELETED, REJECTED) else b""
         ack = Position(
             admin,
             body,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any, Final
@@ -13,6 +13,7 @@ from openmsmq.properties.message import Acknowledge
 ARRIVAL_MASK: Final = (1 << 56) - 1
 NEVER: Final = 0xFFFFFFFF
 KIB: Final = 1024
+DELAYED_BIT: Final = 1 << 30
 REMOVING: Final = "removing"
 "Holds what was received and leaves the disk with a commit."
 
@@ -69,6 +70,10 @@ class Position:
     moves: int = 0
     purges: set[Answer] = field(default_factory=set)
     "Those that it must go for."
+    due: int = 0
+    "When it can be read, in milliseconds."
+    once: str = ""
+    "An id of its own."
 
     @property
     def arrival(self) -> int:
@@ -91,15 +96,25 @@ class Answer:
         self.done = False
         self.value: object = None
         self.errors: tuple[type[BaseException], ...] = ()
+        self.then: Callable[[], None] = lambda: None
+        "What follows from it."
+
+    @property
+    def count(self) -> int:
+        """A number that it is."""
+        assert isinstance(self.value, int)
+        return self.value
 
     def succeed(self, value: object = None) -> Answer:
         assert not self.done
         self.done, self.value = True, value
+        self.then()
         return self
 
     def fail(self, *errors: type[BaseException]) -> Answer:
         assert not self.done
         self.done, self.errors = True, errors
+        self.then()
         return self
 
 
@@ -169,6 +184,21 @@ class Kind(Enum):
     JOURNAL = auto()
     SUBQUEUE = auto()
     SYSTEM = auto()
+    DELAYED = auto()
+    "Holds what cannot be read yet."
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What becomes of messages that are aborted."""
+
+    abort_limit: int = 0
+    retry_delay: int = 0
+    poison_is_dead: bool = False
+    "Poison goes to the dead letters."
+
+
+NO_RULES: Final = Rules()
 
 
 @dataclass(eq=False)
@@ -185,6 +215,10 @@ class Queue:
     "KiB."
     parent: Queue | None = None
     journal: Queue | None = None
+    delayed: Queue | None = None
+    rules: Rules = NO_RULES
+    is_poison: bool = False
+    "It is the subqueue for poison."
     subqueues: list[Queue] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
     readers: list[Reader] = field(default_factory=list)
@@ -207,9 +241,15 @@ class Queue:
 
     @property
     def family(self) -> list[Queue]:
-        """The queue, its journal and its subqueues, which go together."""
+        """The queue, its journal, what waits, and its subqueues, which go together."""
         assert self.journal is not None
-        return [self, self.journal, *self.subqueues]
+        return [self, self.journal, self.waiting, *self.subqueues]
+
+    @property
+    def waiting(self) -> Queue:
+        """What holds its messages that cannot be read yet."""
+        assert self.delayed is not None
+        return self.delayed
 
     @property
     def is_journaled(self) -> bool:
@@ -236,6 +276,7 @@ def main_queue(number: int, journal_number: int, *, transactional: bool) -> Queu
     """A queue with its journal."""
     queue = Queue(number, transactional=transactional)
     queue.journal = Queue(journal_number, Kind.JOURNAL, transactional, parent=queue)
+    queue.delayed = Queue(number | DELAYED_BIT, Kind.DELAYED, transactional, parent=queue)
     return queue
 
 

@@ -16,7 +16,7 @@ from openmsmq.errors import (
     TransactionUsage,
 )
 from tests.strategies.model.commits import Error, Outset
-from tests.strategies.model.expiring import Expiring
+from tests.strategies.model.delaying import Delaying
 from tests.strategies.model.outcomes import PURGED, RECEIVED
 from tests.strategies.model.parts import (
     KIB,
@@ -31,7 +31,7 @@ from tests.strategies.model.parts import (
 )
 
 
-class Transacting(Expiring):
+class Transacting(Delaying):
     """Work that takes effect together."""
 
     def __init__(self, outset: Outset) -> None:
@@ -107,7 +107,7 @@ class Transacting(Expiring):
             return
         self.take([position])
         self.count("moved", [position])
-        copy = position.copy(target, moves=position.moves + 1)
+        copy = position.copy(target, aborts=0, moves=position.moves + 1)
         if position.express:
             target.place([copy])
             self.fresh.append((target, [copy]))
@@ -158,7 +158,7 @@ class Transacting(Expiring):
         """A queue and its subqueues share one quota (A-05)."""
         queue = positions[0].queue
         size = sum(p.size for p in positions)
-        used = sum(member.size for member in (queue, *queue.subqueues))
+        used = sum(member.size for member in (queue, queue.waiting, *queue.subqueues))
         is_over = queue.quota is not None and used + size > queue.quota * KIB
         return QueueQuotaExceeded if is_over else None
 
@@ -190,9 +190,9 @@ class Transacting(Expiring):
             if transaction.is_doomed:
                 return
             for position in transaction.sent[: transaction.spilled]:
-                self._arrive([position])
+                self.arrive([position])
             for _, group in groupby(transaction.sent[transaction.spilled :], lambda p: p.queue):
-                self._arrive(list(group))
+                self.arrive(list(group))
             for queue in _queues(transaction.received):
                 if not queue.deleted:
                     self.left([p for p in transaction.received if p.queue is queue], RECEIVED)
@@ -204,35 +204,38 @@ class Transacting(Expiring):
 
         return self._end(transaction, start, finish, grows=True)
 
-    def _arrive(self, positions: list[Position]) -> None:
-        if not positions[0].queue.deleted:
-            for position in positions:
-                self.put(position)
-            self.arrived(positions)
-
     def abort(self, transaction: Transaction) -> Answer:
         """Transaction Abort ([MS-MQDMPR] 3.1.4.5): receives are back, but for a purge (A-31)."""
         back: list[Position] = []
+        away: dict[Position, Position] = {}
 
         def start() -> None:
             taken = [p for p in _taken(transaction) if not p.queue.deleted]
             back[:] = [p for p in taken if not p.purges]
+            away.clear()
             for position in taken:
                 if position.purges:
                     self.left([position], PURGED)
+                elif position in transaction.received and (place := self.give_back(position)):
+                    away[position] = place
             self.count("aborted", back)
 
         def finish() -> None:
             for position in back:
-                position.aborts += position in transaction.received
-            taken = _taken(transaction)
-            hold(taken, None)
-            for queue in _queues(taken):
-                # A purge that began meanwhile comes to them by itself.
-                if free := [p for p in taken if p.queue is queue and not p.purges]:
-                    self.fresh.append((queue, free))
+                position.aborts += position in transaction.received and position not in away
+            for position, place in away.items():
+                if place.queue.kind is Kind.DELAYED:
+                    self.purged_meanwhile(position, place)
+            hold(_taken(transaction), None)
+            self._are_back([p for p in _taken(transaction) if p not in away])
 
         return self._end(transaction, start, finish, grows=False)
+
+    def _are_back(self, taken: list[Position]) -> None:
+        for queue in _queues(taken):
+            # A purge that began meanwhile comes to them by itself.
+            if free := [p for p in taken if p.queue is queue and not p.purges]:
+                self.fresh.append((queue, free))
 
     def decide(self, transaction: Transaction, *, commit: bool) -> Answer:
         """The outcome of a prepared transaction; told again, it must be the same."""

@@ -16,6 +16,9 @@ from openmsmq.app.messages import (
     Fetch,
     Messages,
     Mode,
+    Post,
+    Posted,
+    PostedMessage,
     QueuedMessage,
     Read,
     Seek,
@@ -154,3 +157,57 @@ def test_a_size_beyond_the_payload_is_refused() -> None:
     payload = Send(1, 0, (PLAIN, PLAIN)).encode()
     huge = payload[:16] + b"\xff" * 4 + payload[20:]
     assert refusal(Send.decode, huge) == ("messages[0].packet", 20)
+
+
+# Later, and once
+
+POST = Post(1, 2, 3, 4, (PLAIN, TRACED), ("a", "\u00fc"))
+
+
+def test_messages_are_posted_with_their_ids() -> None:
+    start = "01000000 0200000000000000 0300000000000000 0400000000000000 02000000"
+    payload = b"".join(
+        (
+            bytes.fromhex(start),
+            *(b"\1\0a", pack("<I", len(PLAIN)), PLAIN),
+            *(b"\2\0\xc3\xbc", pack("<I", len(TRACED)), TRACED),
+        )
+    )
+    assert POST.encode() == b"".join(POST.parts()) == payload
+    assert Post.decode(payload) == POST
+
+
+def test_or_without_ids() -> None:
+    post = Post(1, 0, 0, 5000, (PLAIN,), ())
+    assert Post.decode(post.encode()) == post
+    assert Post.decode(Post(1, 0, 0, 0, (), ()).encode()).packets == ()
+
+
+def test_all_have_ids_or_none() -> None:
+    assert refusal(Post.decode, Post(1, 2, 3, 4, (PLAIN, PLAIN), ("a", "")).encode())[0] == "id"
+
+
+def test_ids_are_texts() -> None:
+    payload = POST.encode().replace(b"\xc3\xbc", b"\xff\xff")
+    place = payload.index(b"\2\0\xff\xff") + 2
+    assert refusal(Post.decode, payload) == ("messages[1].id", place)
+
+
+def test_more_messages_than_there_can_be_are_refused_at_once() -> None:
+    payload = POST.encode()
+    assert refusal(Post.decode, payload[:28] + b"\xff" * 4 + payload[32:]) == ("count", 28)
+
+
+@pytest.mark.parametrize("size", [0, 10, 40, 150])
+def test_a_post_that_is_cut_short_is_refused(size: int) -> None:
+    with pytest.raises(Malformed):
+        Post.decode(POST.encode()[:size])
+
+
+def test_the_answer_says_what_was_known() -> None:
+    posted = Posted((PostedMessage(7, False), PostedMessage(1 << 40, True)))
+    payload = bytes.fromhex("02000000 0700000000000000 00 0000000000010000 01")
+    assert posted.encode() == payload
+    assert Posted.decode(payload) == posted
+    with pytest.raises(Malformed):
+        Posted.decode(payload + b"\0")

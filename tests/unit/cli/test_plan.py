@@ -27,6 +27,8 @@ quota = 1000
 journal_quota = "none"
 history = 0
 time_to_reach_queue = 60
+once_count = 500
+once_time = 3600
 [queue.orders]
 transactional = true
 journal = true
@@ -37,6 +39,9 @@ authenticate = false
 privacy = "body"
 base_priority = -3
 type = "{TYPE}"
+abort_limit = 5
+retry_delay = 30
+poison = "dead-letter"
 """
 
 
@@ -45,7 +50,7 @@ def info(name: str = r".\private$\orders", **properties: Any) -> Any:
     defaults = {
         "transactional": False, "journal": False, "quota": None, "journal_quota": None,
         "label": "", "authenticate": False, "privacy": 1, "base_priority": 0, "type": UUID(int=0),
-        "messages": 0,
+        "messages": 0, "delayed": 0, "abort_limit": 0, "retry_delay": 0, "poison": "subqueue",
     }  # fmt: skip
     return SimpleNamespace(name=name, **{**defaults, **properties})
 
@@ -57,6 +62,8 @@ def test_a_file_says_every_property() -> None:
         "journal_quota": None,
         "history": 0,
         "time_to_reach_queue": 60,
+        "once_count": 500,
+        "once_time": 3600,
     }
     assert wanted.queues == {
         ORDERS: {
@@ -69,6 +76,9 @@ def test_a_file_says_every_property() -> None:
             "privacy": 2,
             "base_priority": -3,
             "type": TYPE,
+            "abort_limit": 5,
+            "retry_delay": 30,
+            "poison": "dead-letter",
         }
     }
     assert wanted.settings.keys() == SETTINGS_KEYS.keys()

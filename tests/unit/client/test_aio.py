@@ -7,6 +7,7 @@ import math
 import os
 import time
 from concurrent.futures import Future
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -811,3 +812,125 @@ def test_a_read_cancelled_at_the_moment_of_its_answer_loses_nothing(tmp_path: Pa
                 assert (await queue.info()).messages == 0
 
     asyncio.run(main())
+
+
+# Once, and later
+
+
+def test_a_message_is_sent_once_under_an_id(manager: Manager, queue: Queue) -> None:
+    first = queue.send("a", once="order-17")
+    again = queue.send("a", once="order-17")
+    other = queue.send("b", once="order-18")
+    assert first == again != other
+    assert [first.known, again.known, other.known] == [False, True, False]
+    assert [message.text for message in queue.peek_many(9, 0)] == ["a", "b"]
+    assert [event.event for event in manager.explain(again)] == ["arrived"]
+
+
+def test_many_messages_have_an_id_each(queue: Queue) -> None:
+    queue.send("a", once="1")
+    ids = queue.send_many(["a", "b"], once=["1", "2"])
+    assert [one.known for one in ids] == [True, False]
+    assert [message.text for message in queue.peek_many(9, 0)] == ["a", "b"]
+    with pytest.raises(InvalidParameter, match="1 ids for 2 messages"):
+        queue.send_many(["a", "b"], once=["1"])
+
+
+def test_the_same_id_may_be_used_for_every_queue(manager: Manager, queue: Queue) -> None:
+    other = manager.create_queue("invoices")
+    assert not queue.send("a", once="1").known
+    assert not other.send("a", once="1").known
+    both = manager.open_queue(r"DIRECT=OS:.\private$\orders,DIRECT=OS:.\private$\invoices")
+    ids = both.send_many(["a", "b"], once=["1", "2"])
+    assert [one.known for one in ids] == [True, False, True, False]
+    assert other.info().messages == queue.info().messages == 2
+
+
+def test_in_a_transaction_an_id_counts_when_it_commits(manager: Manager) -> None:
+    queue = manager.create_queue("tx", transactional=True)
+    for ends in ("abort", "commit", "commit"):
+        transaction = manager.transaction()
+        queue.send("a", transaction=transaction, once="1")
+        getattr(transaction, ends)()
+    assert [message.text for message in queue.peek_many(9, 0)] == ["a"]
+
+
+def test_a_large_transaction_sends_each_once(manager: Manager) -> None:
+    """More than goes in one frame, and more than stays in memory."""
+    queue = manager.create_queue("tx", transactional=True)
+    body = bytes(1 << 20)
+    ids = [str(number) for number in range(10)]
+    for _ in range(2):
+        with manager.transaction() as transaction:
+            queue.send_many([body] * 10, transaction=transaction, once=ids)
+    assert queue.info().messages == 10
+
+
+def test_nobody_reads_a_message_before_its_time(queue: Queue) -> None:
+    queue.send("later", deliver_at=datetime.now(UTC) + timedelta(seconds=0.4))
+    queue.send("now")
+    info = queue.info()
+    assert (info.messages, info.delayed) == (1, 1)
+    assert info.delayed_bytes > 0
+    assert queue.receive(0).text == "now"
+    assert queue.receive_many(9, 0) == []
+    assert queue.receive(PATIENCE).text == "later"
+    assert queue.info().delayed == 0
+
+
+def test_seconds_count_from_now(queue: Queue) -> None:
+    queue.send("later", deliver_at=0.3)
+    queue.send("much later", deliver_at=3600)
+    assert queue.receive(PATIENCE).text == "later"
+    assert queue.info().delayed == 1
+
+
+def test_what_would_expire_before_is_refused(queue: Queue) -> None:
+    message = Message("x", time_to_be_received=5)
+    with pytest.raises(IllegalPropertyValue, match="expire before"):
+        queue.send(message, deliver_at=60)
+    queue.send(message, deliver_at=1)
+
+
+def test_purging_and_deleting_take_what_waits(manager: Manager, queue: Queue) -> None:
+    queue.send_many(["a", "b"], deliver_at=3600)
+    queue.send("c")
+    assert queue.purge() == 3
+    queue.send("a", deliver_at=3600)
+    manager.delete_queue("orders")
+    assert manager.create_queue("orders").info().delayed == 0
+
+
+def test_an_express_message_that_waits_is_on_disk(queue: Queue) -> None:
+    queue.send(Message("x", recoverable=False), deliver_at=0.01)
+    assert queue.receive(PATIENCE).recoverable is False
+
+
+# Poison
+
+
+def test_a_queue_puts_poison_aside(manager: Manager) -> None:
+    queue = manager.create_queue("tx", transactional=True, abort_limit=2)
+    with manager.transaction() as transaction:
+        queue.send_many(["bad", "good"], transaction=transaction)
+    for _ in range(2):
+        transaction = manager.transaction()
+        assert queue.receive(0, transaction=transaction).text == "bad"
+        transaction.abort()
+    assert queue.peek(0).text == "good"
+    (bad,) = manager.open_queue(r".\private$\tx;poison").peek_many(9, 0)
+    assert (bad.text, bad.abort_count) == ("bad", 2)
+    assert manager.explain(bad.id)[-1].event == "poisoned"
+
+
+def test_its_rules_can_be_changed_and_seen(manager: Manager) -> None:
+    queue = manager.create_queue("tx", transactional=True)
+    info = queue.info()
+    assert (info.abort_limit, info.retry_delay, info.poison) == (0, 0, "subqueue")
+    queue.set(abort_limit=3, retry_delay=60, poison="dead-letter")
+    info = queue.info()
+    assert (info.abort_limit, info.retry_delay, info.poison) == (3, 60, "dead-letter")
+    queue.set(abort_limit=0)
+    assert queue.info().abort_limit == 0
+    with pytest.raises(IllegalPropertyValue, match="poison 'bin'"):
+        queue.set(poison="bin")

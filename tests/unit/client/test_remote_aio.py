@@ -18,7 +18,7 @@ from tests.unit.client.services import Clients, Loop, Relay, Service, SyncClient
 
 import openmsmq
 from openmsmq import Manager, Message, Queue, Share, aio
-from openmsmq.client import channel_aio, channel_sync, remote_aio, remote_sync
+from openmsmq.client import channel_aio, channel_sync, remote, remote_aio, remote_sync
 from openmsmq.client.address import Address
 from openmsmq.client.backend import Handle, Read
 from openmsmq.errors import (
@@ -31,6 +31,7 @@ from openmsmq.errors import (
     ReceiveTimeout,
     ServiceNotAvailable,
     TransactionSequence,
+    UnsupportedOperation,
 )
 from openmsmq.manager import app_calls, app_session
 from openmsmq.manager.tokens import Tokens
@@ -147,6 +148,36 @@ def test_a_send_whose_answer_was_lost_is_not_done_again(
     error_of(sending, ConnectionLost)
     relay.mute(on=False)
     assert queue.info().messages == 1
+
+
+def test_a_send_under_an_id_whose_answer_was_lost_is_done_again_and_does_no_harm(
+    manager: Manager, relay: Relay, direct: Manager
+) -> None:
+    queue = manager.create_queue("orders")
+    other = direct.open_queue("orders")
+    relay.mute()
+    sending = start(lambda: queue.send("1", once="order-1"))
+    first = other.peek(timeout=PATIENCE)
+    relay.mute(on=False)
+    relay.cut()
+    again = sending.result(PATIENCE)
+    assert (again, again.known) == (first.id, True)
+    assert queue.info().messages == 1
+
+
+def test_a_service_that_knows_no_ids_is_not_asked(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = manager.create_queue("orders")
+    monkeypatch.setattr(remote, "require", _refuse_post)
+    with pytest.raises(UnsupportedOperation):
+        queue.send("1", once="order-1")
+    assert queue.info().messages == 0
+
+
+def _refuse_post(welcome: object, capability: str) -> None:
+    assert capability == "post"
+    raise UnsupportedOperation("an old one")
 
 
 def test_a_receive_whose_end_was_lost_gives_its_message(

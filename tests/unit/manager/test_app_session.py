@@ -69,7 +69,7 @@ async def test_the_welcome_says_what_a_program_needs_to_know(house: House) -> No
         "requests": 7,
         "bytes": 123456,
         "role": "admin",
-        "capabilities": ["subscribe", "two-phase", "epochs", "pages", "reserve", "units"],
+        "capabilities": ["subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"],
     }
 
 

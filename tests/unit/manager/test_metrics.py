@@ -91,6 +91,7 @@ def test_an_empty_queue_is_reported_with_zeros(watched: Watched) -> None:
         "openmsmq_quota_used_bytes": 0,
         "openmsmq_waiting_readers": 0,
         "openmsmq_held_messages": 0,
+        "openmsmq_delayed_messages": 0,
     }
 
 

@@ -9,7 +9,6 @@ from openmsmq.model.committing import (
     QUEUE_NUMBER_KEY,
     Batch,
     NewMessage,
-    Numbers,
     Operation,
 )
 from openmsmq.model.history import Event, History
@@ -26,6 +25,7 @@ from openmsmq.model.layout import (
     split_packet_key,
     unpack_counters,
 )
+from openmsmq.model.numbers import Numbers
 from openmsmq.model.queue import Kind, Queue, QueueProperties
 from openmsmq.model.reading import Entry
 from openmsmq.model.sequences import SequenceNumbers

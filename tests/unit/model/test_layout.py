@@ -16,6 +16,8 @@ from openmsmq.model.layout import (
     Owed,
     Record,
     chunks,
+    due_key,
+    due_of,
     expiry_key,
     flags_of,
     index_key,
@@ -27,6 +29,7 @@ from openmsmq.model.layout import (
     packet_place,
     place_and_expiry,
     queue_key,
+    split_due_key,
     split_expiry_key,
     split_index_key,
     split_packet_key,
@@ -90,7 +93,22 @@ def test_parts_of_a_record_are_read_without_the_rest() -> None:
 
 def test_a_moved_message_is_counted() -> None:
     moved = RECORD.moved(1_700_000_009)
-    assert moved == RECORD._replace(move_count=4, last_move_time=1_700_000_009)
+    assert moved == RECORD._replace(abort_count=0, move_count=4, last_move_time=1_700_000_009)
+
+
+def test_a_message_that_waits_knows_until_when() -> None:
+    record = RECORD._replace(readers=b"\1\0\0\0")
+    raw = record.pack_delayed(1_700_000_009_123)
+    assert Record.unpack_delayed(raw) == (record, 1_700_000_009_123)
+    assert due_of(raw) == 1_700_000_009_123
+    assert place_and_expiry(raw) == place_and_expiry(record.pack())
+
+
+def test_keys_of_messages_that_wait_sort_as_time_does() -> None:
+    order = [(1, 9, 9), (2, 0, 5), (256, 0, 0), (1 << 41, 0, 0)]
+    keys = [due_key(*item) for item in order]
+    assert keys == sorted(keys)
+    assert [split_due_key(key) for key in keys] == order
 
 
 def test_keys_by_time_sort_as_time_does() -> None:

@@ -40,6 +40,7 @@ def test_the_names_of_the_tables_are_part_of_the_format() -> None:
         b"expiry",
         b"history",
         b"transfer",
+        b"delayed",
     )
 
 

@@ -4,6 +4,10 @@
 expires and becomes a dead letter and one that does not, a public queue, and a transactional queue
 of which a prepared transaction `x1` has received `t1` and to which it sends `t3`; it was purged
 after that, which took `t2`.
+
+`format-3.mdb.gz` was written by the program that knew format 3: a queue with two messages, one of
+which expires, a transactional queue with `t1`, which was aborted once, and `t2`, a prepared
+transaction `x1` that has received `t1` and sends `t3`, and a message for another computer.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from openmsmq.store.lmdb import LmdbStore
 from openmsmq.store.memory import MemoryStore
 
 OLD = Path(__file__).parent / "format-1.mdb.gz"
+OLD_3 = OLD.with_name("format-3.mdb.gz")
 
 
 @pytest.fixture
@@ -140,6 +145,46 @@ def test_where_nothing_waits_no_sequence_begins() -> None:
     station = migrated(as_format_2(World()), NOW)
     assert not station.rows(OUTGOING)
     assert station.core.numbers.sequences.ordinal == 0
+
+
+# Format 4
+
+
+@pytest.fixture
+def newer(tmp_path: Path) -> Path:
+    (tmp_path / "data.mdb").write_bytes(gzip.decompress(OLD_3.read_bytes()))
+    return tmp_path
+
+
+def test_a_store_of_format_3_opens_with_all_that_was_in_it(newer: Path) -> None:
+    with openmsmq.open(newer) as manager:
+        orders, tx = manager.open_queue("orders"), manager.open_queue("tx")
+        assert [m.text for m in orders.peek_many(9, 0)] == ["a", "b"]
+        assert manager.prepared() == ["x1"]
+        manager.commit_prepared("x1")
+        found = [(m.text, m.abort_count) for m in tx.peek_many(9, 0)]
+        assert found == [("t2", 0), ("t3", 0)]
+        assert [info.messages for info in manager.outgoing()] == [1]
+        assert (tx.info().abort_limit, tx.info().poison, tx.info().delayed) == (0, "subqueue", 0)
+    assert check(newer).findings == ()
+
+
+def test_it_can_do_then_what_only_format_4_can(newer: Path) -> None:
+    with openmsmq.open(newer) as manager:
+        tx = manager.open_queue("tx")
+        manager.abort_prepared("x1")
+        assert tx.peek(0).abort_count == 2
+        tx.set(abort_limit=3, retry_delay=60)
+        transaction = manager.transaction()
+        tx.receive(0, transaction=transaction)
+        transaction.abort()
+        assert [m.text for m in manager.open_queue(".\\private$\\tx;poison").peek_many(9, 0)] == [
+            "t1"
+        ]
+        orders = manager.open_queue("orders")
+        orders.send("c", deliver_at=60)
+        assert orders.send("d", once="d") == orders.send("d", once="d")
+    assert check(newer).findings == ()
 
 
 # Afterwards
