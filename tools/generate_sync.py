@@ -19,6 +19,7 @@ SHADOWS = {
     "transaction_aio.py": "transaction_sync.py",
     "embedded_aio.py": "embedded_sync.py",
     "remote_aio.py": "remote_sync.py",
+    "remote_calls_aio.py": "remote_calls_sync.py",
     "remote_parts_aio.py": "remote_parts_sync.py",
     "participants_aio.py": "participants_sync.py",
     "recovering_aio.py": "recovering_sync.py",
@@ -37,7 +38,10 @@ WORDS = (
     (r"client\.aio\b", "client.sync"),
     (r"\bLoopDriver\b", "ThreadDriver"),
     (r"\b(backend|cursor|stream|subscription|transaction|embedded)_aio\b", r"\1_sync"),
-    (r"\b(remote|remote_parts|channel|waiting|participants|recovering|unit)_aio\b", r"\1_sync"),
+    (
+        r"\b(remote|remote_calls|remote_parts|channel|waiting|participants|recovering|unit)_aio\b",
+        r"\1_sync",
+    ),
 )
 
 

@@ -21,6 +21,7 @@ from openmsmq.client.backend import CursorHandle, Handle, Read, Work
 from openmsmq.client.channel_aio import Channel
 from openmsmq.client.link import SLOW
 from openmsmq.client.remote import BACK_OFF, LOST, STEADY, U64_MAX
+from openmsmq.client.remote_calls_aio import RemoteCalls
 from openmsmq.client.remote_parts_aio import (
     RemoteCursor,
     RemoteHandle,
@@ -37,24 +38,19 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TransactionSequence,
 )
-from openmsmq.manager.deciding import UnitInfo
-from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, by_name
 from openmsmq.manager.outgoing import OutgoingInfo
-from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.messages.delivery import Delivery
 from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Mode
-from openmsmq.model.settings import Settings
-from openmsmq.model.units import UnitState
 
 T = TypeVar("T")
 
 
-class Remote:
+class Remote(RemoteCalls):
     """The queues of a service."""
 
     def __init__(self, address: Address, *, patience: float, reconnect: float) -> None:
@@ -370,10 +366,6 @@ class Remote:
 
         return await self._repeat(work)
 
-    async def subscriptions(self) -> list[SubscriptionInfo]:
-        answer = await self._call("subscriptions")
-        return [remote.subscription_info(item) for item in answer.objects("subscriptions")]
-
     async def drop_subscription(self, name: str, queue: str) -> int:
         answer = await self._call_once("drop_subscription", None, name=name, queue=queue)
         return answer.integer("count", maximum=U64_MAX)
@@ -429,38 +421,6 @@ class Remote:
         assert isinstance(work, RemoteWork)
         return work.channel.is_open
 
-    async def prepared(self) -> dict[str, int]:
-        ages = (await self._call("prepared")).object("ages")
-        return {xid: ages.integer(xid) for xid in ages.values}
-
-    async def commit_prepared(self, xid: str) -> None:
-        await self._call("commit_prepared", SLOW, xid=xid)
-
-    async def abort_prepared(self, xid: str) -> None:
-        await self._call("abort_prepared", SLOW, xid=xid)
-
-    async def unit_states(self, xids: list[str]) -> dict[str, UnitState]:
-        answer = (await self._call("unit_states", xids=xids)).object("states")
-        return {xid: remote.unit_state(answer.text(xid)) for xid in xids}
-
-    async def finish_unit(self, xid: str, confirmed: list[str]) -> None:
-        await self._call("finish_unit", SLOW, xid=xid, confirmed=confirmed)
-
-    async def units(self) -> list[UnitInfo]:
-        answer = await self._call("units")
-        return [remote.unit_info(item) for item in answer.objects("units")]
-
-    async def commit_epoch(
-        self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
-    ) -> bool:
-        given: dict[str, Any] = {"query": writer, "epoch": epoch, "winners": winners}
-        if owner:
-            given["owner"] = owner
-        if once:
-            given["once"] = True
-        answer = await self._call("commit_epoch", SLOW, **given)
-        return answer.flag("applied")
-
     def _own(self, work: Work) -> Channel:
         """The connection of a transaction, which must be one of this manager."""
         if not isinstance(work, RemoteWork) or work.backend is not self:
@@ -484,22 +444,6 @@ class Remote:
             channel = cursor.channel
         assert channel is not None
         return channel
-
-    # The manager
-
-    async def explain(self, message_id: str) -> list[HistoryEvent]:
-        answer = await self._call("explain", message_id=message_id)
-        return [remote.history_event(item) for item in answer.objects("events")]
-
-    async def statistics(self) -> dict[str, int]:
-        counts = (await self._call("statistics")).object("counts").values
-        return {name: int(count) for name, count in counts.items()}  # type: ignore[arg-type]
-
-    async def settings(self) -> Settings:
-        return remote.settings((await self._call("settings")).object("settings"))
-
-    async def configure(self, changes: dict[str, Any]) -> None:
-        await self._call("configure", **changes)
 
 
 async def _same(channel: Channel) -> Channel:

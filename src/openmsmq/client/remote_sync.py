@@ -16,6 +16,7 @@ from openmsmq.client.backend import CursorHandle, Handle, Read, Work
 from openmsmq.client.channel_sync import Channel
 from openmsmq.client.link import SLOW
 from openmsmq.client.remote import BACK_OFF, LOST, STEADY, U64_MAX
+from openmsmq.client.remote_calls_sync import RemoteCalls
 from openmsmq.client.remote_parts_sync import (
     RemoteCursor,
     RemoteHandle,
@@ -32,24 +33,19 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TransactionSequence,
 )
-from openmsmq.manager.deciding import UnitInfo
-from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, by_name
 from openmsmq.manager.outgoing import OutgoingInfo
-from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.messages.delivery import Delivery
 from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Mode
-from openmsmq.model.settings import Settings
-from openmsmq.model.units import UnitState
 
 T = TypeVar("T")
 
 
-class Remote:
+class Remote(RemoteCalls):
     """The queues of a service."""
 
     def __init__(self, address: Address, *, patience: float, reconnect: float) -> None:
@@ -365,10 +361,6 @@ class Remote:
 
         return self._repeat(work)
 
-    def subscriptions(self) -> list[SubscriptionInfo]:
-        answer = self._call("subscriptions")
-        return [remote.subscription_info(item) for item in answer.objects("subscriptions")]
-
     def drop_subscription(self, name: str, queue: str) -> int:
         answer = self._call_once("drop_subscription", None, name=name, queue=queue)
         return answer.integer("count", maximum=U64_MAX)
@@ -424,38 +416,6 @@ class Remote:
         assert isinstance(work, RemoteWork)
         return work.channel.is_open
 
-    def prepared(self) -> dict[str, int]:
-        ages = self._call("prepared").object("ages")
-        return {xid: ages.integer(xid) for xid in ages.values}
-
-    def commit_prepared(self, xid: str) -> None:
-        self._call("commit_prepared", SLOW, xid=xid)
-
-    def abort_prepared(self, xid: str) -> None:
-        self._call("abort_prepared", SLOW, xid=xid)
-
-    def unit_states(self, xids: list[str]) -> dict[str, UnitState]:
-        answer = self._call("unit_states", xids=xids).object("states")
-        return {xid: remote.unit_state(answer.text(xid)) for xid in xids}
-
-    def finish_unit(self, xid: str, confirmed: list[str]) -> None:
-        self._call("finish_unit", SLOW, xid=xid, confirmed=confirmed)
-
-    def units(self) -> list[UnitInfo]:
-        answer = self._call("units")
-        return [remote.unit_info(item) for item in answer.objects("units")]
-
-    def commit_epoch(
-        self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
-    ) -> bool:
-        given: dict[str, Any] = {"query": writer, "epoch": epoch, "winners": winners}
-        if owner:
-            given["owner"] = owner
-        if once:
-            given["once"] = True
-        answer = self._call("commit_epoch", SLOW, **given)
-        return answer.flag("applied")
-
     def _own(self, work: Work) -> Channel:
         """The connection of a transaction, which must be one of this manager."""
         if not isinstance(work, RemoteWork) or work.backend is not self:
@@ -479,22 +439,6 @@ class Remote:
             channel = cursor.channel
         assert channel is not None
         return channel
-
-    # The manager
-
-    def explain(self, message_id: str) -> list[HistoryEvent]:
-        answer = self._call("explain", message_id=message_id)
-        return [remote.history_event(item) for item in answer.objects("events")]
-
-    def statistics(self) -> dict[str, int]:
-        counts = self._call("statistics").object("counts").values
-        return {name: int(count) for name, count in counts.items()}  # type: ignore[arg-type]
-
-    def settings(self) -> Settings:
-        return remote.settings(self._call("settings").object("settings"))
-
-    def configure(self, changes: dict[str, Any]) -> None:
-        self._call("configure", **changes)
 
 
 def _same(channel: Channel) -> Channel:

@@ -7,8 +7,7 @@ written; only the store can fail, and then all of them do.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 from math import inf
 from struct import Struct
@@ -498,17 +497,3 @@ class Batch:
         touched = self._touched[queue]
         touched[0] += messages
         touched[1] += size
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """Something to be committed, and what follows."""
-
-    apply: Callable[[Batch], None]
-    "Adds its rows to the batch."
-    committed: Callable[[], None]
-    "It is on disk: answer whoever asked."
-    failed: Callable[[BaseException], None]
-    "It is not: undo what memory says, tell whoever asked."
-    grows: bool = False
-    "It needs more room than it frees, and is the first to be refused on a full disk."

@@ -19,7 +19,7 @@ from uuid import UUID
 
 from openmsmq.errors import MQError, StorageFull
 from openmsmq.model.admitting import Admitting
-from openmsmq.model.committing import Batch, NewMessage, Operation
+from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.decisions import Decisions
 from openmsmq.model.delaying import Delaying
 from openmsmq.model.duplicates import Duplicates
@@ -28,6 +28,7 @@ from openmsmq.model.expiring import Expiring
 from openmsmq.model.history import PENDING_MAX, Event, identifiers, pack_event
 from openmsmq.model.incoming import Incoming
 from openmsmq.model.layout import lookup_id, pack_record
+from openmsmq.model.operation import Operation
 from openmsmq.model.outcomes import Outcomes
 from openmsmq.model.pending import Pending
 from openmsmq.model.poisoning import Poisoning

@@ -9,7 +9,6 @@ from openmsmq.model.committing import (
     QUEUE_NUMBER_KEY,
     Batch,
     NewMessage,
-    Operation,
 )
 from openmsmq.model.history import Event, History
 from openmsmq.model.layout import (
@@ -326,8 +325,3 @@ def test_an_empty_batch_writes_nothing(bench: Bench) -> None:
     before = bench.store.writes
     bench.batch.write()
     assert bench.store.writes == before
-
-
-def test_an_operation_grows_only_if_it_says_so() -> None:
-    operation = Operation(lambda batch: None, lambda: None, lambda error: None)
-    assert not operation.grows

@@ -1,0 +1,40 @@
+"""Calls about a manager as a whole; the suites of the clients use them over real sockets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from openmsmq.app.members import Members
+from openmsmq.client.remote_calls_aio import RemoteCalls
+
+
+class Calls(RemoteCalls):
+    """Answers as told, and remembers what was asked."""
+
+    def __init__(self, **answer: Any) -> None:
+        self.answer = answer
+        self.asked: dict[str, Any] = {}
+
+    async def _call(self, call: str, wait: float | None = 0, /, **arguments: Any) -> Members:
+        self.asked = {"call": call, **arguments}
+        return Members(self.answer)
+
+
+async def test_what_is_left_out_is_not_asked_for() -> None:
+    calls = Calls(applied=True)
+    assert await calls.commit_epoch("w", 3, ["w/3/a"], "", once=False)
+    asked = {"call": "commit_epoch", "query": "w", "epoch": 3, "winners": ["w/3/a"]}
+    assert calls.asked == asked
+    await calls.commit_epoch("w", 3, ["w/3/a"], "q", once=True)
+    assert calls.asked == asked | {"owner": "q", "once": True}
+
+
+async def test_ages_come_by_name() -> None:
+    assert await Calls(ages={"tx": 4}).prepared() == {"tx": 4}
+
+
+async def test_somebody_has_to_make_the_calls() -> None:
+    with pytest.raises(NotImplementedError):
+        await RemoteCalls().prepared()
