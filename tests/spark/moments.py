@@ -109,7 +109,7 @@ class KillingReader(StreamReader):
         came("begun")
         return found
 
-    def latestOffset(self, start: Offset, limit: Any) -> Offset:
+    def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:
         """Reserve."""
         came("reserve:before")
         found = super().latestOffset(start, limit)
