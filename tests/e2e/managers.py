@@ -114,10 +114,11 @@ class ManagerProcess:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait(PATIENCE)
 
-    def wait(self) -> None:
-        """Wait until somebody else has ended it."""
+    @property
+    def is_over(self) -> bool:
+        """Somebody has ended it."""
         assert self._process is not None
-        self._process.wait(PATIENCE)
+        return self._process.poll() is not None
 
     def stop(self) -> None:
         """End it in good order."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tests.spark.moments import DRIVER, VARIABLE, KillingDataSource, Moment, watch
+from tests.spark.moments import DRIVER, VARIABLE, KillingDataSource, awaited, watch
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,7 @@ def main() -> None:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     job = Job(**json.loads(sys.argv[1]))
     Path(job.folder).mkdir(exist_ok=True)
-    if VARIABLE in os.environ:
-        moment = Moment(**json.loads(os.environ[VARIABLE]))
+    for moment in awaited():
         if moment.name.startswith("file:"):
             threading.Thread(target=watch, args=(moment,), daemon=True).start()
     run(job)

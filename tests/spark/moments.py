@@ -1,8 +1,8 @@
 """The format `msmq` in processes that are killed at a moment with a name.
 
 Spark runs a source in many processes: the driver has one that plans and one that commits, and each
-task has its own. `Moment` travels to all of them in the environment, and they count together, in a
-file, how often a moment has come.
+task has its own. Moments travel to all of them in the environment, and they count together, in a
+folder, how often each has come.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -42,22 +42,26 @@ class Moment:
     "1 for the first time that it comes."
     victim: Victim
     folder: str
-    "Where those who count meet."
+    "Where those who count meet, of this moment only."
     pid: int = 0
     "Of the manager."
 
-    def travel(self) -> dict[str, str]:
-        """What the environment is told."""
-        return {VARIABLE: json.dumps(asdict(self))}
+
+def travelling(moments: Iterable[Moment]) -> dict[str, str]:
+    """What the environment is told."""
+    return {VARIABLE: json.dumps([asdict(moment) for moment in moments])}
+
+
+def awaited() -> list[Moment]:
+    """What the environment says."""
+    return [Moment(**values) for values in json.loads(os.environ.get(VARIABLE, "[]"))]
 
 
 def came(name: str) -> None:
     """A moment has come: kill whoever it is for."""
-    if VARIABLE not in os.environ:
-        return
-    moment = Moment(**json.loads(os.environ[VARIABLE]))
-    if moment.name == name and _count(moment) == moment.time:
-        _kill(moment)
+    for moment in awaited():
+        if moment.name == name and _count(moment) == moment.time:
+            _kill(moment)
 
 
 def _count(moment: Moment) -> int:
@@ -109,7 +113,7 @@ class KillingReader(StreamReader):
         came("begun")
         return found
 
-    def latestOffset(self, start: Offset, limit: Any) -> Offset:
+    def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:
         """Reserve."""
         came("reserve:before")
         found = super().latestOffset(start, limit)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 from typing import Any, Final
 
 import pyarrow.parquet as pq
@@ -21,7 +22,7 @@ from openmsmq import Manager, Message
 from tests.e2e.managers import ManagerProcess
 from tests.spark.conftest import SOURCES
 from tests.spark.driver import Job
-from tests.spark.moments import Moment, Victim
+from tests.spark.moments import Moment, Victim, travelling
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
 ROOT: Final = Path(__file__).parents[2]
@@ -29,6 +30,8 @@ PATIENCE: Final = 600
 ROUND: Final = 60
 "Messages that are new with every run of a driver: three batches of two tasks."
 
+Kill = tuple[str, int, Victim]
+"A moment, how often it has come by then, and who is killed."
 Named = tuple[str, int]
 "A moment, and how often it has come by then; of a file, which batch it is of."
 READING: Final[tuple[Named, ...]] = (
@@ -107,31 +110,45 @@ class Pipeline:
                     transaction=transaction,
                 )
 
-    def run(self, name: str = "", time: int = 0, victim: Victim = "driver") -> None:
-        """Run a driver, until it is done or killed; who else is killed is started again."""
+    def run(self, *kills: Kill) -> None:
+        """Run a driver, until it is done or killed; a manager that is killed is started again."""
         self._runs += 1
-        folder = self._folder / f"run{self._runs}"
-        folder.mkdir()
-        environment = dict(os.environ)
+        moments = [
+            self._placed(Moment(name, time, victim, str(self.place(at)), self.service.pid))
+            for at, (name, time, victim) in enumerate(kills)
+        ]
+        for moment in moments:
+            Path(moment.folder).mkdir(parents=True)
+        environment = os.environ | travelling(moments)
         environment["PYTHONPATH"] = os.pathsep.join(map(str, (SOURCES, ROOT)))
-        if name:
-            moment = Moment(name, time, victim, str(folder), self.service.pid)
-            environment |= self._placed(moment).travel()
         command = [sys.executable, "-m", "tests.spark.driver", self.job.text()]
-        with (folder / "log").open("wb") as log:
+        log = self._folder / f"log{self._runs}"
+        with log.open("wb") as output:
             process = subprocess.Popen(
-                command, env=environment, stdout=log, stderr=log, start_new_session=True
+                command, env=environment, stdout=output, stderr=output, start_new_session=True
             )
+        victims = {moment.victim for moment in moments}
         try:
-            if victim == "manager":
-                self.service.wait()
-                self.service.start()
+            if "manager" in victims:
+                self._revive(process)
             code = process.wait(PATIENCE)
         finally:
             _end(process)
-        text = (folder / "log").read_text()
-        assert (folder / "killed").exists() is bool(name), f"{name} never came: {text[-3000:]}"
-        assert code == (-signal.SIGKILL if name and victim == "driver" else 0), text[-3000:]
+        text = log.read_text()[-3000:]
+        for moment in moments:
+            assert (Path(moment.folder) / "killed").exists(), f"{moment} never came: {text}"
+        assert code == (-signal.SIGKILL if "driver" in victims else 0), text
+
+    def _revive(self, driver: subprocess.Popen[bytes]) -> None:
+        """Start the manager again when it was killed; Spark takes its time until then."""
+        while not self.service.is_over:
+            assert driver.poll() is None, "the driver is over, and the manager is not"
+            sleep(0.02)
+        self.service.start()
+
+    def place(self, moment: int = 0) -> Path:
+        """Where those meet who count how often a moment of the last run has come."""
+        return self._folder / f"run{self._runs}" / str(moment)
 
     def _placed(self, moment: Moment) -> Moment:
         """A file of a batch, counted from the next batch on."""
@@ -192,15 +209,24 @@ def survive(stream: Pipeline, moments: Iterable[Named], victim: Victim = "driver
     """Go on after each kill, with more to do every time."""
     for name, time in moments:
         stream.send()
-        stream.run(name, time, victim)
+        stream.run((name, time, victim))
     stream.run()
     stream.check()
 
 
-def test_a_driver_that_is_killed_before_it_decides_goes_on(
+def test_three_kills_of_three_kinds_lose_and_double_nothing(
     pipeline: Callable[..., Pipeline],
 ) -> None:
-    survive(pipeline(sink="out"), [("decide:before", 2)])
+    """A task that has prepared, the manager, and the driver before it decides."""
+    stream = pipeline(sink="out")
+    stream.send()
+    stream.run(
+        ("write:prepared", 1, "worker"),
+        ("reserve:before", 2, "manager"),
+        ("decide:before", 2, "driver"),
+    )
+    stream.run()
+    stream.check()
 
 
 @pytest.mark.torture
@@ -238,7 +264,7 @@ def test_a_queue_has_all_messages_once_after_5_kills_in_tasks(
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("moment", ["write:middle", "write:prepared"])
 def test_a_slow_task_that_runs_twice_counts_once(
-    pipeline: Callable[..., Pipeline], moment: str, tmp_path: Path
+    pipeline: Callable[..., Pipeline], moment: str
 ) -> None:
     """Speculation: the slow attempt has sent its rows, or even prepared them."""
     stream = pipeline(sink="out")
@@ -251,9 +277,9 @@ def test_a_slow_task_that_runs_twice_counts_once(
     }
     stream.job = replace(stream.job, master="local-cluster[2,1,1024]", settings=settings)
     stream.send(40)
-    stream.run(moment, 1, "nobody")
+    stream.run((moment, 1, "nobody"))
+    attempts = (stream.place() / "came").stat().st_size
     stream.check()
-    attempts = (tmp_path / "run1" / "came").stat().st_size
     assert attempts >= 5, "four tasks, and one that ran twice"
 
 

@@ -135,10 +135,10 @@ class TransactionCalls:
         session.require_somewhere("send")
         writer, winners = given.text("query"), given.texts("winners")
         epoch, owner = given.integer("epoch", maximum=NUMBER_MAX), given.text("owner", "")
-        once, by, commit = given.flag("once", default=False), session.decider, session.local
+        once, by, local = given.flag("once", default=False), session.decider, session.local
         session.begin(
             number,
-            lambda: commit.commit_epoch(writer, epoch, winners, owner, once=once, by=by),
+            lambda: local.commit_epoch(writer, epoch, winners, owner, once=once, by=by),
             lambda applied: session.reply(number, applied=applied),
         )
 

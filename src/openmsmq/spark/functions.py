@@ -52,7 +52,11 @@ def from_packet(packet: Column | str) -> Column:
 
 
 def register(spark: SparkSession) -> None:
-    """Let SQL call the functions by their names."""
+    """Let SQL call the functions by their names, from Spark 4.1 on: before it there are none."""
+    from pyspark.sql.pandas import functions as arrow
+
+    if not hasattr(arrow, "arrow_udf"):
+        return
     for name in _FUNCTIONS:
         spark.udf.register(name, _made(name))
 

@@ -100,10 +100,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where a new stream begins: behind what was done before."""
         return {key: reader.done for key, (_, reader) in self._opened().items()}
 
-    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
-        """Reserve messages behind `start`; what was reserved and not used comes first."""
+    def latestOffset(self, start: Offset | None = None, limit: ReadLimit | None = None) -> Offset:
+        """Reserve messages behind `start`; what was reserved and not used comes first.
+
+        Spark before 4.2 says neither where it is nor how much it wants: it is given what was
+        reserved before, and one more batch.
+        """
         sources = self._opened()
-        is_all = isinstance(limit, ReadAllAvailable)
+        if start is None:
+            start = {key: reader.end for key, (_, reader) in sources.items()}
+        is_all = limit is not None and isinstance(limit, ReadAllAvailable)
         left = getattr(limit, "max_rows", self._options.messages_per_trigger)
         most = None if is_all else self._options.bytes_per_trigger
         room = None if most is None else max(1, most // len(sources))

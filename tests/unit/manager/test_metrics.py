@@ -197,7 +197,7 @@ def test_subscriptions_are_reported_with_what_waits_for_them(watched: Watched) -
     lake = manager.done(manager.local.reservations.open("lake", queue, Way.TAKE))
     manager.send(queue, Message(b"a"), Message(b"b"), Message(b"c"))
     manager.done(manager.local.reservations.reserve(lake, 0, 3, 10_000))
-    manager.clock.wait(40)
+    manager.tick(40)
     labels = frozenset({"name": ORDERS, "subscription": "lake"}.items())
     assert watched.scrape()["openmsmq_subscription_messages", labels] == 3
     assert watched.scrape()["openmsmq_subscription_bytes", labels] == lake.store.size > 0
