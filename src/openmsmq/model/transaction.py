@@ -26,7 +26,6 @@ from openmsmq.model.queue import Kind, Queue, journal_of
 from openmsmq.model.reading import Holder
 from openmsmq.model.storage import Snapshot, Table
 from openmsmq.packet.transaction import TransactionFlags
-from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import marked
 from openmsmq.properties.message import MessageClass
 
@@ -47,6 +46,8 @@ split_key: Final = _key.unpack
 split_place: Final = _place.unpack
 "Of rows RECEIVED and MOVED: queue number and lookup identifier."
 SENT, RECEIVED, HEADER, MOVED = 0, 1, 2, 3
+_OWED: Final = int(Owed.JOURNAL | Owed.ACK_ARRIVAL)
+"What a message leaves behind when it arrives."
 
 
 class State(Enum):
@@ -190,18 +191,21 @@ class Transaction(Holder):
 
     def write_spill(self, batch: Batch, spill: Spill) -> None:
         """Write to the store what was buffered."""
+        rows = []
         for row_number, (queue, message) in enumerate(spill.messages, spill.first_row):
+            packet = message.packet
             sent = Sent(
                 queue.number,
                 message.priority,
-                batch.store_packet(message.packet),
-                len(message.packet),
+                batch.store_packet(packet),
+                len(packet),
                 message.expires,
                 message.flags,
-                PacketView(message.packet).identifier,
+                identifiers((packet,)),
             )
-            key = _key.pack(self.number, SENT, row_number)
-            batch.writer.put(Table.TRANSACTIONS, key, sent_row(sent))
+            rows.append((_key.pack(self.number, SENT, row_number), sent_row(sent)))
+        batch.writer.put_many(Table.TRANSACTIONS, rows)
+        for queue in dict.fromkeys(queue for queue, _ in spill.messages):
             batch.keep(queue)
 
     def write_prepared(self, batch: Batch, spill: Spill) -> None:
@@ -222,12 +226,13 @@ class Transaction(Holder):
         """Transaction Commit ([MS-MQDMPR] 3.1.4.4): sends appear, receives are gone."""
         rows = self._take_sent_rows(batch)
         buffer = _with_last(batch, rows, self.buffer)
-        for sent in rows:
-            queue = queues.get(sent.queue)
-            if queue is None:
-                batch.drop_packet(sent.number, sent.size)
+        for (number, _), sent in groupby(rows, key=_run):
+            found = queues.get(number)
+            if found is None:
+                for one in sent:
+                    batch.drop_packet(one.number, one.size)
             else:
-                self._arrive(batch, outcomes, queue, sent, by)
+                self._arrive(batch, outcomes, found, list(sent), by)
         for queue, messages in groupby(buffer, key=itemgetter(0)):
             if not queue.deleted:
                 new = [message for _, message in messages]
@@ -248,15 +253,22 @@ class Transaction(Holder):
                 if queue.is_purged(lookup):  # but it comes back one day, perhaps
                     note_purged(batch, queue)
 
-    def _arrive(self, batch: Batch, outcomes: Outcomes, queue: Queue, sent: Sent, by: str) -> None:
-        """A message that the store has already becomes visible."""
-        record = Record(sent.number, sent.size, batch.now, sent.expires, flags=sent.flags)
-        lookup = batch.insert_stored(queue, sent.priority, record)
-        batch.count(Event.ARRIVED.word)
-        batch.note(Event.ARRIVED, queue, [lookup], sent.identifier, by)
-        if sent.flags & (Owed.JOURNAL | Owed.ACK_ARRIVAL):
-            packet = batch.packet(record.pack())
-            new = NewMessage(packet, sent.priority, sent.expires, False, sent.flags)
+    def _arrive(
+        self, batch: Batch, outcomes: Outcomes, queue: Queue, sent: list[Sent], by: str
+    ) -> None:
+        """Messages that the store has already become visible."""
+        records = [
+            Record(one.number, one.size, batch.now, one.expires, flags=one.flags) for one in sent
+        ]
+        lookups = [
+            batch.insert_stored(queue, one.priority, record)
+            for one, record in zip(sent, records, strict=True)
+        ]
+        batch.count(Event.ARRIVED.word, len(lookups))
+        batch.note(Event.ARRIVED, queue, lookups, b"".join([one.identifier for one in sent]), by)
+        if sent[0].flags & _OWED:  # then it is alone
+            packet = batch.packet(records[0].pack())
+            new = NewMessage(packet, sent[0].priority, sent[0].expires, False, sent[0].flags)
             outcomes.arrived(batch, queue, [new])
 
     def abort(self, batch: Batch, outcomes: Outcomes, by: str) -> None:
@@ -287,16 +299,20 @@ class Transaction(Holder):
 
     def _take_sent_rows(self, batch: Batch) -> list[Sent]:
         """What was spilled, in order; the transaction's rows are removed."""
-        sent = self._sent_before(batch)
         first, end = _key.pack(self.number, 0, 0), _key.pack(self.number + 1, 0, 0)
-        keys = [key for key, _ in batch.writer.scan(Table.TRANSACTIONS, first, end)]
-        batch.writer.delete_many(Table.TRANSACTIONS, keys)
-        return sent
+        rows = list(batch.writer.scan(Table.TRANSACTIONS, first, end))
+        batch.writer.delete_many(Table.TRANSACTIONS, [key for key, _ in rows])
+        return [read_sent(row) for key, row in rows if _key.unpack(key)[1] == SENT]
 
     def _sent_before(self, batch: Batch) -> list[Sent]:
         """What was spilled, in order."""
         first, end = _key.pack(self.number, SENT, 0), _key.pack(self.number, SENT + 1, 0)
         return [read_sent(row) for _, row in batch.writer.scan(Table.TRANSACTIONS, first, end)]
+
+
+def _run(sent: Sent) -> tuple[int, int]:
+    """What messages have in common that arrive together; one that owes a copy comes with that."""
+    return sent.queue, sent.number if sent.flags & _OWED else 0
 
 
 def _marked(message: NewMessage, mark: int) -> NewMessage:
