@@ -16,12 +16,12 @@ from time import perf_counter
 from typing import Any
 
 import psycopg
+from tools.postgres import Postgres, PostgresMissing
 
 import openmsmq
 from bench import race
 from bench.service import Ours
 from openmsmq import Manager, Message, Queue, Transaction
-from tools.postgres import Postgres, PostgresMissing
 
 SIZE = 100
 "Messages of a transaction."
@@ -112,7 +112,9 @@ def with_a_database(manager: Manager, queue: Queue, connection: psycopg.Connecti
 
 
 def main() -> None:
-    print(f"  {'transactions of 100, messages':34s}{'one phase':>14s}{'two phases':>14s}{'ratio':>8s}")
+    print(
+        f"  {'transactions of 100, messages':34s}{'one phase':>14s}{'two phases':>14s}{'ratio':>8s}"
+    )
     folder = Path(tempfile.mkdtemp(prefix="openmsmq-bench-"))
     ours = Ours()
     try:
