@@ -1,11 +1,22 @@
 """`make bench`: every benchmark there is, one after the other."""
 
-from bench import codec, core, crowd, hot_path, peers, service, sessions, spark, transfer
+from bench import (
+    codec,
+    core,
+    crowd,
+    distributed,
+    hot_path,
+    peers,
+    service,
+    sessions,
+    spark,
+    transfer,
+)
 
 for table in (codec, core):
     for line in table.lines():
         print(line, flush=True)
     print()
-for whole in (service, peers, hot_path, crowd, transfer, sessions, spark):
+for whole in (service, distributed, peers, hot_path, crowd, transfer, sessions, spark):
     whole.main()
     print()

@@ -23,6 +23,7 @@ PYTHON = [
     for page in PAGES
     for number, text in enumerate(blocks(page, "python"), 1)
     if "spark" not in text  # those run where there is a session: tests/spark/test_docs.py
+    if "psycopg" not in text  # and those with a database in test_transactions.py
 ]
 
 

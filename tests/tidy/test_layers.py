@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"manager"}),
     frozenset({"client"}),
     frozenset({"aio"}),
-    frozenset({"console", "spark"}),
+    frozenset({"console", "spark", "adapters"}),
     frozenset({"pipelines"}),
     frozenset({"demo"}),
     frozenset({"cli"}),

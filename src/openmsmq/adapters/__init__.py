@@ -1,0 +1,1 @@
+"""Queues in the frameworks of others; each module needs an extra of its own."""
