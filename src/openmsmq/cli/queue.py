@@ -77,7 +77,7 @@ def _properties(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--poison",
-            type=click.Choice(tuple(Poison)),
+            type=click.Choice(tuple(map(str, Poison))),
             help="Where poison goes: to the subqueue poison, or the dead-letter queue.",
         ),
     )

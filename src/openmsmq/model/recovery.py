@@ -90,6 +90,7 @@ def load(store: Store, new_identity: UUID, now: int) -> Loaded:
         writer.put(Table.META, STARTS_KEY, pack(f"<{len(starts)}I", *starts))
         numbers.sequences.write(writer)
         _write_queues(writer, missing)
+        _drop_orphans(writer, queues)
         batch = Batch(writer, numbers, now, history, statistics)
         for transaction in abandoned:
             transaction.drop_sent(batch)
@@ -147,13 +148,19 @@ def _queue_of(found: dict[int, Queue], number: int) -> Queue:
 
 
 def _link_subqueues(found: dict[int, Queue]) -> None:
-    """Let queues and their subqueues know each other."""
+    """Let queues and their subqueues know each other.
+
+    An empty subqueue of a queue that is deleted may be left, if a disk failed to let it go first.
+    """
     by_name = {fold(queue.name): queue for queue in found.values()}
-    for queue in found.values():
+    for queue in list(found.values()):
         if queue.kind is Kind.SUBQUEUE:
             parent, _, name = queue.name.rpartition(";")
-            queue.parent = by_name[fold(parent)]
-            queue.parent.subqueues[fold(name)] = queue
+            queue.parent = by_name.get(fold(parent))
+            if queue.parent is None:
+                del found[queue.number]
+            else:
+                queue.parent.subqueues[fold(name)] = queue
     for queue in found.values():
         derive(queue)
 
@@ -161,6 +168,15 @@ def _link_subqueues(found: dict[int, Queue]) -> None:
 def _write_queues(writer: Writer, missing: dict[int, QueueProperties]) -> None:
     for number, properties in missing.items():
         writer.put(Table.QUEUES, queue_key(number), properties.to_row())
+
+
+def _drop_orphans(writer: Writer, queues: dict[int, Queue]) -> None:
+    """Forget what is left of subqueues without a queue (`_link_subqueues`)."""
+    rows = [_queue_key.unpack(key) for key, _ in writer.scan(Table.QUEUES, b"", b"\xff" * 5)]
+    known = {number for number, kind in rows if kind == PROPERTIES_ROW}
+    for number, row in rows:
+        if number in known and number not in queues:
+            writer.delete(Table.QUEUES, queue_key(number, row))
 
 
 def _load_numbers(snapshot: Snapshot, now: int) -> Numbers:

@@ -105,7 +105,8 @@ class CheckedQueues:
                 yield f"The number of {queue} would be given out again."
         for queue in names.values():
             parent = fold(queue.name.rpartition(";")[0])
-            if queue.kind is Kind.SUBQUEUE and parent not in names:
+            is_needed = queue.expected != (0, 0)  # else the next start forgets it
+            if queue.kind is Kind.SUBQUEUE and parent not in names and is_needed:
                 yield f"The queue is missing that {queue} belongs to."
 
     def wrong_counters(self) -> Iterator[str]:

@@ -250,6 +250,21 @@ def test_dead_letters_are_found_by_reason(cli: Cli) -> None:
     assert found[0].level == Level.PROBLEM
 
 
+def test_poison_is_found(cli: Cli) -> None:
+    with cli.open() as manager:
+        queue = manager.create_queue("orders", transactional=True, abort_limit=1)
+        with manager.transaction() as transaction:
+            queue.send_many(["bad", "good"], transaction=transaction)
+        transaction = manager.transaction()
+        queue.receive(0, transaction=transaction)
+        transaction.abort()
+    name = r".\private$\orders;poison"
+    [found] = [f for f in check_up(Location(cli.directory)) if f.subject == name]
+    assert found.level == Level.PROBLEM
+    assert found.text == "1 message that no program could deal with"
+    assert f"openmsmq message move '{name}' --all --to ''" in found.advice
+
+
 def test_a_store_in_use_is_a_problem(cli: Cli) -> None:
     with cli.open():
         [problem] = [f for f in check_up(Location(cli.directory)) if f.level == Level.PROBLEM]

@@ -182,3 +182,54 @@ def test_what_cannot_be_is_refused(
     result = orders("message", "send", "orders", *arguments, code=code)
     assert words in result.stderr
     assert orders.bodies("orders") == []
+
+
+# Once, and later
+
+
+def test_what_was_sent_under_an_id_is_not_sent_again(orders: Cli) -> None:
+    command = ("message", "send", "orders", "--once", "order-17")
+    [first], [again] = orders.objects(*command), orders.objects(*command)
+    assert (first["known"], again["known"]) == (False, True)
+    assert first["id"] == again["id"]
+
+
+def test_many_messages_have_an_id_each(orders: Cli) -> None:
+    for count in ("2", "3"):
+        orders("message", "send", "orders", "--count", count, "--once", "o-{n}", "--body", "{n}")
+    with orders.open() as manager:
+        found = manager.open_queue("orders").receive_many(9, timeout=0)
+    assert [message.text for message in found] == ["0", "1", "2"]
+    refused = orders("message", "send", "orders", "--count", "2", "--once", "o", code=2)
+    assert "--once needs {n}" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "when", [("--delay", "3600"), ("--deliver-at", "2090-01-31T08:00"), ("--delay", "3600.5")]
+)
+def test_a_message_can_be_delivered_later(orders: Cli, when: tuple[str, str]) -> None:
+    orders("message", "send", "orders", *when)
+    with orders.open() as manager:
+        info = manager.open_queue("orders").info()
+    assert (info.messages, info.delayed) == (0, 1)
+    shown = orders("queue", "show", "orders").stdout
+    assert "delayed         1 message" in shown
+
+
+def test_in_a_transaction_too(cli: Cli) -> None:
+    cli("queue", "create", "orders", "--transactional")
+    for _ in range(2):
+        cli("message", "send", "orders", "--once", "1", "--delay", "3600")
+    with cli.open() as manager:
+        assert manager.open_queue("orders").info().delayed == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--deliver-at", "tomorrow"), "2030-01-31T08:00"),
+        (("--delay", "1", "--deliver-at", "2090-01-31"), "not both"),
+    ],
+)
+def test_other_times_are_refused(orders: Cli, options: tuple[str, ...], words: str) -> None:
+    assert words in orders("message", "send", "orders", *options, code=2).stderr

@@ -197,3 +197,27 @@ def test_a_person_is_asked_before_messages_go(cli: Cli, command: str) -> None:
 def test_nobody_is_asked_about_an_empty_queue(cli: Cli, command: str) -> None:
     cli("queue", "create", "orders")
     assert "?" not in cli("queue", command, "orders").output
+
+
+def test_what_becomes_of_poison_can_be_set_and_seen(cli: Cli) -> None:
+    cli("queue", "create", "orders", "--transactional", "--abort-limit", "1")
+    assert "poison          after 1 abort to ;poison" in cli("queue", "show", "orders").stdout
+    cli("queue", "set", "orders", "--retry-delay", "30", "--poison", "dead-letter")
+    words = "aborted messages rest for 30 s, after 1 abort to the dead-letter queue"
+    assert f"poison          {words}" in cli("queue", "show", "orders").stdout
+    [shown] = cli.objects("queue", "show", "orders")
+    assert (shown["abort_limit"], shown["retry_delay"], shown["poison"]) == (1, 30, "dead-letter")
+    cli("queue", "set", "orders", "--abort-limit", "0", "--retry-delay", "0")
+    assert "poison" not in cli("queue", "show", "orders").stdout
+
+
+def test_in_a_plain_queue_nothing_is_aborted(cli: Cli) -> None:
+    refused = cli("queue", "create", "orders", "--abort-limit", "1", code=1)
+    assert "abort_limit: nothing is aborted in a plain queue" in refused.stderr
+
+
+def test_what_waits_is_asked_about_too(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli("queue", "create", "orders")
+    cli("message", "send", "orders", "--delay", "3600")
+    [purged] = cli.objects("queue", "purge", "orders", "--yes")
+    assert purged["purged"] == 1

@@ -9,14 +9,16 @@ from tests.unit.manager.office import Manager
 from tests.unit.model.world import NOW, OWNER
 
 from openmsmq.errors import (
+    IllegalPropertyValue,
     MachineQuotaExceeded,
     QueueNotAvailable,
     QueueQuotaExceeded,
     TransactionUsage,
 )
+from openmsmq.messages.delivery import Delivery
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
-from openmsmq.model.layout import NEVER, Owed, Record
+from openmsmq.model.layout import NEVER, Owed, Record, split_due_key
 from openmsmq.model.queue import Kind, Queue
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
@@ -254,3 +256,46 @@ def test_the_quota_of_the_machine_is_that_of_all(manager: Manager) -> None:
     manager.done(manager.local.configure(quota=1))
     with pytest.raises(MachineQuotaExceeded):
         manager.local.send(manager.create(), [Message(b"x" * 1024)], None)
+
+
+# Once, and later
+
+
+def test_a_message_for_another_computer_waits_here(manager: Manager) -> None:
+    outgoing = manager.open(THERE)
+    sent = manager.local.send(outgoing, [Message("x")], None, Delivery(after=5000))
+    manager.done(sent)
+    assert outgoing.messages == 0
+    assert outgoing.delayed is not None
+    assert outgoing.delayed.messages == 1
+    with pytest.raises(IllegalPropertyValue, match="expire before"):
+        manager.local.send(outgoing, [Message("x")], None, Delivery(after=400_000_000))
+
+
+def test_a_time_that_was_said_counts_by_the_clock_of_lifetimes(manager: Manager) -> None:
+    queue = manager.create("q")
+    manager.clock.time += 3600
+    manager.local.tick()
+    assert manager.local.core.timeline.shift == 3600
+    at = int(manager.clock.now() + 5) * 1000
+    manager.done(manager.local.send(queue, [Message("x")], None, Delivery(at=at)))
+    (row,) = manager.store.committed.tables[8]
+    assert split_due_key(row)[0] == at - 3600 * 1000
+
+
+def test_of_several_destinations_each_has_its_own_ids(manager: Manager) -> None:
+    for name in "ab":
+        manager.create(name)
+    several = manager.open("DIRECT=OS:.\\private$\\a,DIRECT=OS:.\\private$\\b")
+    first = manager.done(
+        manager.local.send(manager.open("a"), [Message("x")], None, Delivery(once=("1",)))
+    )
+    ids = manager.done(manager.local.send(several, [Message("x")], None, Delivery(once=("1",))))
+    assert [one.known for one in ids] == [True, False]
+    assert ids[0] == first[0]
+
+
+def test_a_wrong_message_uses_up_no_id(manager: Manager) -> None:
+    queue = manager.create("q", transactional=True)
+    with pytest.raises(TransactionUsage):
+        manager.local.send(queue, [Message("x")], None, Delivery(once=("1",)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from tests.unit.model.world import MANY, NOW, World, commit, message
+from tests.unit.model.world import MANY, NOW, OWNER, World, commit, message
 
+from openmsmq.errors import StorageFailed
 from openmsmq.model import emptying
 from openmsmq.model.layout import ARRIVAL_MASK, queue_key
 from openmsmq.model.reading import Holder
@@ -222,3 +223,20 @@ def test_a_delete_that_a_crash_interrupted_is_finished(
     assert len(again.rows(Table.INDEX)) == expected
     assert len(again.rows(Table.PACKETS)) == expected
     assert len(list(again.core.queues)) == (3 if not commits else 2)
+
+
+def test_a_subqueue_that_a_disk_failed_to_let_go_does_not_outlive_its_queue() -> None:
+    world = World()
+    queue = world.queue()
+    world.send(queue, "a")
+    subqueue = world.subqueue(queue)
+    world.move(queue, world.lookups(queue)[0], subqueue)
+    world.receiving.receive(subqueue, 1, OWNER, wait=False)
+    world.commit()
+    assert subqueue.deleted
+    world.commit(StorageFailed("broken"))  # which would have taken it off the disk
+    world.done(world.core.queues.delete(queue))
+    assert len(world.rows(Table.QUEUES)) == 2, "its properties and counters"
+    again = world.restart()
+    assert again.core.queues.get(subqueue.number) is None
+    assert again.rows(Table.QUEUES) == {}

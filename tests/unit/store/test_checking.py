@@ -23,6 +23,7 @@ from openmsmq.model.layout import (
     PURGED_ROW,
     SUBSCRIPTION_ROW,
     Record,
+    due_key,
     expiry_key,
     index_key,
     pack_counters,
@@ -31,6 +32,7 @@ from openmsmq.model.layout import (
     split_expiry_key,
     split_index_key,
 )
+from openmsmq.model.onces import GROUP, ONCE, ONCES_KEY
 from openmsmq.model.recovery import ARRIVAL_KEY, IDENTITY_KEY, pack_number
 from openmsmq.model.sequences import SEQUENCE_KEY, OutgoingSequence
 from openmsmq.model.settings import SETTINGS_KEY
@@ -154,8 +156,10 @@ def act(manager: openmsmq.Manager, chance: random.Random) -> None:
     if not names or chance.random() < 0.1:
         manager.create_queue(
             f"q{chance.random()}",
-            transactional=chance.random() < 0.5,
+            transactional=(transactional := chance.random() < 0.5),
             journal=chance.random() < 0.5,
+            abort_limit=chance.choice((0, 1, 2)) if transactional else 0,
+            retry_delay=chance.choice((0, 60)) if transactional else 0,
         )
         return
     queue = manager.open_queue(chance.choice(names))
@@ -176,7 +180,8 @@ def act(manager: openmsmq.Manager, chance: random.Random) -> None:
     elif action == 1:
         manager.delete_queue(queue.info().name)
     elif not queue.info().transactional:
-        queue.send_many(messages)
+        ids = [f"{chance.randrange(50)}" for _ in messages] if action == 2 else None
+        queue.send_many(messages, once=ids, deliver_at=chance.choice((None, 0.01, 60)))
         queue.receive_many(chance.randrange(1, 30), timeout=0)
     else:
         name = f"x{chance.random()}" if action == 2 else ""
@@ -592,6 +597,58 @@ def test_the_end_of_a_message_that_is_not_there_is_found(
     tamper(directory, add)
     [sentence] = found(directory)
     assert sentence.endswith(" expires but is not there.")
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Path:
+    """A store with messages that wait and ids of sent ones, not open."""
+    place = tmp_path / "waiting"
+    with openmsmq.open(place) as manager:
+        queue = manager.create_queue("later")
+        queue.send_many(["a", "b"], deliver_at=3600, once=["1", "2"])
+        away = manager.open_queue("DIRECT=OS:other\\private$\\t")
+        away.send(Message("c", time_to_be_received=9999), deliver_at=3600)
+    return place
+
+
+def test_a_store_with_messages_that_wait_is_whole(waiting: Path) -> None:
+    report = check(waiting)
+    assert report.findings == ()
+    assert report.messages == 3
+
+
+def test_a_message_that_would_wait_for_ever_is_found(waiting: Path) -> None:
+    tamper(waiting, lambda writer: writer.delete(Table.DELAYED, rows(writer, Table.DELAYED)[0][0]))
+    [sentence] = found(waiting)
+    assert sentence.endswith(" (delayed) would never be read.")
+
+
+def test_one_that_waits_and_is_not_there_is_found(waiting: Path) -> None:
+    tamper(waiting, lambda writer: writer.put(Table.DELAYED, due_key(5, 77, 77), b""))
+    assert found(waiting) == ["Message 77 of queue number 77 waits but is not there."]
+
+
+def test_ids_that_would_never_be_forgotten_are_found(waiting: Path) -> None:
+    def drop(writer: Writer) -> None:
+        groups = [key for key, _ in rows(writer, Table.TRANSFER) if key[:1] == GROUP]
+        writer.delete(Table.TRANSFER, groups[0])
+
+    tamper(waiting, drop)
+    assert found(waiting) == ["There are 2 ids of sent messages, 0 in groups, where 2 are counted."]
+
+
+def test_rows_about_ids_that_make_no_sense_are_found(waiting: Path) -> None:
+    def spoil(writer: Writer) -> None:
+        writer.put(Table.META, ONCES_KEY, b"?")
+        writer.put(Table.TRANSFER, GROUP + bytes(8), b"?")
+        writer.put(Table.TRANSFER, ONCE + bytes(16), b"?")
+        writer.put(Table.DELAYED, b"?", b"")
+
+    tamper(waiting, spoil)
+    sentences = found(waiting)
+    assert "The state of the ids of sent messages cannot be read." in sentences
+    assert sum("of the table transfer makes no sense" in one for one in sentences) == 2
+    assert sum("of the table delayed makes no sense" in one for one in sentences) == 1
 
 
 def test_a_page_of_the_history_that_is_missing_is_found(directory: Path) -> None:
