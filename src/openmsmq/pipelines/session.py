@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from openmsmq.pipelines.cluster import is_local, send_along
 from openmsmq.pipelines.faults import PipelineError
 from openmsmq.pipelines.spec import Pipeline
 
@@ -44,12 +45,15 @@ def start_session(pipeline: Pipeline, log: Path) -> SparkSession:
     from openmsmq.spark import register
 
     _let_workers_find(pipeline.folder)
+    if is_local(pipeline.master):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {**DEFAULTS, **pipeline.spark, "spark.app.name": pipeline.name}
     conf = SparkConf(loadDefaults=False).setMaster(pipeline.master)
     conf.setAll(list(settings.items()))
     with log.open("ab") as file:
         gateway = launch_gateway(conf, {"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]  # it has no types
     context = SparkContext(conf=conf, gateway=gateway)
+    send_along(context, pipeline, log.parent)
     session = SparkSession(context)
     register(session)
     return session
@@ -62,4 +66,3 @@ def _let_workers_find(folder: Path) -> None:
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     paths = dict.fromkeys([sources, str(folder), *filter(None, known)])
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
