@@ -75,6 +75,10 @@ COMMANDS: Final = {
         "outgoing:outgoing",
         "List, pause, resume and retry queues of messages for other computers.",
     ),
+    "pipeline": (
+        "pipeline:pipeline",
+        "Run data pipelines on Spark, see how they are, and stop them.",
+    ),
     "queue": ("queue:queue", "Create, delete, list and change queues."),
     "restore": ("maintenance:restore", "Put BACKUP in place as the store of the directory."),
     "serve": (

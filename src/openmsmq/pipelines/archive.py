@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+FORMAT: Final = "msmq-archive"
+"What Spark reads an archive by: see `parts`."
 PARTITIONS: Final = ("date", "queue")
 DATE: Final = "date_add(date'1970-01-01', cast(floor(unix_seconds(arrived_time) / 86400) as int))"
 "The day of the arrival in UTC, whatever the time zone of the session."

@@ -9,6 +9,7 @@ _SHOWN: Final = 500
 _PYTHON: Final = re.compile(r"^(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.+)$", re.MULTILINE)
 "The last line of a traceback."
 _SPARK: Final = re.compile(r"^\s*\[([A-Z0-9_.]+)\] (.*?)(?: SQLSTATE: \w+)?(?:;|$)", re.MULTILINE)
+_QUERY: Final = re.compile(r"^Query \[id = .*?\] terminated with exception: ")
 _OUTER: Final = ("StreamingQueryException", "PythonException", "Py4JJavaError", "SparkException")
 
 
@@ -29,7 +30,7 @@ def in_words(error: BaseException) -> str:
     if "Traceback (most recent call last)" in text and told:
         return _short(told[-1][2])
     if found := list(_SPARK.finditer(text)):
-        return _short(found[-1][2])
+        return _short(_QUERY.sub("", found[-1][2]))
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return _short(first or type(error).__name__)
 

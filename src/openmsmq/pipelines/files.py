@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from openmsmq.pipelines.lines import Lines, sync
 from openmsmq.pipelines.tables import FileError
@@ -62,6 +63,8 @@ class Entry:
     "The stream, by the identifier that its checkpoint gives it."
     rows: int
     written: str
+    is_all: bool = False
+    "There is a row for each position."
     positions: Positions = field(default_factory=dict)
     files: tuple[File, ...] = ()
 
@@ -71,6 +74,11 @@ class Entry:
         files = tuple(File(**each) for each in line["files"])
         positions = {key: (after, last) for key, (after, last) in line["positions"].items()}
         return cls(**{**line, "files": files, "positions": positions})
+
+    @property
+    def expected(self) -> int:
+        """How many messages there are between its positions."""
+        return sum(last - after for after, last in self.positions.values())
 
 
 class Folder:
@@ -123,9 +131,9 @@ class Folder:
         files = tuple(_described(staging, batch))
         rows = sum(file.rows for file in files)
         written = datetime.now(UTC).isoformat(timespec="seconds")
-        entry = Entry(batch, query, rows, written, positions, files)
-        if is_all:
-            _check_rows(entry)
+        entry = Entry(batch, query, rows, written, is_all, positions, files)
+        if is_all and rows != entry.expected:
+            raise FileError(f"batch {batch} has {rows} rows of {entry.expected} messages")
         self._manifest.append(asdict(entry))
         self._place(entry)
         shutil.rmtree(self.root / STAGING, ignore_errors=True)
@@ -142,6 +150,12 @@ class Folder:
             folders.update(p for p in (target.parent, *target.parent.parents) if _inside(p, self))
         for folder in folders:
             sync(folder)
+
+
+def partition_of(path: str, name: str) -> str:
+    """What the path of a file says about a partition."""
+    [found] = [part for part in Path(path).parts if part.startswith(f"{name}=")]
+    return unquote(found.partition("=")[2])
 
 
 def positions_of(checkpoint: Path, batch: int, first: Callable[[], Mapping[str, int]]) -> Positions:
@@ -205,12 +219,6 @@ def _described(staging: Path, batch: int) -> Iterator[File]:
         rows = read_metadata(path).num_rows
         size = path.stat().st_size
         yield File(str(staged.with_name(name)), rows, size, checksum, str(staged))
-
-
-def _check_rows(entry: Entry) -> None:
-    expected = sum(last - after for after, last in entry.positions.values())
-    if entry.positions and entry.rows != expected:
-        raise FileError(f"batch {entry.batch} has {entry.rows} rows of {expected} messages")
 
 
 def _inside(path: Path, folder: Folder) -> bool:

@@ -59,7 +59,7 @@ def check(pipeline: Pipeline) -> None:
         find_function(pipeline)
     check_source(pipeline.source)
     if sink.place is not None:
-        check_targets(sink.place, [sink.queue] if sink.queue else [])
+        check_targets("sink", sink.place, [sink.queue] if sink.queue else [])
     if sink.kind == "parquet":
         check_checkpoint(Folder(sink.path), pipeline.checkpoint)
 

@@ -8,15 +8,13 @@ messages under the same name, so that the queue manager takes it once.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote
 
-from openmsmq.pipelines.archive import FACTS, PARTITIONS
-from openmsmq.pipelines.files import Entry, File, Folder
+from openmsmq.pipelines.archive import FORMAT
+from openmsmq.pipelines.files import Entry, Folder, partition_of
 from openmsmq.pipelines.spec import Pipeline, Place, columns_of, read_place
 from openmsmq.pipelines.steps import Step, Steps
 from openmsmq.pipelines.streams import QUEUE, check_targets
@@ -25,14 +23,10 @@ from openmsmq.pipelines.work import Progress, Ready, Watch
 from openmsmq.spark.columns import ddl, nearest
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
 STEP: Final = 200_000
 "Rows of a step, about: it goes on to the end of the batch that reaches them."
-TASK: Final = 25_000
-"Rows of a task, about."
-_ROWS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +76,9 @@ def check(pipeline: Pipeline) -> None:
                 f"replay.queues: nothing can be sent to {name}: say where its messages go, or name"
                 " only others"
             )
-    check_targets(settings.place, sorted({settings.target(name) for name in found} - {""}))
+    check_targets(
+        "replay", settings.place, sorted({settings.target(name) for name in found} - {""})
+    )
     _steps(pipeline).check()
 
 
@@ -100,8 +96,11 @@ def _steps(pipeline: Pipeline) -> Steps:
 
 def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> None:
     """Send what was not sent yet."""
+    from openmsmq.pipelines.parts import ArchiveSource
+
     settings: Replay = pipeline.settings
     archive, steps = Folder(settings.path), _steps(pipeline)
+    spark.dataSource.register(ArchiveSource)
     _check_condition(spark, settings)
     steps.begin()
     total = 0
@@ -129,7 +128,7 @@ def _send(spark: SparkSession, pipeline: Pipeline, step: Step, owner: str) -> in
 
     settings: Replay = pipeline.settings
     counted = Observation()
-    frame = messages(spark, settings, step.entries).observe(counted, count(lit(1)).alias("sent"))
+    frame = messages(spark, settings, step).observe(counted, count(lit(1)).alias("sent"))
     writer = frame.write.format(QUEUE).mode("append").options(**settings.place.options())
     writer = writer.option("writeId", f"replay/{pipeline.name}/{step.number}")
     writer.option("writeOwner", owner).save()
@@ -137,17 +136,19 @@ def _send(spark: SparkSession, pipeline: Pipeline, step: Step, owner: str) -> in
     return sent
 
 
-def messages(spark: SparkSession, settings: Replay, entries: Iterable[Entry]) -> DataFrame:
+def messages(spark: SparkSession, settings: Replay, step: Step) -> DataFrame:
     """Packets and the queues they go to, in the order of the archive."""
-    parts = _tasks([file for entry in entries for file in entry.files])
-    names = _columns(settings)
-    data = Folder(settings.path).data
-    frame = spark.range(0, len(parts), 1, len(parts)).mapInArrow(
-        _reader(data, parts, names), _schema(settings)
+    frame = (
+        spark.read.format(FORMAT)
+        .schema(_schema(settings))
+        .option("path", str(settings.path))
+        .option("first", step.entries[0].batch)
+        .option("last", step.entries[-1].batch)
+        .load()
     )
-    found = frame.where(settings.where)
     target = _target(settings)
-    return found.where(target.isNotNull()).select("packet", target.alias("queue"))
+    found = frame.where(settings.where).withColumn("target", target)
+    return found.where("target is not null").selectExpr("packet", "target as queue")
 
 
 def _target(settings: Replay) -> Column:
@@ -169,65 +170,9 @@ def _schema(settings: Replay) -> str:
     return f"{ddl(_columns(settings))}, date date, queue string"
 
 
-def _tasks(files: list[File]) -> list[list[str]]:
-    """Files that tasks read, in their order."""
-    found: list[list[str]] = []
-    rows = TASK
-    for file in files:
-        if rows >= TASK:
-            found.append([])
-            rows = 0
-        found[-1].append(file.path)
-        rows += file.rows
-    return found
-
-
-Batches = Iterator["pa.RecordBatch"]
-
-
-def _reader(data: Path, parts: list[list[str]], names: tuple[str, ...]) -> Callable[..., Batches]:
-    """What reads the files of a task: Spark itself would read them in any order."""
-
-    def read(batches: Batches) -> Batches:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                for path in parts[number]:
-                    yield from read_file(data, path, names)
-
-    return read
-
-
-def read_file(data: Path, path: str, names: tuple[str, ...]) -> Batches:
-    """The rows of a file of an archive, with its day and its queue."""
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetFile
-
-    from openmsmq.spark.arrow import Columns
-    from openmsmq.spark.block import Block
-
-    day, queue = (_partition(path, name) for name in PARTITIONS)
-    kept = [name for name in names if name in FACTS]
-    with ParquetFile(data / path) as file:
-        for batch in file.iter_batches(_ROWS, columns=kept):
-            columns = {name: batch.column(name) for name in kept}
-            if len(kept) < len(names):
-                decoded = Columns(Block.of_packets(columns["packet"].to_pylist()))
-                columns |= {name: decoded.column(name) for name in names if name not in kept}
-            days = pa.repeat(pa.scalar(date.fromisoformat(day), pa.date32()), len(batch))
-            queues = pa.repeat(pa.scalar(queue, pa.string()), len(batch))
-            found = [*(columns[name] for name in names), days, queues]
-            yield pa.RecordBatch.from_arrays(found, names=[*names, *PARTITIONS])
-
-
 def queues_of(entry: Entry) -> set[str]:
     """The queues that a batch has messages of."""
-    return {_partition(file.path, "queue") for file in entry.files}
-
-
-def _partition(path: str, name: str) -> str:
-    """What a path says about a partition."""
-    [found] = [part for part in Path(path).parts if part.startswith(f"{name}=")]
-    return unquote(found.partition("=")[2])
+    return {partition_of(file.path, "queue") for file in entry.files}
 
 
 READY: Final = Ready(

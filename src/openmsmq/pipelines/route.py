@@ -48,7 +48,9 @@ def check(pipeline: Pipeline) -> None:
     assert pipeline.source is not None
     settings: Route = pipeline.settings
     check_source(pipeline.source)
-    check_targets(settings.place, [*(rule.queue for rule in settings.rules), settings.default])
+    check_targets(
+        "route", settings.place, [*(rule.queue for rule in settings.rules), settings.default]
+    )
 
 
 def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> StreamingQuery:

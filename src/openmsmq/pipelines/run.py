@@ -34,6 +34,8 @@ Given = str | os.PathLike[str] | Mapping[str, Any]
 class Audience:
     """How a run is followed and stopped; the pipeline itself is in its file."""
 
+    on_start: Callable[[], None] = lambda: None
+    "Spark is there; it has its own idea of what Ctrl-C does."
     on_progress: Callable[[Progress], None] = lambda progress: None
     on_rows: Callable[[list[dict[str, Any]]], None] = lambda rows: None
     "Rows of a `console` sink."
@@ -101,6 +103,7 @@ def _recorded(
     try:
         recorder.log.write_bytes(b"")
         session = session or start_session(pipeline, recorder.log)
+        audience.on_start()
         _work(session, pipeline, watcher, audience)
     except Exception as error:
         words = in_words(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -50,13 +51,29 @@ def start_session(pipeline: Pipeline, log: Path) -> SparkSession:
     settings = {**DEFAULTS, **pipeline.spark, "spark.app.name": pipeline.name}
     conf = SparkConf(loadDefaults=False).setMaster(pipeline.master)
     conf.setAll(list(settings.items()))
-    with log.open("ab") as file:
-        gateway = launch_gateway(conf, {"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]  # it has no types
+    gateway = SparkContext._gateway  # Java stays when a session ends, and serves the next one
+    if gateway is None:
+        with log.open("ab") as file:
+            gateway = launch_gateway(conf, {"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]  # it has no types
     context = SparkContext(conf=conf, gateway=gateway)
+    _write_to(log)
     send_along(context, pipeline, log.parent)
     session = SparkSession(context)
     register(session)
     return session
+
+
+def _write_to(log: Path) -> None:
+    """What the Python side of Spark logs goes to the same file."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:  # Spark 4.0 logs nothing here
+        return
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+    logger.addHandler(logging.FileHandler(log))
+    logger.propagate = False
 
 
 def _let_workers_find(folder: Path) -> None:

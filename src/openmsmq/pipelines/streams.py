@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from openmsmq.errors import MQError
 from openmsmq.model.opening import Access
 from openmsmq.pipelines.spec import AVAILABLE_NOW, ONCE, Pipeline, Place, Source
 from openmsmq.spark.columns import ddl, default_schema
@@ -16,23 +19,39 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 QUEUE: Final = "msmq"
+_OPTION: Final = re.compile(r"^option (\w+)")
 Batch = Callable[["DataFrame", int], None]
 
 
 def check_source(source: Source) -> None:
     """Fail if a manager cannot be reached, or a queue not be read."""
     options = source.place.parsed()
-    for address in source.place.managers:
-        with connect(options, address, patient=False) as manager:
-            for name in queue_names(manager, source.queues):
-                open_queue(manager, name, Access.RECEIVE).close()
+    with _named("source"):
+        for address in source.place.managers:
+            with connect(options, address, patient=False) as manager:
+                for name in queue_names(manager, source.queues):
+                    open_queue(manager, name, Access.RECEIVE).close()
 
 
-def check_targets(place: Place, queues: Iterable[str]) -> None:
-    """Fail if the manager cannot be reached, or a queue not be sent to."""
-    with connect(place.parsed(), place.managers[0], patient=False) as manager:
+def check_targets(table: str, place: Place, queues: Iterable[str]) -> None:
+    """Fail if the manager that a table names cannot be reached, or a queue not be sent to."""
+    with _named(table), connect(place.parsed(), place.managers[0], patient=False) as manager:
         for name in queues:
             open_queue(manager, name, Access.SEND).close()
+
+
+@contextmanager
+def _named(table: str) -> Iterator[None]:
+    """Call the options of the format by the keys that the file has for them."""
+    try:
+        yield
+    except MQError as error:
+        detail = _OPTION.sub(lambda found: f"{table}.{_snake(found[1])}", error.detail)
+        raise type(error)(detail) from None
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
 
 
 def read(spark: SparkSession, pipeline: Pipeline, columns: Iterable[str] = ()) -> DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -31,6 +31,10 @@ class Progress:
     def rate(self) -> float:
         """Rows a second."""
         return self.rows / self.seconds if self.seconds else 0.0
+
+    def document(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return asdict(self) | {"rate": round(self.rate, 1)}
 
 
 class Watch(Protocol):

@@ -125,9 +125,8 @@ def check_write(columns: Iterable[tuple[str, str]]) -> tuple[str, ...]:
             )
         if kind not in accepted(name):
             raise InvalidParameter(f"column {name!r} must be {accepted(name)[-1]}, not {kind}")
-    if "body" in found and "value" in found:
-        raise InvalidParameter("a write has a column `body` or a column `value`, not both")
-    if not {"body", "value", "packet"} & found.keys():
+    bodies = {"body", "value"} & found.keys()
+    if len(bodies) > 1 or not (bodies or "packet" in found):
         raise InvalidParameter("a write needs one column `body`, or one column `value`")
     return tuple(found)
 

@@ -1,0 +1,146 @@
+"""Folders of Parquet files that grow by whole batches."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow.parquet import write_table
+
+from openmsmq.pipelines.files import (
+    Entry,
+    Folder,
+    check_checkpoint,
+    partition_of,
+    positions_of,
+    query_id,
+)
+from openmsmq.pipelines.tables import FileError
+
+
+class Frame:
+    """What a folder uses of a DataFrame: it writes each row into a folder of its own."""
+
+    def __init__(self, *rows: int) -> None:
+        self._rows = rows
+        self.settings: dict[str, str] = {}
+        self.sparkSession = SimpleNamespace(conf=SimpleNamespace(set=self.settings.__setitem__))
+        self.write = self
+
+    def option(self, name: str, value: str) -> Frame:
+        return self
+
+    def partitionBy(self, *names: str) -> Frame:
+        return self
+
+    def parquet(self, path: str) -> None:
+        for number, row in enumerate(self._rows):
+            place = Path(path.removeprefix("file://")) / f"a={row}" / f"part-{number:05}-x.parquet"
+            place.parent.mkdir(parents=True)
+            write_table(pa.table({"n": [row]}), place)
+
+
+def add(folder: Folder, batch: int, *rows: int, end: int | None = None) -> Entry:
+    positions = {} if end is None else {"here q": (0, end)}
+    rows_of: Any = Frame(*rows)
+    return folder.add(rows_of, batch, "q", ("a",), positions, is_all=end is not None)
+
+
+def files(folder: Folder) -> list[str]:
+    return sorted(str(path.relative_to(folder.data)) for path in folder.data.rglob("*.parquet"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    made = Folder(tmp_path / "archive")
+    made.prepare()
+    return made
+
+
+def test_batches_have_files_with_their_number(folder: Folder) -> None:
+    first, second = add(folder, 0, 7, 8, end=2), add(folder, 1, 7)
+    assert list(folder.entries()) == [first, second]
+    assert folder.last() == second
+    assert (first.rows, first.expected, first.is_all) == (2, 2, True)
+    expected = ["a=7/00000000-00000.parquet", "a=7/00000001-00000.parquet"]
+    assert files(folder) == sorted([*expected, "a=8/00000000-00001.parquet"])
+    assert not (folder.root / "staging").exists()
+
+
+def test_a_batch_counts_once(folder: Folder) -> None:
+    first = add(folder, 0, 7)
+    assert add(folder, 0, 9) == first
+    assert files(folder) == ["a=7/00000000-00000.parquet"]
+
+
+def test_files_of_a_batch_that_counts_are_moved_later(folder: Folder) -> None:
+    """Its writer was killed when the line was written."""
+    entry = add(folder, 0, 7)
+    staged = folder.root / "staging" / "00000000" / entry.files[0].staged
+    staged.parent.mkdir(parents=True)
+    (folder.data / entry.files[0].path).rename(staged)
+    folder.prepare()
+    assert files(folder) == [entry.files[0].path]
+    folder.prepare()
+    assert files(folder) == [entry.files[0].path]
+
+
+def test_what_does_not_count_is_dropped(folder: Folder) -> None:
+    """Its writer was killed before the line was whole."""
+    left = folder.root / "staging" / "00000000" / "a=1" / "part-00000-x.parquet"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    (folder.root / "manifest.jsonl").write_text('{"batch": 0')
+    folder.prepare()
+    assert (list(folder.entries()), files(folder)) == ([], [])
+    add(folder, 0, 7)
+    assert files(folder) == ["a=7/00000000-00000.parquet"]
+
+
+def test_a_row_that_is_missing_stops_the_batch(folder: Folder) -> None:
+    with pytest.raises(FileError, match="batch 0 has 1 rows of 2 messages"):
+        add(folder, 0, 7, end=2)
+    assert (list(folder.entries()), files(folder)) == ([], [])
+
+
+@pytest.mark.parametrize("batch", [0, 3])
+def test_batches_follow_one_another(folder: Folder, batch: int) -> None:
+    add(folder, 0, 7)
+    add(folder, 1, 7)
+    with pytest.raises(FileError, match=f"ends with batch 1, and the stream goes on with {batch}"):
+        add(folder, batch, 7)
+
+
+def test_a_folder_belongs_to_one_stream(folder: Folder, tmp_path: Path) -> None:
+    rows: Any = Frame(7)
+    check_checkpoint(folder, tmp_path / "checkpoint")
+    folder.add(rows, 0, "other", (), {})
+    with pytest.raises(FileError, match="has batches of another stream"):
+        add(folder, 1, 7)
+    with pytest.raises(FileError, match="whose checkpoint is not in"):
+        check_checkpoint(folder, tmp_path / "checkpoint")
+
+
+def test_where_a_batch_begins_and_ends(tmp_path: Path) -> None:
+    (tmp_path / "offsets").mkdir()
+    for batch, offset in enumerate(({"a q": 5}, {"a q": 9, "a r": 3})):
+        text = "\n".join(("v1", "{}", json.dumps(offset)))
+        (tmp_path / "offsets" / str(batch)).write_text(text)
+    (tmp_path / "metadata").write_text('{"id": "1234"}')
+    assert query_id(tmp_path) == "1234"
+    assert query_id(tmp_path / "nowhere") == ""
+    assert positions_of(tmp_path, 0, lambda: {"a q": 2}) == {"a q": (2, 5)}
+    assert positions_of(tmp_path, 1, lambda: {"a q": 7, "a r": 1}) == {
+        "a q": (5, 9),
+        "a r": (1, 3),
+    }
+
+
+def test_paths_tell_their_partitions() -> None:
+    path = "date=2026-07-01/queue=.%5Cprivate$%5Corders/x.parquet"
+    assert partition_of(path, "queue") == r".\private$\orders"
+    assert partition_of(path, "date") == "2026-07-01"
