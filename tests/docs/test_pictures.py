@@ -12,10 +12,13 @@ from tools.generate_docs import ROOT
 from tests.docs.console import PAGES
 
 PICTURES = sorted((ROOT / "docs" / "pictures").iterdir())
+DRAWINGS = [path for path in PICTURES if path.suffix == ".svg"]
+PHOTOS = [path for path in PICTURES if path.suffix != ".svg"]
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
 SVG = "{http://www.w3.org/2000/svg}"
 SIZE_MAX = 10_000
-EACH = pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.name)
+PHOTO_SIZE_MAX = 150_000
+EACH = pytest.mark.parametrize("picture", DRAWINGS, ids=lambda path: path.name)
 
 
 def test_every_picture_is_shown_and_every_shown_picture_is_there() -> None:
@@ -30,6 +33,12 @@ def test_every_picture_is_shown_and_every_shown_picture_is_there() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pictures_are_told_in_words(page: Path) -> None:
     assert all(words for words, _ in IMAGE.findall(page.read_text()))
+
+
+@pytest.mark.parametrize("photo", PHOTOS, ids=lambda path: path.name)
+def test_what_is_no_drawing_is_a_small_picture_of_a_screen(photo: Path) -> None:
+    assert photo.read_bytes().startswith(b"\x89PNG")
+    assert photo.stat().st_size <= PHOTO_SIZE_MAX
 
 
 @EACH

@@ -30,9 +30,11 @@ def free_port(host: str = "127.0.0.1") -> int:
         return port
 
 
-def until(condition: Callable[[], object], what: str = "it never happened") -> None:
+def until(
+    condition: Callable[[], object], what: str = "it never happened", patience: float = PATIENCE
+) -> None:
     """Wait for something."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < end, what
         time.sleep(0.02)

@@ -35,6 +35,8 @@ def test_the_examples_run(
     )
     names = {"spark": spark, "manager_address": service.app, "checkpoints": str(tmp_path / "c")}
     *examples, packets = blocks(PAGE, "python")
+    for text in blocks(PAGE.with_name("cluster.md"), "python"):
+        run(text, dict(names))
     run(packets, dict(names))  # while there are some
     assert "order 2" in capfd.readouterr().out
     [five_lines] = [text for text in blocks(ROOT / "README.md", "python") if "spark" in text]

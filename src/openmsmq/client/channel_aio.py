@@ -22,7 +22,7 @@ from openmsmq.errors import (
     ReceiveTimeout,
     ServiceNotAvailable,
 )
-from openmsmq.manager.opening import this_process
+from openmsmq.manager.process import this_process
 from openmsmq.net.connection import Connection, Machine
 
 Answer = asyncio.Future[Frame | MQError]

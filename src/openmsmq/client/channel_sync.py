@@ -27,7 +27,7 @@ from openmsmq.errors import (
     ReceiveTimeout,
     ServiceNotAvailable,
 )
-from openmsmq.manager.opening import this_process
+from openmsmq.manager.process import this_process
 
 Answer = list[Frame | MQError]
 "Empty until it came."

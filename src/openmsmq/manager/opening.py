@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from pathlib import Path
 
 from openmsmq.clock import SystemClock
 from openmsmq.manager.local import LocalManager
+from openmsmq.manager.process import this_process
 from openmsmq.store.lmdb import LmdbStore
 
 
@@ -31,10 +31,3 @@ def open_directory(
     if quota is not None:
         manager.core.settings = manager.core.settings.changed(quota=quota)
     return manager
-
-
-def this_process() -> str:
-    """Who calls, in words."""
-    name = Path(sys.argv[0]).name or "python"
-    program = "".join(char if char.isprintable() else "?" for char in name)
-    return f"{program} (process {os.getpid()})"

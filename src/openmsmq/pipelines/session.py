@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from openmsmq.pipelines.cluster import is_local, send_along
 from openmsmq.pipelines.faults import PipelineError
 from openmsmq.pipelines.spec import Pipeline
 
@@ -45,6 +46,8 @@ def start_session(pipeline: Pipeline, log: Path) -> SparkSession:
     from openmsmq.spark import register
 
     _let_workers_find(pipeline.folder)
+    if is_local(pipeline.master):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {**DEFAULTS, **pipeline.spark, "spark.app.name": pipeline.name}
     conf = SparkConf(loadDefaults=False).setMaster(pipeline.master)
     conf.setAll(list(settings.items()))
@@ -54,6 +57,7 @@ def start_session(pipeline: Pipeline, log: Path) -> SparkSession:
             gateway = launch_gateway(conf, {"stdout": file, "stderr": file})  # type: ignore[no-untyped-call]  # it has no types
     context = SparkContext(conf=conf, gateway=gateway)
     _write_to(log)
+    send_along(context, pipeline, log.parent)
     session = SparkSession(context)
     register(session)
     return session
@@ -79,4 +83,3 @@ def _let_workers_find(folder: Path) -> None:
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     paths = dict.fromkeys([sources, str(folder), *filter(None, known)])
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

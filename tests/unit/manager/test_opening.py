@@ -10,7 +10,7 @@ import pytest
 
 from openmsmq.clock import SystemClock
 from openmsmq.errors import StoreInUse
-from openmsmq.manager.opening import open_directory, this_process
+from openmsmq.manager.opening import open_directory
 
 
 def test_a_directory_is_made_and_named_after_the_host(tmp_path: Path) -> None:
@@ -52,8 +52,3 @@ def test_a_directory_is_let_go_when_opening_fails(
         with pytest.raises(RuntimeError):
             open_directory(tmp_path)
     open_directory(tmp_path).core.store.close()
-
-
-def test_a_program_may_have_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["/bin/\udcff\n\ud800café"])
-    assert this_process() == f"???café (process {os.getpid()})"

@@ -45,6 +45,23 @@ def test_it_works_with_nothing_else_and_can_be_made_of_itself(tmp_path: Path) ->
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
 
 
+def test_workers_need_no_more_than_pyarrow_and_lxml(tmp_path: Path) -> None:
+    write_package(tmp_path / "a.zip")
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "others = 'lmdb sortedcontainers prometheus_client aiohttp click rich uvloop'\n"
+        "sys.modules.update(dict.fromkeys(others.split()))\n"
+        "import openmsmq, openmsmq.spark.source, openmsmq.spark.functions\n"
+        "try:\n"
+        "    openmsmq.connect('127.0.0.1:1')\n"
+        "except openmsmq.MQError as error:\n"
+        "    print(type(error).__name__, openmsmq.__file__)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "a.zip")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"ServiceNotAvailable {tmp_path}")
+
+
 def test_nothing_that_is_not_python_is_needed() -> None:
     home = Path(openmsmq.__file__).parent
     others = {path.name for path in home.rglob("*") if path.is_file() and path.suffix != ".py"}
