@@ -66,12 +66,17 @@ class Shop:
             database.execute("drop table if exists orders")
             database.execute("create table orders (name text primary key)")
 
-    def program(self, step: str = "") -> subprocess.Popen[str]:
+    @contextlib.contextmanager
+    def program(self, step: str = "") -> Iterator[subprocess.Popen[str]]:
         """A program that writes orders to the table, up to a step."""
         command = [sys.executable, "-m", "tests.e2e.buyer", self.manager.app, self.postgres.dsn]
-        return subprocess.Popen(
+        with subprocess.Popen(
             [*command, step], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
-        )
+        ) as program:
+            try:
+                yield program
+            finally:
+                program.kill()
 
     def kill(self, victim: str, program: subprocess.Popen[str]) -> None:
         """Kill one of the three, and start it again."""
@@ -133,14 +138,11 @@ def test_queue_and_table_agree_after_a_kill(
     """SYS-018, SYS-087, SYS-088, SYS-091."""
     shop = Shop(manager, postgres)
     with shop.program(step) as program:
-        try:
-            assert program.stdout is not None
-            assert program.stdout.readline() == f"at {step}\n"
-            shop.kill(victim, program)
-            if victim != "program":
-                finish(program)
-        finally:
-            program.kill()
+        assert program.stdout is not None
+        assert program.stdout.readline() == f"at {step}\n"
+        shop.kill(victim, program)
+        if victim != "program":
+            finish(program)
     until(lambda: _is_seen_gone(shop), "the manager did not see that the program is gone")
     if how == "by command":
         shop.recover()
