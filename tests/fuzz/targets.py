@@ -14,7 +14,19 @@ from uuid import UUID
 from openmsmq.app.calls import Call, Closing, Hello, Welcome, decode_error, encode_error
 from openmsmq.app.frames import FROM_CLIENT, Frame, Framer, encode_frame
 from openmsmq.app.members import Members
-from openmsmq.app.messages import Cancel, Credit, End, Fetch, Messages, Read, Send, Sent, Subscribe
+from openmsmq.app.messages import (
+    Cancel,
+    Credit,
+    End,
+    Fetch,
+    Messages,
+    Post,
+    Posted,
+    Read,
+    Send,
+    Sent,
+    Subscribe,
+)
 from openmsmq.app.stamper import Stamper
 from openmsmq.app.stamping import Destination, check_for_sending
 from openmsmq.bodies.decode import decode_body
@@ -187,7 +199,8 @@ def _taken(chunks: list[bytes]) -> tuple[list[Frame], str]:
 
 def payloads(data: bytes) -> None:
     """Payloads of every kind; those in JSON may be written otherwise, and mean the same."""
-    for kind in (Send, Sent, Read, Messages, End, Subscribe, Credit, Cancel, Fetch):
+    kinds = (Send, Sent, Post, Posted, Read, Messages, End, Subscribe, Credit, Cancel, Fetch)
+    for kind in kinds:
         with suppress(Malformed):
             assert kind.decode(data).encode() == data
     for written in (Hello, Welcome, Call, Closing, Members):

@@ -43,6 +43,9 @@ from openmsmq.app.messages import (
     Fetch,
     Messages,
     Mode,
+    Post,
+    Posted,
+    PostedMessage,
     QueuedMessage,
     Read,
     Seek,
@@ -94,6 +97,14 @@ queued = st.builds(QueuedMessage, u64, u32, u32, u32, u16, some_packets)
 PAYLOADS = st.one_of(
     st.builds(Send, u32, u64, st.lists(some_packets, max_size=4).map(tuple)),
     st.builds(Sent, u64, u32),
+    st.builds(Post, u32, u64, u64, u64, st.lists(some_packets, max_size=3).map(tuple), st.just(())),
+    st.builds(
+        lambda packets: Post(1, 2, 3, 4, packets, tuple(map(str, range(len(packets))))),
+        st.lists(some_packets, max_size=3).map(tuple),
+    ),
+    st.builds(
+        Posted, st.lists(st.builds(PostedMessage, u64, st.booleans()), max_size=4).map(tuple)
+    ),
     st.builds(Read, u32, u64, u32, u64, u32, u32, st.sampled_from(Mode), st.sampled_from(Seek)),
     st.builds(Messages, st.lists(queued, max_size=4).map(tuple)),
     st.builds(End, u32, u64, st.sampled_from(Action), st.lists(u64, max_size=4).map(tuple)),
@@ -120,7 +131,7 @@ PAYLOADS = st.one_of(
 )
 DECODERS = (
     Send, Sent, Read, Messages, End, Subscribe, Credit, Cancel, Fetch, Hello, Welcome, Call,
-    Closing, Members,
+    Closing, Members, Post, Posted,
 )  # fmt: skip
 
 

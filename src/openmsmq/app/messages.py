@@ -26,7 +26,7 @@ _SEND: Final = Struct("<IQI")
 _QUEUED: Final = Struct("<QIIIHI")
 _END: Final = Struct("<IQBI")
 _POST: Final = Struct("<IQQQI")
-_POSTED: Final = Struct("<Q?")
+_POSTED: Final = Struct("<QB")
 _U16: Final = Struct("<H")
 _LOOKUP_SIZE: Final = 8
 
@@ -312,8 +312,13 @@ class Posted:
 
     @classmethod
     def _read(cls, reader: Reader) -> Self:
-        found = reader.take(_POSTED.size * reader.u32("count"), "messages")
-        return cls(tuple(starmap(PostedMessage, _POSTED.iter_unpack(found))))
+        raw = reader.take(_POSTED.size * reader.u32("count"), "messages")
+        found = list(_POSTED.iter_unpack(raw))
+        for place, (_, known) in enumerate(found, 1):
+            if known > 1:
+                at = _COUNT.size + place * _POSTED.size - 1
+                reader.fail("known", f"is {known}, not 0 or 1", offset=at)
+        return cls(tuple(PostedMessage(number, bool(known)) for number, known in found))
 
 
 class QueuedMessage(NamedTuple):

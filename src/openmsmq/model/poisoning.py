@@ -43,11 +43,11 @@ class Poisoning:
         if not counts:
             return True
         rules = queue.properties
-        if queue.kind in KINDS and (rules.abort_limit or rules.retry_delay):
-            if rules.abort_limit and record.abort_count >= rules.abort_limit:
-                if self._remove(batch, queue, lookup, record, ids):
-                    return False
-            elif rules.retry_delay:
+        if queue.kind in KINDS:
+            is_poison = 0 < rules.abort_limit <= record.abort_count
+            if is_poison and self._remove(batch, queue, lookup, record, ids):
+                return False
+            if rules.retry_delay:
                 due = self._core.timeline.millis + rules.retry_delay * 1000
                 batch.take_out(queue, lookup, raw)
                 batch.delay(queue, lookup, record, due)

@@ -90,8 +90,8 @@ class Delaying(Expiring):
         rules = queue.rules
         if queue.kind is not Kind.MAIN:
             return None
-        if rules.abort_limit and aborts >= rules.abort_limit:
-            return self._poison(position, aborts)
+        if 0 < rules.abort_limit <= aborts and (away := self._poison(position, aborts)):
+            return away
         if not rules.retry_delay:
             return None
         due = self.millis + rules.retry_delay * 1000

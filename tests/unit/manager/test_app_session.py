@@ -24,6 +24,7 @@ from openmsmq.app import messages as app
 from openmsmq.app.frames import FRAME_SIZE_FIRST, FRAME_SIZE_MAX, Kind
 from openmsmq.errors import (
     AccessDenied,
+    IllegalPropertyValue,
     InvalidHandle,
     InvalidParameter,
     MessageTooLarge,
@@ -238,6 +239,7 @@ def scrambled(dice: random.Random) -> bytes:
             (Kind.READ, app.Read(1, mode=0, seek=dice.randrange(7), timeout=0).encode()),
             (Kind.END, app.End(1, 0, dice.randrange(2), (1, 2)).encode()),
             (Kind.SEND, app.Send(1, 0, (packet("a"), packet("b"))).encode()),
+            (Kind.POST, app.Post(1, 0, 0, 5, (packet("a"),), ("x",)).encode()),
             (Kind.SUBSCRIBE, app.Subscribe(1, 5).encode()),
             (Kind.CREDIT, app.Credit(dice.randrange(9), 5).encode()),
             (Kind.CANCEL, app.Cancel(dice.randrange(9)).encode()),
@@ -369,6 +371,29 @@ async def test_to_send_nothing_is_done_at_once(house: House) -> None:
     handle = await program.create()
     assert (await program.send(handle)).count == 0
     assert await program.call("queue_info", handle=handle)
+
+
+@served()
+async def test_messages_are_posted_once_and_later(house: House) -> None:
+    program = await house.program()
+    handle = await program.create()
+
+    async def post(*texts: str, after: int = 0, once: tuple[str, ...] = ()) -> list[bool]:
+        packets = tuple(map(packet, texts))
+        payload = app.Post(handle, 0, 0, after, packets, once).encode()
+        answer = await program.answer(program.tell(Kind.POST, payload))
+        return [one.known for one in app.Posted.decode(answer.payload).messages]
+
+    assert await post("a", "b", once=("1", "2")) == [False, False]
+    assert await post("b", "c", once=("2", "3")) == [True, False]
+    assert await post("d", after=3_600_000) == [False]
+    assert await program.peek(handle) == ["a", "b", "c"]
+    info = (await program.call("queue_info", handle=handle))["queue"]
+    assert (info["messages"], info["delayed"]) == (3, 1)
+    await refused(post("e", after=1 << 50), IllegalPropertyValue)
+    await refused(post("e", once=("x" * 401,)), InvalidParameter)
+    handle = await program.open("orders", "receive")
+    await refused(post("e", once=("4",)), AccessDenied)
 
 
 @served()

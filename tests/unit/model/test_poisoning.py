@@ -113,6 +113,10 @@ def test_without_room_for_dead_letters_poison_stays(world: World) -> None:
     abort(world, queue)
     assert world.bodies(queue) == ["bad"]
     assert world.count("poisoned") == 0
+    world.done(world.core.queues.change(queue, NOW, {"retry_delay": 5}))
+    abort(world, queue)
+    assert world.bodies(queue) == [], "it rests meanwhile, as any other"
+    world.tick(5)
     world.done(world.core.queues.change(dead, NOW, {"quota": 10}))
     abort(world, queue)
     assert world.bodies(dead) == ["bad"]
