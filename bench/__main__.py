@@ -7,6 +7,7 @@ from bench import (
     distributed,
     hot_path,
     peers,
+    pipelines,
     service,
     sessions,
     spark,
@@ -17,6 +18,6 @@ for table in (codec, core):
     for line in table.lines():
         print(line, flush=True)
     print()
-for whole in (service, distributed, peers, hot_path, crowd, transfer, sessions, spark):
+for whole in (service, distributed, peers, hot_path, crowd, transfer, sessions, spark, pipelines):
     whole.main()
     print()
