@@ -17,7 +17,6 @@ import openmsmq
 from openmsmq import Manager, Message
 from openmsmq.errors import ServiceNotAvailable
 from openmsmq.manager.tokens import Tokens
-from openmsmq.pipelines.state import VARIABLE
 from tests.certificates import make_certificates
 from tests.e2e.managers import ManagerProcess, free_port, running, until
 from tests.spark.cluster import HOST, Cluster
@@ -61,12 +60,6 @@ tls_ca = "ca.pem"
 "spark.task.maxFailures" = "8"
 """
 
-DRIVER = """
-import sys
-from openmsmq.pipelines import run
-run(sys.argv[1], master=sys.argv[2])
-"""
-
 
 @pytest.fixture
 def secured(tmp_path: Path) -> Iterator[str]:
@@ -102,13 +95,10 @@ def test_every_message_once_although_a_worker_is_killed(tmp_path: Path, secured:
         orders = manager.create_queue("orders")
         done = manager.create_queue("done", transactional=True)
         orders.send_many(Message(b"order", label=str(n)) for n in range(MESSAGES))
+        run = (sys.executable, "-m", "openmsmq", "pipeline", "run", str(tmp_path / "cluster.toml"))
         driver = subprocess.Popen(
-            [sys.executable, "-c", DRIVER, str(tmp_path / "cluster.toml"), cluster.url],
-            env={
-                **os.environ,
-                "PYSPARK_PYTHON": str(cluster.python),
-                VARIABLE: str(tmp_path / "r"),
-            },
+            [*run, "--master", cluster.url, "--runs", str(tmp_path / "runs")],
+            env={**os.environ, "PYSPARK_PYTHON": str(cluster.python)},
         )
         try:
             until(lambda: done.info().messages > 0, patience=PATIENCE)

@@ -5,6 +5,7 @@ Journals, dead letters, acknowledgements and trace reports are looked at and sta
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
@@ -24,7 +25,7 @@ from openmsmq.pipelines.timelines import (
     of_reports,
     timelines,
 )
-from openmsmq.pipelines.work import Ready, Watch
+from openmsmq.pipelines.work import Progress, Ready, Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -123,6 +124,7 @@ def _check_replaceable(folder: Path) -> None:
 def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> None:
     """Put all together, and write the table and the page."""
     settings: Audit = pipeline.settings
+    began = time.monotonic()
     rows = timelines(reduce(_union, events(spark, settings.witnesses))).persist()
     try:
         found = find(rows, settings.listed)
@@ -131,7 +133,8 @@ def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> None:
     finally:
         rows.unpersist()
     page(found, datetime.now(UTC)).write(settings.report)
-    watch.tell(report=str(settings.report), messages=found.total)
+    watch.show(Progress(0, found.total, time.monotonic() - began))
+    watch.tell(report=str(settings.report))
     if settings.table is not None:
         watch.tell(table=str(settings.table))
 

@@ -5,6 +5,7 @@ Dead letters are looked at and stay where they are.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from openmsmq.pipelines.peeking import check_readable, moment, peek
 from openmsmq.pipelines.report import Report
 from openmsmq.pipelines.spec import Pipeline, Place, read_place
 from openmsmq.pipelines.tables import Table
-from openmsmq.pipelines.work import Ready, Watch
+from openmsmq.pipelines.work import Progress, Ready, Watch
 from openmsmq.properties.message import MessageClass, describe_class
 
 if TYPE_CHECKING:
@@ -111,13 +112,15 @@ def check(pipeline: Pipeline) -> None:
 def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> None:
     """Look at all of them, and write the page."""
     settings: Letters = pipeline.settings
+    began = time.monotonic()
     frame = peek(spark, settings.place, settings.queues, _COLUMNS).persist()
     try:
         found = find(spark, frame, settings.newest)
     finally:
         frame.unpersist()
     page(found, settings.place.managers, datetime.now(UTC)).write(settings.report)
-    watch.tell(report=str(settings.report), messages=found.total)
+    watch.show(Progress(0, found.total, time.monotonic() - began))
+    watch.tell(report=str(settings.report))
 
 
 def find(spark: SparkSession, letters: DataFrame, newest: int) -> Findings:

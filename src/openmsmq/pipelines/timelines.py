@@ -101,7 +101,7 @@ def timelines(events: DataFrame) -> DataFrame:
     grouped = events.selectExpr("*", f"cast({rank} as int) as rank").groupBy("message_id")
     happened = "struct(time, rank, event, code, hop, source)"
     return grouped.agg(
-        expr("max(label) as label"),
+        expr("max(nullif(label, '')) as label"),
         expr("max(queue) as queue"),
         *(expr(f"min(time) filter (where event = '{name}') as {name}") for name in _MOMENTS),
         expr("max(code) as code"),
