@@ -55,6 +55,8 @@ JOURNALS: Final = ((False, None), (True, None), (True, 1), (False, None))
 "Which keep a journal, and how many KiB of it."
 RULES: Final = (NO_RULES, NO_RULES, Rules(2, 1), Rules(2, 0, poison_is_dead=True))
 "What becomes of messages that are aborted."
+CORRECTION: Final = 5.0
+"Seconds by which the clock may be set without that being a jump."
 OWNER: Final = object()
 TWO_STEPS: Final = Holder()
 "Whoever reads in two steps."
@@ -203,7 +205,8 @@ class Base:
         waiting = [p for q in self.model.queues for p in q.positions if q.kind is Kind.DELAYED]
         first = min((p.due for p in waiting if not p.queue.deleted), default=None)
         if first is not None and not self.core.delaying._is_releasing:
-            soon = self.core.timeline.exact + delaying.RETRY
+            # The clock may have been set back a little since a commit failed.
+            soon = self.core.timeline.exact + delaying.RETRY + CORRECTION
             assert self.core.delaying.next <= max(first / 1000, soon), "a message is forgotten"
 
     # Commits
@@ -289,6 +292,7 @@ class Base:
             slot.model.never_was = True
             for member in slot.family:
                 member.model.deleted = member.real.deleted = True
+                member.model.readers = []
             return
         slot.real = self.manager.find_queue(f".\\private$\\q{number}")
         assert slot.journal is not None
