@@ -119,7 +119,7 @@ def test_wrong_sql_is_told_before_the_stream_starts(
     sql: str,
     reason: str,
 ) -> None:
-    name = fresh(str(len(sql)))
+    name = fresh(str(len(sql + reason)))
     manager.create_queue(name)
     sink = {"kind": "queue", "queue": name}
     with pytest.raises((PipelineError, MQError)) as caught:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.pipelines.files import Folder, check_checkpoint, positions_of, query_id
-from openmsmq.pipelines.spec import Pipeline, Source
-from openmsmq.pipelines.streams import check_source, read, to_batches
+from openmsmq.pipelines.spec import Pipeline
+from openmsmq.pipelines.streams import check_source, done, read, to_batches
 from openmsmq.pipelines.tables import Table
 from openmsmq.pipelines.work import Ready, Watch
 from openmsmq.spark.columns import READ, nearest
-from openmsmq.spark.service import connect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -79,18 +78,6 @@ def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> StreamingQue
         folder.add(batch, number, query, PARTITIONS, positions, is_all=True)
 
     return to_batches(frame, pipeline, keep)
-
-
-def done(source: Source) -> dict[str, int]:
-    """How far the subscription is done with each queue, which is where a first batch begins."""
-    found = {}
-    options = source.place.parsed()
-    for address in source.place.managers:
-        with connect(options, address, patient=True) as manager:
-            for info in manager.subscriptions():
-                if info.name.lower() == source.subscription.lower():
-                    found[f"{address} {info.queue}"] = info.done
-    return found
 
 
 READY: Final = Ready(

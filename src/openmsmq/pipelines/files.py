@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import file_digest
@@ -25,6 +25,7 @@ from urllib.parse import unquote
 
 from openmsmq.pipelines.lines import Lines, sync
 from openmsmq.pipelines.tables import FileError
+from openmsmq.store.lock import DirectoryLock
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -101,6 +102,10 @@ class Folder:
     def prepare(self) -> None:
         """Tidy up after a writer that was killed."""
         self.root.mkdir(parents=True, exist_ok=True)
+        with alone(self.root):
+            self._tidy_up()
+
+    def _tidy_up(self) -> None:
         self._manifest.mend()
         last = self.last()
         if last is not None:
@@ -118,6 +123,19 @@ class Folder:
         is_all: bool = False,
     ) -> Entry:
         """Write a batch, unless it counts already; `is_all`: there is a row for each position."""
+        with alone(self.root):
+            return self._add(frame, batch, query, partitions, positions, is_all=is_all)
+
+    def _add(
+        self,
+        frame: DataFrame,
+        batch: int,
+        query: str,
+        partitions: tuple[str, ...],
+        positions: Positions,
+        *,
+        is_all: bool,
+    ) -> Entry:
         last = self.last()
         if last is not None and _is_known(last, batch, query, self.root):
             return last
@@ -150,6 +168,16 @@ class Folder:
             folders.update(p for p in (target.parent, *target.parent.parents) if _inside(p, self))
         for folder in folders:
             sync(folder)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Work in a folder without another process that does; `StoreInUse` if there is one."""
+    lock = DirectoryLock(folder)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def partition_of(path: str, name: str) -> str:

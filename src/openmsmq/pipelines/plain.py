@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Final
 from openmsmq.pipelines.faults import PipelineError
 from openmsmq.pipelines.files import Folder, check_checkpoint, positions_of, query_id
 from openmsmq.pipelines.spec import Pipeline, Place, columns_of, read_place
-from openmsmq.pipelines.streams import check_source, check_targets, read, to_batches, to_queues
+from openmsmq.pipelines.streams import (
+    check_source,
+    check_targets,
+    done,
+    read,
+    to_batches,
+    to_queues,
+)
 from openmsmq.pipelines.tables import FileError, Table
 from openmsmq.pipelines.work import Ready, Watch
 from openmsmq.spark.columns import check_write
@@ -116,7 +123,8 @@ def transformed(spark: SparkSession, pipeline: Pipeline) -> DataFrame:
 
 
 def _to_files(frame: DataFrame, pipeline: Pipeline, sink: Sink, watch: Watch) -> StreamingQuery:
-    checkpoint = pipeline.checkpoint
+    source, checkpoint = pipeline.source, pipeline.checkpoint
+    assert source is not None
     assert checkpoint is not None
     for name in sink.partitions:
         if name not in frame.columns:
@@ -126,7 +134,7 @@ def _to_files(frame: DataFrame, pipeline: Pipeline, sink: Sink, watch: Watch) ->
     watch.tell(path=str(folder.data))
 
     def keep(batch: DataFrame, number: int) -> None:
-        positions = positions_of(checkpoint, number, dict)
+        positions = positions_of(checkpoint, number, lambda: done(source))
         folder.add(batch, number, query_id(checkpoint), sink.partitions, positions)
 
     return to_batches(frame, pipeline, keep)

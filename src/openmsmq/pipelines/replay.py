@@ -8,13 +8,13 @@ messages under the same name, so that the queue manager takes it once.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.pipelines.archive import FORMAT
-from openmsmq.pipelines.files import Entry, Folder, partition_of
+from openmsmq.pipelines.files import Entry, Folder, alone, partition_of
 from openmsmq.pipelines.spec import Pipeline, Place, columns_of, read_place
 from openmsmq.pipelines.steps import Step, Steps
 from openmsmq.pipelines.streams import QUEUE, check_targets
@@ -102,17 +102,26 @@ def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> None:
     archive, steps = Folder(settings.path), _steps(pipeline)
     spark.dataSource.register(ArchiveSource)
     _check_condition(spark, settings)
-    steps.begin()
-    total = 0
+    assert pipeline.checkpoint is not None
+    pipeline.checkpoint.mkdir(parents=True, exist_ok=True)
+    with alone(pipeline.checkpoint):
+        steps.begin()
+        sent = sum(_sent(spark, pipeline, archive, steps, watch))
+    watch.tell(sent=sent)
+
+
+def _sent(
+    spark: SparkSession, pipeline: Pipeline, archive: Folder, steps: Steps, watch: Watch
+) -> Iterator[int]:
+    """Send step by step; how many messages each of them had."""
     for step in steps.todo(archive, STEP):
         if watch.stopping:
-            break
+            return
         began = time.monotonic()
         sent = _send(spark, pipeline, step, steps.id)
         steps.done(step, sent)
-        total += sent
         watch.show(Progress(step.number, sent, time.monotonic() - began))
-    watch.tell(sent=total)
+        yield sent
 
 
 def _check_condition(spark: SparkSession, settings: Replay) -> None:

@@ -10,7 +10,7 @@ from tests.unit.client.services import Service
 from tests.unit.pipelines.entries import add
 
 from openmsmq import Manager
-from openmsmq.pipelines.archive import FACTS, check, done
+from openmsmq.pipelines.archive import FACTS, check
 from openmsmq.pipelines.spec import Pipeline
 from openmsmq.pipelines.tables import FileError
 from openmsmq.spark.columns import READ
@@ -38,18 +38,3 @@ def test_an_archive_of_another_stream_is_refused(
     add(tmp_path / "x", 0, "a")
     with pytest.raises(FileError, match="whose checkpoint is not in"):
         check(found)
-
-
-def test_where_a_first_batch_begins(
-    service: Service, manager: Manager, pipeline: Callable[..., Pipeline]
-) -> None:
-    queue = manager.open_queue("orders")
-    queue.send_many([b"1", b"2"])
-    reader = queue.subscription("lake")
-    reader.reserve(0, 2)
-    reader.finish(1)
-    queue.subscription("other")
-    source = {**SOURCE, "manager": service.address, "subscription": "lake"}
-    found = pipeline(source=source, archive={"path": "x"})
-    assert found.source is not None
-    assert done(found.source) == {f"{service.address} {queue.name}": 1}

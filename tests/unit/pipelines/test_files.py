@@ -11,9 +11,11 @@ import pyarrow as pa
 import pytest
 from pyarrow.parquet import write_table
 
+from openmsmq.errors import StoreInUse
 from openmsmq.pipelines.files import (
     Entry,
     Folder,
+    alone,
     check_checkpoint,
     partition_of,
     positions_of,
@@ -123,6 +125,12 @@ def test_a_folder_belongs_to_one_stream(folder: Folder, tmp_path: Path) -> None:
         add(folder, 1, 7)
     with pytest.raises(FileError, match="whose checkpoint is not in"):
         check_checkpoint(folder, tmp_path / "checkpoint")
+
+
+def test_one_process_works_in_a_folder(folder: Folder) -> None:
+    with alone(folder.root), pytest.raises(StoreInUse):
+        add(folder, 0, 7)
+    add(folder, 0, 7)
 
 
 def test_where_a_batch_begins_and_ends(tmp_path: Path) -> None:

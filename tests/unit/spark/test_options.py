@@ -36,6 +36,7 @@ def test_a_sink_is_known_by_its_checkpoints_or_its_name() -> None:
     assert parse({"checkpointlocation": "/c"}, SINK).sink == "/c"
     assert parse({"checkpointlocation": "/c", "sinkId": "s"}, SINK).sink == "s"
     assert parse({"writeId": "w"}, WRITE).write_id == "w"
+    assert parse({"writeOwner": "o"}, WRITE).write_owner == "o"
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pyarrow as pa
 import pytest
 
 from openmsmq import Message
-from openmsmq.errors import IllegalPropertyValue, MQError
+from openmsmq.errors import IllegalPropertyValue, InvalidParameter, MQError
+from openmsmq.messages.message import FIELDS
+from openmsmq.messages.pack import Packer
+from openmsmq.names.format import parse_format_name
 from openmsmq.spark.rows import messages
 
 
@@ -36,3 +41,67 @@ def test_a_value_that_no_message_can_have_is_refused() -> None:
     with pytest.raises(MQError) as caught:
         list(messages(batch, "q"))
     assert isinstance(caught.value, IllegalPropertyValue)
+
+
+def test_flags_of_a_message() -> None:
+    columns = {
+        "body": [b"", b""],
+        "delivery": ["express", None],
+        "journal": [True, None],
+        "dead_letter": [True, None],
+        "acknowledge": [5, None],
+        "trace": [True, None],
+    }
+    [(_, [first, second])] = messages(pa.RecordBatch.from_pydict(columns), "q")
+    expected = {"journal": True, "dead_letter": True, "acknowledge": 5, "trace": True}
+    assert first == Message(recoverable=False, **expected)  # type: ignore[arg-type]
+    assert second == Message()
+    batch = pa.RecordBatch.from_pydict({"body": [b""], "delivery": ["expres"]})
+    with pytest.raises(InvalidParameter, match="column delivery: 'expres' is not"):
+        list(messages(batch, "q"))
+
+
+MIXED = Message(
+    "text",
+    label="Grüße",
+    priority=5,
+    recoverable=False,
+    journal=True,
+    dead_letter=True,
+    acknowledge=5,
+    trace=True,
+    admin_queue=r"DIRECT=OS:shop01\private$\reports",
+    response_queue=r"DIRECT=OS:shop01\private$\answers",
+    correlation_id=b"c" * 20,
+    app_specific=7,
+    extension=b"e",
+    time_to_be_received=60,
+    time_to_reach_queue=30,
+)
+
+
+def packet() -> bytes:
+    name = parse_format_name(r"DIRECT=OS:shop01\private$\q")
+    return Packer(uuid4()).pack(MIXED, name, message_id=1, sent_time=0)
+
+
+def test_a_packet_is_sent_again_as_it_was() -> None:
+    batch = pa.RecordBatch.from_pydict({"packet": [packet()], "queue": ["a"]})
+    [(name, [found])] = messages(batch, "q")
+    assert name == "a"
+    assert [getattr(found, field) for field in FIELDS] == [getattr(MIXED, f) for f in FIELDS]
+
+
+def test_columns_beside_a_packet_change_it() -> None:
+    columns = {"packet": [packet()] * 2, "label": ["new", None], "value": [None, b"new"]}
+    [(_, [first, second])] = messages(pa.RecordBatch.from_pydict(columns), "q")
+    assert (first.label, first.body, first.body_type) == ("new", MIXED.body, MIXED.body_type)
+    assert (second.label, second.body, second.body_type) == ("Grüße", b"new", 0)
+    assert second.priority == 5
+
+
+@pytest.mark.parametrize("wrong", [None, b"", b"x" * 100])
+def test_what_is_no_packet_is_refused(wrong: bytes | None) -> None:
+    batch = pa.RecordBatch.from_pydict({"packet": pa.array([wrong], pa.binary())})
+    with pytest.raises(InvalidParameter, match="column packet: "):
+        list(messages(batch, "q"))
