@@ -10,7 +10,7 @@ SEEDS ?= 1000
 DATA ?= build/data
 # What takes Hypothesis seconds on every commit may take it minutes where somebody waits for it.
 # Tests of one group, those of Spark, share a process and its session.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n auto
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer  # type: ignore[import-untyped]
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+SPARK = "tests/spark/"
+ALONE = ("test_cluster.py", "test_kill.py", "test_pipeline_process.py")
+"Tests of Spark that start sessions of their own."
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=5000)
@@ -14,3 +21,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 # Whoever runs in the background may have been told to ignore it, and would hand that on to the
 # processes that tests start: some interrupt those, or themselves.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class OneSession(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+    """Gives the tests that share a session of Spark to one worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        is_shared = nodeid.startswith(SPARK) and not nodeid[len(SPARK) :].startswith(ALONE)
+        return SPARK if is_shared else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneSession:
+    """Who gets which test."""
+    return OneSession(config, log)

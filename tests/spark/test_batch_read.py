@@ -12,7 +12,7 @@ from openmsmq import Manager, Message
 from openmsmq.spark.columns import ON_DEMAND, READ
 from tests.e2e.managers import ManagerProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from tests.spark.cluster import HOST, Cluster
 pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.slow,
-    pytest.mark.xdist_group("spark"),
     pytest.mark.skipif(
         shutil.which("java") is None and "JAVA_HOME" not in os.environ, reason="Spark needs Java"
     ),

@@ -13,7 +13,7 @@ from openmsmq import Manager, Message
 from tests.docs.console import blocks
 from tests.e2e.managers import ManagerProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 PAGE = ROOT / "docs" / "spark.md"
 
 

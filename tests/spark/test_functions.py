@@ -11,7 +11,7 @@ from openmsmq import Manager, Message
 from openmsmq.spark import functions
 from tests.e2e.managers import ManagerProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 def test_messages_are_decoded_in_sql_and_frames(

@@ -24,7 +24,7 @@ from tests.spark.conftest import SOURCES
 from tests.spark.driver import Job
 from tests.spark.moments import Moment, Victim, travelling
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 ROOT: Final = Path(__file__).parents[2]
 PATIENCE: Final = 600
 ROUND: Final = 60

@@ -12,7 +12,7 @@ import openmsmq
 from openmsmq import Manager, Message
 from tests.e2e.managers import ManagerProcess, running, until
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

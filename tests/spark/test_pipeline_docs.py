@@ -15,7 +15,7 @@ from openmsmq.pipelines.verify import verify
 from tests.docs.console import blocks
 from tests.e2e.managers import ManagerProcess, running
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 PAGE = ROOT / "docs" / "pipelines.md"
 QUEUES = ("shouted", "orders-again", "incoming", "urgent", "others")
 TRANSFORM = """

@@ -23,7 +23,7 @@ from tests.e2e.managers import ManagerProcess, running
 from tests.spark.conftest import SOURCES
 from tests.spark.mixed import all_sent, mixed
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 QUEUES = ("orders", "bills")
 DEAD = r".\DeadLetter$"
 PATIENCE = 240.0

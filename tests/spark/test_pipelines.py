@@ -25,7 +25,7 @@ from openmsmq.pipelines.verify import verify
 from tests.e2e.managers import ManagerProcess
 from tests.spark.mixed import all_sent, mixed
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

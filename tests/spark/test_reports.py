@@ -21,7 +21,7 @@ from openmsmq.pipelines.tables import FileError
 from tests.e2e.managers import ManagerProcess, until
 from tests.unit.pipelines.test_report import Tags
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 HOSTILE = "<script>alert('you')</script>"
 ALL = Acknowledge.POS_ARRIVAL | Acknowledge.POS_RECEIVE | Acknowledge.NEG_RECEIVE
 

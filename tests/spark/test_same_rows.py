@@ -15,7 +15,7 @@ from openmsmq.spark.options import STREAM, parse
 from openmsmq.spark.streaming import Offset, StreamReader
 from tests.e2e.managers import ManagerProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 ALL = ("lookup_id", "label", "body", "priority", "message_id")
 Row = dict[str, Any]
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from openmsmq import Manager, Message
 from tests.e2e.managers import ManagerProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.e2e.managers import ManagerProcess, running
 from tests.spark.conftest import SOURCES
 from tests.spark.test_kill import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from openmsmq.spark.source import MsmqDataSource
 from openmsmq.spark.writing import BatchWriter, Prepared
 from tests.e2e.managers import ManagerProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
