@@ -16,10 +16,11 @@ from time import sleep
 from typing import Any, Final
 
 import pyarrow.parquet as pq
+import pyspark
 import pytest
 
 from openmsmq import Manager, Message
-from tests.e2e.managers import ManagerProcess
+from tests.e2e.managers import ManagerProcess, free_port
 from tests.spark.conftest import SOURCES
 from tests.spark.driver import Job
 from tests.spark.moments import Moment, Victim, travelling
@@ -260,11 +261,45 @@ def test_a_queue_has_all_messages_once_after_5_kills_in_tasks(
     survive(stream, IN_TASKS, victim)
 
 
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """A cluster of two workers; Spark speculates only where they are on different hosts."""
+    home, port = Path(pyspark.__file__).parent, free_port()
+    address = f"spark://127.0.0.1:{port}"
+    options = [
+        ["master.Master", "-h", "127.0.0.1", "-p", str(port), "--webui-port", "0"],
+        *(
+            ["worker.Worker", "-h", host, "-c", "1", "-m", "1g", "--webui-port", "0", address]
+            for host in ("127.0.0.2", "127.0.0.3")
+        ),
+    ]
+    environment = os.environ | {
+        "SPARK_HOME": str(home),
+        "SPARK_WORKER_DIR": str(tmp_path / "work"),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join(map(str, (SOURCES, ROOT))),
+    }
+    with (tmp_path / "cluster").open("wb") as log:
+        processes = [
+            subprocess.Popen(
+                [home / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *rest],
+                env=environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+            for name, *rest in options
+        ]
+    yield address
+    for process in processes:
+        _end(process)
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("moment", ["write:middle", "write:prepared"])
 def test_a_slow_task_that_runs_twice_counts_once(
-    pipeline: Callable[..., Pipeline], moment: str
+    pipeline: Callable[..., Pipeline], cluster: str, moment: str
 ) -> None:
     """Speculation: the slow attempt has sent its rows, or even prepared them."""
     stream = pipeline(sink="out")
@@ -274,10 +309,11 @@ def test_a_slow_task_that_runs_twice_counts_once(
         "spark.speculation.quantile": "0.5",
         "spark.speculation.multiplier": "1.5",
         "spark.speculation.minTaskRuntime": "100ms",
+        "spark.executor.memory": "512m",
     }
-    stream.job = replace(stream.job, master="local-cluster[2,1,1024]", settings=settings)
+    stream.job = replace(stream.job, master=cluster, settings=settings)
     stream.send(40)
-    stream.run((moment, 1, "nobody"))
+    stream.run((moment, 3, "nobody"))  # not in the first batch, where all are slow
     attempts = (stream.place() / "came").stat().st_size
     stream.check()
     assert attempts >= 5, "four tasks, and one that ran twice"
