@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from openmsmq import Manager, Message
+from openmsmq import Manager, Message, Queue
 from openmsmq.pipelines.files import Folder
 from openmsmq.pipelines.verify import verify
 from tests.e2e.managers import ManagerProcess, running
@@ -75,7 +75,7 @@ class Commands:
     def __call__(self, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
         """What a command answers with `--json`."""
         process = self.start(*arguments, "--json")
-        out, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate()
         assert process.returncode == code, err.decode()
         return [json.loads(line) for line in out.splitlines()]
 
@@ -122,6 +122,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.communicate(timeout=PATIENCE)
 
 
+@pytest.mark.timeout(900)
 def test_an_archive_and_its_replay_survive_kills(commands: Commands, manager: Manager) -> None:
     keep_and_bring_back(commands, manager, count=400, batch=250, kills=1)
 
@@ -142,7 +143,7 @@ def keep_and_bring_back(
     dead = sum(fill(manager, min(10_000, count - part), part) for part in parts)
     letters = manager.open_queue(DEAD)
     until(lambda: letters.info().messages == dead)
-    died = Counter(all_sent(letters.peek_many(dead, timeout=0)))
+    died = Counter(everything(letters))
     names = [rf".\private$\{name}" for name in QUEUES]
     names += [*(rf"{name}\Journal$" for name in names), DEAD]
     targets = {name: f"again-{number}" for number, name in enumerate(names)}
@@ -177,7 +178,7 @@ def keep_and_bring_back(
         compare(manager, name, target)
     # Messages that live a second only began to live again, and died again.
     until(lambda: letters.info().messages == 2 * dead)
-    assert Counter(all_sent(letters.peek_many(2 * dead, timeout=0))) == died + died
+    assert Counter(everything(letters)) == died + died
     assert manager.open_queue(again).info().messages == 0
     assert manager.prepared() == []
 
@@ -212,12 +213,16 @@ def compare(manager: Manager, name: str, target: str) -> None:
     """Two queues have the same messages, in the same order."""
     first, second = manager.open_queue(name), manager.open_queue(target)
     assert first.info().messages == second.info().messages
-    places = [0, 0]
-    while left := first.peek_many(5_000, timeout=0, after=places[0]):
-        right = second.peek_many(len(left), timeout=0, after=places[1])
-        assert all_sent(left[: len(right)]) == all_sent(right), name
-        left = left[: len(right)]
-        places = [left[-1].lookup_id, right[-1].lookup_id]
+    for left, right in zip(everything(first), everything(second), strict=True):
+        assert left == right, name
+
+
+def everything(queue: Queue) -> Iterator[tuple[object, ...]]:
+    """What was sent to a queue, in its order."""
+    after = 0
+    while found := queue.peek_many(5_000, timeout=0, after=after):
+        yield from all_sent(found)
+        after = found[-1].lookup_id
 
 
 def test_a_pipeline_is_watched_and_stopped(commands: Commands, manager: Manager) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from openmsmq.pipelines.files import Folder, check_checkpoint, positions_of, query_id
+from openmsmq.pipelines.files import File, Folder, check_checkpoint, positions_of, query_id
 from openmsmq.pipelines.spec import Pipeline
 from openmsmq.pipelines.streams import check_source, done, read, to_batches
 from openmsmq.pipelines.tables import Table
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 FORMAT: Final = "msmq-archive"
 "What Spark reads an archive by: see `parts`."
 PARTITIONS: Final = ("date", "queue")
-DATE: Final = "date_add(date'1970-01-01', cast(floor(unix_seconds(arrived_time) / 86400) as int))"
-"The day of the arrival in UTC, whatever the time zone of the session."
 FACTS: Final = (
     *("lookup_id", "arrival", "message_id", "label", "body_type", "priority", "message_class"),
     *("delivery", "transactional", "correlation_id", "app_specific", "sent_time", "arrived_time"),
@@ -59,7 +57,9 @@ def check(pipeline: Pipeline) -> None:
 
 
 def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> StreamingQuery:
-    """Begin to archive."""
+    """Begin to archive: the stream says which positions a batch has, and tasks keep them."""
+    from openmsmq.pipelines.keeping import Keeper
+
     settings: Archive = pipeline.settings
     source, checkpoint = pipeline.source, pipeline.checkpoint
     assert source is not None
@@ -67,17 +67,19 @@ def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> StreamingQue
     folder = Folder(settings.path)
     folder.prepare()
     watch.tell(path=str(folder.data))
-    columns = dict.fromkeys((*FACTS, *settings.columns))
-    frame = read(spark, pipeline, columns).selectExpr(
-        *columns, f"{DATE} as date", "from_queue as queue"
-    )
+    columns = tuple(dict.fromkeys((*FACTS, *settings.columns)))
+    keeper = Keeper(source.options(), columns)
 
     def keep(batch: DataFrame, number: int) -> None:
         positions = positions_of(checkpoint, number, lambda: done(source))
-        query = query_id(checkpoint)
-        folder.add(batch, number, query, PARTITIONS, positions, is_all=True)
 
-    return to_batches(frame, pipeline, keep)
+        def write(staging: Path) -> list[File]:
+            return keeper.keep(spark, positions, staging)
+
+        entry = folder.add(number, query_id(checkpoint), positions, write, is_all=True)
+        watch.count(number, entry.rows)
+
+    return to_batches(read(spark, pipeline, columns), pipeline, keep)
 
 
 READY: Final = Ready(

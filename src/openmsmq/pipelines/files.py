@@ -14,30 +14,24 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import file_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 from openmsmq.pipelines.lines import Lines, sync
 from openmsmq.pipelines.tables import FileError
 from openmsmq.store.lock import DirectoryLock
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 MANIFEST: Final = "manifest.jsonl"
 DATA: Final = "data"
 STAGING: Final = "staging"
-_SETTINGS: Final = {
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # every reader knows these
-    "spark.sql.maxConcurrentOutputFileWriters": "64",  # no sort of rows by their folders
-}
-
+Write = Callable[[Path], "Iterable[File]"]
+"Writes files below a folder, and tells which, in the order of their rows."
 Positions = Mapping[str, tuple[int, int]]
 "For each queue, behind which position of the subscription a batch begins, and where it ends."
 
@@ -47,7 +41,7 @@ class File:
     """A file of a batch."""
 
     path: str
-    "Below `data`."
+    "Below `data`; below `staging` until its batch is whole."
     rows: int
     bytes: int
     sha256: str
@@ -113,61 +107,43 @@ class Folder:
         shutil.rmtree(self.root / STAGING, ignore_errors=True)
 
     def add(
-        self,
-        frame: DataFrame,
-        batch: int,
-        query: str,
-        partitions: tuple[str, ...],
-        positions: Positions,
-        *,
-        is_all: bool = False,
+        self, batch: int, query: str, positions: Positions, write: Write, *, is_all: bool = False
     ) -> Entry:
         """Write a batch, unless it counts already; `is_all`: there is a row for each position."""
         with alone(self.root):
-            return self._add(frame, batch, query, partitions, positions, is_all=is_all)
-
-    def _add(
-        self,
-        frame: DataFrame,
-        batch: int,
-        query: str,
-        partitions: tuple[str, ...],
-        positions: Positions,
-        *,
-        is_all: bool,
-    ) -> Entry:
-        last = self.last()
-        if last is not None and _is_known(last, batch, query, self.root):
-            return last
-        shutil.rmtree(self.root / STAGING, ignore_errors=True)
-        staging = self.root / STAGING / f"{batch:08}"
-        settings = frame.sparkSession.conf
-        for name, value in _SETTINGS.items():
-            settings.set(name, value)
-        writer = frame.write.option("compression", "zstd")
-        writer.partitionBy(*partitions).parquet(staging.as_uri())
-        files = tuple(_described(staging, batch))
-        rows = sum(file.rows for file in files)
-        written = datetime.now(UTC).isoformat(timespec="seconds")
-        entry = Entry(batch, query, rows, written, is_all, positions, files)
-        if is_all and rows != entry.expected:
-            raise FileError(f"batch {batch} has {rows} rows of {entry.expected} messages")
-        self._manifest.append(asdict(entry))
-        self._place(entry)
-        shutil.rmtree(self.root / STAGING, ignore_errors=True)
-        return entry
+            last = self.last()
+            if last is not None and _is_known(last, batch, query, self.root):
+                return last
+            shutil.rmtree(self.root / STAGING, ignore_errors=True)
+            staging = self.root / STAGING / f"{batch:08}"
+            staging.mkdir(parents=True)
+            files = tuple(_numbered(batch, write(staging)))
+            rows = sum(file.rows for file in files)
+            written = datetime.now(UTC).isoformat(timespec="seconds")
+            entry = Entry(batch, query, rows, written, is_all, positions, files)
+            if is_all and rows != entry.expected:
+                raise FileError(f"batch {batch} has {rows} rows of {entry.expected} messages")
+            self._sync(staging / file.staged for file in files)
+            self._manifest.append(asdict(entry))
+            self._place(entry)
+            shutil.rmtree(self.root / STAGING, ignore_errors=True)
+            return entry
 
     def _place(self, entry: Entry) -> None:
         """Move the files of a batch that counts to where readers look for them."""
-        folders: set[Path] = set()
         for file in entry.files:
             target = self.data / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # it was moved before
                 (self.root / STAGING / f"{entry.batch:08}" / file.staged).rename(target)
-            folders.update(p for p in (target.parent, *target.parent.parents) if _inside(p, self))
+        self._sync(self.data / file.path for file in entry.files)
+
+    def _sync(self, files: Iterable[Path]) -> None:
+        """Let the names of files, and of the folders they are in, survive a power failure."""
+        folders = {folder for file in files for folder in file.parents}
         for folder in folders:
-            sync(folder)
+            if folder == self.root or self.root in folder.parents:
+                sync(folder)
 
 
 @contextmanager
@@ -233,21 +209,17 @@ def _is_known(last: Entry, batch: int, query: str, root: Path) -> bool:
     return batch == last.batch
 
 
-def _described(staging: Path, batch: int) -> Iterator[File]:
-    """The files of a staged batch, safe on disk, in the order of their rows."""
-    from pyarrow.parquet import read_metadata
-
-    found = sorted(staging.rglob("*.parquet"), key=lambda path: (path.name, str(path.parent)))
-    for number, path in enumerate(found):
-        staged = path.relative_to(staging)
-        with path.open("rb") as file:
-            checksum = file_digest(file, "sha256").hexdigest()
-            os.fsync(file.fileno())
-        name = f"{batch:08}-{number:05}.parquet"
-        rows = read_metadata(path).num_rows
-        size = path.stat().st_size
-        yield File(str(staged.with_name(name)), rows, size, checksum, str(staged))
+def described(staging: Path, path: Path, rows: int) -> File:
+    """A file that was written below `staging`, safe on disk."""
+    with path.open("rb") as file:
+        checksum = file_digest(file, "sha256").hexdigest()
+        os.fsync(file.fileno())
+        size = os.fstat(file.fileno()).st_size
+    return File(str(path.relative_to(staging)), rows, size, checksum)
 
 
-def _inside(path: Path, folder: Folder) -> bool:
-    return path == folder.root or folder.root in path.parents
+def _numbered(batch: int, files: Iterable[File]) -> Iterator[File]:
+    """Files with the names they will have: the number of the batch, and their own."""
+    for number, file in enumerate(files):
+        path = Path(file.path).with_name(f"{batch:08}-{number:05}.parquet")
+        yield replace(file, path=str(path), staged=file.path)

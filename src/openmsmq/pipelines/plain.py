@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.pipelines.faults import PipelineError
-from openmsmq.pipelines.files import Folder, check_checkpoint, positions_of, query_id
+from openmsmq.pipelines.files import (
+    File,
+    Folder,
+    check_checkpoint,
+    described,
+    positions_of,
+    query_id,
+)
 from openmsmq.pipelines.spec import Pipeline, Place, columns_of, read_place
 from openmsmq.pipelines.streams import (
     check_source,
@@ -28,6 +36,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+_SETTINGS: Final = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # every reader knows these
+    "spark.sql.maxConcurrentOutputFileWriters": "64",  # no sort of rows by their folders
+}
 KINDS: Final = ("queue", "parquet", "console")
 
 
@@ -135,9 +147,23 @@ def _to_files(frame: DataFrame, pipeline: Pipeline, sink: Sink, watch: Watch) ->
 
     def keep(batch: DataFrame, number: int) -> None:
         positions = positions_of(checkpoint, number, lambda: done(source))
-        folder.add(batch, number, query_id(checkpoint), sink.partitions, positions)
+        write = partial(write_files, batch, sink.partitions)
+        folder.add(number, query_id(checkpoint), positions, write)
 
     return to_batches(frame, pipeline, keep)
+
+
+def write_files(frame: DataFrame, partitions: tuple[str, ...], staging: Path) -> Iterator[File]:
+    """Let Spark write rows as files; which, in the order of the rows."""
+    from pyarrow.parquet import read_metadata
+
+    for name, value in _SETTINGS.items():
+        frame.sparkSession.conf.set(name, value)
+    writer = frame.write.mode("overwrite").option("compression", "zstd")
+    writer.partitionBy(*partitions).parquet(staging.as_uri())
+    found = sorted(staging.rglob("*.parquet"), key=lambda path: (path.name, str(path.parent)))
+    for path in found:
+        yield described(staging, path, read_metadata(path).num_rows)
 
 
 READY: Final = Ready(read_settings, check, start)

@@ -51,6 +51,7 @@ class Watcher:
     def __init__(self, recorder: Recorder, audience: Audience) -> None:
         self._recorder = recorder
         self._audience = audience
+        self._counted: dict[int, int] = {}
 
     @property
     def stopping(self) -> bool:
@@ -61,6 +62,14 @@ class Watcher:
         """A batch is done."""
         self._recorder.progress(progress)
         self._audience.on_progress(progress)
+
+    def count(self, batch: int, rows: int) -> None:
+        """A batch of a stream has rows that Spark did not count."""
+        self._counted[batch] = rows
+
+    def rows_of(self, batch: int, counted: int) -> int:
+        """The rows of a batch of which Spark has counted so many."""
+        return self._counted.get(batch, counted)
 
     def show_rows(self, rows: list[dict[str, Any]]) -> None:
         """Rows for people."""
@@ -154,13 +163,16 @@ def _follow(query: StreamingQuery, watcher: Watcher, audience: Audience, waiting
 
 def _show(query: StreamingQuery, watcher: Watcher, waiting: Waiting, shown: int) -> int:
     """Tell of batches that are done since `shown`; the last one's number."""
-    news = [one for one in query.recentProgress if one.batchId > shown and one.numInputRows]
+    news = [one for one in query.recentProgress if one.batchId > shown]
     for number, one in enumerate(news, 1):
+        rows = watcher.rows_of(one.batchId, one.numInputRows)
+        if not rows:
+            continue
         seconds = one.durationMs.get("triggerExecution", 0) / 1000
         lag, oldest = None, None
         if number == len(news):
             lag, oldest = waiting.look(_positions(one.sources[0].endOffset))
-        watcher.show(Progress(one.batchId, one.numInputRows, seconds, lag, oldest))
+        watcher.show(Progress(one.batchId, rows, seconds, lag, oldest))
         shown = one.batchId
     return shown
 

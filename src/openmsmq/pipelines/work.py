@@ -47,6 +47,9 @@ class Watch(Protocol):
     def show(self, progress: Progress) -> None:
         """A batch is done."""
 
+    def count(self, batch: int, rows: int) -> None:
+        """A batch of a stream has rows that Spark did not count."""
+
     def show_rows(self, rows: list[dict[str, Any]]) -> None:
         """Rows of a batch that a person wants to see."""
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,9 +13,12 @@ from pyarrow.parquet import write_table
 from openmsmq.errors import StoreInUse
 from openmsmq.pipelines.files import (
     Entry,
+    File,
     Folder,
+    Write,
     alone,
     check_checkpoint,
+    described,
     partition_of,
     positions_of,
     query_id,
@@ -24,32 +26,22 @@ from openmsmq.pipelines.files import (
 from openmsmq.pipelines.tables import FileError
 
 
-class Frame:
-    """What a folder uses of a DataFrame: it writes each row into a folder of its own."""
+def rows_of(*rows: int) -> Write:
+    """Writes each row into a folder of its own."""
 
-    def __init__(self, *rows: int) -> None:
-        self._rows = rows
-        self.settings: dict[str, str] = {}
-        self.sparkSession = SimpleNamespace(conf=SimpleNamespace(set=self.settings.__setitem__))
-        self.write = self
-
-    def option(self, name: str, value: str) -> Frame:
-        return self
-
-    def partitionBy(self, *names: str) -> Frame:
-        return self
-
-    def parquet(self, path: str) -> None:
-        for number, row in enumerate(self._rows):
-            place = Path(path.removeprefix("file://")) / f"a={row}" / f"part-{number:05}-x.parquet"
-            place.parent.mkdir(parents=True)
+    def write(staging: Path) -> Iterator[File]:
+        for number, row in enumerate(rows):
+            place = staging / f"a={row}" / f"part-{number:05}-x.parquet"
+            place.parent.mkdir(parents=True, exist_ok=True)
             write_table(pa.table({"n": [row]}), place)
+            yield described(staging, place, 1)
+
+    return write
 
 
 def add(folder: Folder, batch: int, *rows: int, end: int | None = None) -> Entry:
     positions = {} if end is None else {"here q": (0, end)}
-    rows_of: Any = Frame(*rows)
-    return folder.add(rows_of, batch, "q", ("a",), positions, is_all=end is not None)
+    return folder.add(batch, "q", positions, rows_of(*rows), is_all=end is not None)
 
 
 def files(folder: Folder) -> list[str]:
@@ -118,9 +110,8 @@ def test_batches_follow_one_another(folder: Folder, batch: int) -> None:
 
 
 def test_a_folder_belongs_to_one_stream(folder: Folder, tmp_path: Path) -> None:
-    rows: Any = Frame(7)
     check_checkpoint(folder, tmp_path / "checkpoint")
-    folder.add(rows, 0, "other", (), {})
+    folder.add(0, "other", {}, rows_of(7))
     with pytest.raises(FileError, match="has batches of another stream"):
         add(folder, 1, 7)
     with pytest.raises(FileError, match="whose checkpoint is not in"):
