@@ -20,6 +20,7 @@ from openmsmq.errors import MessageNotFound
 from openmsmq.model.layout import ARRIVAL_BITS
 from openmsmq.model.opening import Access
 from openmsmq.model.receiving import Seek
+from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
 from openmsmq.spark.options import Options
@@ -81,7 +82,7 @@ class BatchReader(DataSourceReader):
         if isinstance(partition, Range):
             with connect(self._options, partition.manager, patient=True) as manager:
                 queue = open_queue(manager, partition.queue, Access.PEEK)
-                for block in blocks(queue, partition.after, partition.last):
+                for block in one_ahead(blocks(queue, partition.after, partition.last)):
                     columns = Columns(block, queue=queue.name, manager=manager.name)
                     yield columns.batch(self._names)
 

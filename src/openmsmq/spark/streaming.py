@@ -17,6 +17,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from openmsmq import Manager, Queue, Subscription
 from openmsmq.model.opening import Access
+from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
 from openmsmq.spark.options import Options
@@ -182,15 +183,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a part, the same whenever it is read."""
         assert isinstance(partition, Positions)
-        options, after, last = self._options, partition.after, partition.last
+        options = self._options
         with connect(options, partition.manager, patient=True) as manager:
             queue = open_queue(manager, partition.queue, Access.RECEIVE)
             reader = queue.subscription(options.subscription, copy=options.copies)
-            while after < last:
-                block = Block.of_payload(reader.read_packed(after, last))
+            for block in one_ahead(_blocks(reader, partition.after, partition.last)):
                 columns = Columns(block, queue=queue.name, manager=manager.name)
                 yield columns.batch(self._names)
-                after += len(block)
+
+
+def _blocks(reader: Subscription, after: int, last: int) -> Iterator[Block]:
+    """What a subscription was given, as many messages at once as a frame has room for."""
+    while after < last:
+        block = Block.of_payload(reader.read_packed(after, last))
+        yield block
+        after += len(block)
 
 
 def _reserve(reader: Subscription, after: int, count: int, size: int | None) -> int:

@@ -19,9 +19,10 @@ from pyspark import TaskContext
 from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from openmsmq import Manager, Queue, Transaction
+from openmsmq import Manager, Message, Queue, Transaction
 from openmsmq.errors import EpochDecided, InvalidParameter
 from openmsmq.model.opening import Access
+from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.options import Options
 from openmsmq.spark.rows import messages
 from openmsmq.spark.service import connect, open_queue
@@ -73,14 +74,11 @@ class Writing:
         sent = 0
         with self._manager() as manager, manager.transaction(xid, stage=True) as transaction:
             queues: dict[str, Queue] = {}
-            for batch in batches:
-                for name, rows in messages(batch, default):
-                    if name not in queues:
-                        queues[name] = open_queue(manager, name, Access.SEND)
-                    for first in range(0, len(rows), _TOGETHER):
-                        part = rows[first : first + _TOGETHER]
-                        queues[name].send_many(part, transaction=transaction)
-                    sent += len(rows)
+            for name, rows in one_ahead(_parts(batches, default)):
+                if name not in queues:
+                    queues[name] = open_queue(manager, name, Access.SEND)
+                queues[name].send_many(rows, transaction=transaction)
+                sent += len(rows)
             if not (sent and _is_prepared(transaction)):
                 transaction.abort()
                 xid, sent = "", 0
@@ -168,6 +166,13 @@ def writer_name(identity: str) -> str:
     """What a writer is called, without the slashes that part the names of transactions."""
     shown = _ODD.sub("-", identity).strip("-")[-_SHOWN:]
     return f"spark-{shown}-{sha256(identity.encode()).hexdigest()[:12]}"
+
+
+def _parts(batches: Iterator[pa.RecordBatch], queue: str) -> Iterator[tuple[str, list[Message]]]:
+    """The messages that are sent at once, with the queue that they go to."""
+    for batch in batches:
+        for first in range(0, batch.num_rows, _TOGETHER):
+            yield from messages(batch.slice(first, _TOGETHER), queue)
 
 
 def _batches(rows: Iterator[Any], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -22,19 +23,19 @@ class Calls(RemoteCalls):
         return Members(self.answer)
 
 
-async def test_what_is_left_out_is_not_asked_for() -> None:
+def test_what_is_left_out_is_not_asked_for() -> None:
     calls = Calls(applied=True)
-    assert await calls.commit_epoch("w", 3, ["w/3/a"], "", once=False)
+    assert asyncio.run(calls.commit_epoch("w", 3, ["w/3/a"], "", once=False))
     asked = {"call": "commit_epoch", "query": "w", "epoch": 3, "winners": ["w/3/a"]}
     assert calls.asked == asked
-    await calls.commit_epoch("w", 3, ["w/3/a"], "q", once=True)
+    asyncio.run(calls.commit_epoch("w", 3, ["w/3/a"], "q", once=True))
     assert calls.asked == asked | {"owner": "q", "once": True}
 
 
-async def test_ages_come_by_name() -> None:
-    assert await Calls(ages={"tx": 4}).prepared() == {"tx": 4}
+def test_ages_come_by_name() -> None:
+    assert asyncio.run(Calls(ages={"tx": 4}).prepared()) == {"tx": 4}
 
 
-async def test_somebody_has_to_make_the_calls() -> None:
+def test_somebody_has_to_make_the_calls() -> None:
     with pytest.raises(NotImplementedError):
-        await RemoteCalls().prepared()
+        asyncio.run(RemoteCalls().prepared())
