@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 COUNT: Final = 1_000_000
 BATCH: Final = 1000
 AHEAD: Final = 4
-BATCHES: Final = 5
-"Of the stream."
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -132,7 +130,7 @@ class Bench:
         def run() -> None:
             source = self._spark.readStream.format("msmq")
             source = source.option("manager", self._queues.address).option("queue", "bench")
-            sink = source.option("maxMessagesPerTrigger", self._count // BATCHES).load().writeStream
+            sink = source.load().writeStream
             sink = sink.format("parquet").option("path", str(self._folder / "stream"))
             sink = sink.option("checkpointLocation", str(self._folder / "checkpoint"))
             query = sink.trigger(availableNow=True).start()
