@@ -17,7 +17,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import openmsmq
-from bench.transfer import Manager, free_port
+from bench.servers import free_port
+from bench.transfer import Manager
 from openmsmq import Message
 from openmsmq.pipelines import run
 from openmsmq.pipelines.archive import FACTS

@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 from uuid import UUID
 
-from bench.transfer import Manager, free_port
+from bench.servers import free_port
+from bench.transfer import Manager
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection
 from openmsmq.packet.connection_parameters import ConnectionParametersHeader
 from openmsmq.packet.establish_connection import EstablishConnectionHeader

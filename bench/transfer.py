@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import openmsmq
 from bench import loopback
+from bench.servers import free_port
 from openmsmq import Message
 
 BATCH = 1000
@@ -63,14 +63,6 @@ class Manager:
             self._process.terminate()
             self._process.wait()
             self._process = None
-
-
-def free_port() -> int:
-    """A port that nobody has."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def fill(manager: openmsmq.Manager, queue: openmsmq.Queue, kind: str, count: int) -> None:

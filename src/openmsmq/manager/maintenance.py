@@ -41,8 +41,9 @@ from openmsmq.model.system import FIRST_QUEUE_NUMBER
 from openmsmq.store import checking, copying
 from openmsmq.store.checking import UNREADABLE, Report
 from openmsmq.store.copying import Copied, Progress, StoreReader, no_progress
+from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
-from openmsmq.store.files import make_directory, sync_directory
+from openmsmq.store.files import make_directory
 from openmsmq.store.lmdb import LmdbStore
 from openmsmq.store.pages import DATA_FILE
 

@@ -25,8 +25,9 @@ from openmsmq.clock import Clock, SystemClock
 from openmsmq.errors import InvalidParameter, StorageError
 from openmsmq.manager.logs import log_event
 from openmsmq.names.parts import fold
+from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
-from openmsmq.store.files import make_directory, sync_directory
+from openmsmq.store.files import make_directory
 
 TOKENS_FILE: Final = "tokens.json"
 _LOCK_FILE: Final = "tokens.lock"

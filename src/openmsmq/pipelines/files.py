@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from openmsmq.pipelines.lines import Lines, sync
+from openmsmq.pipelines.lines import Lines
 from openmsmq.pipelines.tables import FileError
+from openmsmq.store.directories import sync_directory
 from openmsmq.store.lock import DirectoryLock
 
 MANIFEST: Final = "manifest.jsonl"
@@ -143,7 +144,7 @@ class Folder:
         folders = {folder for file in files for folder in file.parents}
         for folder in folders:
             if folder == self.root or self.root in folder.parents:
-                sync(folder)
+                sync_directory(folder)
 
 
 @contextmanager

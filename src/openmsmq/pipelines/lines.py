@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from openmsmq.store.directories import sync_directory
+
 _TAIL: Final = 1 << 16
 "How much of the end of a file is looked at first."
 
@@ -52,7 +54,7 @@ class Lines:
             os.fsync(file)
         finally:
             os.close(file)
-        sync(self.path.parent)
+        sync_directory(self.path.parent)
 
 
 def _tail(file: int) -> tuple[bytes, int]:
@@ -66,12 +68,3 @@ def _tail(file: int) -> tuple[bytes, int]:
         if not start or begin:
             return found[begin:end], start + end
         want *= 4
-
-
-def sync(folder: Path) -> None:
-    """Let the names in a folder survive a power failure."""
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

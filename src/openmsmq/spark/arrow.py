@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from openmsmq.bodies.decode import body_format, decode_body
 from openmsmq.bodies.headers import decode_headers
+from openmsmq.bodies.text import encodable
 from openmsmq.errors import IllegalFormatName, Malformed
 from openmsmq.model.layout import ARRIVAL_MASK
 from openmsmq.packet.base import BaseFlags
@@ -161,7 +162,7 @@ class Columns:
                 name = getattr(PacketView(before + header), kind)
             except IllegalFormatName:
                 return None
-            return None if name is None else _clean(str(name))
+            return None if name is None else encodable(str(name))
 
         return by_distinct(names, decode, pa.string())
 
@@ -295,11 +296,6 @@ def _sender(header: bytes) -> str | None:
 
 def _headers_of(extension: bytes) -> list[tuple[str, str]] | None:
     return list(decode_headers(extension).values.items()) or None
-
-
-def _clean(text: str) -> str:
-    """Text that has a UTF-8 form: half surrogate pairs are replaced."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _i32(value: int) -> pa.Int32Scalar:

@@ -22,6 +22,7 @@ import lmdb
 from openmsmq.errors import StoreDamaged, StoreInUse, StoreMissing
 from openmsmq.model.storage import Table
 from openmsmq.store import files, pages
+from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
 from openmsmq.store.format import FORMAT_KEY, read_format
 from openmsmq.store.lock import DirectoryLock, is_held, keep_files
@@ -189,7 +190,7 @@ def put_in_place(folder: Path, directory: Path) -> None:
     """Move a whole store from `folder` to `directory`, over the one that is there."""
     try:
         (folder / DATA_FILE).replace(directory / DATA_FILE)
-        files.sync_directory(directory)
+        sync_directory(directory)
     except OSError as error:
         raise storage_error(error, directory) from error
 

@@ -15,6 +15,7 @@ import lmdb
 
 from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooOld
 from openmsmq.model.storage import Table
+from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
 from openmsmq.store.format import FORMAT, FORMAT_KEY, format_row, read_format
 from openmsmq.store.pages import DATA_FILE
@@ -138,12 +139,3 @@ def _write_lock_file(path: Path) -> None:
         file.write(bytes(_LMDB_LOCK_SIZE - size))
         file.flush()
         os.fsync(file.fileno())
-
-
-def sync_directory(directory: Path) -> None:
-    """Let what was made, moved or removed in a directory outlast a power cut."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
