@@ -1,8 +1,10 @@
 """Pipelines beside Spark's own file sink: queues to Parquet files and back, 1 KiB bodies.
 
-`python -m bench.pipelines [MESSAGES]`, 300,000 unless told otherwise. One Spark session of this
-computer runs them all. The archive writes manifest and checksums, and whole packets; Spark's sink
-writes the same columns of the same stream, and nothing else. The replay sends all of it again.
+`python -m bench.pipelines [MESSAGES]`, a million unless told otherwise. One Spark session of this
+computer runs them all, warm, with batches of the usual size. The archive writes manifest and
+checksums, and whole packets; Spark's sink writes the same columns of a queue with the same
+messages, and nothing else. Both take the messages out of their queues, but for the last archive,
+which leaves them there. The replay sends all of it again.
 """
 
 from __future__ import annotations
@@ -33,14 +35,14 @@ if TYPE_CHECKING:
 BATCH = 1000
 BODY = bytes(range(256)) * 2
 "The half of each body that packs well."
-PER_TRIGGER = 100_000
+WARM = 20_000
+"Messages that each way is tried with first."
 
 
-def fill(manager: openmsmq.Manager, count: int) -> None:
-    """Messages that differ a little, in a queue that three read, and a queue for the replay."""
+def fill(manager: openmsmq.Manager, name: str, count: int) -> None:
+    """A queue of messages that differ a little."""
     random = Random(1)  # noqa: S311  # nothing secret
-    queue = manager.create_queue("bench")
-    manager.create_queue("again").close()
+    queue = manager.create_queue(name)
     for first in range(0, count, BATCH):
         queue.send_many(
             Message(random.randbytes(512) + BODY, label=f"order {number}")
@@ -48,32 +50,23 @@ def fill(manager: openmsmq.Manager, count: int) -> None:
         )
 
 
-def source(address: str, subscription: str) -> dict[str, Any]:
-    """What each of them reads."""
+def archive(address: str, folder: Path, queue: str, on_commit: str = "remove") -> dict[str, Any]:
+    """A pipeline that archives a queue."""
     return {
-        "manager": address,
-        "queue": "bench",
-        "subscription": subscription,
-        "on_commit": "keep",
-        "max_messages_per_trigger": PER_TRIGGER,
+        "name": f"{queue}-{on_commit}",
+        "master": "local[2]",
+        "source": {"manager": address, "queue": queue, "on_commit": on_commit},
+        "archive": {"path": str(folder / f"{queue}-{on_commit}")},
     }
 
 
-def spark_sink(spark: SparkSession, address: str, folder: Path, subscription: str) -> None:
-    """The same stream into Spark's own sink of files."""
-    frame = (
-        spark.readStream.format("msmq")
-        .schema(ddl(FACTS))
-        .option("manager", address)
-        .option("queue", "bench")
-        .option("subscription", subscription)
-        .option("onCommit", "keep")
-        .option("maxMessagesPerTrigger", PER_TRIGGER)
-        .load()
-    )
-    writer = frame.writeStream.format("parquet").option("path", str(folder / subscription))
+def spark_sink(spark: SparkSession, address: str, folder: Path, queue: str) -> None:
+    """A stream of the same columns into Spark's own sink of files."""
+    reader = spark.readStream.format("msmq").schema(ddl(FACTS))
+    frame = reader.option("manager", address).option("queue", queue).load()
+    writer = frame.writeStream.format("parquet").option("path", str(folder / queue))
     writer = writer.option("compression", "zstd")
-    writer = writer.option("checkpointLocation", str(folder / f"{subscription}-notes"))
+    writer = writer.option("checkpointLocation", str(folder / f"{queue}-notes"))
     writer.trigger(availableNow=True).start().awaitTermination()
 
 
@@ -87,14 +80,17 @@ def rate(title: str, count: int, work: Callable[[], object], beside: float = 0.0
     return found
 
 
-def main(count: int = 300_000) -> None:
+def main(count: int = 1_000_000) -> None:
     """Measure and print."""
     folder = Path(tempfile.mkdtemp(prefix="openmsmq-bench-"))
     service = Manager(folder, "bench", free_port(), {})
     service.start()
     try:
         with openmsmq.connect(service.address) as manager:
-            fill(manager, count)
+            for name in ("spark", "lake"):
+                fill(manager, f"warm-{name}", WARM)
+                fill(manager, name, count)
+            manager.create_queue("again").close()
         measure(folder, service.address, count)
     finally:
         service.stop()
@@ -103,29 +99,30 @@ def main(count: int = 300_000) -> None:
 
 def measure(folder: Path, address: str, count: int) -> None:
     """All of it, in one session that is warm."""
-    lake = {
-        "name": "lake",
-        "master": "local[2]",
-        "source": source(address, "lake"),
-        "archive": {"path": str(folder / "archive")},
-    }
+    lake = archive(address, folder, "lake")
     again = {
         "name": "again",
-        "replay": {"path": str(folder / "archive"), "manager": address, "queue": "again"},
+        "replay": {"path": lake["archive"]["path"], "manager": address, "queue": "again"},
     }
     spark = start_session(read_pipeline(lake), folder / "log")
-    runs = folder / "runs"
+
+    def piped(pipeline: dict[str, Any]) -> None:
+        run(pipeline, spark=spark, runs=folder / "runs")
+
     title = f"pipelines, {count:,} x 1 KiB"
     print(f"{title:42s}{'rate':>12s}{'ratio':>8s}")
-    spark_sink(spark, address, folder, "warm")
-    beside = rate(
+    spark_sink(spark, address, folder, "warm-spark")
+    piped(archive(address, folder, "warm-lake"))
+    own = rate(
         "queue to files, Spark's own sink",
         count,
         lambda: spark_sink(spark, address, folder, "spark"),
     )
-    rate("archive, beside that", count, lambda: run(lake, spark=spark, runs=runs), beside)
-    rate("verify", count, lambda: verify(folder / "archive"))
-    rate("replay", count, lambda: run(again, spark=spark, runs=runs))
+    rate("archive, beside that", count, lambda: piped(lake), own)
+    rate("verify", count, lambda: verify(Path(lake["archive"]["path"])))
+    rate("replay", count, lambda: piped(again))
+    kept = archive(address, folder, "again", on_commit="keep")
+    rate("archive of what stays in its queue", count, lambda: piped(kept), own)
     spark.stop()
 
 

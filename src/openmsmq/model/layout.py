@@ -144,6 +144,11 @@ def due_of(raw: bytes) -> int:
     return due
 
 
+def with_packet(raw: bytes, number: int) -> bytes:
+    """The record of a message whose packet is stored under that number."""
+    return number.to_bytes(8, "little") + raw[8:]
+
+
 def with_expiry(raw: bytes, expires: int) -> bytes:
     """The record of a message that expires then."""
     if place_and_expiry(raw)[2] == expires:

@@ -10,10 +10,10 @@ from openmsmq.model.layout import (
     NEVER,
     RECORD_SIZE,
     SUBSCRIPTION_ROW,
-    Record,
     place_and_expiry,
     queue_key,
     with_expiry,
+    with_packet,
 )
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import Entry
@@ -34,27 +34,28 @@ def take(batch: Batch, subscription: Subscription, entries: list[Entry]) -> None
     batch.take_out_many(
         source, [(entry.lookup, entry.record) for entry in entries if not entry.express]
     )
-    gone = [
-        (entry.lookup, _stored(batch, entry) if entry.express else entry.record)
-        for entry in entries
-    ]
+    stored = iter(_stored(batch, [entry for entry in entries if entry.express]))
+    gone = [(entry.lookup, next(stored) if entry.express else entry.record) for entry in entries]
     _keep(batch, subscription, gone)
     note(batch, Event.RESERVED, source, gone, "", subscription.name)
 
 
 def copy(batch: Batch, subscription: Subscription, entries: list[Entry]) -> None:
     """Keep copies of messages for the subscription."""
-    copies = [(entry.lookup, _stored(batch, entry)[:RECORD_SIZE]) for entry in entries]
+    stored = _stored(batch, entries)
+    copies = [(entry.lookup, raw[:RECORD_SIZE]) for entry, raw in zip(entries, stored, strict=True)]
     _keep(batch, subscription, copies)
     for entry in entries:
         if not entry.express:
             batch.rewrite(subscription.source, entry.lookup, entry.record)
 
 
-def _stored(batch: Batch, entry: Entry) -> bytes:
-    """The record of a message whose packet is stored anew."""
-    number = batch.store_packet(entry.packet)
-    return Record.unpack(entry.record)._replace(packet_number=number).pack()
+def _stored(batch: Batch, entries: list[Entry]) -> list[bytes]:
+    """The records of messages whose packets are stored anew."""
+    numbers = batch.store_packets([entry.packet for entry in entries])
+    return [
+        with_packet(entry.record, number) for entry, number in zip(entries, numbers, strict=True)
+    ]
 
 
 def _keep(batch: Batch, subscription: Subscription, messages: Messages) -> None:

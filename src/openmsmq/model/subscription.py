@@ -188,6 +188,8 @@ def read_state(raw: bytes) -> tuple[Way, int, int, int]:
 
 def with_reader(record: bytes, reader: int, known: Collection[int]) -> bytes:
     """The record of a message that `reader` has a copy of; others that are gone are left out."""
+    if len(record) == RECORD_SIZE:
+        return record + reader.to_bytes(4, "little")
     kept = [number for number in _readers(record) if number in known]
     return record[:RECORD_SIZE] + pack(f"<{len(kept) + 1}I", *kept, reader)
 
