@@ -47,8 +47,9 @@ def list_(pattern: str | None, *, location: Location, as_json: bool) -> None:
     """List subscriptions, all or those whose names are like PATTERN.
 
     They take messages out of their queue or get copies. DONE is the position up to which the reader
-    is done with them, END the one up to which it was given them; those between wait for it. IDLE
-    tells how long ago it was last done with some.
+    is done with them, END the one up to which it was given them; those between wait for it. BEHIND
+    counts those of the queue that it was not given yet (at least so many, if they are copies of
+    many). IDLE tells how long ago it was last done with some.
 
     \b
     Examples:
@@ -62,7 +63,7 @@ def list_(pattern: str | None, *, location: Location, as_json: bool) -> None:
         for info in chosen:
             print_json(asdict(info))
     elif chosen:
-        columns = ("NAME", "QUEUE", "WAY", ">DONE", ">END", ">WAITING", ">SIZE", ">IDLE")
+        columns = ("NAME", "QUEUE", "WAY", ">DONE", ">END", ">WAITING", ">SIZE", ">BEHIND", ">IDLE")
         print_table(columns, map(_row, chosen))
 
 
@@ -70,7 +71,8 @@ def _row(info: SubscriptionInfo) -> tuple[object, ...]:
     way = "copy" if info.copy else "take"
     size = size_text(info.bytes)
     idle = age_text(info.idle)
-    return info.name, info.queue, way, info.done, info.end, info.waiting, size, idle
+    waits = info.waiting, size, info.behind
+    return info.name, info.queue, way, info.done, info.end, *waits, idle
 
 
 def _complete_subscription(

@@ -8,6 +8,7 @@ from typing import Final
 from openmsmq.app.messages import COUNT_MAX, room_for
 from openmsmq.manager.info import path_name
 from openmsmq.manager.local import LocalManager
+from openmsmq.model.core import Core
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import Entry
@@ -38,16 +39,21 @@ class SubscriptionInfo:
     "What these take."
     idle: int
     "Seconds since it was last done with some, or since it began."
+    behind: int
+    "Messages of the queue that it was not given yet; of copies, so many at least."
+    oldest: int | None
+    "Seconds that the first of these has been in the queue."
 
 
 def subscription_infos(local: LocalManager) -> list[SubscriptionInfo]:
     """All subscriptions, by queue and name."""
-    now = local.core.timeline.wall
-    found = [_info(subscription, now) for subscription in local.reservations]
+    found = [_info(subscription, local.core) for subscription in local.reservations]
     return sorted(found, key=lambda info: (fold(info.queue), fold(info.name)))
 
 
-def _info(subscription: Subscription, now: int) -> SubscriptionInfo:
+def _info(subscription: Subscription, core: Core) -> SubscriptionInfo:
+    now = core.timeline.wall
+    behind, arrived = subscription.behind(core.snapshot, core.expiring.overdue)
     return SubscriptionInfo(
         name=subscription.name,
         queue=path_name(subscription.source),
@@ -57,6 +63,8 @@ def _info(subscription: Subscription, now: int) -> SubscriptionInfo:
         waiting=subscription.store.messages,
         bytes=subscription.store.size,
         idle=max(0, now - subscription.finished),
+        behind=behind,
+        oldest=None if arrived is None else max(0, now - arrived),
     )
 
 

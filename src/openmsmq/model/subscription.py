@@ -8,18 +8,18 @@ was looked at, and which messages have come below that since; after a start all 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, islice
 from struct import Struct, pack, unpack
 from typing import Final, TypeVar
 
 from openmsmq.errors import MQError, QueueNotFound
-from openmsmq.model.layout import ARRIVAL_BITS, ARRIVAL_MASK, RECORD_SIZE
+from openmsmq.model.layout import ARRIVAL_BITS, ARRIVAL_MASK, RECORD_SIZE, local_facts
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
-from openmsmq.model.reading import Found, readable
+from openmsmq.model.reading import Found, oldest, readable
 from openmsmq.model.storage import Snapshot
 from openmsmq.properties.message import PRIORITY_MAX
 
@@ -146,26 +146,34 @@ class Subscription:
             if len(found) == count:
                 break
             self._again.discard(lookup)
-            for item in islice(readable(snapshot, self.source, lookup - 1, overdue), 1):
-                if item[0] == lookup and not self._has(item[1]):
-                    found.append(item)
+            found += [
+                item for item in self._at(snapshot, lookup, overdue) if not self._has(item[1])
+            ]
         is_all = not self._again
-        looked = 0
         wanted = count
+        for looked, item in enumerate(self._ahead(snapshot, overdue)):
+            if not wanted or looked == LOOK_MAX:
+                return self._first(found, count), False
+            self._marks[item[0] >> ARRIVAL_BITS] = item[0] & ARRIVAL_MASK
+            if not self._has(item[1]):
+                wanted -= 1
+                found.append(item)
+        return self._first(found, count), is_all
+
+    def _at(self, snapshot: Snapshot, lookup: int, overdue: int) -> list[Found]:
+        """The message at one place, if it can be read."""
+        next_one = islice(readable(snapshot, self.source, lookup - 1, overdue), 1)
+        return [item for item in next_one if item[0] == lookup]
+
+    def _ahead(self, snapshot: Snapshot, overdue: int) -> Iterator[Found]:
+        """Messages that were not looked at, by priority."""
         for place in range(_PRIORITIES):
             last = place << ARRIVAL_BITS | ARRIVAL_MASK
             first = place << ARRIVAL_BITS | self._marks[place]
             for item in readable(snapshot, self.source, first, overdue):
                 if item[0] > last:
                     break
-                if not wanted or looked == LOOK_MAX:
-                    return self._first(found, count), False
-                looked += 1
-                self._marks[place] = item[0] & ARRIVAL_MASK
-                if not self._has(item[1]):
-                    wanted -= 1
-                    found.append(item)
-        return self._first(found, count), is_all
+                yield item
 
     def _first(self, found: list[Found], count: int) -> list[Found]:
         """The first ones along the queue; the others wait."""
@@ -176,6 +184,25 @@ class Subscription:
     def _has(self, record: bytes) -> bool:
         """Whether it has a copy of the message with this record."""
         return len(record) > RECORD_SIZE and self.store.number in _readers(record)
+
+    # What it was not given
+
+    def behind(self, snapshot: Snapshot, overdue: int) -> tuple[int, int | None]:
+        """How many messages it was not given, and when the first of them arrived.
+
+        Of those that it may have copies of only some are looked at, since others wait meanwhile;
+        if there are more, it is so many at least.
+        """
+        source = self.source
+        messages = source.messages + len(source.express)
+        if self.way is Way.TAKE:
+            return messages, oldest(snapshot, source)
+        again = (self._at(snapshot, lookup, overdue) for lookup in sorted(self._again))
+        unseen = chain(chain.from_iterable(again), self._ahead(snapshot, overdue))
+        looked = list(islice(unseen, LOOK_MAX))
+        found = [local_facts(item[1])[0] for item in looked if not self._has(item[1])]
+        least = messages - self.end if len(looked) == LOOK_MAX else 0
+        return max(len(found), least), min(found, default=None)
 
 
 def read_state(raw: bytes) -> tuple[Way, int, int, int]:

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from openmsmq import Manager
 from openmsmq.errors import MQError
 from openmsmq.pipelines.spec import Source
-from openmsmq.spark.options import KEEP
-from openmsmq.spark.service import connect, queue_names
+from openmsmq.spark.service import connect
 
 
 class Waiting:
@@ -21,10 +20,8 @@ class Waiting:
     def look(self, read: Mapping[str, int]) -> tuple[int | None, int | None]:
         """Messages behind the positions that were read, and the seconds the oldest has waited.
 
-        None for what is not known; of a stream that leaves messages in their queues nothing is.
+        None for what is not known; of messages that stay in their queues, so many at least.
         """
-        if self._source.on_commit == KEEP:
-            return None, None
         try:
             return self._look(read)
         except MQError:
@@ -34,19 +31,12 @@ class Waiting:
     def _look(self, read: Mapping[str, int]) -> tuple[int, int | None]:
         waiting, ages = 0, []
         for address in self._source.place.managers:
-            manager = self._manager(address)
-            wanted = set(queue_names(manager, self._source.queues))
-            given = {
-                info.queue: info.end
-                for info in manager.subscriptions()
-                if info.name.lower() == self._source.subscription.lower()
-            }
-            for name in wanted:
-                with manager.open_queue(name) as queue:
-                    info = queue.info()
-                waiting += info.messages
-                waiting += max(0, given.get(info.name, 0) - read.get(f"{address} {info.name}", 0))
-                ages += [] if info.oldest_age is None else [info.oldest_age]
+            for info in self._manager(address).subscriptions():
+                position = read.get(f"{address} {info.queue}")
+                if position is None or info.name.lower() != self._source.subscription.lower():
+                    continue
+                waiting += info.behind + max(0, info.end - position)
+                ages += [] if info.oldest is None else [info.oldest]
         return waiting, max(ages, default=None)
 
     def _manager(self, address: str) -> Manager:

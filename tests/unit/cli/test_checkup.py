@@ -209,7 +209,7 @@ def test_prepared_transactions_are_found(tmp_path: Path) -> None:
 
 def test_subscriptions_that_do_not_go_on_are_found(tmp_path: Path) -> None:
     manager = Manager()
-    stuck = SubscriptionInfo("lake", r".\private$\orders", False, 1, 4, 3, 300, OLD)
+    stuck = SubscriptionInfo("lake", r".\private$\orders", False, 1, 4, 3, 300, OLD, 0, None)
     fine = [replace(stuck, waiting=0), replace(stuck, idle=OLD - 1)]
     manager.subscribed = [stuck, *fine]
     [risk] = look(manager, tmp_path, Level.RISK)

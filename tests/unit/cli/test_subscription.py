@@ -26,7 +26,8 @@ def reading(cli: Cli) -> Cli:
 
 def test_subscriptions_are_listed(reading: Cli) -> None:
     head, audit, lake = reading.lines("subscription", "list")
-    assert head.split() == ["NAME", "QUEUE", "WAY", "DONE", "END", "WAITING", "SIZE", "IDLE"]
+    columns = ["NAME", "QUEUE", "WAY", "DONE", "END", "WAITING", "SIZE", "BEHIND", "IDLE"]
+    assert head.split() == columns
     assert audit.split()[:6] == ["audit", r".\private$\orders", "copy", "0", "0", "0"]
     assert lake.split()[:6] == ["lake", r".\private$\orders", "take", "1", "2", "1"]
     [found] = reading.objects("subscription", "list", "LA*")
@@ -39,7 +40,10 @@ def test_subscriptions_are_listed(reading: Cli) -> None:
         "waiting": 1,
         "bytes": found["bytes"],
         "idle": found["idle"],
+        "behind": 1,
+        "oldest": found["oldest"],
     }
+    assert 0 <= found["oldest"] < 1000
     assert 0 <= found["idle"] < 1000
     assert reading.lines("subscription", "list", "other") == []
 

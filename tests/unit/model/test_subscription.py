@@ -30,6 +30,9 @@ class Looker:
         found, is_all = self.subscription.candidates(self.world.core.snapshot, 0, count)
         return [self.places.index(item[0]) for item in found], is_all
 
+    def behind(self) -> tuple[int, int | None]:
+        return self.subscription.behind(self.world.core.snapshot, 0)
+
     @property
     def places(self) -> list[int]:
         return self.world.lookups(self.queue)
@@ -117,6 +120,22 @@ def test_a_message_tells_who_has_a_copy_of_it(looker: Looker) -> None:
     found: list[Found] = [(1, both, False)]
     assert looker.subscription._has(found[0][1])
     assert not looker.subscription._has(with_reader(record, 10, ()))
+
+
+def test_what_it_was_not_given_is_counted(looker: Looker, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert looker.behind() == (0, None)
+    looker.send("a", "b", "c", "d")
+    first = looker.world.core.timeline.wall
+    looker.look(1)
+    assert looker.behind() == (3, first)
+    looker.subscription.came(looker.places[:1])
+    assert looker.behind() == (4, first)
+    monkeypatch.setattr(module, "LOOK_MAX", 2)
+    assert looker.behind() == (4, first), "nothing was given, so all of them are left"
+    looker.subscription.end = 1
+    assert looker.behind() == (3, first), "at least"
+    looker.subscription.way = Way.TAKE
+    assert looker.behind() == (4, first), "what is there"
 
 
 def test_one_thing_is_done_after_the_other(looker: Looker) -> None:

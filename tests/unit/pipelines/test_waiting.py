@@ -16,7 +16,7 @@ def test_what_was_not_read_yet(service: Service, manager: Manager) -> None:
     reader.reserve(0, 2)
     waiting = Waiting(Source(Place((service.address,)), ("orders",)))
     key = f"{service.address} {queue.name}"
-    assert waiting.look({})[0] == 3
+    assert waiting.look({key: 0})[0] == 3
     lag, oldest = waiting.look({key: 2})
     assert (lag, oldest is not None) == (1, True)
     queue.receive(timeout=0)
@@ -24,7 +24,29 @@ def test_what_was_not_read_yet(service: Service, manager: Manager) -> None:
     waiting.close()
 
 
-def test_nothing_is_known_of_copies_and_of_managers_that_are_away(service: Service) -> None:
-    place = Place((service.address,))
-    assert Waiting(Source(place, ("orders",), on_commit="keep")).look({}) == (None, None)
+def test_copies_that_were_not_read_yet(service: Service, manager: Manager) -> None:
+    queue = manager.open_queue("orders")
+    queue.send_many([b"1", b"2", b"3", b"4"])
+    queue.subscription("spark", copy=True).reserve(0, 2)
+    waiting = Waiting(Source(Place((service.address,)), ("orders",), on_commit="keep"))
+    lag, oldest = waiting.look({f"{service.address} {queue.name}": 1})
+    assert (lag, oldest is not None) == (3, True)
+    waiting.close()
+
+
+def test_streams_of_the_same_name_elsewhere_do_not_count(
+    service: Service, manager: Manager
+) -> None:
+    queue, other = manager.open_queue("orders"), manager.create_queue("other")
+    queue.send(b"1")
+    other.send_many([b"2", b"3"])
+    queue.subscription("spark")
+    other.subscription("spark")
+    waiting = Waiting(Source(Place((service.address,)), ("orders",)))
+    assert waiting.look({f"{service.address} {queue.name}": 0})[0] == 1
+    waiting.close()
+
+
+def test_nothing_is_known_of_managers_that_are_away() -> None:
+    place = Place(("127.0.0.1:1",))
     assert Waiting(Source(place, ("orders",))).look({}) == (None, None)
