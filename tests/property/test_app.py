@@ -288,6 +288,24 @@ def test_messages_stamped_together_are_those_that_the_manager_packs(
 
 
 @given(
+    st.lists(messages(), min_size=1, max_size=4),
+    st.lists(st.integers(0, 3), max_size=20),
+    st.booleans(),
+)
+def test_each_of_many_messages_goes_its_own_way(
+    kinds: list[Message], order: list[int], transactional: bool
+) -> None:
+    """A few messages that come again and again, as they do: equal ones together, and not."""
+    batch = [kinds[place % len(kinds)] for place in order]
+    written = Packer(SOURCE).pack_many(batch, PublicName(OTHER), first_id=0, sent_time=0)
+    headers = IN_TRANSACTION if transactional else NO_HEADERS
+    made = Stamper(SOURCE, ELSEWHERE, headers=headers)
+    found = made.stamp(written, first_id=1, sent_time=SENT)
+    alone = [made.stamp([packet], first_id=1, sent_time=SENT)[0].way for packet in written]
+    assert [run.way for run in found for _ in run.packets] == alone
+
+
+@given(
     st.lists(
         st.one_of(
             user_messages().map(lambda message: message.encode()),

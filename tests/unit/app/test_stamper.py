@@ -89,6 +89,13 @@ def test_messages_that_follow_each_other_and_go_the_same_way_are_together() -> N
     assert [(run.way.priority, len(run.packets)) for run in found] == [(3, 3), (7, 2), (3, 1)]
 
 
+def test_a_message_like_earlier_ones_does_not_go_the_way_of_the_last() -> None:
+    urgent, calm = PACKETS[1], [PACKETS[0], PACKETS[0]]
+    assert len(urgent) != len(calm[0])
+    found = stamper().stamp([*calm, urgent, *calm], first_id=1, sent_time=SENT)
+    assert [(run.way.priority, len(run.packets)) for run in found] == [(1, 2), (7, 1), (1, 2)]
+
+
 @pytest.mark.parametrize("headers", [NO_HEADERS, IN_TRANSACTION], ids=["plain", "transaction"])
 def test_what_is_stamped_like_others_is_as_if_it_were_stamped_alone(
     headers: OptionalHeaders,
