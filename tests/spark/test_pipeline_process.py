@@ -130,7 +130,7 @@ def test_an_archive_and_its_replay_survive_kills(commands: Commands, manager: Ma
 @pytest.mark.torture
 @pytest.mark.timeout(7200)
 def test_a_million_messages_survive_five_kills(commands: Commands, manager: Manager) -> None:
-    keep_and_bring_back(commands, manager, count=450_000, batch=60_000, kills=5)
+    keep_and_bring_back(commands, manager, count=480_000, batch=60_000, kills=5)
 
 
 def keep_and_bring_back(
