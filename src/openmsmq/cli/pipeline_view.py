@@ -69,9 +69,14 @@ def view(*, as_json: bool, signals: Signals) -> Iterator[Audience]:
         screen = Screen()
     else:
         screen = Quiet()
+
+    def started() -> None:
+        signals.started()
+        screen.started()
+
     with screen:
         yield Audience(
-            on_start=signals.started,
+            on_start=started,
             on_progress=screen.progress,
             on_rows=screen.rows,
             stopping=lambda: signals.count > 0,
@@ -87,6 +92,9 @@ class Quiet:
 
     def __exit__(self, *_: object) -> None:
         pass
+
+    def started(self) -> None:
+        """Spark is there."""
 
     def progress(self, progress: Progress) -> None:
         """A batch is done."""
@@ -120,14 +128,19 @@ class Screen(Quiet):
         self._console = console()
         self._batches: deque[Progress] = deque(maxlen=SHOWN)
         self._total = 0
-        self._live = Live(self._table(), console=self._console, refresh_per_second=4)
+        self._live = Live("Spark starts", console=self._console, refresh_per_second=4)
 
     def __enter__(self) -> Screen:
-        self._live.start()
+        self._live.start(refresh=True)
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._live.transient = not self._batches  # nothing is left of it
         self._live.stop()
+
+    def started(self) -> None:
+        """Spark is there."""
+        self._live.update("The first batch is on its way", refresh=True)
 
     def progress(self, progress: Progress) -> None:
         """A batch is done."""
@@ -152,8 +165,6 @@ class Screen(Quiet):
             oldest = "" if one.oldest is None else age_text(one.oldest)
             seconds, rate = f"{one.seconds:.1f} s", f"{one.rate:,.0f}"
             table.add_row(str(one.batch), f"{one.rows:,}", rate, lag, seconds, oldest, total)
-        if not self._batches:
-            table.add_row("...")
         return table
 
 

@@ -6,9 +6,12 @@ import json
 import os
 import signal
 from datetime import date
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
+from openmsmq.cli import pipeline_view
 from openmsmq.cli.pipeline_view import Lines, Quiet, Screen, Signals, view
 from openmsmq.pipelines.work import Progress
 
@@ -42,6 +45,18 @@ def test_a_terminal_has_the_newest_batches(
     last = ["11", "1,000", "2,000", "12,345", "0.5", "s", "90", "s", "12,000"]
     assert last in shown
     assert not any(line[:1] == ["1"] and "1,000" in line for line in shown[-11:])
+
+
+def test_a_terminal_tells_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = StringIO()
+    terminal = Console(file=seen, force_terminal=True, width=100)
+    monkeypatch.setattr(pipeline_view, "console", lambda: terminal)
+    with Screen() as screen:
+        assert "Spark starts" in seen.getvalue()
+        screen.started()
+    _, _, end = seen.getvalue().partition("on its way")
+    assert "\x1b[2K" in end, "the line is taken away"
+    assert "BATCH" not in seen.getvalue()
 
 
 def test_signals_are_counted_once_spark_is_there() -> None:
