@@ -18,6 +18,9 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+# Java that lives for seconds has no use for its second compiler, which takes a quarter of its time.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 # Whoever runs in the background may have been told to ignore it, and would hand that on to the
 # processes that tests start: some interrupt those, or themselves.
 signal.signal(signal.SIGINT, signal.default_int_handler)
