@@ -39,6 +39,8 @@ T = TypeVar("T")
 Offset = dict[str, int]
 STEP: Final = 10_000
 "Messages that are reserved with one commit."
+AT_ONCE: Final = 32
+"Managers that are asked at once."
 _BETWEEN: Final = " "
 
 
@@ -110,29 +112,59 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         sources = self._opened()
         if start is None:
             start = {key: reader.end for key, (_, reader) in sources.items()}
-        is_all = limit is not None and isinstance(limit, ReadAllAvailable)
+        begin = {key: start.get(key, reader.done) for key, (_, reader) in sources.items()}
+        if limit is not None and isinstance(limit, ReadAllAvailable):
+            return {**start, **self._reserve_all(begin, self._everything(begin))}
         left = getattr(limit, "max_rows", self._options.messages_per_trigger)
-        most = None if is_all else self._options.bytes_per_trigger
+        most = self._options.bytes_per_trigger
         room = None if most is None else max(1, most // len(sources))
-        end = dict(start)
-        for number, (key, (queue, reader)) in enumerate(sources.items()):
-            after = start.get(key, reader.done)
-            if is_all:
-                share = max(reader.end, after) - after + queue.info().messages
-            else:
-                share = -(-left // (len(sources) - number))
-            share = self._within_target(key, after, share)
-            end[key] = _reserve(reader, after, share, room)
-            left -= end[key] - after
-            if end[key] - after == share >= STEP and not is_all:  # there is more: have it ready
-                ahead = self._within_target(key, end[key], share)
-                self._begin(_reserve, reader, end[key], ahead, room)
-        return end
+        end, hungry = begin, list(sources)
+        while left and hungry:  # who has little to say leaves the rest to the others
+            shares = dict(zip(hungry, _shares(left, len(hungry)), strict=True))
+            reached = self._reserve_all(end, shares, room)
+            left -= sum(reached[key] - end[key] for key in hungry)
+            hungry = [key for key in hungry if reached[key] - end[key] == shares[key]]
+            end = end | reached
+            if room is not None:
+                break
+        for key in hungry:
+            if (share := end[key] - begin[key]) >= STEP:  # there is more: have it ready
+                share = self._within_target(key, end[key], share)
+                self._begin(_reserve, sources[key][1], end[key], share, room)
+        return {**start, **end}
+
+    def _everything(self, after: Offset) -> Offset:
+        """How much there is behind these positions."""
+        return {
+            key: max(reader.end, after[key]) - after[key] + queue.info().messages
+            for key, (queue, reader) in self._opened().items()
+        }
+
+    def _reserve_all(self, after: Offset, shares: Offset, room: int | None = None) -> Offset:
+        """Reserve so many messages behind positions, at all managers at once; up to where."""
+        asked: dict[str, list[str]] = {}
+        for key in shares:
+            asked.setdefault(key.partition(_BETWEEN)[0], []).append(key)
+
+        def ask(keys: list[str]) -> Offset:
+            found = {}
+            for key in keys:
+                share = self._within_target(key, after[key], shares[key])
+                found[key] = _reserve(self._sources[key][1], after[key], share, room)
+            return found
+
+        if len(asked) == 1:
+            return ask(list(shares))
+        with ThreadPoolExecutor(min(len(asked), AT_ONCE), "openmsmq-ask") as pool:
+            return {
+                key: end for found in pool.map(ask, asked.values()) for key, end in found.items()
+            }
 
     def _begin(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Do something while tasks work, one thing after the other."""
+        """Do something while tasks work, one thing at a time for each manager or so."""
         if self._beside is None:
-            self._beside = ThreadPoolExecutor(1, "openmsmq-stream")
+            count = min(len(self._options.managers), AT_ONCE)
+            self._beside = ThreadPoolExecutor(count, "openmsmq-stream")
         return self._beside.submit(work, *args, **kwargs)
 
     def _within_target(self, key: str, after: int, share: int) -> int:
@@ -198,6 +230,11 @@ def _blocks(reader: Subscription, after: int, last: int) -> Iterator[Block]:
         block = Block.of_payload(reader.read_packed(after, last))
         yield block
         after += len(block)
+
+
+def _shares(total: int, count: int) -> list[int]:
+    """A number in so many parts that are as good as equal."""
+    return [total // count + (place < total % count) for place in range(count)]
 
 
 def _reserve(reader: Subscription, after: int, count: int, size: int | None) -> int:

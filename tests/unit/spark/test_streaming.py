@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
+from threading import Barrier
+from typing import Any
 
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+from tests.unit.spark.conftest import Lasting
 
+import openmsmq
 from openmsmq import Manager, Message
 from openmsmq.errors import InvalidParameter
 from openmsmq.spark import streaming
@@ -92,12 +97,56 @@ def test_messages_are_moved_or_kept_when_they_are_done(manager: Manager) -> None
     assert manager.open_queue("orders").info().messages == 3
 
 
-def test_a_limit_is_shared_by_queues(manager: Manager) -> None:
-    for name, count in (("a", 1), ("b", 9)):
-        manager.create_queue(name).send_many(Message(b"") for _ in range(count))
+@pytest.mark.parametrize(
+    ("there", "limit", "given"),
+    [
+        ({"a": 1, "b": 9}, 6, {"a": 1, "b": 5}),
+        ({"a": 9, "b": 1}, 6, {"a": 5, "b": 1}),
+        ({"a": 9, "b": 9, "c": 9}, 5, {"a": 2, "b": 2, "c": 1}),
+        ({"a": 0, "b": 3}, 1, {"a": 0, "b": 1}),
+        ({"a": 1, "b": 1}, 6, {"a": 1, "b": 1}),
+    ],
+)
+def test_a_limit_is_shared_by_queues(
+    manager: Manager, there: dict[str, int], limit: int, given: dict[str, int]
+) -> None:
+    for name, count in there.items():
+        manager.create_queue(name).send_many([Message(b"")] * count)
+    found = reader(queue=",".join(there))
+    end = found.latestOffset(found.initialOffset(), ReadMaxRows(limit))
+    assert end == {rf"here .\private$\{name}": count for name, count in given.items()}
+
+
+def test_a_stream_that_ends_does_not_take_what_others_leave(manager: Manager) -> None:
+    """What is left of a limit is no reason to go on behind the end."""
+    first, second = manager.create_queue("a"), manager.create_queue("b")
+    first.send_many([b"1", b"2"])
     found = reader(queue="a,b")
+    found.prepareForTriggerAvailableNow()
+    second.send(b"late")
     end = found.latestOffset(found.initialOffset(), ReadMaxRows(6))
-    assert end == {r"here .\private$\a": 1, r"here .\private$\b": 5}
+    assert end == {r"here .\private$\a": 2, r"here .\private$\b": 0}
+
+
+def test_managers_are_asked_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = Barrier(2, timeout=10)
+    reserve = streaming._reserve
+
+    def meet(*given: Any) -> int:
+        both.wait()
+        return reserve(*given)
+
+    monkeypatch.setattr(streaming, "_reserve", meet)
+    with openmsmq.open(tmp_path / "1") as one, openmsmq.open(tmp_path / "2") as two:
+        names = {"one": Lasting(one), "two": Lasting(two)}
+        monkeypatch.setattr(streaming, "connect", lambda _, address, patient: names[address])
+        for manager in (one, two):
+            manager.create_queue("orders").send_many([b"1", b"2", b"3"])
+        found = reader(manager="one,two")
+        end = found.latestOffset(found.initialOffset(), ReadMaxRows(4))
+    assert end == {rf"{name} .\private$\orders": 2 for name in ("one", "two")}
 
 
 @pytest.mark.usefixtures("_five")
