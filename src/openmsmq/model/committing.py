@@ -199,11 +199,10 @@ class Batch:
         """The same for packets that are stored, of which all this is known already."""
         if queue.kind is Kind.OUTGOING and flags:
             self._number(queue, flags[0])
-        arrival = self.numbers.arrival + 1
-        self.numbers.arrival += len(sizes)
+        arrivals = self.numbers.arrivals(len(sizes))
         lookups = [
             PRIORITY_MAX - priority << ARRIVAL_BITS | number
-            for number, priority in enumerate(priorities, arrival)
+            for number, priority in zip(arrivals, priorities, strict=True)
         ]
         now, zero = repeat(self.now), repeat(0)
         records = map(pack_record, places, sizes, now, expires, zero, zero, zero, zero, flags)

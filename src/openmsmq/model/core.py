@@ -392,20 +392,20 @@ class Core:
         self,
         queue: Queue,
         messages: Sequence[NewMessage],
+        arrivals: Sequence[int] = (),
         *,
         message_class: int = 0,
         event: Event = Event.ARRIVED_EXPRESS,
     ) -> list[int]:
         """Put messages into a queue that need not outlive the process; their lookup identifiers."""
-        numbers, now = self.numbers, self.timeline.wall
-        entries = []
-        for arrival, new in enumerate(messages, numbers.arrival + 1):
+        now, entries = self.timeline.wall, []
+        arrivals = arrivals or self.numbers.arrivals(len(messages))
+        for arrival, new in zip(arrivals, messages, strict=True):
             packet = new.packet
             record = pack_record(
                 0, len(packet), now, new.expires, 0, 0, 0, message_class, new.flags
             )
             entries.append(Entry(lookup_id(new.priority, arrival), record, packet, True))
-        numbers.arrival += len(messages)
         self.add_express(queue, entries)
         lookups = [entry.lookup for entry in entries]
         if self.history.limit:

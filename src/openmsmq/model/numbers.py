@@ -40,3 +40,9 @@ class Numbers:
         self.message_id_end = message_id_end
         self.queue = queue
         self.sequences = sequences
+
+    def arrivals(self, count: int) -> range:
+        """The next numbers, for so many messages."""
+        first = self.arrival + 1
+        self.arrival += count
+        return range(first, first + count)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import attrgetter
+
 from openmsmq.errors import (
     InsufficientResources,
     MachineQuotaExceeded,
@@ -21,6 +24,7 @@ from openmsmq.packet.view import PacketView
 KIB = 1024
 EXPRESS_SIZE_MAX = 1 << 30
 "Bytes of memory that the express messages of all queues may take."
+_is_express = attrgetter("express")
 
 
 class Sending:
@@ -46,10 +50,16 @@ class Sending:
         core, by = self._core, self._core.by
         core.reserve(queue, size)
 
+        places: list[int] = []
+
         def apply(batch: Batch) -> None:
-            if not queue.deleted:
+            if queue.deleted:
+                return
+            if express:
+                places[:] = _insert_between(batch, queue, messages, by)
+            else:
                 batch.insert_many(queue, durable, by)
-                core.outcomes.arrived(batch, queue, durable)
+            core.outcomes.arrived(batch, queue, durable)
 
         def committed() -> None:
             core.reserve(queue, -size)
@@ -57,7 +67,7 @@ class Sending:
                 pending.fail(QueueNotAvailable(queue.name))
                 return
             if express:
-                core.wake(queue, core.insert_express(queue, express))
+                core.wake(queue, core.insert_express(queue, express, places))
             pending.succeed(None)
 
         def failed(error: BaseException) -> None:
@@ -175,6 +185,18 @@ class Sending:
             grows=True,
         )
         return pending
+
+
+def _insert_between(batch: Batch, queue: Queue, messages: list[NewMessage], by: str) -> list[int]:
+    """Put messages into a queue; arrival numbers between them for those that are express."""
+    places: list[int] = []
+    for is_express, run in groupby(messages, _is_express):
+        together = list(run)
+        if is_express:
+            places += batch.numbers.arrivals(len(together))
+        else:
+            batch.insert_many(queue, together, by)
+    return places
 
 
 def _size(messages: list[NewMessage]) -> int:

@@ -22,3 +22,4 @@ def test_counters_are_what_they_are_given() -> None:
     assert (numbers.packet, numbers.arrival, numbers.arrival_end) == (2, 2, 3)
     assert (numbers.message_id, numbers.message_id_end, numbers.queue) == (4, 5, 6)
     assert numbers.sequences is sequences
+    assert (list(numbers.arrivals(3)), numbers.arrival) == ([3, 4, 5], 5)

@@ -96,7 +96,20 @@ def test_messages_sent_together_all_arrive_or_none(world: World) -> None:
     assert world.read(queue) == []
     assert queue.total_size == 0
     world.send(queue, *both)
-    assert sorted(world.read(queue)) == ["a", "b", "c"]
+    assert world.read(queue) == ["a", "b", "c"]
+
+
+def test_messages_sent_together_keep_their_order_whatever_keeps_them(world: World) -> None:
+    """DMPR-043."""
+    queue = world.queue()
+    kinds = [True, False, False, True, True, False]
+    for start in "xy":
+        sent = [message(f"{start}{n}", express=express) for n, express in enumerate(kinds)]
+        world.send(queue, *sent)
+    assert world.read(queue) == [f"{start}{n}" for start in "xy" for n in range(6)]
+    again = world.restart()
+    left = [f"{start}{n}" for start in "xy" for n in (1, 2, 5)]
+    assert again.read(again.core.queues.find("q")) == left
 
 
 def test_sending_nothing_is_done_at_once(world: World) -> None:
