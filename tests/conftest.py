@@ -13,6 +13,7 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 SPARK = "tests/spark/"
 ALONE = ("test_cluster.py", "test_kill.py", "test_pipeline_process.py")
 "Tests of Spark that start sessions of their own."
+QUICK = ("tests/unit/", "tests/docs/", "tests/tidy/", "tests/hostile/", "tests/fuzz/")
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=5000)
@@ -27,13 +28,25 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class OneSession(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
-    """Gives the tests that share a session of Spark to one worker."""
+    """Gives the tests that share a session of Spark to one worker.
+
+    Others go one by one; those that take no time by files, since to hand one out takes longer.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(QUICK):
+            return nodeid.partition("::")[0]
         is_shared = nodeid.startswith(SPARK) and not nodeid[len(SPARK) :].startswith(ALONE)
         return SPARK if is_shared else nodeid
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that nobody waits for it in the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(SPARK))
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneSession:
     """Who gets which test."""
+    config.option.loadscopereorder = False  # it would put single tests last
     return OneSession(config, log)
