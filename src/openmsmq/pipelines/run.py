@@ -163,11 +163,11 @@ def _follow(query: StreamingQuery, watcher: Watcher, audience: Audience, waiting
 
 def _show(query: StreamingQuery, watcher: Watcher, waiting: Waiting, shown: int) -> int:
     """Tell of batches that are done since `shown`; the last one's number."""
-    news = [one for one in query.recentProgress if one.batchId > shown]
-    for number, one in enumerate(news, 1):
-        rows = watcher.rows_of(one.batchId, one.numInputRows)
-        if not rows:
-            continue
+    reports = (one for one in query.recentProgress if one.batchId > shown)
+    done = [one for one in reports if "addBatch" in one.durationMs]  # in others it waits
+    counted = [(one, watcher.rows_of(one.batchId, one.numInputRows)) for one in done]
+    news = [(one, rows) for one, rows in counted if rows]
+    for number, (one, rows) in enumerate(news, 1):
         seconds = one.durationMs.get("triggerExecution", 0) / 1000
         lag, oldest = None, None
         if number == len(news):

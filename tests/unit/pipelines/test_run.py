@@ -44,7 +44,7 @@ class Query:
                 SimpleNamespace(
                     batchId=number,
                     numInputRows=10,
-                    durationMs={"triggerExecution": 500},
+                    durationMs={"addBatch": 400, "triggerExecution": 500},
                     sources=[SimpleNamespace(endOffset='{"here q": 10}')],
                 )
             )
@@ -88,6 +88,29 @@ def test_every_batch_is_shown_once(follow: Callable[..., Any]) -> None:
         (number, 10, 0.5, 0) for number in range(3)
     ]
     assert (found.state, found.batches, found.rows) == ("done", 3, 30)
+
+
+def test_reports_of_a_stream_that_waits_are_no_batches(follow: Callable[..., Any]) -> None:
+    """They have the number of the batch that comes next, whose rows the pipeline counts itself."""
+
+    def report(batch: int, **durations: int) -> SimpleNamespace:
+        sources = [SimpleNamespace(endOffset="{}")]
+        return SimpleNamespace(batchId=batch, numInputRows=0, durationMs=durations, sources=sources)
+
+    query, shown = Query(0), list[Progress]()
+    idle = [report(1, latestOffset=2, triggerExecution=3)] * 2
+    done = [report(n, addBatch=400, triggerExecution=500) for n in range(2)]
+    query.recentProgress = [done[0], *idle, done[1], report(2, triggerExecution=3)]
+    query.looks, query.between = 0, 9  # no batches of its own
+
+    def start(spark: object, pipeline: object, watch: Any) -> Query:
+        watch.count(0, 10)
+        watch.count(1, 7)
+        return query
+
+    found = follow(start, Audience(on_progress=shown.append))
+    assert [(one.rows, one.seconds, one.lag) for one in shown] == [(10, 0.5, None), (7, 0.5, 0)]
+    assert (found.batches, found.rows) == (2, 17)
 
 
 def test_it_stops_after_the_batch_it_is_at(follow: Callable[..., Any]) -> None:
