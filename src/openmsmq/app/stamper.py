@@ -156,7 +156,7 @@ class Stamper:
                 continue
             whole, way = self._stamp(packet, number, sent_time)
             if way != last:
-                last, model = way, None  # it goes the way of those before
+                last, model = way, None  # the model goes another way
                 stamped = []
                 found.append(Stamped(way, stamped))
             stamped.append(whole)

@@ -48,9 +48,8 @@ class Sending:
         durable = [message for message in messages if not message.express] if express else messages
         size = _size(messages)
         core, by = self._core, self._core.by
-        core.reserve(queue, size)
-
         places: list[int] = []
+        core.reserve(queue, size)
 
         def apply(batch: Batch) -> None:
             if queue.deleted:

@@ -197,11 +197,12 @@ class Subscription:
         messages = source.messages + len(source.express)
         if self.way is Way.TAKE:
             return messages, oldest(snapshot, source)
-        again = (self._at(snapshot, lookup, overdue) for lookup in sorted(self._again))
-        unseen = chain(chain.from_iterable(again), self._ahead(snapshot, overdue))
-        looked = list(islice(unseen, LOOK_MAX))
+        again = sorted(self._again)[:LOOK_MAX]
+        came = (item for lookup in again for item in self._at(snapshot, lookup, overdue))
+        looked = list(islice(chain(came, self._ahead(snapshot, overdue)), LOOK_MAX))
         found = [local_facts(item[1])[0] for item in looked if not self._has(item[1])]
-        least = messages - self.end if len(looked) == LOOK_MAX else 0
+        is_part = LOOK_MAX in (len(again), len(looked))
+        least = messages - self.end if is_part else 0
         return max(len(found), least), min(found, default=None)
 
 

@@ -161,7 +161,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             }
 
     def _begin(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Do something while tasks work, one thing at a time for each manager or so."""
+        """Do something while tasks work, as many things at once as there are managers."""
         if self._beside is None:
             count = min(len(self._options.managers), AT_ONCE)
             self._beside = ThreadPoolExecutor(count, "openmsmq-stream")
