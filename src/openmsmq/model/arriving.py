@@ -28,6 +28,7 @@ from openmsmq.model.incoming import (
 from openmsmq.model.layout import NEVER, Owed, owed_for
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue
 from openmsmq.model.reporting import Reporting
+from openmsmq.model.security_checks import PROTECTED, security_fault
 from openmsmq.model.sending import EXPRESS_SIZE_MAX, KIB
 from openmsmq.model.timeline import expiry
 from openmsmq.names.base import FormatName
@@ -44,6 +45,8 @@ REJECTED: Final = "rejected: "
 "What the words of statistics begin with that count rejected messages by reason."
 REASONS: Final = (
     MessageClass.NACK_BAD_DST_Q,
+    MessageClass.NACK_BAD_ENCRYPTION,
+    MessageClass.NACK_BAD_SIGNATURE,
     MessageClass.NACK_HOP_COUNT_EXCEEDED,
     MessageClass.NACK_NOT_TRANSACTIONAL_MSG,
     MessageClass.NACK_NOT_TRANSACTIONAL_Q,
@@ -53,8 +56,8 @@ REASONS: Final = (
 "Why messages are rejected."
 VISIBLE: Final = (Kind.PRIVATE, Kind.PUBLIC)
 _WANTS_FINAL: Final = UserFlags.JN | UserFlags.JP
-_NOT_ALIKE: Final = UserFlags.TH | UserFlags.SH
-"Headers between the names and the properties, which differ from message to message."
+_NOT_ALIKE: Final = UserFlags.TH | PROTECTED
+"Headers that differ from message to message and are looked at each time."
 _NOT_JOURNAL: Final = ~Owed.JOURNAL.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
 _NONE_YET: Final = IncomingSequence(0, 0, 0, 0, "", "")
@@ -325,6 +328,9 @@ class Arriving:
         found = work.found.get(key)
         if found is None:
             found = work.found[key] = self._target(PacketView(packet), head.flags)
+        if head.flags & PROTECTED and isinstance(found, Queue):
+            fault = security_fault(PacketView(packet))
+            return found if fault is None else Rejected(fault)
         return found
 
     def _target(self, view: PacketView, flags: int) -> Queue | Rejected:
