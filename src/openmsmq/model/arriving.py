@@ -60,6 +60,8 @@ _NOT_ALIKE: Final = UserFlags.TH | PROTECTED
 "Headers that differ from message to message and are looked at each time."
 _NOT_JOURNAL: Final = ~Owed.JOURNAL.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
+_WENT_ROUND: Final = MessageClass.NACK_HOP_COUNT_EXCEEDED
+"The one reason that a manager reports of messages that are not for it ([MS-MQQB] 3.1.5.8.2)."
 _NONE_YET: Final = IncomingSequence(0, 0, 0, 0, "", "")
 
 
@@ -322,7 +324,7 @@ class Arriving:
                 return Rejected(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
         if head.addressee not in self._addressees:
             if head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
-                return Rejected(MessageClass.NACK_HOP_COUNT_EXCEEDED)
+                return Rejected(_WENT_ROUND)
             return Rejected(MessageClass.NACK_BAD_DST_Q)  # nobody routes here yet
         key = head.destination, head.flags & UserFlags.TH
         found = work.found.get(key)
@@ -378,7 +380,8 @@ class Arriving:
         if view.acknowledge & Acknowledge.NEG_ARRIVAL:
             core.outcomes.acknowledge(batch, packet, reason)
         if head.flags & UserFlags.TH:
-            if batch is not None and head.addressee in self._addressees:
+            is_owed = head.addressee in self._addressees or reason is _WENT_ROUND
+            if batch is not None and is_owed:
                 core.outcomes.final_ack(batch, packet, reason, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.outcomes.bury(batch, packet, view.priority, reason)
