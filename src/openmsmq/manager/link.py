@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -18,12 +19,15 @@ from openmsmq.session.session import Session, State
 
 if TYPE_CHECKING:
     from openmsmq.manager.transfers import Transfers
+    from openmsmq.manager.ways import Way
 
 TAKE_MAX: Final = 512
 "Messages taken from a queue at a time."
 TAKE_SIZE_MAX: Final = 1 << 20
 IN_FLIGHT_SIZE_MAX: Final = 16 << 20
 "Bytes of messages that may be under way, so that large ones do not fill the memory."
+ACKS_MAX: Final = 1000
+"OrderAcks that wait to be sent; the oldest are dropped, since senders send again."
 ARRIVED_SIZE_MAX: Final = 8 << 20
 "Bytes of messages that may wait to be stored before nothing more is read."
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
@@ -56,7 +60,15 @@ class Link:
             answers_early=transfers.answers_early,
             refuses=refuses,
         )
-        self.origin = Origin(wire.address, f"manager at {wire.address}")
+        self.is_initiator = is_initiator
+        self.way: Way | None = None
+        "The way that it was made for, if this side made it."
+        self.is_superseded = False
+        "The same manager has a newer session from the same place: this one may be half open."
+        name = f"manager at {wire.address}"
+        self.origin = Origin(wire.address, name, peer.bytes_le, carrier=self)
+        self._acks: deque[bytes] = deque(maxlen=ACKS_MAX)
+        "Acknowledgements to be sent before anything else."
         self.queues: set[Queue] = set()
         "Those whose messages travel here."
         self._ready: set[Queue] = set()
@@ -138,7 +150,7 @@ class Link:
         self._flush()
         if self.end is not None:
             self._finish()
-        elif self._ready:
+        elif self._ready or self._acks:
             self.pump()
 
     def _handle(self, events: list[Event]) -> None:
@@ -192,6 +204,11 @@ class Link:
 
         self._transfers.arriving.take(self.origin, packets, done)
 
+    def send_ack(self, packet: bytes) -> None:
+        """Send an acknowledgement of what came here; it is lost with the connection."""
+        self._acks.append(packet)
+        self.pump()
+
     def _acknowledged(self, tokens: list[object]) -> None:
         """Messages have reached the peer; transactional ones stay until they are in order."""
         if not self._has_progressed:
@@ -199,6 +216,8 @@ class Link:
             self._transfers.progressed(self)
         by_queue: dict[Queue, list[Entry]] = {}
         for token in tokens:
+            if token is None:
+                continue  # an acknowledgement, which nothing waits for
             assert isinstance(token, tuple), "tokens are made by `pump`"
             queue, entry = token
             self._in_flight -= len(entry.packet)
@@ -221,13 +240,16 @@ class Link:
         if self._is_acting:
             return  # nothing is acknowledged along the way before it is dealt with
         session, dispatching = self.session, self._transfers.dispatching
+        while self._acks and session.room:
+            session.send([Outgoing(self._acks.popleft(), None, False)], self._transfers.now())
         while self._ready and session.room and not self._wire.is_stuck:
             if self._in_flight >= IN_FLIGHT_SIZE_MAX:
                 break
             queue = self._most_urgent()
             if queue is None:
                 break
-            entries = dispatching.take(queue, min(session.room, TAKE_MAX), TAKE_SIZE_MAX)
+            count = min(session.room, TAKE_MAX)
+            entries = dispatching.take(queue, count, TAKE_SIZE_MAX, session.peer)
             if not entries:
                 self._ready.discard(queue)
                 continue
@@ -260,11 +282,15 @@ class Link:
             if reporting.wants(entry.packet):
                 reporting.send(entry.packet, self.address)
 
+    def release(self, queue: Queue) -> None:
+        """Messages of a queue travel elsewhere from now on."""
+        self.queues.discard(queue)
+        self._ready.discard(queue)
+
     def drop(self, queue: Queue) -> None:
         """Messages of a queue do not travel here any longer ([MS-MQQB] 3.1.7.13)."""
         if queue in self.queues:
-            self.queues.discard(queue)
-            self._ready.discard(queue)
+            self.release(queue)
             self.session.pause()
             self._flush()
 

@@ -66,14 +66,24 @@ class ManagerState(StrEnum):
 class LocalManager:
     """The queues of one directory."""
 
-    def __init__(self, store: Store, clock: Clock, *, name: str, by: str = "") -> None:
-        """Start on a store; `by` is who calls, for the history of messages."""
+    def __init__(
+        self, store: Store, clock: Clock, *, name: str, by: str = "", restored: bool = False
+    ) -> None:
+        """Start on a store; `by` is who calls, for the history of messages.
+
+        `restored` says that the store is older than what other managers know of this one.
+        """
         self.state = ManagerState.INITIALIZING
         self.name = name
         "What other computers call this one."
         self._clock = clock
         self.core = Core(
-            store, new_identity=clock.new_guid(), now=clock.now(), elapsed=clock.elapsed()
+            store,
+            new_identity=clock.new_guid(),
+            now=clock.now(),
+            elapsed=clock.elapsed(),
+            entropy=clock.new_guid().bytes,
+            restored=restored,
         )
         self.core.by = by
         self.receiving = Receiving(self.core)

@@ -33,9 +33,9 @@ from openmsmq.model.recovery import (
     IDENTITY_KEY,
     MESSAGE_ID_BLOCK,
     MESSAGE_ID_KEY,
+    RESTORING_KEY,
     pack_number,
 )
-from openmsmq.model.sequences import SEQUENCE_KEY
 from openmsmq.model.storage import Snapshot, Table, Writer
 from openmsmq.model.system import FIRST_QUEUE_NUMBER
 from openmsmq.store import checking, copying
@@ -274,8 +274,8 @@ def _make_own(staged: Path, source: Path, *, new_identity: bool) -> str:
     with contextlib.closing(store):
         writer = store.begin()
         _skip_numbers(writer)
-        # Sequences get a new TimeStamp, or receivers would take the next messages for old ones.
-        writer.delete(Table.META, SEQUENCE_KEY)
+        # Others know more of this manager than the backup does: see `recovery.start_over`.
+        writer.put(Table.META, RESTORING_KEY, b"")
         if new_identity:
             writer.put(Table.META, IDENTITY_KEY, SystemClock().new_guid().bytes)
         identity = _identity(writer)

@@ -151,7 +151,7 @@ def _open_way(transfers: Transfers, queue: Queue, transfer: Transfer) -> _Way:
         # There is nothing to send: nobody waits for a connection any longer.
         is_over = transfer.state is TransferState.WAITING
         return _Way(str(TransferState.INACTIVE) if is_over else state, resends=resends)
-    link = transfers.link_of(way)
+    link = transfers.link_of(way, queue)
     if link is not None:
         return _Way(state, _next_hop(link), link.open_since, resends=resends)
     retry_at = way.retry_at if queue in way.queues else None

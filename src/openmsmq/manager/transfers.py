@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
@@ -18,11 +19,16 @@ from openmsmq.manager.logs import log_event
 from openmsmq.manager.network import Network, Timer, Wire
 from openmsmq.manager.ordering import Ordering
 from openmsmq.manager.resending import Resending
-from openmsmq.manager.ways import Addresses, Way, WayKey, address_text, way_key_of
+from openmsmq.manager.sessions import Sessions
+from openmsmq.manager.ways import Addresses, Way, WayKey, address_text, next_hops, way_key_of
+from openmsmq.model.arrival import Origin
 from openmsmq.model.arriving import Arriving
 from openmsmq.model.confirming import Confirming
-from openmsmq.model.queue import Queue
+from openmsmq.model.incoming import IncomingSequence
+from openmsmq.model.peers import Identity, Pin
+from openmsmq.model.queue import Purpose, Queue
 from openmsmq.model.transfer import ConnectionStatus, TransferState
+from openmsmq.names.parts import host_key
 from openmsmq.packet.user import NO_GUID
 from openmsmq.session.events import Closed, End
 from openmsmq.session.timing import Timing
@@ -30,6 +36,9 @@ from openmsmq.session.timing import Timing
 _log: Final = logging.getLogger(__name__)
 SESSIONS_MAX: Final = 10_000
 "MaxInSessions: connections at a time, beyond which others are refused (Q<57>)."
+SWEEP_EVERY: Final = 60.0
+UNSENT_MAX: Final = 600.0
+"Seconds that what strangers make us send to third machines waits for a connection."
 _QUIET: Final = frozenset({End.IDLE, End.STOPPED, End.LOST})
 "Ends of sessions that are nobody's fault."
 
@@ -44,11 +53,17 @@ class Transfers:
         network: Network,
         *,
         peers: Mapping[str, tuple[str, int]],
+        pins: Mapping[str, Pin] = MappingProxyType({}),
+        identity: Identity = Identity.ADDRESS,
         timing: Timing | None = None,
         answers_early: bool = True,
         sessions_max: int = SESSIONS_MAX,
     ) -> None:
-        """`peers` are computers by name, and where they are if DNS does not say so."""
+        """`peers` are computers by name, and where they are if DNS does not say so.
+
+        `pins` are what the configuration says of their managers, `identity` is what is asked of a
+        session before it may speak for one.
+        """
         self.local = local
         self.network = network
         self.timing = timing or Timing()
@@ -65,16 +80,23 @@ class Transfers:
         self._addresses = Addresses(peers)
         self._ways: dict[WayKey, Way] = {}
         self._links: set[Link] = set()
-        self._by_peer: dict[UUID, Link] = {}
-        "The open session with each manager."
+        self._unsent: dict[Queue, float] = {}
+        "Since when what strangers make us send waits for a connection."
+        self._sweep_timer: Timer | None = None
         self._carriers: dict[Queue, Link] = {}
         "The one connection on which the messages of a queue travel, so that they stay in order."
-        self._ordering = Ordering(local.core)
+        self.sessions = Sessions(local.core, self._connect_idle)
+        self._ordering = Ordering(local.core, self.sessions.carrier)
         self._order_timer: Timer | None = None
         self._resending = Resending(self.dispatching, network)
         self._is_stopped = False
+        self.peers = local.core.peers
+        self.peers.configure(identity, {host_key(name): pin for name, pin in pins.items()})
         self.arriving.on_order = self._came
+        self.arriving.on_gap = self._log_gap
         self.confirming.on_progress = self._resending.progress
+        self.confirming.on_unknown = self._dial
+        self.dispatching.on_answered = self.confirming.answered
         local.transfers = self
         self.dispatching.connect(self)
 
@@ -105,17 +127,24 @@ class Transfers:
         key = way_key_of(queue.name)
         return None if key is None else self._ways.get(key)
 
-    def link_of(self, way: Way) -> Link | None:
-        """An open session with the other side, whoever began it.
+    def link_of(self, way: Way, queue: Queue) -> Link | None:
+        """An open session by which messages of a queue can go, whoever began it.
 
         Anybody can say that it is the manager we found at a computer: it must come from there, too.
+        What is addressed to a manager by its identity goes only where that manager answered when
+        we dialled it; acknowledgements also go by the sessions that brought the messages.
         """
         if way.link is not None and way.link.is_open:
             return way.link
-        link = None if way.peer is None else self._by_peer.get(way.peer)
-        if link is None or not link.is_open:
-            return None
-        return link if isinstance(way.key, UUID) or link.address == way.found_at else None
+        is_ack = queue.properties.purpose is not Purpose.SEND
+        for link in reversed(self.sessions.of(way.peer or NO_GUID)):
+            if isinstance(way.key, UUID):
+                is_there = link.is_initiator or (is_ack and link.origin.is_proven)
+            else:
+                is_there = link.address == way.found_at
+            if is_there and link.is_open and not link.is_superseded:
+                return link
+        return None
 
     def resends(self, queue: Queue) -> int:
         """How often in a row transactional messages were sent and nobody answered."""
@@ -138,7 +167,25 @@ class Transfers:
         if way is None:
             way = self._ways[key] = Way(key)
         way.queues.add(queue)
+        if queue.properties.purpose is Purpose.UNSOLICITED and self._sweep_timer is None:
+            self._sweep_timer = self.network.call_later(SWEEP_EVERY, self._sweep)
         self._go(way, queue)
+
+    def _sweep(self) -> None:
+        """Drop what strangers make us send to machines that cannot be reached."""
+        self._sweep_timer = None
+        if self._is_stopped:
+            return
+        now, waiting = self.now(), self._unsent
+        answering = self.local.core.answering
+        queues = answering.queues(Purpose.UNSOLICITED)
+        self._unsent = {q: waiting.get(q, now) for q in queues if q not in self._carriers}
+        for queue, since in list(self._unsent.items()):
+            if now - since >= UNSENT_MAX:
+                del self._unsent[queue]
+                answering.drop(queue)
+        if queues:
+            self._sweep_timer = self.network.call_later(SWEEP_EVERY, self._sweep)
 
     def withdrawn(self, queue: Queue) -> None:
         """Nothing more of a queue is to be sent, for now."""
@@ -146,33 +193,49 @@ class Transfers:
         link = self._carriers.pop(queue, None)
         if link is not None:
             link.drop(queue)
-        for way in self._ways.values():
+        way = self.way_of(queue)
+        if way is not None:
             way.queues.discard(queue)
 
     def retry(self, queue: Queue) -> None:
         """Somebody wants the next attempt to be now."""
-        for way in list(self._ways.values()):
-            if queue in way.queues:
-                way.failures = 0
-                self._retry(way)
+        way = self.way_of(queue)
+        if way is not None and queue in way.queues:
+            way.failures = 0
+            self._retry(way)
         self.ready(queue)
 
     # Ways
 
     def _go(self, way: Way, only: Queue | None = None) -> None:
         """Send by a session that is open, or see that one will be."""
-        link = self.link_of(way)
-        if link is not None:
-            way.became(TransferState.CONNECTED)
-            way.lead_to([link.address])
-            for queue in [only] if only is not None else list(way.queues):
-                self._carriers.setdefault(queue, link).serve(queue)
-        elif not way.is_connecting and way.retry is None and way.link is None:
+        is_waiting = not way.queues
+        for queue in [only] if only is not None else list(way.queues):
+            link = self.link_of(way, queue)
+            if link is None:
+                is_waiting = True
+                continue
+            if queue.transfer is not None:
+                queue.transfer.became(TransferState.CONNECTED)
+                queue.transfer.next_hops = next_hops([link.address])
+            self._carriers.setdefault(queue, link).serve(queue)
+        if is_waiting and not way.is_connecting and way.retry is None and way.link is None:
             self._forget_idle(way)
             if way.queues:
                 self._connect(way)
             else:
                 self._ways.pop(way.key, None)
+
+    def _dial(self, queue: Queue) -> None:
+        """Find out who is at a destination, though there may be nothing to send."""
+        key = way_key_of(queue.name)
+        if key is not None and not self._is_stopped:
+            self._connect_idle(key)
+
+    def _connect_idle(self, key: WayKey) -> None:
+        way = self._ways.setdefault(key, Way(key))
+        if way.link is None and not way.is_connecting and way.retry is None:
+            self._connect(way)
 
     def _connect(self, way: Way) -> None:
         """Try the next address, or all from the first one again ([MS-MQQB] 3.1.5.2, 3.1.6.1)."""
@@ -193,7 +256,7 @@ class Transfers:
             way.is_connecting = False
             peer = way.key if isinstance(way.key, UUID) else NO_GUID
             link = Link(self, wire, is_initiator=True, peer=peer)
-            way.link = link
+            way.link, link.way = link, way
             link.place = host, port
             self._links.add(link)
             if self._is_stopped:
@@ -209,9 +272,9 @@ class Transfers:
     def _candidates(self, way: Way) -> list[tuple[str, int]]:
         if not isinstance(way.key, UUID):
             return self._addresses.of_host(way.key)
-        incoming = self.local.core.incoming.items()
-        came_from = [item.address for source, item in incoming if source == way.key]
-        return self._addresses.of_manager(way.key, [address for address in came_from if address])
+        came_from = [link.address for link in self.sessions.of(way.key)]
+        came_from += self.local.core.incoming.addresses(way.key)
+        return self._addresses.of_manager(self.peers.get(way.key), came_from)
 
     def _failed(self, way: Way, status: ConnectionStatus, error: str) -> None:
         """An attempt failed: another follows, for as long as there are messages."""
@@ -268,50 +331,53 @@ class Transfers:
 
     def answered(self, link: Link) -> None:
         """The other side would have a session ([MS-MQQB] 3.1.5.3.2)."""
-        for way in self._served_by(link):
-            way.note(ConnectionStatus.ESTABLISH_PACKET_RECEIVED, self._wall, way.address)
+        if link.way is not None:
+            status = ConnectionStatus.ESTABLISH_PACKET_RECEIVED
+            link.way.note(status, self._wall, link.way.address)
 
     def opened(self, link: Link, peer: UUID) -> None:
         """A session is open: all that goes to this manager may use it."""
-        self._by_peer.setdefault(peer, link)
-        if self._by_peer[peer].session.is_over:
-            self._by_peer[peer] = link
+        way = link.way
+        if way is not None and isinstance(way.key, str):
+            pinned = self.peers.pinned_at(way.key)
+            if pinned not in (None, peer):
+                link.session.close(End.NOT_PINNED, f"{peer} answered, {pinned} is pinned")
+                return
         link.open_since = self._wall
         link.log("session open")
-        for way in list(self._ways.values()):
-            if way.link is link:
-                way.peer, way.found_at = peer, link.address
-                way.candidates = []
-                way.last_error = ""
-                where = address_text(link.address, link.place[1])
-                way.note(ConnectionStatus.ESTABLISHED, self._wall, where)
-                self._addresses.learned(peer, *link.place)
-            if way.link is link or way.peer == peer:
-                self._retry(way)
+        if way is not None:
+            way.peer, way.found_at = peer, link.address
+            way.candidates = []
+            way.last_error = ""
+            where = address_text(link.address, link.place[1])
+            way.note(ConnectionStatus.ESTABLISHED, self._wall, where)
+            self.sessions.learn(link, way.key)
+        for queue in self.sessions.add(link, self.now()):
+            self._carriers.pop(queue, None)
+            self._resending.stop(queue)
+            self.dispatching.take_back(queue)
+            self.ready(queue)
+        for other in list(self._ways.values()):
+            if other.link is link or other.peer == peer:
+                self._retry(other)
+        self._ordering.opened(peer, self.now())
+        self._set_order_timer()
 
     def progressed(self, link: Link) -> None:
         """The other side takes messages: should the connection be lost, it is soon tried again."""
-        for way in self._served_by(link):
-            way.failures = 0
+        if link.way is not None:
+            link.way.failures = 0
 
     def ending(self, link: Link) -> None:
         """A connection is being closed from this side ([MS-MQQB] 3.1.5.9)."""
-        for way in self._served_by(link):
-            way.became(TransferState.DISCONNECTING)
-
-    def _served_by(self, link: Link) -> list[Way]:
-        """The ways whose own connection this is."""
-        return [way for way in self._ways.values() if way.link is link]
+        if link.way is not None:
+            link.way.became(TransferState.DISCONNECTING)
 
     def ended(self, link: Link) -> None:
         """A connection is over: what was sent on it and is not acknowledged goes again."""
         self._links.discard(link)
         peer = link.session.peer
-        if self._by_peer.get(peer) is link:
-            del self._by_peer[peer]
-            other = next((item for item in self._links if _is_with(item, peer)), None)
-            if other is not None:
-                self._by_peer[peer] = other
+        self.sessions.remove(link)
         end = link.end or Closed(End.LOST)
         self.ended_by[end.reason.value] += 1
         level = logging.INFO if end.reason in _QUIET else logging.WARNING
@@ -342,7 +408,7 @@ class Transfers:
             way.last_error = way.last_error or end.reason.value
         if not way.is_connecting:
             way.became(TransferState.DISCONNECTED)
-        if self.link_of(way) is not None:
+        if any(self.link_of(way, queue) is not None for queue in way.queues):
             self._go(way)
         else:
             self._try_later(way)
@@ -353,9 +419,20 @@ class Transfers:
 
     # Acknowledgements in order
 
-    def _came(self, key: bytes, packet: bytes, count: int) -> None:
-        self._ordering.came(key, packet, count, self.now())
+    def _came(self, origin: Origin, key: bytes, packet: bytes, count: int) -> None:
+        self._ordering.came(origin, key, packet, count, self.now())
         self._set_order_timer()
+
+    def _log_gap(self, sequence: IncomingSequence) -> None:
+        log_event(
+            _log,
+            "messages are missing since the restore",
+            level=logging.WARNING,
+            source=str(UUID(bytes_le=sequence.source)),
+            address=sequence.address,
+            queue=sequence.name,
+            missing=sequence.missing,
+        )
 
     def _set_order_timer(self) -> None:
         at = self._ordering.next_deadline
@@ -381,8 +458,9 @@ class Transfers:
         for way in self._ways.values():
             if way.retry is not None:
                 way.retry.cancel()
-        if self._order_timer is not None:
-            self._order_timer.cancel()
+        for timer in (self._order_timer, self._sweep_timer):
+            if timer is not None:
+                timer.cancel()
         self._resending.stop_all()
         for link in list(self._links):
             link.close(End.STOPPED)
@@ -390,7 +468,3 @@ class Transfers:
     @property
     def _wall(self) -> int:
         return int(self._clock.now())
-
-
-def _is_with(link: Link, peer: UUID) -> bool:
-    return link.is_open and link.session.peer == peer

@@ -10,7 +10,8 @@ from uuid import UUID
 
 from openmsmq.manager.link import Link
 from openmsmq.manager.network import Timer
-from openmsmq.model.queue import Queue
+from openmsmq.model.peers import Peer, place_of
+from openmsmq.model.queue import Purpose, Queue
 from openmsmq.model.transfer import Attempt, ConnectionStatus, TransferState
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
@@ -23,6 +24,10 @@ RETRY_FIRST: Final = 0.25
 "Seconds until a lost connection is tried again; twice that the next time, and so on."
 RETRY_MAX: Final = 5.0
 "Session Retry Connect Timer ([MS-MQQB] 3.1.2.3): not longer than this."
+
+RETRY_MAX_STRANGERS: Final = 600.0
+"The same where only acknowledgements for strangers wait: whole networks can be named by one."
+BOUNDED: Final = (Purpose.ANSWER, Purpose.UNSOLICITED)
 
 WayKey = str | UUID
 "A computer by name or address, or a manager by its identity."
@@ -59,7 +64,9 @@ class Way:
     @property
     def delay(self) -> float:
         """Until the next attempt; it grows with every one that fails."""
-        return float(min(RETRY_FIRST * 2 ** min(self.failures, 10), RETRY_MAX))
+        is_wanted = any(queue.properties.purpose not in BOUNDED for queue in self.queues)
+        most = RETRY_MAX if is_wanted else RETRY_MAX_STRANGERS
+        return float(min(RETRY_FIRST * 2 ** min(self.failures, 12), most))
 
     def became(self, state: TransferState) -> None:
         """The state of all outgoing queues that go this way."""
@@ -69,7 +76,7 @@ class Way:
 
     def lead_to(self, hosts: Iterable[str]) -> None:
         """The addresses that messages may go to (NextHops, [MS-MQMQ] 2.3.12.12)."""
-        hops = tuple(text for host in hosts if (text := _hop(host)))
+        hops = next_hops(hosts)
         for queue in self.queues:
             if queue.transfer is not None:
                 queue.transfer.next_hops = hops
@@ -100,25 +107,25 @@ def way_key_of(name: str) -> WayKey | None:
 class Addresses:
     """Where computers and managers are ([MS-MQQB] 3.1.5.2.1)."""
 
-    def __init__(self, peers: Mapping[str, tuple[str, int]]) -> None:
-        """`peers` are computers by name, and where they are."""
-        self._peers = {host_key(name): address for name, address in peers.items()}
-        self._managers: dict[UUID, tuple[str, int]] = {}
-        "Where managers were reached."
-
-    def learned(self, peer: UUID, host: str, port: int) -> None:
-        """A manager was found at an address."""
-        self._managers[peer] = host, port
+    def __init__(self, configured: Mapping[str, tuple[str, int]]) -> None:
+        """`configured` are computers by name, and where they are."""
+        self._configured = {host_key(name): address for name, address in configured.items()}
 
     def of_host(self, key: str) -> list[tuple[str, int]]:
         """Where a computer may be."""
-        return [self._peers.get(key, (key, PORT))]
+        return [self._configured.get(key, (key, PORT))]
 
-    def of_manager(self, peer: UUID, came_from: list[str]) -> list[tuple[str, int]]:
-        """Where a manager may be: where it was, or where it came from."""
-        found = [self._managers[peer]] if peer in self._managers else []
+    def of_manager(self, known: Peer | None, came_from: Iterable[str]) -> list[tuple[str, int]]:
+        """Where a manager may be: where it answered, or else where its sessions come from."""
+        found: list[tuple[str, int]] = []
+        if known is not None:
+            found.append((known.address, known.port))
+            for name in reversed(known.names):
+                found += self.of_host(name)
+            return list(dict.fromkeys(found))
         for address in came_from:
-            found += [place for place in self._peers.values() if _same(place[0], address)]
+            places = self._configured.values()
+            found += [place for place in places if place_of(place[0]) == place_of(address)]
             found.append((address, PORT))
         return list(dict.fromkeys(found))
 
@@ -128,6 +135,11 @@ def address_text(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def next_hops(hosts: Iterable[str]) -> tuple[str, ...]:
+    """Addresses as an outgoing queue shows them (NextHops, [MS-MQMQ] 2.3.12.12)."""
+    return tuple(text for host in hosts if (text := _hop(host)))
+
+
 def _hop(host: str) -> str:
     """An address as NextHops has it; empty for a name, which DNS has yet to tell about."""
     try:
@@ -135,10 +147,3 @@ def _hop(host: str) -> str:
     except ValueError:
         return ""
     return f"IP={address}" if address.version == 4 else f"IPv6={address}"
-
-
-def _same(host: str, address: str) -> bool:
-    try:
-        return ip_address(host) == ip_address(address)
-    except ValueError:
-        return False

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from openmsmq.model.committing import Batch, NewMessage
+from openmsmq.model.duplicates import Owner
+from openmsmq.model.peers import claimant_of, network_of, scope_of
 from openmsmq.model.queue import Queue
 from openmsmq.packet.walk import properties_offset, u32
 from openmsmq.properties.message import MessageClass
@@ -21,17 +23,98 @@ class Rejected(NamedTuple):
     reason: MessageClass
 
 
+class Carrier(Protocol):
+    """The connection of a session, by which acknowledgements of what it brought go back."""
+
+    @property
+    def is_open(self) -> bool:
+        """Messages can be sent."""
+        ...
+
+    def send_ack(self, packet: bytes) -> None:
+        """Send an acknowledgement that need not outlive the connection."""
+        ...
+
+
 class Origin:
-    """Where messages come from: one session."""
+    """Where messages come from: one session, and for whom it may speak."""
 
-    __slots__ = ("address", "is_refused", "name")
+    __slots__ = (
+        "_claimants",
+        "_owner",
+        "_scopes",
+        "address",
+        "carrier",
+        "is_known",
+        "is_proven",
+        "is_refused",
+        "is_relay",
+        "name",
+        "network",
+        "peer",
+    )
 
-    def __init__(self, address: str, name: str) -> None:
+    def __init__(
+        self, address: str, name: str, peer: bytes = bytes(16), carrier: Carrier | None = None
+    ) -> None:
+        """`peer` is the identity of the manager that the session says it is of."""
         self.address = address
+        self.network = network_of(address)
         self.name = name
         "For the history of messages."
+        self.carrier = carrier
         self.is_refused = False
         "A message was not taken: those behind it must not be, either."
+        self.entitle(peer, is_proven=True)
+
+    def entitle(
+        self,
+        peer: bytes,
+        *,
+        is_proven: bool,
+        is_relay: bool = False,
+        is_known: bool = False,
+    ) -> None:
+        """Say for whom the session may speak (see `peers`)."""
+        self.peer = peer
+        self.is_proven = is_proven
+        self.is_relay = is_relay
+        self.is_known = is_known
+        "The manager is in the peer table, and the session proves to be of it."
+        unproven = claimant_of(peer, self.address)
+        self._claimants = (peer, unproven) if is_proven else (unproven,)
+        "What it is known by where it may not speak for a source, now and before."
+        self._scopes: dict[bytes, tuple[bytes, ...]] = {}
+        self._owner = Owner(peer.hex() if is_known else self.network, is_known)
+
+    @property
+    def owner(self) -> Owner:
+        """Who answers for the memory that its messages take."""
+        return self._owner
+
+    def scopes(self, source: bytes) -> tuple[bytes, ...]:
+        """What stands for the source of a packet in the keys of order and duplicates.
+
+        What the session brings is kept under the first. If it may speak for the source, that is
+        the source itself; else it is kept for this session and source alone, so that nothing it
+        brings can harm the source. The others are looked at, too: what came from the source
+        itself, or from this manager when it could not prove yet who it is, has come.
+        """
+        scopes = self._scopes.get(source)
+        if scopes is None:
+            claims = [scope_of(claimant, source) for claimant in self._claimants]
+            if self.is_relay or (self.is_proven and source == self.peer):
+                scopes = (source, *claims)
+            else:
+                scopes = (claims[0], source, *claims[1:])
+            if len(self._scopes) >= SCOPES_MAX:
+                self._scopes.clear()
+            self._scopes[source] = scopes
+        return scopes
+
+
+SCOPES_MAX: Final = 1000
+"Scopes of sources that a session remembers; they can be computed again."
 
 
 class Run(NamedTuple):
@@ -46,6 +129,8 @@ class Run(NamedTuple):
     end: int
     "Where these end."
     queue: Queue
+    scopes: tuple[bytes, ...]
+    "What stands for the source, see `Origin.scopes`."
     destination: bytes
     priority: int
     owed: int
@@ -63,11 +148,16 @@ class Run(NamedTuple):
 
     def key(self, packet: bytes) -> bytes:
         """By what it is known if it comes twice; see `Head.message_key`."""
-        return b"".join((packet[16:32], packet[56:60], self.destination))
+        return b"".join((self.scopes[0], packet[56:60], self.destination))
 
 
 def run_of(
-    packet: bytes, queue: Queue, destination: bytes, message: NewMessage, oldest: int
+    packet: bytes,
+    queue: Queue,
+    scopes: tuple[bytes, ...],
+    destination: bytes,
+    message: NewMessage,
+    oldest: int,
 ) -> Run:
     """What the next messages may have in common with this one."""
     end = properties_offset(packet) + 1
@@ -77,6 +167,7 @@ def run_of(
         packet[60:end],
         end,
         queue,
+        scopes,
         destination,
         message.priority,
         message.flags,

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Final
+from uuid import UUID
 
 from openmsmq import limits
 from openmsmq.errors import MQError
+from openmsmq.model.answering import DROPPED
 from openmsmq.model.arrival import Origin, Refused, Rejected, Work, run_of
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.confirming import Confirming
@@ -60,9 +62,9 @@ _NOT_ALIKE: Final = UserFlags.TH | PROTECTED
 "Headers that differ from message to message and are looked at each time."
 _NOT_JOURNAL: Final = ~Owed.JOURNAL.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
+_STRANGER: Final = Owed.STRANGER.value
 _WENT_ROUND: Final = MessageClass.NACK_HOP_COUNT_EXCEEDED
 "The one reason that a manager reports of messages that are not for it ([MS-MQQB] 3.1.5.8.2)."
-_NONE_YET: Final = IncomingSequence(0, 0, 0, 0, "", "")
 
 
 class Arriving:
@@ -72,8 +74,10 @@ class Arriving:
         self._core = core
         self._confirming = confirming
         self.reporting = Reporting(core)
-        self.on_order: Callable[[bytes, bytes, int], None] = lambda key, packet, count: None
-        "Told how many messages of a sequence came, and the last: its sender is owed an OrderAck."
+        self.on_order: Callable[[Origin, bytes, bytes, int], None] = _ignore
+        "Given how many messages of a sequence came, and the last: its sender is owed an OrderAck."
+        self.on_gap: Callable[[IncomingSequence], None] = lambda sequence: None
+        "Given a sequence of which messages are missing, since the store was restored."
         self._addressees = (NO_GUID.bytes_le, core.identity.bytes_le)
         "Messages with these are for queues here; a direct name says nothing else (AMB-51)."
         self.tolerance = 0
@@ -95,10 +99,11 @@ class Arriving:
         core = self._core
         work: Work | None = None
         row = now = 0
+        owner = origin.owner
 
         def apply(batch: Batch) -> None:
-            nonlocal work, row, now
-            now = core.timeline.now
+            nonlocal work, row, now, owner
+            now, owner = core.timeline.now, origin.owner
             work = Work(batch, origin)
             core.watch_resources()
             for packet in packets:
@@ -117,9 +122,9 @@ class Arriving:
             self._staged.difference_update(work.keys)
             self._staged_size -= work.size
             if work.keys:
-                core.duplicates.committed(row, work.keys, now)
+                core.duplicates.committed(row, owner, work.keys, now)
             for key, (packet, count) in work.orders.items():
-                self.on_order(key, packet, count)
+                self.on_order(origin, key, packet, count)
             for call in work.after:
                 call()
             done(Refused("no room") if origin.is_refused else None)
@@ -144,13 +149,15 @@ class Arriving:
         surplus = core.incoming.surplus()
         if surplus:
             core.incoming.forget(batch.writer, surplus)
-        return core.duplicates.write(batch.writer, work.keys, now) if work.keys else 0
+        if not work.keys:
+            return 0
+        return core.duplicates.write(batch.writer, work.origin.owner, work.keys, now)
 
     def _take(self, work: Work, packet: bytes) -> None:
         """One message ([MS-MQQB] 3.1.5.8, in the order of AMB-38)."""
         run = work.run
         if run is not None and run.fits(packet):
-            self._take_plain(work, packet, run.key(packet))
+            self._take_plain(work, packet, run.scopes, run.key(packet))
             return
         head = head_of(packet)
         is_mine = head.addressee in self._addressees
@@ -160,19 +167,35 @@ class Arriving:
         if is_mine and (ack := ack_body(view := PacketView(packet))) is not None:
             self._confirming.take(work, ack, view.message_class)
             return
-        self._take_plain(work, packet, head.message_key, head)
+        scopes = work.origin.scopes(head.source)
+        self._take_plain(work, packet, scopes, head.message_key(scopes[0]), head)
 
-    def _take_plain(self, work: Work, packet: bytes, key: bytes, head: Head | None = None) -> None:
+    def _take_plain(
+        self,
+        work: Work,
+        packet: bytes,
+        scopes: tuple[bytes, ...],
+        key: bytes,
+        head: Head | None = None,
+    ) -> None:
         """A message outside a transaction, unless it has come before ([MS-MQQB] 3.1.5.8.1)."""
         duplicates = self._core.duplicates
-        if key in self._staged or key in duplicates:
+        if key in self._staged or self._has_come(scopes, key):
             self._core.statistics.count("duplicates")
             if key in duplicates:
-                duplicates.note([key], self._core.timeline.now)
+                duplicates.note(work.origin.owner, [key], self._core.timeline.now)
             return
         self._put(work, packet, head)
         self._staged.add(key)
         work.keys.append(key)
+
+    def _has_come(self, scopes: tuple[bytes, ...], key: bytes) -> bool:
+        """Whether a message has come before (see `Origin.scopes`)."""
+        duplicates = self._core.duplicates
+        if key in duplicates:
+            return True
+        rest = key[16:]
+        return any(scope + rest in duplicates for scope in scopes[1:])
 
     def _take_next(self, work: Work, packet: bytes, head: Head) -> None:
         """A transactional message, if it is the next of its sequence ([MS-MQQB] 3.1.5.8.6).
@@ -180,24 +203,37 @@ class Arriving:
         What is not in order is dropped without a word, and the sender told how far it came. A
         message in order consumes its number, whether it is accepted or not (AMB-40).
         """
-        core = self._core
+        core, origin = self._core, work.origin
         marks, identifier, number, previous = transaction_of(packet)
-        key = head.sequence_key
-        last = core.incoming.get(key) or _NONE_YET
-        if not last.takes(identifier, number, previous):
+        scopes = origin.scopes(head.source)
+        key = head.sequence_key(scopes[0])
+        last = core.incoming.furthest(map(head.sequence_key, scopes))
+        before_it = last or core.incoming.unknown
+        missing = before_it.gap_before(identifier, number, previous)
+        if missing is None:
             core.statistics.count("out of order")
-            if last is not _NONE_YET:
-                core.incoming.stage(key, last._replace(rejects=last.rejects + 1))
+            if (own := core.incoming.get(key)) is not None:
+                core.incoming.stage(key, own._replace(rejects=own.rejects + 1))
                 work.sequences.add(key)
         else:
             self._accept(work, packet, head, marks)
-            name = last.name or destination_text(packet)
-            now = core.timeline.wall
-            found = IncomingSequence(identifier, number, now, 0, work.origin.address, name)
+            found = IncomingSequence(
+                identifier,
+                number,
+                core.timeline.wall,
+                0,
+                origin.address,
+                before_it.name or destination_text(packet),
+                head.source,
+                missing=before_it.missing + missing,
+            )
             core.incoming.stage(key, found)
             work.sequences.add(key)
-        before = work.orders.get(key)
-        work.orders[key] = packet, 1 if before is None else before[1] + 1
+            if missing:
+                core.statistics.count("gaps after a restore")
+                work.after.append(partial(self.on_gap, found._replace(missing=missing)))
+        waiting = work.orders.get(key)
+        work.orders[key] = packet, 1 if waiting is None else waiting[1] + 1
 
     def _put(self, work: Work, packet: bytes, head: Head | None) -> None:
         """A message that is new; without a `head` it is like the one before."""
@@ -223,13 +259,14 @@ class Arriving:
             reason = MessageClass.NACK_Q_EXCEED_QUOTA
             self._reject(work.batch, work.origin, packet, reason, head, found)
             return
-        new = self._new(packet, head, marks)
+        new = self._new(work.origin, packet, head, marks)
         work.add(found, new, size)
         if self.reporting.wants(packet):
             work.after.append(partial(self.reporting.send, packet))
         elif quota == NO_QUOTA and not head.flags & _NOT_ALIKE and new.expires == NEVER:
             oldest = self._core.timeline.wall - head.time_to_reach_queue - self.tolerance
-            work.run = run_of(packet, found, head.destination, new, oldest)
+            scopes = work.origin.scopes(head.source)
+            work.run = run_of(packet, found, scopes, head.destination, new, oldest)
 
     def _require_room(self, work: Work, size: int) -> None:
         """Let a message that this machine cannot take come again (AMB-64)."""
@@ -248,17 +285,30 @@ class Arriving:
             return False
         return machine is None or core.total_size + self._staged_size + size <= machine * KIB
 
-    def _new(self, packet: bytes, head: Head, marks: int) -> NewMessage:
+    def _may_answer(self, origin: Origin, head: Head) -> bool:
+        """Whether the source of a message is to hear of it: it is at the other end, or known.
+
+        Otherwise there is no way to it, and no reason to believe that it sent the message.
+        """
+        if origin.peer == head.source or self._core.peers.is_known(UUID(bytes_le=head.source)):
+            return True
+        self._core.statistics.count(DROPPED)
+        return False
+
+    def _new(self, origin: Origin, packet: bytes, head: Head, marks: int) -> NewMessage:
         """A message as it is put into its queue; its sender's journal is not ours."""
         flags, receive = head.flags, head.time_to_be_received
         expires = NEVER
         if receive != INFINITE:
             expires = expiry(head.sent_time - self._core.timeline.shift, receive, NEVER)
         owed = owed_for(flags, PacketView(packet).acknowledge) & _NOT_JOURNAL
+        if not origin.is_known:
+            owed |= _STRANGER
         if not flags & UserFlags.TH:
             priority = head.base_flags & BaseFlags.PR
             return NewMessage(packet, priority, expires, not flags & UserFlags.DM, owed)
-        if flags & _WANTS_FINAL or marks & TransactionFlags.FA:
+        wants_final = flags & _WANTS_FINAL or marks & TransactionFlags.FA
+        if wants_final and self._may_answer(origin, head):
             owed |= _FINAL_ACK
         return NewMessage(packet, 0, expires, False, owed)
 
@@ -274,7 +324,7 @@ class Arriving:
                 self._take_express(work, packet)
         except Refused:
             is_taken = False
-        core.duplicates.note(list(work.seen), core.timeline.now)
+        core.duplicates.note(origin.owner, list(work.seen), core.timeline.now)
         for queue, messages in work.new.items():
             core.after_inserts(queue, partial(self._insert, queue, messages, origin))
         for call in work.after:
@@ -286,22 +336,30 @@ class Arriving:
         core = self._core
         run = work.run
         if run is not None and run.fits(packet):
-            self._take_fresh(work, packet, run.key(packet))
+            self._take_fresh(work, packet, run.scopes, run.key(packet))
             return
         head = head_of(packet)
         is_mine = head.addressee in self._addressees
         if is_mine and (ack := ack_body(view := PacketView(packet))) is not None:
-            self._confirming.take_express(ack, view.message_class)
+            self._confirming.take_express(work.origin, ack, view.message_class)
             return
         if head.flags & UserFlags.TH:  # nobody sends one so: what has a place must not be lost
             core.statistics.count("out of order")
             return
-        self._take_fresh(work, packet, head.message_key, head)
+        scopes = work.origin.scopes(head.source)
+        self._take_fresh(work, packet, scopes, head.message_key(scopes[0]), head)
 
-    def _take_fresh(self, work: Work, packet: bytes, key: bytes, head: Head | None = None) -> None:
+    def _take_fresh(
+        self,
+        work: Work,
+        packet: bytes,
+        scopes: tuple[bytes, ...],
+        key: bytes,
+        head: Head | None = None,
+    ) -> None:
         """An express message, unless it has come before."""
         core = self._core
-        if key in core.duplicates or key in work.seen:
+        if key in work.seen or self._has_come(scopes, key):
             core.statistics.count("duplicates")
         else:
             self._put(work, packet, head)
@@ -378,13 +436,18 @@ class Arriving:
             ids, words = identifiers([packet]), describe_class(reason)
             batch.note(Event.REJECTED, queue, [0], ids, origin.name, words)
         if view.acknowledge & Acknowledge.NEG_ARRIVAL:
-            core.outcomes.acknowledge(batch, packet, reason)
+            flags = 0 if origin.is_known else _STRANGER
+            core.answering.acknowledge(batch, packet, reason, flags)
         if head.flags & UserFlags.TH:
             is_owed = head.addressee in self._addressees or reason is _WENT_ROUND
-            if batch is not None and is_owed:
-                core.outcomes.final_ack(batch, packet, reason, origin.address)
+            if batch is not None and is_owed and self._may_answer(origin, head):
+                core.answering.final_ack(batch, packet, reason, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.outcomes.bury(batch, packet, view.priority, reason)
+
+
+def _ignore(origin: Origin, key: bytes, packet: bytes, count: int) -> None:
+    """Nothing waits for messages in order."""
 
 
 @lru_cache(maxsize=4096)

@@ -236,7 +236,7 @@ class Batch:
         if not flags & Owed.TRANSACTIONAL or queue in self._sequences:
             return
         if needs_sequence(queue, arrival):
-            begun = self.numbers.sequences.begin(self.writer, queue.number, arrival)
+            begun = self.numbers.sequences.begin(self.writer, queue, arrival, self.now)
             self._sequences[queue] = begun
 
     def place(self, queue: Queue, lookup: int, record: Record) -> None:
@@ -488,7 +488,7 @@ class Batch:
             queue.size += size
             queue.is_stored = True
         for queue, sequence in self._sequences.items():
-            queue.sequences.begin(sequence)
+            self.numbers.sequences.began(queue, sequence)
         self._history.committed(self._history_state, self._pending_events)
         self._statistics.add(self._counted)
 

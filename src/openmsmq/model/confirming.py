@@ -1,29 +1,34 @@
 """What receivers say of our transactional messages: OrderAcks and FinalAcks ([MS-MQQB] 3.1.5.6).
 
 An OrderAck says that messages have reached their queue; those whose sender wants to know more then
-wait for a FinalAck (AwaitingFinalACKTable), apart from those that are still to be sent.
+wait for a FinalAck (AwaitingFinalACKTable), apart from those that are still to be sent. Both count
+only from a manager that the messages were sent to (decision 22).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
+from struct import Struct
 from typing import Final
+from uuid import UUID
 
-from openmsmq.model.arrival import Work
+from openmsmq.model.arrival import Origin, Work
 from openmsmq.model.committing import Batch
 from openmsmq.model.core import Core
 from openmsmq.model.dispatching import IN_TRANSIT
 from openmsmq.model.history import Event, identifiers
 from openmsmq.model.layout import NEVER, Owed, Record, flags_of, index_key, place_and_expiry
-from openmsmq.model.queue import Kind, Queue, journal_of
+from openmsmq.model.peers import Identity
+from openmsmq.model.queue import Queue, journal_of
 from openmsmq.model.sequences import (
     OutgoingSequence,
     forget_sequence,
     is_finished,
 )
 from openmsmq.model.storage import Table
+from openmsmq.names.format import PrivateName, parse_format_name
 from openmsmq.packet.acks import FinalAckBody, OrderAckBody
 from openmsmq.packet.transaction import TxSequenceID
 from openmsmq.properties.message import MessageClass
@@ -32,7 +37,13 @@ STEP: Final = 1000
 "Messages that leave with one commit."
 _WAITS: Final = (Owed.DEAD_LETTER | Owed.JOURNAL).value
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
-Found = tuple[Queue, OutgoingSequence]
+FORGED: Final = "acknowledgements from others than the receiver"
+"What the statistics call those that are ignored."
+PARKED: Final = b"F"
+"What the keys of FinalAcks begin with that wait until it is known who may send them."
+PARKED_END: Final = PARKED + b"\xff" * 28
+PARKED_MAX: Final = 10_000
+_parked: Final = Struct(">cIII16s")
 
 
 class Confirming:
@@ -42,50 +53,60 @@ class Confirming:
         self._core = core
         self.on_progress: Callable[[Queue], None] = lambda queue: None
         "Told when messages of a queue have reached their destination, in order."
+        self.on_unknown: Callable[[Queue], None] = lambda queue: None
+        "Given an outgoing queue whose destination must be dialled to know who is there."
 
-    def find(self, identifier: TxSequenceID) -> Found | None:
-        """The queue whose sequence this is; others are ignored (AMB-35)."""
-        core = self._core
-        if identifier.time_stamp != core.numbers.sequences.time_stamp:
-            return None
-        for queue in core.queues.by_number.values():
-            if queue.kind is Kind.OUTGOING and queue.sequences.all:
-                sequence = queue.sequences.find(identifier.ordinal)
-                if sequence is not None:
-                    return queue, sequence
-        return None
+    def _may_confirm(self, origin: Origin, queue: Queue, sequence: OutgoingSequence) -> bool:
+        """Whether a session may acknowledge messages of a sequence.
 
-    def take_express(self, ack: OrderAckBody | FinalAckBody, message_class: int) -> None:
+        It is of the manager that they are addressed to, or of one that answered when they were
+        sent, or of a relay; the identifier of the sequence, which cannot be guessed, is the proof.
+        Where peers are pinned, it must also prove to be who it says.
+        """
+        if origin.is_relay:
+            return True
+        if self._core.peers.identity is Identity.PINNED and not origin.is_proven:
+            return False
+        peer = UUID(bytes_le=origin.peer)
+        return peer in sequence.peers or peer == _addressee(queue.name)
+
+    def take_express(
+        self, origin: Origin, ack: OrderAckBody | FinalAckBody, message_class: int
+    ) -> None:
         """An acknowledgement that need not be confirmed itself."""
         if isinstance(ack, OrderAckBody):
-            self.ordered(ack.tx_sequence_id, ack.tx_sequence_number)
+            self.ordered(origin, ack.tx_sequence_id, ack.tx_sequence_number)
         else:
             core = self._core
             work: list[Callable[[], None]] = []
 
             def apply(batch: Batch) -> None:
-                self._final(batch, ack, message_class, work)
+                work.clear()
+                self._final(batch, origin, ack, message_class, work)
 
             core.submit(apply, lambda: _call(work), lambda error: None)
 
     def take(self, work: Work, ack: OrderAckBody | FinalAckBody, message_class: int) -> None:
         """An acknowledgement that its sender keeps until what it says is on disk here."""
         if isinstance(ack, OrderAckBody):
-            call = partial(self.ordered, ack.tx_sequence_id, ack.tx_sequence_number)
+            call = partial(self.ordered, work.origin, ack.tx_sequence_id, ack.tx_sequence_number)
             work.after.append(call)
         else:
             assert work.batch is not None, "it must last"
-            self._final(work.batch, ack, message_class, work.after)
+            self._final(work.batch, work.origin, ack, message_class, work.after)
 
     # OrderAck
 
-    def ordered(self, identifier: TxSequenceID, number: int) -> None:
+    def ordered(self, origin: Origin, identifier: TxSequenceID, number: int) -> None:
         """Messages up to a number are in their queue, or refused there ([MS-MQQB] 3.1.5.6)."""
-        found = self.find(identifier)
+        found = self._core.numbers.sequences.find(identifier)
         if found is None:
             self._core.statistics.count("order acknowledgements of unknown sequences")
             return
         queue, sequence = found
+        if not self._may_confirm(origin, queue, sequence):
+            self._core.statistics.count(FORGED)
+            return
         number = min(number, queue.sequences.limit(sequence))
         if number:
             begin = queue.sequences.acknowledged(sequence, number)
@@ -159,6 +180,7 @@ class Confirming:
         ended: list[OutgoingSequence] = []
 
         def apply(batch: Batch) -> None:
+            ended.clear()
             # A message may have been put into the newest meanwhile: look again.
             newest = sequences.all[-1:] if queue in batch.inserted else []
             for sequence in over:
@@ -173,23 +195,39 @@ class Confirming:
             for sequence in ended:
                 sequences.restore(sequence)
 
-        core.submit(apply, lambda: None, failed)
+        core.submit(apply, lambda: core.numbers.sequences.ended(ended), failed)
 
     # FinalAck
 
     def _final(
         self,
         batch: Batch,
+        origin: Origin,
         ack: FinalAckBody,
         message_class: int,
         after: list[Callable[[], None]],
     ) -> None:
         """A message was consumed, or failed for good ([MS-MQQB] 3.1.5.7)."""
-        found = self.find(ack.tx_sequence_id)
+        found = self._core.numbers.sequences.find(ack.tx_sequence_id)
+        if found is not None and not self._may_confirm(origin, *found):
+            if found[1].peers:
+                batch.count(FORGED)
+            else:
+                self._park(batch, origin, found[0], ack, message_class, after)
+            return
         place = None if found is None else self._place(batch, *found, ack)
         if place is None:
             batch.count("final acknowledgements of unknown messages")
             return
+        self._confirm(batch, place, message_class, after)
+
+    def _confirm(
+        self,
+        batch: Batch,
+        place: tuple[Queue, int, bytes],
+        message_class: int,
+        after: list[Callable[[], None]],
+    ) -> None:
         queue, lookup, raw = place
         try:
             reason = MessageClass(message_class)
@@ -203,6 +241,62 @@ class Confirming:
             self.finish(queue.main)
 
         after.append(committed)
+
+    # What comes before it is known who may say it
+
+    def _park(
+        self,
+        batch: Batch,
+        origin: Origin,
+        queue: Queue,
+        ack: FinalAckBody,
+        message_class: int,
+        after: list[Callable[[], None]],
+    ) -> None:
+        """Keep a FinalAck until the destination was dialled: it may come from who answers there.
+
+        It comes once only. The sequences of an older store do not know who answered.
+        """
+        known = list(islice(batch.writer.scan(Table.TRANSFER, PARKED, PARKED_END), PARKED_MAX))
+        if len(known) >= PARKED_MAX:
+            batch.count(FORGED)
+            return
+        identifier = ack.tx_sequence_id
+        key = _parked.pack(
+            PARKED,
+            identifier.time_stamp,
+            identifier.ordinal,
+            ack.tx_sequence_number,
+            origin.peer,
+        )
+        batch.writer.put(Table.TRANSFER, key, message_class.to_bytes(2, "little") + ack.pack())
+        after.append(partial(self.on_unknown, queue))
+
+    def answered(self, sequence: OutgoingSequence, peer: UUID) -> None:
+        """It is known now who answers at a destination: take what that manager said before."""
+        core = self._core
+        prefix = _parked.pack(PARKED, *sequence.id, 0, bytes(16))[:9]
+        if (
+            next(iter(core.snapshot.scan(Table.TRANSFER, prefix, prefix + b"\xff" * 21)), None)
+            is None
+        ):
+            return
+        after: list[Callable[[], None]] = []
+
+        def apply(batch: Batch) -> None:
+            after.clear()
+            for key, row in list(batch.writer.scan(Table.TRANSFER, prefix, prefix + b"\xff" * 21)):
+                if key[-16:] == peer.bytes_le:
+                    ack, found = (
+                        FinalAckBody.unpack(row[2:]),
+                        core.numbers.sequences.find(sequence.identifier),
+                    )
+                    place = None if found is None else self._place(batch, *found, ack)
+                    if place is not None:
+                        self._confirm(batch, place, int.from_bytes(row[:2], "little"), after)
+                    batch.writer.delete(Table.TRANSFER, key)
+
+        core.submit(apply, lambda: _call(after), lambda error: None)
 
     def _place(
         self, batch: Batch, queue: Queue, sequence: OutgoingSequence, ack: FinalAckBody
@@ -223,6 +317,19 @@ class Confirming:
             if is_free and int.from_bytes(start[56:60], "little") == ack.message_id:
                 return member, lookup, raw
         return None
+
+
+@lru_cache(maxsize=4096)
+def _addressee(name: str) -> UUID | None:
+    """The manager that a destination names by its identity, if it does."""
+    parsed = parse_format_name(name)
+    return parsed.guid if isinstance(parsed, PrivateName) else None
+
+
+def read_parked(key: bytes, row: bytes) -> FinalAckBody:
+    """A FinalAck that waits, as a row tells."""
+    _parked.unpack(key)
+    return FinalAckBody.unpack(row[2:])
 
 
 def _call(calls: list[Callable[[], None]]) -> None:

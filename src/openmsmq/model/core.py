@@ -19,6 +19,7 @@ from uuid import UUID
 
 from openmsmq.errors import MQError, StorageFull
 from openmsmq.model.admitting import Admitting
+from openmsmq.model.answering import Answering
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.decisions import Decisions
 from openmsmq.model.delaying import Delaying
@@ -30,6 +31,7 @@ from openmsmq.model.incoming import Incoming
 from openmsmq.model.layout import lookup_id, pack_record
 from openmsmq.model.operation import Operation
 from openmsmq.model.outcomes import Outcomes
+from openmsmq.model.peers import Peers
 from openmsmq.model.pending import Pending
 from openmsmq.model.poisoning import Poisoning
 from openmsmq.model.queue import Kind, Queue
@@ -56,13 +58,22 @@ class Core:
     """A queue manager's state and the rules about its queues ([MS-MQDMPR] 3.1)."""
 
     def __init__(
-        self, store: Store, *, new_identity: UUID, now: float = 0.0, elapsed: float = 0.0
+        self,
+        store: Store,
+        *,
+        new_identity: UUID,
+        now: float = 0.0,
+        elapsed: float = 0.0,
+        entropy: bytes = b"",
+        restored: bool = False,
     ) -> None:
         """Start on a store, finishing what a crash interrupted ([MS-MQDMPR] 3.1.3).
 
         `now` is what the clock shows, `elapsed` counts seconds from any moment without jumps.
+        `entropy` are random bytes that make identifiers of sequences hard to guess; `restored`
+        says that the store is older than what other managers know of this one.
         """
-        loaded = load(store, new_identity, int(now))
+        loaded = load(store, new_identity, int(now), entropy=entropy, restored=restored)
         self.identity = loaded.identity
         self.numbers = loaded.numbers
         self.settings = loaded.settings
@@ -75,11 +86,10 @@ class Core:
         self.starts = loaded.starts
         "When the manager was started the last times, in seconds since 1970 UTC."
         self.prepared = {transaction.xid: transaction for transaction in loaded.prepared}
-        for transaction in loaded.prepared:
-            if transaction.prepared_at is None:
-                transaction.prepared_at = self.timeline.now
+        self._date_prepared()
         self.decisions = Decisions(store.snapshot)
-        self.incoming = Incoming(store.snapshot)
+        self.peers = Peers(store.snapshot)
+        self.incoming = Incoming(store.snapshot, self._knows)
         self.duplicates = Duplicates(store.snapshot)
         self.by = ""
         "Who makes the calls, for the history."
@@ -104,6 +114,7 @@ class Core:
         self._reserved = sum(queue.reserved for queue in loaded.queues.values())
         self._stored_size = 0
         self.recount()
+        self.answering = Answering(self)
         self.outcomes = Outcomes(self)
         self.expiring = Expiring(self)
         self.delaying = Delaying(self)
@@ -114,6 +125,15 @@ class Core:
             if queue.purge_pending:
                 resume_purge(self, queue)
         self.queues.tidy()
+
+    def _date_prepared(self) -> None:
+        """Prepared transactions of an older store do not say since when."""
+        for transaction in self.prepared.values():
+            if transaction.prepared_at is None:
+                transaction.prepared_at = self.timeline.now
+
+    def _knows(self, source: bytes) -> bool:
+        return self.peers.is_known(UUID(bytes_le=source))
 
     # Commits
 

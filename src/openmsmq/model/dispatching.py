@@ -6,10 +6,12 @@ when it can. They stay in their queues until it is known that they have reached 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
+from uuid import UUID
 
 from openmsmq.errors import UnsupportedOperation
+from openmsmq.model.committing import Batch
 from openmsmq.model.core import Core
 from openmsmq.model.layout import ARRIVAL_BITS, ARRIVAL_MASK, Owed, flags_of, index_key
 from openmsmq.model.pending import Pending
@@ -24,7 +26,13 @@ from openmsmq.model.reading import (
     hold,
     up_to,
 )
-from openmsmq.model.sequences import LOOKUP_BASE
+from openmsmq.model.sequences import (
+    LOOKUP_BASE,
+    NUMBER_MAX,
+    PEERS_MAX,
+    SENT_STEP,
+    OutgoingSequence,
+)
 from openmsmq.model.storage import Table
 from openmsmq.model.transfer import Transfer
 from openmsmq.packet.walk import numbered
@@ -64,6 +72,8 @@ class Dispatching:
         "ConnectionActive ([MS-MQDMPR] 3.1.1.1): there is a network to send to."
         self._in_transit: dict[Queue, set[int]] = {}
         "What the port has."
+        self.on_answered: Callable[[OutgoingSequence, UUID], None] = lambda sequence, peer: None
+        "Given a sequence, and a manager that its messages are sent to for the first time."
         core.on_outgoing = self._available
 
     def connect(self, port: Port) -> None:
@@ -95,10 +105,11 @@ class Dispatching:
         lookup = found[0][0]
         return Urgency(-dispatch_priority(queue, lookup), lookup & ARRIVAL_MASK)
 
-    def take(self, queue: Queue, count: int, size_max: int) -> list[Entry]:
+    def take(self, queue: Queue, count: int, size_max: int, peer: UUID) -> list[Entry]:
         """Dispatch Send Message ([MS-MQDMPR] 3.1.7.3.9): the next messages of a queue, in order.
 
-        All of them have the same priority. Transactional ones come with their numbers.
+        All of them have the same priority. Transactional ones come with their numbers; `peer` is
+        the manager that they go to, which may acknowledge them.
         """
         found = self._find(queue, count)
         if not found:
@@ -112,7 +123,7 @@ class Dispatching:
         if rank < PRIORITY_MAX:
             return entries
         return [
-            self._numbered(queue, entry) if flags_of(entry.record) & _TRANSACTIONAL else entry
+            self._numbered(queue, entry, peer) if flags_of(entry.record) & _TRANSACTIONAL else entry
             for entry in entries
         ]
 
@@ -136,15 +147,33 @@ class Dispatching:
         rows = self._core.snapshot.scan(Table.INDEX, first, end)
         return any(flags_of(raw) & _TRANSACTIONAL for _, raw in rows)
 
-    def _numbered(self, queue: Queue, entry: Entry) -> Entry:
+    def _numbered(self, queue: Queue, entry: Entry, peer: UUID) -> Entry:
         """A transactional message with its place in the sequence ([MS-MQQB] 3.1.7.1.3)."""
         sequence = queue.sequences.of(entry.lookup)
         assert sequence is not None, "a transactional message on its way has a sequence"
         number = sequence.number(entry.lookup)
         previous = queue.sequences.follow(sequence, number)
-        stamp = self._core.numbers.sequences.time_stamp
-        packet = numbered(entry.packet, sequence.ordinal, stamp, number, previous)
+        if number > sequence.sent or peer not in sequence.peers:
+            self._note_sent(queue, sequence, number, peer)
+        packet = numbered(entry.packet, sequence.ordinal, sequence.time_stamp, number, previous)
         return entry._replace(packet=packet)
+
+    def _note_sent(self, queue: Queue, sequence: OutgoingSequence, number: int, peer: UUID) -> None:
+        """Write down how far a sequence was sent, in large steps, and who answered.
+
+        Nothing waits for it: what is forgotten in a crash is sent, and noted, again.
+        """
+        if number > sequence.sent:
+            sequence.sent = min(number + SENT_STEP - 1, NUMBER_MAX)
+        if peer not in sequence.peers:
+            sequence.peers = (*sequence.peers, peer)[-PEERS_MAX:]
+            self.on_answered(sequence, peer)
+
+        def apply(batch: Batch) -> None:
+            if sequence in queue.sequences.all:
+                sequence.write(batch.writer)
+
+        self._core.submit(apply, lambda: None, lambda error: None)
 
     # What became of it
 

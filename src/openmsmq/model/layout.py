@@ -88,6 +88,8 @@ class Owed(IntFlag):
     "It was sent in a transaction."
     FINAL_ACK = 128
     "Its sender, another manager, is to be told what became of it ([MS-MQQB] 3.1.1.6.2)."
+    STRANGER = 256
+    "A peer outside the peer table brought it: what it makes us send is bounded (`answering`)."
 
 
 class Record(NamedTuple):

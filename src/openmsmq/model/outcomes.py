@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
-from uuid import UUID
 
-from openmsmq.errors import MQError
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.history import Event, identifiers
-from openmsmq.model.incoming import SOURCE, transaction_of
 from openmsmq.model.layout import (
     ARRIVAL_BITS,
     NEVER,
@@ -25,13 +22,7 @@ from openmsmq.model.layout import (
 )
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue, journal_of
 from openmsmq.model.reading import Entry
-from openmsmq.names.base import FormatName
-from openmsmq.packet.acks import FinalAckBody, build_final_ack, order_queue
-from openmsmq.packet.admin import build_admin_ack
-from openmsmq.packet.transaction import TxSequenceID
-from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import (
-    PRIORITY_DEFAULT,
     PRIORITY_MAX,
     MessageClass,
     describe_class,
@@ -77,16 +68,6 @@ _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
 _ON_ARRIVAL: Final = _ACK_ARRIVAL | _JOURNAL
 _REJECTED: Final = MessageClass.NACK_RECEIVE_REJECTED
-INSECURE: Final = frozenset(
-    {
-        MessageClass.NACK_BAD_DST_Q,
-        MessageClass.NACK_BAD_ENCRYPTION,
-        MessageClass.NACK_BAD_SIGNATURE,
-        MessageClass.NACK_ACCESS_DENIED,
-        MessageClass.NACK_UNSUPPORTED_CRYPTO_PROVIDER,
-    }
-)
-"What would tell a stranger about this manager ([MS-MQQB] 5.1): not sent (SendInsecureNacks)."
 
 
 class Outcomes:
@@ -106,7 +87,8 @@ class Outcomes:
             if message.flags & _JOURNAL:
                 self._copy_new(batch, message)
             if message.flags & _ACK_ARRIVAL:
-                self.acknowledge(batch, message.packet, MessageClass.ACK_REACH_QUEUE)
+                reason = MessageClass.ACK_REACH_QUEUE
+                self._core.answering.acknowledge(batch, message.packet, reason, message.flags)
 
     def _copy_new(self, batch: Batch, message: NewMessage) -> None:
         """A copy for the journal of sent messages; without room for it, none."""
@@ -131,7 +113,9 @@ class Outcomes:
             if flags & _JOURNAL:
                 self._copy_express(self._core.queues.system_journal, entry, 0, Event.JOURNALED)
             if flags & _ACK_ARRIVAL:
-                self.acknowledge(None, entry.packet, MessageClass.ACK_REACH_QUEUE)
+                self._core.answering.acknowledge(
+                    None, entry.packet, MessageClass.ACK_REACH_QUEUE, flags
+                )
 
     # Leaving
 
@@ -219,9 +203,9 @@ class Outcomes:
             if flags & wanted:
                 start = start or batch.first_chunks([raw])[0]
                 if flags & wanted & _ACKNOWLEDGED:
-                    self.acknowledge(batch, batch.packet(raw), reason)
+                    self._core.answering.acknowledge(batch, batch.packet(raw), reason, flags)
                 if flags & _FINAL_ACK:
-                    self.final_ack(batch, batch.packet(raw), reason)
+                    self._core.answering.final_ack(batch, batch.packet(raw), reason)
                 target = journal or self._place(start, flags & wanted, flags)
             if target is None:
                 batch.drop_packet(*packet_place(raw))
@@ -244,8 +228,9 @@ class Outcomes:
         journal = self._journal(queue, reason)
         wanted = OWED[reason]
         for entry in entries:
-            if flags_of(entry.record) & wanted & _ACKNOWLEDGED:
-                self.acknowledge(None, entry.packet, reason)
+            all_flags = flags_of(entry.record)
+            if all_flags & wanted & _ACKNOWLEDGED:
+                self._core.answering.acknowledge(None, entry.packet, reason, all_flags)
         for entry in entries:
             all_flags = flags_of(entry.record)
             flags = all_flags & wanted
@@ -377,9 +362,9 @@ class Outcomes:
         batch.take_out(queue, lookup, raw)
         flags, packet = flags_of(raw), batch.packet(raw)
         if flags & _NACK_RECEIVE:
-            self.acknowledge(batch, packet, reason)
+            self._core.answering.acknowledge(batch, packet, reason, flags)
         if flags & _FINAL_ACK:
-            self.final_ack(batch, packet, reason)
+            self._core.answering.final_ack(batch, packet, reason)
         self._keep(batch, target, [(lookup, raw, packet)], reason)
         return True
 
@@ -401,76 +386,6 @@ class Outcomes:
             batch.drop_packet(*packet_place(raw))
         else:
             self._keep(batch, target, [(lookup, raw, start)], reason)
-
-    # Acknowledgements
-
-    def acknowledge(self, batch: Batch | None, packet: bytes, reason: MessageClass) -> None:
-        """Send what the sender asked for to the administration queue ([MS-MQQB] 3.1.7.2.1)."""
-        core = self._core
-        if reason in INSECURE and not core.settings.insecure_nacks:
-            return
-        view = PacketView(packet)
-        count = core.statistics.count if batch is None else batch.count
-        try:
-            name = view.admin_queue
-            if name is None:
-                return
-            target = core.queues.for_sending(name)
-            ack = self._build(view, name, reason)
-        except MQError:
-            count("acknowledgements without a queue")
-            return
-        if target.properties.transactional:
-            count("acknowledgements without a queue")
-            return
-        message = NewMessage(ack, PRIORITY_DEFAULT, NEVER, express=not view.recoverable)
-        if batch is not None and not message.express:
-            batch.insert_many(target, [message], "")
-        else:
-            core.wake(target, core.insert_express(target, [message]))
-        count(Event.ACKNOWLEDGED.word)
-
-    def final_ack(
-        self, batch: Batch, packet: bytes, reason: MessageClass, address: str = ""
-    ) -> None:
-        """Tell the sender of a transactional message what became of it ([MS-MQQB] 3.1.7.17).
-
-        It goes to the manager that sent the message first, by whatever way leads there (AMB-33).
-        """
-        core = self._core
-        source = UUID(bytes_le=packet[SOURCE])
-        _, identifier, number, previous = transaction_of(packet)
-        body = FinalAckBody(
-            TxSequenceID(identifier & 0xFFFFFFFF, identifier >> 32),
-            number,
-            previous,
-            source,
-            PacketView(packet).message_id,
-        )
-        core.take_message_ids(1)
-        ack = build_final_ack(
-            core.incoming.order_queue(packet, address),
-            body,
-            reason,
-            source=core.identity,
-            message_id=core.numbers.message_id & 0xFFFFFFFF,
-            sent_time=core.timeline.wall,
-        )
-        target = core.queues.outgoing(order_queue(source))
-        batch.insert_many(target, [NewMessage(ack, 0, NEVER, express=False)], "")
-        batch.count(Event.ACKNOWLEDGED.word)
-
-    def _build(self, view: PacketView, name: FormatName, reason: MessageClass) -> bytes:
-        core = self._core
-        core.take_message_ids(1)
-        return build_admin_ack(
-            view,
-            name,
-            reason,
-            source=core.identity,
-            message_id=core.numbers.message_id & 0xFFFFFFFF,
-            sent_time=core.timeline.wall,
-        )
 
 
 def _fits(target: Queue, size: int, used: int) -> bool:

@@ -50,6 +50,19 @@ class Kind(StrEnum):
     "Not a queue: several, to which the same is sent."
 
 
+class Purpose(StrEnum):
+    """Why there is an outgoing queue."""
+
+    SEND = "send"
+    "A program of this manager sends to it."
+    ACKNOWLEDGE = "acknowledge"
+    "Acknowledgements of what known peers brought, or for them."
+    ANSWER = "answer"
+    "Acknowledgements for a peer outside the peer table, of what it brought itself."
+    UNSOLICITED = "unsolicited"
+    "Acknowledgements that a peer outside the peer table directs at a third machine."
+
+
 class Poison(StrEnum):
     """Where messages go that were aborted too often."""
 
@@ -87,6 +100,8 @@ class QueueProperties:
     "Seconds for which a message cannot be read after it was aborted."
     poison: Poison = Poison.SUBQUEUE
     "Where poison goes."
+    purpose: Purpose = Purpose.SEND
+    "Of an outgoing queue: why there is one."
 
     def __post_init__(self) -> None:
         """Refuse values outside their sets ([MS-MQMQ] 2.3.1)."""
@@ -131,6 +146,7 @@ class QueueProperties:
         known |= {name: UUID(known[name]) for name in ("id", "type")}
         known["kind"] = Kind(known["kind"])
         known["poison"] = Poison(known.get("poison", Poison.SUBQUEUE))
+        known["purpose"] = Purpose(known.get("purpose", Purpose.SEND))
         return cls(**known)
 
 

@@ -33,6 +33,7 @@ from openmsmq.model.queue import (
     JOURNAL_SUFFIX,
     LABEL_MAX,
     Kind,
+    Purpose,
     Queue,
     QueueProperties,
     delayed_of,
@@ -115,24 +116,43 @@ class Queues:
             raise QueueNotFound(name)
         return queue
 
-    def for_sending(self, name: FormatName) -> Queue:
-        """The queue that takes messages for `name`: one here, or an outgoing one."""
+    def for_sending(self, name: FormatName) -> Queue | None:
+        """The queue of this manager that takes messages for `name`; None if it is elsewhere."""
         local = self.resolve(name)
         if local is None:
-            return self.outgoing(name)
+            return None
         queue = self.find(local)
         if queue.kind not in VISIBLE:
             raise UnsupportedFormatNameOperation(f"{name}: nobody sends to a {queue.kind} queue")
         return queue
 
-    def outgoing(self, name: FormatName) -> Queue:
-        """The outgoing queue for a destination, one for each ([MS-MQDMPR] 3.1.7.1.5, A-24)."""
+    def find_outgoing(self, name: FormatName) -> Queue | None:
+        """The outgoing queue for a destination, if there is one."""
+        return self._by_name.get(name.key)
+
+    def outgoing(self, name: FormatName, purpose: Purpose = Purpose.SEND) -> Queue:
+        """The outgoing queue for a destination, one for each ([MS-MQDMPR] 3.1.7.1.5, A-24).
+
+        One that a program sends to is a program's from then on.
+        """
         queue = self._by_name.get(name.key)
         if queue is None:
             queue = self._make(str(name), Kind.OUTGOING, None)
-            queue.properties = replace(queue.properties, label=str(name)[:LABEL_MAX])
+            label = str(name)[:LABEL_MAX]
+            queue.properties = replace(queue.properties, label=label, purpose=purpose)
             queue.transfer = Transfer.to(name, hardened=self._core.settings.hardened)
+        elif purpose is Purpose.SEND is not queue.properties.purpose:
+            queue.properties = replace(queue.properties, purpose=purpose)
+            if queue.is_stored:
+                self._keep_properties(queue)
         return queue
+
+    def _keep_properties(self, queue: Queue) -> None:
+        def apply(batch: Batch) -> None:
+            if not queue.deleted:
+                batch.set_properties(queue, queue.properties)
+
+        self._core.submit(apply, lambda: None, lambda error: None)
 
     def subqueue(self, parent: Queue, name: str) -> Queue:
         """The subqueue of a queue, made if it is not there (A-05)."""
@@ -194,6 +214,7 @@ class Queues:
             if not queue.deleted:
                 self._forget(queue)
                 queue.deleted = True
+                self._core.numbers.sequences.ended(queue.sequences.all)
                 if queue.is_stored:
                     self._core.submit(_delete_rows(queue), lambda: None, lambda error: None)
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from openmsmq.model.committing import QUEUE_NUMBER_KEY, Batch
 from openmsmq.model.history import History
+from openmsmq.model.incoming import INCOMING, RESTORED_KEY, IncomingSequence
 from openmsmq.model.layout import (
     COUNTERS_ROW,
     DELAYED_BIT,
@@ -34,6 +35,8 @@ from openmsmq.names.parts import fold
 IDENTITY_KEY: Final = b"identity"
 ARRIVAL_KEY: Final = b"arrival"
 MESSAGE_ID_KEY: Final = b"message-id"
+RESTORING_KEY: Final = b"restoring"
+"META row: the store was put back from a backup and has not been opened since."
 STARTS_KEY: Final = b"starts"
 STARTS_MAX: Final = 256
 "Starts that are remembered, so that `explain` can tell why an express message is gone."
@@ -61,7 +64,9 @@ class Loaded:
     "Deleted queues with messages still to be removed."
 
 
-def load(store: Store, new_identity: UUID, now: int) -> Loaded:
+def load(
+    store: Store, new_identity: UUID, now: int, *, entropy: bytes = b"", restored: bool = False
+) -> Loaded:
     """Read what the store holds and finish what a crash interrupted.
 
     Internal transactions that were open are aborted ([MS-MQDMPR] 3.1.3), so are external ones that
@@ -79,8 +84,8 @@ def load(store: Store, new_identity: UUID, now: int) -> Loaded:
     missing = {n: p for n, p in system_queues(identity, now).items() if n not in queues}
     queues |= {number: Queue(number, properties) for number, properties in missing.items()}
     prepared, abandoned = load_transactions(snapshot, queues)
-    load_sequences(snapshot, queues)
-    numbers = _load_numbers(snapshot, now)
+    numbers = _load_numbers(snapshot, entropy)
+    load_sequences(snapshot, queues, numbers.sequences)
     starts = [*_load_starts(snapshot), now][-STARTS_MAX:]
     writer = store.begin()
     try:
@@ -88,7 +93,8 @@ def load(store: Store, new_identity: UUID, now: int) -> Loaded:
         writer.put(Table.META, ARRIVAL_KEY, pack_number(numbers.arrival_end))
         writer.put(Table.META, MESSAGE_ID_KEY, pack_number(numbers.message_id_end))
         writer.put(Table.META, STARTS_KEY, pack(f"<{len(starts)}I", *starts))
-        numbers.sequences.write(writer)
+        if restored or writer.get(Table.META, RESTORING_KEY) is not None:
+            start_over(writer, numbers.sequences, now)
         _write_queues(writer, missing)
         _drop_orphans(writer, queues)
         batch = Batch(writer, numbers, now, history, statistics)
@@ -113,6 +119,20 @@ def load(store: Store, new_identity: UUID, now: int) -> Loaded:
         prepared,
         emptying,
     )
+
+
+def start_over(writer: Writer, sequences: SequenceNumbers, now: int) -> None:
+    """The store is older than what others know of this manager: it came from a backup.
+
+    Every incoming sequence may pass over what came since the backup, once, and so may those that
+    the backup does not know; outgoing ones go on with identifiers that were never used.
+    """
+    for key, row in list(writer.scan(Table.TRANSFER, INCOMING, INCOMING + b"\xff" * 24)):
+        sequence = IncomingSequence.unpack(row)._replace(may_skip=True)
+        writer.put(Table.TRANSFER, key, sequence.pack())
+    sequences.start_over(writer)
+    writer.put(Table.META, RESTORED_KEY, pack_number(now))
+    writer.delete(Table.META, RESTORING_KEY)
 
 
 def pack_number(number: int) -> bytes:
@@ -179,7 +199,7 @@ def _drop_orphans(writer: Writer, queues: dict[int, Queue]) -> None:
             writer.delete(Table.QUEUES, queue_key(number, row))
 
 
-def _load_numbers(snapshot: Snapshot, now: int) -> Numbers:
+def _load_numbers(snapshot: Snapshot, entropy: bytes) -> Numbers:
     arrival = _number(snapshot, ARRIVAL_KEY)
     message_id = _number(snapshot, MESSAGE_ID_KEY)
     return Numbers(
@@ -189,7 +209,7 @@ def _load_numbers(snapshot: Snapshot, now: int) -> Numbers:
         message_id=message_id,
         message_id_end=message_id + MESSAGE_ID_BLOCK,
         queue=max(FIRST_QUEUE_NUMBER, _number(snapshot, QUEUE_NUMBER_KEY)),
-        sequences=SequenceNumbers(snapshot, now),
+        sequences=SequenceNumbers(snapshot, entropy),
     )
 
 

@@ -24,6 +24,7 @@ class End(StrEnum):
     LOST = "connection lost"
     NO_ROOM = "no room for its messages"
     STOPPED = "stopped"
+    NOT_PINNED = "another queue manager answered than the pinned one"
 
 
 class Opened(NamedTuple):

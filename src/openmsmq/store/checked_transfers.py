@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
+from openmsmq.model.confirming import PARKED, read_parked
 from openmsmq.model.duplicates import SEEN, read_seen
 from openmsmq.model.incoming import INCOMING, IncomingSequence, split_sequence_key
 from openmsmq.model.onces import GROUP, ONCE, read_group, read_once
+from openmsmq.model.peers import PEER, read_peer
 from openmsmq.model.queue import Kind
-from openmsmq.model.sequences import OUTGOING, OutgoingSequence
+from openmsmq.model.sequences import (
+    DESTINATION,
+    OUTGOING,
+    OutgoingSequence,
+    SequenceId,
+    destination_digest,
+    read_destination,
+)
 from openmsmq.store.checked_queues import CheckedQueue, CheckedQueues
 
 
@@ -18,6 +28,8 @@ class CheckedTransfers:
     def __init__(self, queues: CheckedQueues) -> None:
         self._queues = queues
         self._sequences: list[OutgoingSequence] = []
+        self._used: dict[bytes, SequenceId] = {}
+        "The last identifier of each destination."
         self._first: dict[int, int] = {}
         "The arrival number of the first message that has a sequence, by queue."
         self._ids = 0
@@ -36,8 +48,10 @@ class CheckedTransfers:
         elif kind == INCOMING:
             split_sequence_key(key)
             IncomingSequence.unpack(row)
-        elif kind == SEEN:
-            read_seen(key, row)
+        elif kind == DESTINATION:
+            self._used[key[1:]] = read_destination(key, row)[:2]
+        elif kind in _READERS:
+            _READERS[kind](key, row)
         elif kind == ONCE:
             read_once(row)
             self._ids += 1
@@ -46,8 +60,8 @@ class CheckedTransfers:
         else:
             raise ValueError(kind)
 
-    def faults(self, newest: int) -> Iterator[str]:
-        """What is wrong with the sequences; `newest` is the number that was given out last."""
+    def faults(self) -> Iterator[str]:
+        """What is wrong with the sequences."""
         for sequence in self._sequences:
             queue = self._queues.get(sequence.queue)
             if queue is None or queue.kind is not Kind.OUTGOING:
@@ -55,7 +69,7 @@ class CheckedTransfers:
                     f"Sequence {sequence.ordinal} is of queue number {sequence.queue},"
                     " from which nothing is sent."
                 )
-            if sequence.ordinal > newest:
+            elif self._used.get(destination_digest(queue.name), (0, 0)) < sequence.id:
                 yield f"The number of sequence {sequence.ordinal} would be given out again."
 
     def wrong_ids(self, counted: int) -> Iterator[str]:
@@ -70,3 +84,11 @@ class CheckedTransfers:
         """Whether a transactional message of an outgoing queue can be sent."""
         first = self._first.get(queue.number)
         return first is not None and first <= arrival
+
+
+_READERS: Final[Mapping[bytes, Callable[[bytes, bytes], object]]] = {
+    PARKED: read_parked,
+    PEER: read_peer,
+    SEEN: read_seen,
+}
+"Rows of which it is enough that they can be read."

@@ -74,7 +74,7 @@ _LOADERS: Final[Mapping[str, Callable[[Snapshot], object]]] = {
     "statistics": Statistics,
     "shift of the clock": Timeline,
     "state of the history": lambda snapshot: History(snapshot, 0),
-    "number of the newest sequence": lambda snapshot: SequenceNumbers(snapshot, 0),
+    "identifiers of sequences": SequenceNumbers,
     "state of the ids of sent messages": onces.read_state,
 }
 
@@ -222,11 +222,7 @@ class _Checker:
                 self._transfers.take(key, row)
             except UNREADABLE:
                 self._find_unreadable(Table.TRANSFER, key)
-        try:
-            newest = SequenceNumbers(self._snapshot, 0).ordinal
-        except UNREADABLE:
-            return  # this was found before
-        for sentence in self._transfers.faults(newest):
+        for sentence in self._transfers.faults():
             self._find(sentence)
         try:
             counted = onces.read_state(self._snapshot)[2]

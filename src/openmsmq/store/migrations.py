@@ -8,6 +8,8 @@ from itertools import islice
 from struct import Struct, pack
 from typing import Final
 
+from openmsmq.model.duplicates import SEEN, Owner, seen_row
+from openmsmq.model.incoming import INCOMING, read_incoming_4
 from openmsmq.model.layout import (
     ARRIVAL_MASK,
     NEVER,
@@ -20,10 +22,18 @@ from openmsmq.model.layout import (
     index_key,
     owed,
     packet_keys,
+    queue_key,
     split_index_key,
 )
 from openmsmq.model.queue import Kind
-from openmsmq.model.sequences import OutgoingSequence
+from openmsmq.model.recovery import STARTS_KEY
+from openmsmq.model.sequences import (
+    NUMBER_MAX,
+    OUTGOING,
+    OutgoingSequence,
+    write_destination,
+    write_floor,
+)
 from openmsmq.model.storage import Table, Writer
 from openmsmq.model.transaction import SENT, Sent, sent_row, split_key
 from openmsmq.packet.view import PacketView
@@ -33,6 +43,9 @@ _STEP: Final = 10_000
 _old_sent = Struct("<IBQII")
 _queue_key = Struct(">IB")
 _mark = Struct("<Q")
+_old_key = Struct(">cI")
+_old_row = Struct("<IQ")
+_OLD_STAMP_KEY: Final = b"sequence"
 
 
 def to_2(writer: Writer) -> None:
@@ -49,7 +62,7 @@ def to_3(writer: Writer) -> None:
     sequence begins with the first message of each queue.
     """
     for ordinal, (queue, first) in enumerate(_first_transactional(writer).items(), 1):
-        OutgoingSequence(ordinal, queue, first).write(writer)
+        writer.put(Table.TRANSFER, _old_key.pack(OUTGOING, ordinal), _old_row.pack(queue, first))
 
 
 def to_4(writer: Writer) -> None:
@@ -58,6 +71,54 @@ def to_4(writer: Writer) -> None:
     What was written before reads as it did: properties of queues that are missing have their
     defaults, messages of transactions have neither ids nor times.
     """
+
+
+def to_5(writer: Writer) -> None:
+    """Format 5: sequences of their own for each destination, and state by who may speak for it."""
+    _outgoing_sequences(writer)
+    _incoming_sequences(writer)
+    _seen_messages(writer)
+
+
+def _outgoing_sequences(writer: Writer) -> None:
+    """All destinations shared one TimeStamp and one series of Ordinals.
+
+    Who answers at each, and how far its messages were sent, is not known.
+    """
+    stamp = _time_stamp(writer)
+    newest: dict[int, int] = {}
+    for key, row in list(writer.scan(Table.TRANSFER, OUTGOING, OUTGOING + _END)):
+        ordinal, (queue, first) = _old_key.unpack(key)[1], _old_row.unpack(row)
+        writer.delete(Table.TRANSFER, key)
+        OutgoingSequence(stamp, ordinal, queue, first, NUMBER_MAX).write(writer)
+        newest[queue] = max(newest.get(queue, 0), ordinal)
+    for queue, ordinal in newest.items():
+        properties = writer.get(Table.QUEUES, queue_key(queue))
+        if properties is not None:
+            write_destination(writer, json.loads(properties)["name"], stamp, ordinal)
+    writer.delete(Table.META, _OLD_STAMP_KEY)
+    write_floor(writer, stamp)
+
+
+def _time_stamp(writer: Writer) -> int:
+    """The TimeStamp of all sequences; a store that was restored had none until its next start."""
+    raw = writer.get(Table.META, _OLD_STAMP_KEY)
+    if raw is not None:
+        return int.from_bytes(raw[:4], "little")
+    starts = writer.get(Table.META, STARTS_KEY) or bytes(4)
+    return int.from_bytes(starts[-4:], "little") + 1
+
+
+def _incoming_sequences(writer: Writer) -> None:
+    for key, row in list(writer.scan(Table.TRANSFER, INCOMING, INCOMING + _END * 2)):
+        writer.put(Table.TRANSFER, key, read_incoming_4(key, row).pack())
+
+
+def _seen_messages(writer: Writer) -> None:
+    """What came lately counts as brought by known peers, so that no stranger displaces it."""
+    for key, row in list(writer.scan(Table.TRANSFER, SEEN, SEEN + _END)):
+        time = int.from_bytes(row[:4], "little")
+        writer.put(Table.TRANSFER, key, seen_row(time, Owner("", is_known=True), [row[4:]]))
 
 
 def _first_transactional(writer: Writer) -> dict[int, int]:

@@ -13,7 +13,7 @@ from openmsmq.model.arriving import Arriving
 from openmsmq.model.confirming import Confirming
 from openmsmq.model.dispatching import Dispatching
 from openmsmq.model.history import Event
-from openmsmq.model.incoming import sequence_key
+from openmsmq.model.incoming import SOURCE, destination_key
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import Entry
 from openmsmq.model.sequences import NUMBER_MAX
@@ -105,15 +105,16 @@ class Station:
         self.dispatching = Dispatching(self.core)
         self.confirming = Confirming(self.core)
         self.arriving = Arriving(self.core, self.confirming)
-        self.origin = Origin(ADDRESS, "somebody")
+        self.origin = Origin(ADDRESS, "somebody", SOMEBODY.bytes_le)
+        self.dispatching.on_answered = self.confirming.answered
         self.orders: list[tuple[str, int]] = []
         "What `on_order` was told: the body of the last message, and how many came."
         self.arriving.on_order = self._order
         self.progress: list[Queue] = []
         self.confirming.on_progress = self.progress.append
 
-    def _order(self, key: bytes, packet: bytes, count: int) -> None:
-        assert key == sequence_key(packet)
+    def _order(self, origin: Origin, key: bytes, packet: bytes, count: int) -> None:
+        assert key == origin.scopes(packet[SOURCE])[0] + destination_key(packet)
         self.orders.append((PacketView(packet).body.decode(), count))
 
     def restart(self, seconds: float = 0) -> Station:
@@ -175,16 +176,19 @@ class Station:
 
     def pump(self, count: int = 100) -> list[Entry]:
         """What a port takes of the outgoing queue."""
-        return self.dispatching.take(self.out, count, 1 << 22)
+        return self.dispatching.take(self.out, count, 1 << 22, SOMEBODY)
 
     def was_under_way(self, queue: Queue) -> None:
         """All that is in a queue was sent once, and is to be sent again."""
-        queue.sequences.follow(queue.sequences.all[-1], NUMBER_MAX)
+        sequence = queue.sequences.all[-1]
+        sequence.peers = (SOMEBODY,)
+        queue.sequences.follow(sequence, NUMBER_MAX)
         queue.sequences.start_over()
 
     def order(self, ordinal: int, number: int) -> None:
         """An OrderAck comes."""
-        self.confirming.take_express(self.order_ack(ordinal, number), MessageClass.ORDER_ACK)
+        ack = self.order_ack(ordinal, number)
+        self.confirming.take_express(self.origin, ack, MessageClass.ORDER_ACK)
         commit_all(self.core)
 
     def order_ack(self, ordinal: int, number: int) -> OrderAckBody:
@@ -196,12 +200,12 @@ class Station:
     ) -> None:
         """A FinalAck comes."""
         body = FinalAckBody(self.identifier(ordinal), number, number - 1, source, message_id)
-        self.confirming.take_express(body, message_class)
+        self.confirming.take_express(self.origin, body, message_class)
         commit_all(self.core)
 
     def identifier(self, ordinal: int) -> TxSequenceID:
         """The identifier of a sequence of ours."""
-        return TxSequenceID(ordinal, self.core.numbers.sequences.time_stamp)
+        return TxSequenceID(ordinal, NOW)
 
     @property
     def unconfirmed(self) -> int:
