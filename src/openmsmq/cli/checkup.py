@@ -285,6 +285,21 @@ def _history(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
         yield Finding(Level.FINE, "history", f"the last {history} MiB")
 
 
+def _names(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
+    """Names of this computer that nobody has given it."""
+    own = fold(manager.name)
+    found = [name for name in manager.settings().inherited_names if fold(name) != own]
+    if found:
+        yield Finding(
+            Level.NOTE,
+            "names",
+            f"messages for {', '.join(found)} are taken, since some came under these names before"
+            " names were checked",
+            "Start with --alias NAME for those that are right, then set inherited_names = [] in"
+            " [settings] of a file for openmsmq apply.",
+        )
+
+
 def _outgoing(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
     """Messages that do not leave, and why."""
     for info in manager.outgoing():
@@ -348,5 +363,6 @@ _LOOKS: Final[tuple[Look, ...]] = (
     _prepared,
     _subscriptions,
     _units,
+    _names,
     _outgoing,
 )

@@ -13,7 +13,7 @@ from openmsmq.cli.queue import PRIVACY
 from openmsmq.errors import MQError
 from openmsmq.manager.info import QueueInfo
 from openmsmq.model.queue import LABEL_MAX, NO_QUOTA, Poison
-from openmsmq.model.settings import ONCE_COUNT_MAX
+from openmsmq.model.settings import CLOCK_TOLERANCE_MAX, ONCE_COUNT_MAX
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import THIS_COMPUTER, PathName, parse_path_name
 
@@ -117,6 +117,13 @@ def _poison(value: object) -> str:
 
 _KIB: Final = _or_none(_whole(0, NO_QUOTA - 1))
 
+
+def _names(value: object) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise ValueError("a list of names of computers is needed")
+
+
 QUEUE_KEYS: Final[Mapping[str, Read]] = {
     "transactional": _flag,
     "journal": _flag,
@@ -138,6 +145,8 @@ SETTINGS_KEYS: Final[Mapping[str, Read]] = {
     "time_to_reach_queue": _or_none(_whole(0, _SECONDS_MAX)),
     "once_count": _whole(1, ONCE_COUNT_MAX),
     "once_time": _whole(1, _SECONDS_MAX),
+    "clock_tolerance": _whole(0, CLOCK_TOLERANCE_MAX),
+    "inherited_names": _names,
 }
 _TABLES: Final = ("settings", "queue")
 

@@ -61,6 +61,7 @@ class Config:
     binary_bind: str | None = None
     sessions_max: int = 10_000
     answers_early: bool = True
+    ignore_os_name_validation: bool = False
     record: Path | None = None
     ping_port: int | None = None
     rpc_port: int | None = None
@@ -279,6 +280,11 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "binary.answers_early",
         _flag,
         "A message that comes without a greeting is answered, though not taken, as MSMQ does.",
+    ),
+    "ignore_os_name_validation": Option(
+        "binary.ignore_os_name_validation",
+        _flag,
+        "Take messages for DIRECT=OS: names of other computers, as MSMQ does if set so.",
     ),
     "record": Option(
         "binary.record",

@@ -166,7 +166,13 @@ class Service:
         config = self.config
         self._tokens.refresh()
         local = open_directory(config.data, config.name)
-        local.naming = Naming(local.core, [local.name, *config.aliases], config.own_addresses)
+        local.naming = Naming(
+            local.core,
+            [local.name, *config.aliases],
+            config.own_addresses,
+            host_names=(socket.gethostname(), socket.getfqdn()),
+            takes_all=config.ignore_os_name_validation,
+        )
         self._local, self._driver = local, LoopDriver(local.core, local.tick)
         self._enter(ManagerState.INITIALIZING)
         return local, self._driver

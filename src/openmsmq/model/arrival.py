@@ -21,6 +21,8 @@ class Rejected(NamedTuple):
     """A message that is not accepted, for good."""
 
     reason: MessageClass
+    words: str = ""
+    "For the history, where the class of the reason does not say enough."
 
 
 class Carrier(Protocol):

@@ -80,8 +80,6 @@ class Arriving:
         "Given a sequence of which messages are missing, since the store was restored."
         self._addressees = (NO_GUID.bytes_le, core.identity.bytes_le)
         "Messages with these are for queues here; a direct name says nothing else (AMB-51)."
-        self.tolerance = 0
-        "Seconds that the clocks of senders may be behind ours (AMB-41)."
         self._staged: set[bytes] = set()
         "Messages that the commit being written brings."
         self._staged_size = 0
@@ -250,21 +248,23 @@ class Arriving:
         """Put a message into its queue, or say why not; `marks` are its TransactionHeader.Flags."""
         found = self._find(work, packet, head)
         if isinstance(found, Rejected):
-            self._reject(work.batch, work.origin, packet, found.reason, head)
+            self._reject(work.batch, work.origin, packet, found, head)
             return
         size = len(packet)
         self._require_room(work, size)
         quota = found.properties.quota
         if quota != NO_QUOTA and work.used(found) + size > quota * KIB:
-            reason = MessageClass.NACK_Q_EXCEED_QUOTA
-            self._reject(work.batch, work.origin, packet, reason, head, found)
+            full = Rejected(MessageClass.NACK_Q_EXCEED_QUOTA)
+            self._reject(work.batch, work.origin, packet, full, head, found)
             return
         new = self._new(work.origin, packet, head, marks)
         work.add(found, new, size)
         if self.reporting.wants(packet):
             work.after.append(partial(self.reporting.send, packet))
         elif quota == NO_QUOTA and not head.flags & _NOT_ALIKE and new.expires == NEVER:
-            oldest = self._core.timeline.wall - head.time_to_reach_queue - self.tolerance
+            core = self._core
+            latest = head.time_to_reach_queue + core.settings.clock_tolerance
+            oldest = core.timeline.wall - latest
             scopes = work.origin.scopes(head.source)
             work.run = run_of(packet, found, scopes, head.destination, new, oldest)
 
@@ -375,11 +375,8 @@ class Arriving:
 
     def _find(self, work: Work, packet: bytes, head: Head) -> Queue | Rejected:
         """The queue a message goes to, or why it goes to none."""
-        lifetime = min(head.time_to_reach_queue, head.time_to_be_received)
-        if lifetime != INFINITE:
-            age = self._core.timeline.wall - head.sent_time
-            if age > lifetime + self.tolerance:
-                return Rejected(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
+        if self._is_late(head):
+            return Rejected(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
         if head.addressee not in self._addressees:
             if head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
                 return Rejected(_WENT_ROUND)
@@ -393,10 +390,25 @@ class Arriving:
             return found if fault is None else Rejected(fault)
         return found
 
+    def _is_late(self, head: Head) -> bool:
+        """Whether a lifetime of a message is over (AMB-41).
+
+        On its way it may be late by what clocks may differ; its TimeToBeReceived goes on here, by
+        the same clocks, so that to tolerate more would only let it expire a moment later.
+        """
+        age = self._core.timeline.wall - head.sent_time
+        reach, receive = head.time_to_reach_queue, head.time_to_be_received
+        if reach != INFINITE and age > reach + self._core.settings.clock_tolerance:
+            return True
+        return receive != INFINITE and age > receive
+
     def _target(self, view: PacketView, flags: int) -> Queue | Rejected:
         """The same for all messages to a destination that come together."""
+        queues = self._core.queues
         try:
             name = view.destination
+            if isinstance(name, DirectName) and (words := queues.misdirected(name)):
+                return Rejected(MessageClass.NACK_BAD_DST_Q, words)
             queue = None if name is None else self._local(name)
         except MQError:
             queue = None
@@ -410,7 +422,7 @@ class Arriving:
         return queue
 
     def _local(self, name: FormatName) -> Queue | None:
-        """The queue that a name means here; the computer in a direct name does not matter."""
+        """The queue that a name means here; the computer in a direct name was looked at."""
         queues = self._core.queues
         if isinstance(name, DirectName):
             return queues.find(_path(name))
@@ -422,18 +434,18 @@ class Arriving:
         batch: Batch | None,
         origin: Origin,
         packet: bytes,
-        reason: MessageClass,
+        rejected: Rejected,
         head: Head,
         queue: Queue | None = None,
     ) -> None:
         """Drop a message, and tell who wants to know ([MS-MQQB] 3.1.5.8.2 and others)."""
-        core = self._core
+        core, reason = self._core, rejected.reason
         count = core.statistics.count if batch is None else batch.count
         count(Event.REJECTED.word)
         count(REJECTED + describe_class(reason))
         view = PacketView(packet)
         if batch is not None:
-            ids, words = identifiers([packet]), describe_class(reason)
+            ids, words = identifiers([packet]), rejected.words or describe_class(reason)
             batch.note(Event.REJECTED, queue, [0], ids, origin.name, words)
         if view.acknowledge & Acknowledge.NEG_ARRIVAL:
             flags = 0 if origin.is_known else _STRANGER

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openmsmq.model.core import Core
+    from openmsmq.names.direct import DirectName
 
 VISIBLE = (Kind.PRIVATE, Kind.PUBLIC)
 
@@ -77,6 +78,8 @@ class Queues:
         self.system_journal = loaded[JOURNAL]
         self.resolve: Callable[[FormatName], str | None] = _nowhere
         "What follows the computer in the name of a queue of this manager; None for all others."
+        self.misdirected: Callable[[DirectName], str] = lambda name: ""
+        "Why a message that came with this name is not for this computer; empty if it is (AMB-70)."
 
     # Finding
 

@@ -15,6 +15,9 @@ HISTORY_MIB: Final = 64
 ONCE_COUNT: Final = 100_000
 ONCE_COUNT_MAX: Final = 100_000_000
 ONCE_TIME: Final = 24 * 60 * 60
+CLOCK_TOLERANCE: Final = 60
+CLOCK_TOLERANCE_MAX: Final = 24 * 60 * 60
+_TOLERANCES: Final = range(CLOCK_TOLERANCE_MAX + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,13 @@ class Settings:
     once_time: int = ONCE_TIME
     "Seconds for which they are remembered."
 
+    clock_tolerance: int = CLOCK_TOLERANCE
+    "Seconds that the clocks of other managers may be behind ours: a message that comes so much"
+    "later than its TimeToReachQueue is taken (AMB-41)."
+
+    inherited_names: tuple[str, ...] = ()
+    "Names of this computer under which transactional messages came before names were checked."
+
     reports: bool = False
     "Send reports about messages that are traced (EnableReportMessages)."
     insecure_nacks: bool = False
@@ -47,11 +57,18 @@ class Settings:
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 <= value < INFINITE):
                 raise IllegalPropertyValue(f"{name} {value!r}: 0 to {INFINITE - 1}, or None")
+        names: object = self.inherited_names
+        if not (isinstance(names, list | tuple) and all(isinstance(item, str) for item in names)):
+            raise IllegalPropertyValue(f"inherited_names {names!r}: a list of names of computers")
+        object.__setattr__(self, "inherited_names", tuple(names))
         for name in ("hardened", "insecure_nacks", "reports"):
             if not isinstance(getattr(self, name), bool):
                 raise IllegalPropertyValue(f"{name} {getattr(self, name)!r}: true or false")
         if not (_is_number(self.history) and 0 <= self.history <= 1 << 20):
             raise IllegalPropertyValue(f"history {self.history!r}: 0 to {1 << 20} MiB")
+        if not (_is_number(self.clock_tolerance) and self.clock_tolerance in _TOLERANCES):
+            words = f"0 to {CLOCK_TOLERANCE_MAX} seconds"
+            raise IllegalPropertyValue(f"clock_tolerance {self.clock_tolerance!r}: {words}")
         for name, most in (("once_count", ONCE_COUNT_MAX), ("once_time", INFINITE - 1)):
             value = getattr(self, name)
             if not (_is_number(value) and 1 <= value <= most):

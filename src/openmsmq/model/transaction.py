@@ -37,7 +37,12 @@ SPILL_SIZE: Final = 256 * 1024
 
 Buffer = list[tuple[Queue, NewMessage]]
 _ON_ARRIVAL: Final = (Owed.JOURNAL | Owed.ACK_ARRIVAL).value
-"A plain number, since to combine flags with a number makes an object each time."
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+"Plain numbers, since to combine flags with a number makes an object each time."
+
+_ID_MAX: Final = TransactionFlags.ID >> 4
+_ID_STEP: Final = 65_537
+"What lies between the first transactions of two runs; prime, so that it takes long to come round."
 
 _key = Struct(">QBI")
 _sent = Struct("<IBQIIH20s")
@@ -179,8 +184,11 @@ class Transaction(Holder):
 
     def send(self, queue: Queue, messages: list[NewMessage]) -> bool:
         """Note what is to be sent; True if it has grown too large for memory."""
-        if queue not in self.reserved and messages:
-            messages = [_marked(messages[0], TransactionFlags.FM), *messages[1:]]
+        mark = packed_id(self.number)
+        first = mark if queue in self.reserved else mark | TransactionFlags.FM
+        messages = [
+            _marked(message, first if not n else mark) for n, message in enumerate(messages)
+        ]
         size = sum(len(message.packet) for message in messages)
         self.buffer += [(queue, message) for message in messages]
         self.buffered += size
@@ -334,6 +342,15 @@ class Transaction(Holder):
         return [read_sent(row) for _, row in batch.writer.scan(Table.TRANSACTIONS, first, end)]
 
 
+def packed_id(number: int) -> int:
+    """TransactionHeader.Flags.ID of a transaction, in its place ([MS-MQMQ] 2.2.20.5).
+
+    20 bits, never 0, the next for each transaction of a run. A run begins elsewhere than the one
+    before: the low halves of the numbers begin anew.
+    """
+    return ((number + (number >> 32) * _ID_STEP) % _ID_MAX + 1) << 4
+
+
 def _kind(sent: Sent) -> tuple[int, bool]:
     """Where a message goes, and whether nothing follows from that."""
     return sent.queue, not (sent.due or sent.once or sent.flags & _ON_ARRIVAL)
@@ -341,9 +358,9 @@ def _kind(sent: Sent) -> tuple[int, bool]:
 
 def _marked(message: NewMessage, mark: int) -> NewMessage:
     """A message that says where it stands in its transaction (A-33)."""
-    if not message.flags & Owed.TRANSACTIONAL:  # it was not sent by a program
+    if not message.flags & _TRANSACTIONAL:  # it was not sent by a program
         return message
-    return message._replace(packet=marked(message.packet, mark))
+    return NewMessage(marked(message.packet, mark), *message[1:])
 
 
 def _with_last(batch: Batch, rows: list[Sent], buffer: Buffer) -> Buffer:
@@ -353,7 +370,7 @@ def _with_last(batch: Batch, rows: list[Sent], buffer: Buffer) -> Buffer:
     for queue in places:
         last.pop(queue.number, None)
     for sent in last.values():
-        if sent.flags & Owed.TRANSACTIONAL:
+        if sent.flags & _TRANSACTIONAL:
             batch.mark_packet(sent.number, sent.size, TransactionFlags.LM)
     found = list(buffer)
     for queue, place in places.items():

@@ -8,8 +8,9 @@ from itertools import islice
 from struct import Struct, pack
 from typing import Final
 
+from openmsmq.errors import MQError
 from openmsmq.model.duplicates import SEEN, Owner, seen_row
-from openmsmq.model.incoming import INCOMING, read_incoming_4
+from openmsmq.model.incoming import INCOMING, IncomingSequence, read_incoming_4
 from openmsmq.model.layout import (
     ARRIVAL_MASK,
     NEVER,
@@ -34,12 +35,18 @@ from openmsmq.model.sequences import (
     write_destination,
     write_floor,
 )
+from openmsmq.model.settings import SETTINGS_KEY, Settings
 from openmsmq.model.storage import Table, Writer
 from openmsmq.model.transaction import SENT, Sent, sent_row, split_key
+from openmsmq.names.direct import DirectName, Protocol
+from openmsmq.names.format import parse_format_name
+from openmsmq.names.parts import fold
 from openmsmq.packet.view import PacketView
 
 _END: Final = b"\xff" * 16
 _STEP: Final = 10_000
+_INHERITED_MAX: Final = 100
+"Names of this computer that are kept."
 _old_sent = Struct("<IBQII")
 _queue_key = Struct(">IB")
 _mark = Struct("<Q")
@@ -78,6 +85,7 @@ def to_5(writer: Writer) -> None:
     _outgoing_sequences(writer)
     _incoming_sequences(writer)
     _seen_messages(writer)
+    migrate_4_to_5_names(writer)
 
 
 def _outgoing_sequences(writer: Writer) -> None:
@@ -119,6 +127,34 @@ def _seen_messages(writer: Writer) -> None:
     for key, row in list(writer.scan(Table.TRANSFER, SEEN, SEEN + _END)):
         time = int.from_bytes(row[:4], "little")
         writer.put(Table.TRANSFER, key, seen_row(time, Owner("", is_known=True), [row[4:]]))
+
+
+def migrate_4_to_5_names(writer: Writer) -> None:
+    """Keep the names of this computer under which transactional messages have come.
+
+    Nobody checked them before. Those of which something came last are kept, up to a bound.
+    """
+    times: dict[str, int] = {}
+    for _, row in writer.scan(Table.TRANSFER, INCOMING, INCOMING + _END * 2):
+        sequence = IncomingSequence.unpack(row)
+        host = _named_computer(sequence.name)
+        if host:
+            times[host] = max(times.get(host, 0), sequence.time)
+    if times:
+        newest = sorted(times, key=lambda host: (-times[host], host))[:_INHERITED_MAX]
+        settings = Settings.load(writer).changed(inherited_names=tuple(sorted(newest)))
+        writer.put(Table.META, SETTINGS_KEY, settings.to_row())
+
+
+def _named_computer(destination: str) -> str:
+    """The computer in a destination as its sender wrote it; empty if none is named."""
+    try:
+        name = parse_format_name(destination)
+    except MQError:
+        return ""
+    return (
+        fold(name.address) if isinstance(name, DirectName) and name.protocol is Protocol.OS else ""
+    )
 
 
 def _first_transactional(writer: Writer) -> dict[int, int]:

@@ -36,7 +36,11 @@ class Manager:
 
     def __init__(self, *queues: Any, quota: int | None = None, history: int = 64) -> None:
         self._queues = list(queues)
-        self.settings = lambda: SimpleNamespace(quota=quota, history=history)
+        self.name = "shop01"
+        self.inherited: tuple[str, ...] = ()
+        self.settings = lambda: SimpleNamespace(
+            quota=quota, history=history, inherited_names=self.inherited
+        )
         self.waiting: list[str] = []
         self.letters: list[Any] = []
         self.leaving: list[OutgoingInfo] = []
@@ -236,6 +240,19 @@ def test_a_history_that_is_off_is_noted(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     [note] = look(Manager(history=0), tmp_path, Level.NOTE)
     assert note.subject == "history"
+
+
+def test_names_of_before_are_shown(tmp_path: Path) -> None:
+    """AMB-70: those that nobody has given this computer, and what to do."""
+    tmp_path.chmod(0o700)
+    manager = Manager()
+    manager.inherited = ("OLD", "SHOP01")
+    [note] = look(manager, tmp_path, Level.NOTE)
+    assert note.subject == "names"
+    assert "messages for OLD are taken" in note.text
+    assert "--alias" in note.advice
+    manager.inherited = ("SHOP01",)
+    assert look(manager, tmp_path, Level.NOTE) == []
 
 
 def test_dead_letters_are_found_by_reason(cli: Cli) -> None:

@@ -29,6 +29,8 @@ history = 0
 time_to_reach_queue = 60
 once_count = 500
 once_time = 3600
+clock_tolerance = 30
+inherited_names = ["old"]
 [queue.orders]
 transactional = true
 journal = true
@@ -64,6 +66,8 @@ def test_a_file_says_every_property() -> None:
         "time_to_reach_queue": 60,
         "once_count": 500,
         "once_time": 3600,
+        "clock_tolerance": 30,
+        "inherited_names": ("old",),
     }
     assert wanted.queues == {
         ORDERS: {

@@ -221,7 +221,7 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
 
 def test_that_a_message_from_elsewhere_was_not_accepted_is_told(manager: Manager) -> None:
     core = manager.local.core
-    packet = parcel("1", to="DIRECT=OS:here\\none")
+    packet = parcel("1", to="DIRECT=OS:localhost\\none")
     Arriving(core, Confirming(core)).take(Origin("192.0.2.9", "x"), [packet], lambda error: None)
     manager.tick()
     (event,) = manager.local.explain(PacketView(packet).id)

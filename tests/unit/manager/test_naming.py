@@ -11,6 +11,7 @@ from openmsmq.errors import QueueNotFound
 from openmsmq.manager.naming import Naming, is_private, shown
 from openmsmq.model.queue import Kind, Queue, journal_of
 from openmsmq.model.system import NAMES, NOTIFICATION
+from openmsmq.names.direct import DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parse import parse_name
 
@@ -172,3 +173,63 @@ def test_the_path_tells_a_private_queue() -> None:
 )
 def test_people_read_path_names(local: str, text: str) -> None:
     assert shown(local) == text
+
+
+# Messages that come from elsewhere
+
+
+def direct(host: str, protocol: str = "OS") -> DirectName:
+    name = parse_format_name(f"DIRECT={protocol}:{host}\\private$\\orders")
+    assert isinstance(name, DirectName)
+    return name
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "SERVER1",
+        "server1.example.com",
+        "server1.other.example",
+        "localhost",
+        "host7",
+        "HOST7.example.org",
+        "192.0.2.77",
+        "2001:db8::7",
+    ],
+)
+def test_messages_for_a_name_of_this_computer_are_taken(world: World, host: str) -> None:
+    """AMB-70: with or without a domain, and an address says nothing behind a translation."""
+    naming = Naming(world.core, ["Server1"], host_names=["host7", "host7.example.org"])
+    assert naming.misdirected(direct(host)) == ""
+
+
+@pytest.mark.parametrize("host", ["server2", "server1.other.example", "ver1", "server11"])
+def test_messages_for_another_computer_are_refused_with_the_remedy(world: World, host: str) -> None:
+    """AMB-70."""
+    naming = Naming(world.core, ["server1.example.com"])
+    assert naming.misdirected(direct(host)) == (
+        f"it is for the computer {host}, which is no name of this one; if it should be,"
+        f" start with --alias {host}"
+    )
+
+
+def test_an_address_is_never_looked_at(world: World) -> None:
+    """AMB-70: address translation changes it on the way."""
+    naming = Naming(world.core, ["server1"])
+    assert naming.misdirected(direct("192.0.2.77", "TCP")) == ""
+    assert naming.local(direct("192.0.2.77", "TCP")) is None, "but it is not sent to ourselves"
+
+
+def test_the_check_can_be_switched_off(world: World) -> None:
+    """AMB-70: IgnoreOSNameValidation."""
+    naming = Naming(world.core, ["server1"], takes_all=True)
+    assert naming.misdirected(direct("server2")) == ""
+    assert naming.local(direct("server2")) is None
+
+
+def test_names_of_before_still_count(world: World) -> None:
+    naming = Naming(world.core, ["server1"])
+    assert naming.misdirected(direct("old"))
+    world.done(world.core.configure(inherited_names=["OLD"]))
+    assert naming.misdirected(direct("Old")) == ""
+    assert naming.local(direct("old")) is None

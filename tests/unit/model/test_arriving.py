@@ -39,6 +39,7 @@ def station() -> Station:
     found.world.queue("q")
     found.world.queue("t", transactional=True)
     found.world.queue("admin")
+    found.world.done(found.core.configure(clock_tolerance=0))
     return found
 
 
@@ -506,10 +507,25 @@ def test_a_message_lives_to_the_end_of_its_last_second(
 
 def test_clocks_may_differ(strict: Station) -> None:
     """AMB-41."""
-    strict.arriving.tolerance = 5
+    strict.world.done(strict.core.configure(clock_tolerance=5))
+    strict = strict.restart()
     give(strict, parcel("1", number=1, reach=10, sent=NOW - 15))
     give(strict, parcel("2", number=2, reach=10, sent=NOW - 16))
     assert strict.bodies() == ["1"]
+
+
+def test_clocks_may_differ_by_a_minute_unless_set(station: Station) -> None:
+    """AMB-41: also for messages that come together, and for the next of a run."""
+    station.core.settings = Settings()
+    station.take(*(parcel(str(n), number=n, reach=10, sent=NOW - 68 - n) for n in (1, 2, 3)))
+    assert station.bodies() == ["1", "2"]
+
+
+def test_no_tolerance_lengthens_the_time_to_be_received(station: Station) -> None:
+    """AMB-41: it goes on in the queue by the same clocks."""
+    station.core.settings = Settings()
+    give(station, parcel("1", receive=10, sent=NOW - 11, acknowledge=Acknowledge.NEG_ARRIVAL))
+    assert station.admin() == [EXPIRED]
 
 
 def test_a_message_without_an_end_never_expires(strict: Station) -> None:
@@ -540,6 +556,22 @@ def test_a_name_that_means_nothing_here_is_no_queue(strict: Station) -> None:
     packet = parcel("1", to=PrivateName(ME, 12345))
     give(strict, packet)
     assert events(strict, packet) == [Event.REJECTED]
+
+
+@pytest.mark.parametrize("place", [None, (1, 1, 0)], ids=["plain", "transactional"])
+def test_a_message_for_another_computer_is_not_put_into_our_queue(
+    strict: Station, place: tuple[int, int, int] | None
+) -> None:
+    """AMB-70: its history says how to have it taken."""
+    queue = "q" if place is None else "t"
+    strict.core.queues.misdirected = lambda name: "wrong" if name.address == "other" else ""
+    packet = parcel("1", to=rf"DIRECT=OS:other\private$\{queue}", place=place)
+    give(strict, packet)
+    give(strict, parcel("2", number=2, to=HERE + queue, place=place))
+    assert strict.bodies(queue) == ["2"]
+    (event,) = strict.core.history.of(strict.core.snapshot, PacketView(packet).identifier)
+    assert (event.event, event.extra) == (Event.REJECTED, "wrong")
+    assert strict.finals() == [(MessageClass.NACK_BAD_DST_Q, 1)] * (place is not None)
 
 
 @pytest.mark.parametrize("place", [None, (1, 1, 0)], ids=["plain", "transactional"])

@@ -7,7 +7,13 @@ from tests.unit.model.world import World, letter, message
 
 from openmsmq.errors import TransactionSequence
 from openmsmq.model.queue import Queue
-from openmsmq.model.transaction import SPILL_SIZE, State, Transaction, load_transactions
+from openmsmq.model.transaction import (
+    SPILL_SIZE,
+    State,
+    Transaction,
+    load_transactions,
+    packed_id,
+)
 from openmsmq.packet.transaction import TransactionFlags
 
 
@@ -93,7 +99,7 @@ def test_without_history_an_abort_is_only_counted(world: World, queue: Queue) ->
 def test_the_first_and_the_last_message_to_a_queue_are_marked(
     world: World, large: bool, prepares: bool
 ) -> None:
-    """DMPR-283 (A-33)."""
+    """DMPR-283 (A-33), MQQB-079, MQQB-080: and all say the same number."""
     queue, other = world.queue("one", transactional=True), world.queue("two", transactional=True)
     transaction = world.transacting.begin("xid")
     body = "x" * (SPILL_SIZE if large else 1)
@@ -112,8 +118,22 @@ def test_the_first_and_the_last_message_to_a_queue_are_marked(
         return [header.flags if header else 0 for header in headers]
 
     first, last = TransactionFlags.FM, TransactionFlags.LM
-    assert marks("one") == [first, 0, last]
-    assert marks("two") == [first | last]
+    number = packed_id(transaction.number)
+    assert number
+    assert not number & ~TransactionFlags.ID
+    assert marks("one") == [number | first, number, number | last]
+    assert marks("two") == [number | first | last]
+
+
+def test_transactions_have_numbers_of_their_own(world: World) -> None:
+    """MQQB-080: 20 bits, never 0, and a restart does not begin with the same ones."""
+    found = []
+    for _ in range(3):
+        found += [packed_id(world.transacting.begin().number) >> 4 for _ in range(100)]
+        world = world.restart()
+    assert len(set(found)) == 300
+    assert all(0 < number <= 0xFFFFF for number in found)
+    assert {packed_id(number) >> 4 for number in range(1 << 20)} == set(range(1, 1 << 20))
 
 
 def test_what_a_crash_leaves_is_told_apart(world: World, queue: Queue) -> None:

@@ -17,13 +17,15 @@ from pathlib import Path
 
 import pytest
 from tests.unit.model.station import Station, places
-from tests.unit.model.world import NOW, World, letter
+from tests.unit.model.world import ME, NOW, World, letter
 
 import openmsmq
 from openmsmq.errors import StoreTooOld
 from openmsmq.manager.maintenance import backup, check
+from openmsmq.model.incoming import INCOMING, IncomingSequence
 from openmsmq.model.layout import Owed, Record
 from openmsmq.model.sequences import OUTGOING, SEQUENCE_KEY
+from openmsmq.model.settings import SETTINGS_KEY, Settings
 from openmsmq.model.storage import Table
 from openmsmq.names.format import parse_format_name
 from openmsmq.store.format import migrate
@@ -185,6 +187,52 @@ def test_it_can_do_then_what_only_format_4_can(newer: Path) -> None:
         orders.send("c", deliver_at=60)
         assert orders.send("d", once="d") == orders.send("d", once="d")
     assert check(newer).findings == ()
+
+
+# Format 5
+
+
+def test_names_under_which_messages_came_stay_names_of_this_computer() -> None:
+    """A sender that uses a name that nobody gave this manager is not cut off by the upgrade."""
+    store = MemoryStore()
+    names = [
+        "DIRECT=OS:Old-Name\\private$\\q",
+        "DIRECT=OS:here.example\\private$\\q",
+        "DIRECT=TCP:192.0.2.1\\private$\\q",
+        f"PRIVATE={ME}\\00000008",
+        "nonsense",
+    ]
+    writer = store.begin()
+    for n, name in enumerate(names):
+        row = IncomingSequence(1, 1, NOW + n, 0, "192.0.2.9", name).pack()
+        writer.put(Table.TRANSFER, INCOMING + bytes([n]) * 24, row)
+    migrate(writer, 4)
+    store.commit()
+    store.refresh()
+    assert Settings.load(store.snapshot).inherited_names == ("HERE.EXAMPLE", "OLD-NAME")
+
+
+def test_of_too_many_names_the_newest_stay() -> None:
+    store = MemoryStore()
+    writer = store.begin()
+    for n in range(150):
+        name = f"DIRECT=OS:h{n:03}\\private$\\q"
+        row = IncomingSequence(1, 1, NOW + n, 0, "192.0.2.9", name).pack()
+        writer.put(Table.TRANSFER, INCOMING + n.to_bytes(24, "big"), row)
+    migrate(writer, 4)
+    store.commit()
+    store.refresh()
+    found = Settings.load(store.snapshot).inherited_names
+    assert (len(found), found[0], found[-1]) == (100, "H050", "H149")
+
+
+def test_a_store_to_which_nothing_came_has_no_other_names() -> None:
+    store = MemoryStore()
+    writer = store.begin()
+    migrate(writer, 4)
+    store.commit()
+    store.refresh()
+    assert store.snapshot.get(Table.META, SETTINGS_KEY) is None
 
 
 # Afterwards
