@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from openmsmq.model.committing import Batch, NewMessage
@@ -24,7 +24,7 @@ class Rejected(NamedTuple):
 class Origin:
     """Where messages come from: one session."""
 
-    __slots__ = ("address", "is_refused", "name")
+    __slots__ = ("address", "ahead", "is_refused", "name", "waiting")
 
     def __init__(self, address: str, name: str) -> None:
         self.address = address
@@ -32,6 +32,15 @@ class Origin:
         "For the history of messages."
         self.is_refused = False
         "A message was not taken: those behind it must not be, either."
+        self.waiting: list[Sequence[bytes]] = []
+        "Messages for the next commit, as long as their queues were not asked for."
+        self.ahead: set[Queue] = set()
+        "Queues of others: express messages must not overtake what the next commit puts there."
+
+    def applied(self) -> None:
+        """A commit is being written: it has all that was waiting for one."""
+        self.waiting.clear()
+        self.ahead.clear()
 
 
 class Run(NamedTuple):

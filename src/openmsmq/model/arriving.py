@@ -2,7 +2,8 @@
 
 Whether a message is new is decided when it is written, with all that the same commit has written
 before, and what makes it known the next time is written with it (AMB-64). Express messages need no
-commit and are dealt with at once.
+commit and are dealt with at once; only if others of their session are still to be written to the
+same queue do they get their places with these.
 """
 
 from __future__ import annotations
@@ -77,6 +78,8 @@ class Arriving:
         "Messages that the commit being written brings."
         self._staged_size = 0
         "The bytes of messages that it brings."
+        self._behind_size = 0
+        "The bytes of express messages that get their places with a commit."
 
     # Recoverable and transactional messages
 
@@ -93,6 +96,7 @@ class Arriving:
 
         def apply(batch: Batch) -> None:
             nonlocal work, row, now
+            origin.applied()
             now = core.timeline.now
             work = Work(batch, origin)
             core.watch_resources()
@@ -126,6 +130,7 @@ class Arriving:
             origin.is_refused = True
             done(error)
 
+        origin.waiting.append(packets)
         core.submit(apply, committed, failed, grows=True)
 
     def _write(self, work: Work, now: int) -> int:
@@ -239,7 +244,7 @@ class Arriving:
         size += work.size
         if core.is_throttled:
             return False
-        if work.batch is None and core.express_size + size > EXPRESS_SIZE_MAX:
+        if work.batch is None and core.express_size + self._behind_size + size > EXPRESS_SIZE_MAX:
             return False
         return machine is None or core.total_size + self._staged_size + size <= machine * KIB
 
@@ -271,7 +276,10 @@ class Arriving:
             is_taken = False
         core.duplicates.note(list(work.seen), core.timeline.now)
         for queue, messages in work.new.items():
-            core.after_inserts(queue, partial(self._insert, queue, messages, origin))
+            if self._is_behind(origin, queue):
+                self._insert_behind(queue, messages, origin)
+            else:
+                core.after_inserts(queue, partial(self._insert, queue, messages, origin))
         for call in work.after:
             call()
         core.settle()  # there may be an acknowledgement to be sent
@@ -302,10 +310,49 @@ class Arriving:
             self._put(work, packet, head)
         work.seen[key] = None
 
-    def _insert(self, queue: Queue, messages: list[NewMessage], origin: Origin) -> None:
+    def _is_behind(self, origin: Origin, queue: Queue) -> bool:
+        """Whether the next commit puts messages of the same session into a queue."""
+        found: dict[tuple[bytes, int], Queue | Rejected] = {}
+        while origin.waiting:
+            for packet in origin.waiting.pop():
+                target = self._queue_of(found, packet, head_of(packet))
+                if isinstance(target, Queue):
+                    origin.ahead.add(target)
+        return queue in origin.ahead
+
+    def _insert_behind(self, queue: Queue, messages: list[NewMessage], origin: Origin) -> None:
+        """Put messages into a queue behind those of the same session that are to be written.
+
+        They may have been acknowledged when the commit fails, and are put there all the same.
+        """
         core = self._core
+        size = sum([len(message.packet) for message in messages])
+        places: list[int] = []
+        core.reserve(queue, size)
+        self._behind_size += size
+
+        def apply(batch: Batch) -> None:
+            places[:] = batch.numbers.arrivals(len(messages))
+            batch.inserted.setdefault(queue, [])  # what comes meanwhile goes behind these
+
+        def done(_: BaseException | None = None) -> None:
+            core.reserve(queue, -size)
+            self._behind_size -= size
+            self._insert(queue, messages, origin, places)
+
+        core.submit(apply, done, done, grows=True)
+
+    def _insert(
+        self, queue: Queue, messages: list[NewMessage], origin: Origin, places: Sequence[int] = ()
+    ) -> None:
+        core = self._core
+        if queue.deleted:
+            for message in messages:
+                packet = message.packet
+                self._reject(None, origin, packet, MessageClass.NACK_BAD_DST_Q, head_of(packet))
+            return
         by, core.by = core.by, origin.name
-        core.wake(queue, core.insert_express(queue, messages))
+        core.wake(queue, core.insert_express(queue, messages, places))
         core.by = by
 
     # Checks
@@ -321,10 +368,16 @@ class Arriving:
             if head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
                 return Rejected(MessageClass.NACK_HOP_COUNT_EXCEEDED)
             return Rejected(MessageClass.NACK_BAD_DST_Q)  # nobody routes here yet
+        return self._queue_of(work.found, packet, head)
+
+    def _queue_of(
+        self, known: dict[tuple[bytes, int], Queue | Rejected], packet: bytes, head: Head
+    ) -> Queue | Rejected:
+        """The queue that a message is for, by destination and whether it is transactional."""
         key = head.destination, head.flags & UserFlags.TH
-        found = work.found.get(key)
+        found = known.get(key)
         if found is None:
-            found = work.found[key] = self._target(PacketView(packet), head.flags)
+            found = known[key] = self._target(PacketView(packet), head.flags)
         return found
 
     def _target(self, view: PacketView, flags: int) -> Queue | Rejected:
