@@ -155,13 +155,13 @@ class Link:
 
     def _handle(self, events: list[Event]) -> None:
         packets: list[bytes] = []
-        express: list[bytes] = []
         last = 0
         for event in events:
             match event:
-                case Arrived(packet, 0):
-                    express.append(packet)
                 case Arrived(packet, number):
+                    if packets and (not number) is not (not last):
+                        self._take(packets, last)
+                        packets = []
                     packets.append(packet)
                     last = number
                 case Acknowledged(tokens):
@@ -170,8 +170,6 @@ class Link:
                     self._transfers.opened(self, peer)
                 case Closed():
                     self.end = event
-        if express:
-            self._take_express(express)
         if packets:
             self._take(packets, last)
 
@@ -181,13 +179,20 @@ class Link:
             self._wire.close()
             self._transfers.ending(self)
 
+    def _take(self, packets: list[bytes], last: int) -> None:
+        """Take messages in a row: all express, or up to this number among the others."""
+        if last:
+            self._take_recoverable(packets, last)
+        else:
+            self._take_express(packets)
+
     def _take_express(self, packets: list[bytes]) -> None:
         origin = self.origin
         if origin.is_refused or not self._transfers.arriving.take_express(origin, packets):
             origin.is_refused = True
             self.session.close(End.NO_ROOM)  # at once, so that they are not acknowledged
 
-    def _take(self, packets: list[bytes], last: int) -> None:
+    def _take_recoverable(self, packets: list[bytes], last: int) -> None:
         """Have messages stored, and acknowledge them when they are."""
         size = sum(map(len, packets))
         self._arrived += size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from openmsmq.model.committing import Batch, NewMessage
@@ -46,6 +46,7 @@ class Origin:
         "_owner",
         "_scopes",
         "address",
+        "ahead",
         "carrier",
         "is_known",
         "is_proven",
@@ -54,6 +55,7 @@ class Origin:
         "name",
         "network",
         "peer",
+        "waiting",
     )
 
     def __init__(
@@ -67,7 +69,16 @@ class Origin:
         self.carrier = carrier
         self.is_refused = False
         "A message was not taken: those behind it must not be, either."
+        self.waiting: list[Sequence[bytes]] = []
+        "Messages for the next commit, as long as their queues were not asked for."
+        self.ahead: set[Queue] = set()
+        "Queues of others: express messages must not overtake what the next commit puts there."
         self.entitle(peer, is_proven=True)
+
+    def applied(self) -> None:
+        """A commit is being written: it has all that was waiting for one."""
+        self.waiting.clear()
+        self.ahead.clear()
 
     def entitle(
         self,

@@ -2,23 +2,23 @@
 
 Whether a message is new is decided when it is written, with all that the same commit has written
 before, and what makes it known the next time is written with it (AMB-64). Express messages need no
-commit and are dealt with at once.
+commit and are dealt with at once; only if others of their session are still to be written to the
+same queue do they get their places with these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Final
 from uuid import UUID
 
-from openmsmq import limits
-from openmsmq.errors import MQError
 from openmsmq.model.answering import DROPPED
 from openmsmq.model.arrival import Origin, Refused, Rejected, Work, run_of
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.confirming import Confirming
 from openmsmq.model.core import Core
+from openmsmq.model.destinations import WENT_ROUND, Destinations
 from openmsmq.model.history import Event, identifiers
 from openmsmq.model.incoming import (
     Head,
@@ -28,18 +28,15 @@ from openmsmq.model.incoming import (
     transaction_of,
 )
 from openmsmq.model.layout import NEVER, Owed, owed_for
-from openmsmq.model.queue import NO_QUOTA, Kind, Queue
+from openmsmq.model.queue import NO_QUOTA, Queue
 from openmsmq.model.reporting import Reporting
-from openmsmq.model.security_checks import PROTECTED, security_fault
+from openmsmq.model.security_checks import PROTECTED
 from openmsmq.model.sending import EXPRESS_SIZE_MAX, KIB
 from openmsmq.model.timeline import expiry
-from openmsmq.names.base import FormatName
-from openmsmq.names.direct import DirectName
-from openmsmq.names.parts import join_queue
 from openmsmq.packet.acks import ack_body
 from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.transaction import TransactionFlags
-from openmsmq.packet.user import NO_GUID, UserFlags
+from openmsmq.packet.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, describe_class
 
@@ -56,15 +53,12 @@ REASONS: Final = (
     MessageClass.NACK_REACH_QUEUE_TIMEOUT,
 )
 "Why messages are rejected."
-VISIBLE: Final = (Kind.PRIVATE, Kind.PUBLIC)
 _WANTS_FINAL: Final = UserFlags.JN | UserFlags.JP
 _NOT_ALIKE: Final = UserFlags.TH | PROTECTED
 "Headers that differ from message to message and are looked at each time."
 _NOT_JOURNAL: Final = ~Owed.JOURNAL.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
 _STRANGER: Final = Owed.STRANGER.value
-_WENT_ROUND: Final = MessageClass.NACK_HOP_COUNT_EXCEEDED
-"The one reason that a manager reports of messages that are not for it ([MS-MQQB] 3.1.5.8.2)."
 
 
 class Arriving:
@@ -78,12 +72,13 @@ class Arriving:
         "Given how many messages of a sequence came, and the last: its sender is owed an OrderAck."
         self.on_gap: Callable[[IncomingSequence], None] = lambda sequence: None
         "Given a sequence of which messages are missing, since the store was restored."
-        self._addressees = (NO_GUID.bytes_le, core.identity.bytes_le)
-        "Messages with these are for queues here; a direct name says nothing else (AMB-51)."
+        self._destinations = Destinations(core)
         self._staged: set[bytes] = set()
         "Messages that the commit being written brings."
         self._staged_size = 0
         "The bytes of messages that it brings."
+        self._behind_size = 0
+        "The bytes of express messages that get their places with a commit."
 
     # Recoverable and transactional messages
 
@@ -101,6 +96,7 @@ class Arriving:
 
         def apply(batch: Batch) -> None:
             nonlocal work, row, now, owner
+            origin.applied()
             now, owner = core.timeline.now, origin.owner
             work = Work(batch, origin)
             core.watch_resources()
@@ -134,6 +130,7 @@ class Arriving:
             origin.is_refused = True
             done(error)
 
+        origin.waiting.append(packets)
         core.submit(apply, committed, failed, grows=True)
 
     def _write(self, work: Work, now: int) -> int:
@@ -158,7 +155,7 @@ class Arriving:
             self._take_plain(work, packet, run.scopes, run.key(packet))
             return
         head = head_of(packet)
-        is_mine = head.addressee in self._addressees
+        is_mine = self._destinations.is_here(head)
         if is_mine and head.flags & UserFlags.TH:
             self._take_next(work, packet, head)
             return
@@ -246,7 +243,7 @@ class Arriving:
 
     def _accept(self, work: Work, packet: bytes, head: Head, marks: int = 0) -> None:
         """Put a message into its queue, or say why not; `marks` are its TransactionHeader.Flags."""
-        found = self._find(work, packet, head)
+        found = self._destinations.find(work.found, packet, head)
         if isinstance(found, Rejected):
             self._reject(work.batch, work.origin, packet, found, head)
             return
@@ -281,7 +278,7 @@ class Arriving:
         size += work.size
         if core.is_throttled:
             return False
-        if work.batch is None and core.express_size + size > EXPRESS_SIZE_MAX:
+        if work.batch is None and core.express_size + self._behind_size + size > EXPRESS_SIZE_MAX:
             return False
         return machine is None or core.total_size + self._staged_size + size <= machine * KIB
 
@@ -326,7 +323,10 @@ class Arriving:
             is_taken = False
         core.duplicates.note(origin.owner, list(work.seen), core.timeline.now)
         for queue, messages in work.new.items():
-            core.after_inserts(queue, partial(self._insert, queue, messages, origin))
+            if self._is_behind(origin, queue):
+                self._insert_behind(queue, messages, origin)
+            else:
+                core.after_inserts(queue, partial(self._insert, queue, messages, origin))
         for call in work.after:
             call()
         core.settle()  # there may be an acknowledgement to be sent
@@ -339,7 +339,7 @@ class Arriving:
             self._take_fresh(work, packet, run.scopes, run.key(packet))
             return
         head = head_of(packet)
-        is_mine = head.addressee in self._addressees
+        is_mine = self._destinations.is_here(head)
         if is_mine and (ack := ack_body(view := PacketView(packet))) is not None:
             self._confirming.take_express(work.origin, ack, view.message_class)
             return
@@ -365,69 +365,53 @@ class Arriving:
             self._put(work, packet, head)
         work.seen[key] = None
 
-    def _insert(self, queue: Queue, messages: list[NewMessage], origin: Origin) -> None:
+    def _is_behind(self, origin: Origin, queue: Queue) -> bool:
+        """Whether the next commit puts messages of the same session into a queue."""
+        found: dict[tuple[bytes, int], Queue | Rejected] = {}
+        while origin.waiting:
+            for packet in origin.waiting.pop():
+                target = self._destinations.queue_of(found, packet, head_of(packet))
+                if isinstance(target, Queue):
+                    origin.ahead.add(target)
+        return queue in origin.ahead
+
+    def _insert_behind(self, queue: Queue, messages: list[NewMessage], origin: Origin) -> None:
+        """Put messages into a queue behind those of the same session that are to be written.
+
+        They may have been acknowledged when the commit fails, and are put there all the same.
+        """
         core = self._core
+        size = sum([len(message.packet) for message in messages])
+        places: list[int] = []
+        core.reserve(queue, size)
+        self._behind_size += size
+
+        def apply(batch: Batch) -> None:
+            places[:] = batch.numbers.arrivals(len(messages))
+            batch.inserted.setdefault(queue, [])  # what comes meanwhile goes behind these
+
+        def done(_: BaseException | None = None) -> None:
+            core.reserve(queue, -size)
+            self._behind_size -= size
+            self._insert(queue, messages, origin, places)
+
+        core.submit(apply, done, done, grows=True)
+
+    def _insert(
+        self, queue: Queue, messages: list[NewMessage], origin: Origin, places: Sequence[int] = ()
+    ) -> None:
+        core = self._core
+        if queue.deleted:
+            gone = Rejected(MessageClass.NACK_BAD_DST_Q)
+            for message in messages:
+                packet = message.packet
+                self._reject(None, origin, packet, gone, head_of(packet))
+            return
         by, core.by = core.by, origin.name
-        core.wake(queue, core.insert_express(queue, messages))
+        core.wake(queue, core.insert_express(queue, messages, places))
         core.by = by
 
-    # Checks
-
-    def _find(self, work: Work, packet: bytes, head: Head) -> Queue | Rejected:
-        """The queue a message goes to, or why it goes to none."""
-        if self._is_late(head):
-            return Rejected(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
-        if head.addressee not in self._addressees:
-            if head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
-                return Rejected(_WENT_ROUND)
-            return Rejected(MessageClass.NACK_BAD_DST_Q)  # nobody routes here yet
-        key = head.destination, head.flags & UserFlags.TH
-        found = work.found.get(key)
-        if found is None:
-            found = work.found[key] = self._target(PacketView(packet), head.flags)
-        if head.flags & PROTECTED and isinstance(found, Queue):
-            fault = security_fault(PacketView(packet))
-            return found if fault is None else Rejected(fault)
-        return found
-
-    def _is_late(self, head: Head) -> bool:
-        """Whether a lifetime of a message is over (AMB-41).
-
-        On its way it may be late by what clocks may differ; its TimeToBeReceived goes on here, by
-        the same clocks, so that to tolerate more would only let it expire a moment later.
-        """
-        age = self._core.timeline.wall - head.sent_time
-        reach, receive = head.time_to_reach_queue, head.time_to_be_received
-        if reach != INFINITE and age > reach + self._core.settings.clock_tolerance:
-            return True
-        return receive != INFINITE and age > receive
-
-    def _target(self, view: PacketView, flags: int) -> Queue | Rejected:
-        """The same for all messages to a destination that come together."""
-        queues = self._core.queues
-        try:
-            name = view.destination
-            if isinstance(name, DirectName) and (words := queues.misdirected(name)):
-                return Rejected(MessageClass.NACK_BAD_DST_Q, words)
-            queue = None if name is None else self._local(name)
-        except MQError:
-            queue = None
-        if queue is None or queue.deleted or queue.kind not in VISIBLE:
-            return Rejected(MessageClass.NACK_BAD_DST_Q)
-        transactional = bool(flags & UserFlags.TH)
-        if transactional and not queue.properties.transactional:
-            return Rejected(MessageClass.NACK_NOT_TRANSACTIONAL_Q)
-        if queue.properties.transactional and not transactional:
-            return Rejected(MessageClass.NACK_NOT_TRANSACTIONAL_MSG)
-        return queue
-
-    def _local(self, name: FormatName) -> Queue | None:
-        """The queue that a name means here; the computer in a direct name was looked at."""
-        queues = self._core.queues
-        if isinstance(name, DirectName):
-            return queues.find(_path(name))
-        local = queues.resolve(name)
-        return None if local is None else queues.find(local)
+    # What is not accepted
 
     def _reject(
         self,
@@ -451,7 +435,7 @@ class Arriving:
             flags = 0 if origin.is_known else _STRANGER
             core.answering.acknowledge(batch, packet, reason, flags)
         if head.flags & UserFlags.TH:
-            is_owed = head.addressee in self._addressees or reason is _WENT_ROUND
+            is_owed = self._destinations.is_here(head) or reason is WENT_ROUND
             if batch is not None and is_owed and self._may_answer(origin, head):
                 core.answering.final_ack(batch, packet, reason, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
@@ -460,8 +444,3 @@ class Arriving:
 
 def _ignore(origin: Origin, key: bytes, packet: bytes, count: int) -> None:
     """Nothing waits for messages in order."""
-
-
-@lru_cache(maxsize=4096)
-def _path(name: DirectName) -> str:
-    return join_queue(name.queue_parts)

@@ -250,6 +250,18 @@ def test_a_recoverable_message_is_acknowledged_when_it_is_on_disk() -> None:
     assert queue.messages == 0
 
 
+@pytest.mark.parametrize("kinds", ["re", "er", "rererer", "eererrre"])
+def test_messages_that_come_in_one_piece_keep_their_order(kinds: str) -> None:
+    """DMPR-043, SYS-048: express messages between others."""
+    net, a, b = pair()
+    sent = [Message(f"{n}{k}".encode(), recoverable=k == "r") for n, k in enumerate(kinds)]
+    a.send(a.out(TO_B), *sent)
+    net.wait(15)
+    assert b.texts("q") == [f"{n}{k}" for n, k in enumerate(kinds)]
+    assert not a.out(TO_B).messages
+    assert not a.out(TO_B).express
+
+
 def test_nothing_more_is_read_while_much_waits_to_be_stored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -23,3 +23,12 @@ def test_a_commit_begins_with_nothing() -> None:
 
 def test_a_session_takes_messages_until_one_is_refused() -> None:
     assert not Origin("192.0.2.9", "somebody").is_refused
+
+
+def test_what_waits_for_a_commit_is_ahead_until_that_begins() -> None:
+    origin = Origin("192.0.2.9", "somebody")
+    origin.waiting.append([b"packet"])
+    origin.ahead.add(World().queue("q"))
+    origin.applied()
+    assert not origin.waiting
+    assert not origin.ahead

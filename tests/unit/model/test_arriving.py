@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.model.station import ADDRESS, ADMIN, Station, events, in_order, parcel
-from tests.unit.model.world import HERE, ME, NOW, SOMEBODY, commit_all
+from tests.unit.model.world import HERE, ME, NOW, SOMEBODY, commit, commit_all
 
 from openmsmq.errors import StorageFailed
 from openmsmq.limits import HOP_COUNT_MAX
@@ -114,6 +114,93 @@ def test_an_express_message_waits_for_what_is_being_written_before_it(station: S
     station.core.store.commit()
     station.core.finish_commit()
     assert station.bodies() == ["1", "2"]
+
+
+def mixed(station: Station, *bodies: str, to: str = HERE + "q", first: int = 1) -> None:
+    """Messages come one by one; the express ones have an `e` in their bodies."""
+    for number, body in enumerate(bodies, first):
+        packet = parcel(body, number=number, express="e" in body, to=to)
+        if "e" in body:
+            assert station.arriving.take_express(station.origin, [packet])
+        else:
+            station.begin(packet)
+
+
+def test_express_messages_and_others_keep_the_order_they_came_in(station: Station) -> None:
+    """DMPR-043, SYS-048: between those that the next commit writes, and the one after it."""
+    core = station.core
+    mixed(station, "0e", "1", "2e", "3e", "4", first=0)
+    assert station.bodies() == ["0e"], "nothing is ahead of it"
+    core.start_commit(core.store.begin())
+    mixed(station, "5e", "6", "7e", first=5)
+    core.store.commit()
+    core.finish_commit()
+    assert station.bodies() == ["0e", "1", "2e", "3e", "4", "5e"]
+    commit_all(core)
+    assert station.bodies() == ["0e", "1", "2e", "3e", "4", "5e", "6", "7e"]
+    assert [queue.reserved for queue in core.queues.everything if queue.reserved] == []
+
+
+def test_what_is_dropped_lets_express_messages_keep_their_order(station: Station) -> None:
+    """DMPR-043: a duplicate is ahead of the first, and brings nothing."""
+    core = station.core
+    give(station, parcel("1", number=1))
+    mixed(station, "1", "2e")
+    core.start_commit(core.store.begin())
+    mixed(station, "3e", first=3)
+    assert station.bodies() == ["1"], "none can be read before the one ahead of it"
+    core.store.commit()
+    core.finish_commit()
+    assert station.bodies() == ["1", "2e", "3e"]
+
+
+def test_an_express_message_waits_for_no_other_queue_and_no_other_session(
+    station: Station,
+) -> None:
+    station.world.queue("other")
+    mixed(station, "1", to=HERE + "other")
+    station.begin(parcel("2", number=2), origin=Origin("192.0.2.10", "another"))
+    mixed(station, "3e", first=3)
+    assert station.bodies() == ["3e"]
+    mixed(station, "4e", to="DIRECT=TCP:192.0.2.1\\OTHER", first=4)
+    assert station.bodies("other") == [], "another name of the queue"
+    commit_all(station.core)
+    assert station.bodies("other") == ["1", "4e"]
+
+
+def test_an_express_message_stays_if_the_commit_it_waits_for_fails(station: Station) -> None:
+    """It may have been acknowledged, and does not come again then."""
+    answers = station.begin(parcel("1", number=1))
+    mixed(station, "2e", first=2)
+    commit(station.core, StorageFailed("no"))
+    assert isinstance(answers[0], StorageFailed)
+    assert station.bodies() == ["2e"]
+    commit_all(station.core)
+
+
+def test_an_express_message_that_waits_counts(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQQB-234, MQQB-235: against quotas and for the memory."""
+    station.world.queue("small", quota=1)
+    mixed(station, "1", "e" * 400, "e" * 401, to=HERE + "small")
+    commit_all(station.core)
+    assert station.bodies("small") == ["1", "e" * 400]
+    monkeypatch.setattr(arriving, "EXPRESS_SIZE_MAX", station.core.express_size + 500)
+    mixed(station, "5", "6" + "e" * 200, first=5)
+    packet = parcel("e" * 200, number=7, express=True)
+    assert not station.arriving.take_express(station.origin, [packet])
+    commit_all(station.core)
+    assert station.bodies() == ["5", "6" + "e" * 200]
+
+
+def test_an_express_message_may_find_its_queue_gone(station: Station) -> None:
+    """What waited for a commit is rejected like one that came later."""
+    mixed(station, "1", "2e")
+    station.core.queues.delete(station.world.find("q"))
+    commit_all(station.core)
+    assert station.world.count(arriving.REJECTED + describe_class(MessageClass.NACK_BAD_DST_Q)) == 2
+    assert station.core.express_size == 0
 
 
 @EXPRESS
