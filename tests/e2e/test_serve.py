@@ -281,8 +281,12 @@ def test_other_computers_come_in_with_tls_and_a_token(tmp_path: Path) -> None:
     token = openmsmq_token(tmp_path)
     secure = ["--bind", "0.0.0.0", "--tls-cert", "server.pem", "--tls-key", "server.key"]
     trust = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
-    with running(tmp_path, *secure) as service:
-        address = service.ready()["app"]
+    with running(tmp_path, *secure, "--ping-port", "0") as service:
+        places = service.ready()
+        address = places["app"]
+        assert address[0] == "0.0.0.0"
+        for unprotected in ("binary", "ping"):
+            assert places[unprotected][0] == "127.0.0.1", "no login protects it"
         with program(address, trust) as client:
             welcome = client.hello(token)
             assert isinstance(welcome, Welcome)

@@ -91,9 +91,20 @@ class Config:
             return False
 
     @property
+    def peer_bind(self) -> str:
+        """The address that the listeners for other queue managers are bound to.
+
+        What they speak has no encryption and no login, so that an address that other computers can
+        reach is never taken over from `bind`, which TLS and tokens protect.
+        """
+        if self.binary_bind is not None:
+            return self.binary_bind
+        return self.bind if self.is_local else LOOPBACK[0]
+
+    @property
     def own_addresses(self) -> tuple[str, ...]:
         """The loopback addresses that mean this manager: others may have others (127.0.0.2)."""
-        bound = self.binary_bind or self.bind
+        bound = self.peer_bind
         try:
             address = ip_address(bound)
         except ValueError:
@@ -218,7 +229,11 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "manager.aliases", _computers, "Other names that mean this computer.", "--alias NAME"
     ),
     "bind": Option(
-        "manager.bind", _text, "The address that all doors listen on.", "--bind ADDRESS"
+        "manager.bind",
+        _text,
+        "The address that the doors for programs and the console listen on; the one for other queue"
+        " managers too, if only this computer can reach it.",
+        "--bind ADDRESS",
     ),
     "peers": Option(
         "manager.peers",
@@ -269,7 +284,10 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "binary_bind": Option(
         "binary.bind",
         _text,
-        "The address that the door for other queue managers listens on, if it is another one.",
+        "The address that the doors for other queue managers (binary, ping) listen on; else that of"
+        " --bind if it is a loopback address, or 127.0.0.1. The protocol has no encryption and no"
+        " login: any computer that can reach the address can send messages to every queue that"
+        " takes them.",
         "--binary-bind ADDRESS",
     ),
     "sessions_max": Option(

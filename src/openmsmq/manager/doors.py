@@ -66,8 +66,7 @@ class StandardDoors:
         if config.binary_port is not None:
             doors["binary"] = BinaryDoor(local, driver, config, SystemClock())
         if config.ping_port is not None:
-            host = config.binary_bind or config.bind
-            doors["ping"] = PingDoor(local, host, config.ping_port)
+            doors["ping"] = PingDoor(local, config.peer_bind, config.ping_port)
         return doors
 
     def renew(self) -> None:

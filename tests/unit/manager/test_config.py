@@ -224,7 +224,8 @@ def test_whether_others_can_reach_it(bind: str, *, local: bool) -> None:
         ("127.0.0.2", None, ("127.0.0.2",)),
         ("0.0.0.0", "127.0.0.2", ("127.0.0.2",)),
         ("127.0.0.2", "10.0.0.1", LOOPBACK),
-        ("0.0.0.0", None, LOOPBACK),
+        ("0.0.0.0", None, ("127.0.0.1",)),
+        ("0.0.0.0", "0.0.0.0", LOOPBACK),
         ("::1", None, ("::1",)),
         ("localhost", None, LOOPBACK),
     ],
@@ -234,6 +235,28 @@ def test_which_addresses_of_this_computer_mean_the_manager(
 ) -> None:
     """Managers that share a computer have addresses of their own."""
     assert Config(data=Path("d"), bind=bind, binary_bind=binary_bind).own_addresses == own
+
+
+@pytest.mark.parametrize(
+    ("bind", "binary_bind", "bound"),
+    [
+        ("127.0.0.1", None, "127.0.0.1"),
+        ("127.0.0.2", None, "127.0.0.2"),
+        ("::1", None, "::1"),
+        ("localhost", None, "localhost"),
+        ("0.0.0.0", None, "127.0.0.1"),
+        ("::", None, "127.0.0.1"),
+        ("192.0.2.1", None, "127.0.0.1"),
+        ("shop01", None, "127.0.0.1"),
+        ("0.0.0.0", "0.0.0.0", "0.0.0.0"),
+        ("127.0.0.1", "192.0.2.1", "192.0.2.1"),
+    ],
+)
+def test_other_managers_are_let_in_from_elsewhere_only_where_that_is_said(
+    bind: str, binary_bind: str | None, bound: str
+) -> None:
+    """Their protocol has no login: an address for TLS and tokens is not theirs as well."""
+    assert Config(data=Path("d"), bind=bind, binary_bind=binary_bind).peer_bind == bound
 
 
 def test_changes_are_found_by_name() -> None:

@@ -121,7 +121,7 @@ def test_a_door_that_is_off_is_not_there(config: Config, tmp_path: Path) -> None
 
 def test_other_managers_have_doors_of_their_own(config: Config) -> None:
     """Other computers may come in there, as MSMQ lets them."""
-    open_to_all = replace(config, app_port=None, binary_port=0, ping_port=0, bind="0.0.0.0")
+    open_to_all = replace(config, app_port=None, binary_port=0, ping_port=0, binary_bind="0.0.0.0")
     doors = asyncio.run(late(open_to_all, Tokens(config.data)))
     assert {name: type(door) for name, door in doors.items()} == {
         "binary": BinaryDoor,
