@@ -81,7 +81,7 @@ class Rounds:
             if ending and not session.is_over:
                 log_event(_log, f"token {ending}", token=session.grant.token, client=session.by)
                 door.metrics.refused(f"token {ending}")
-                session.close(_WORDS[ending])
+                session.close_refused(_WORDS[ending])
 
     def _abort_idle(self) -> None:
         """Abort transactions with which their programs do nothing."""
