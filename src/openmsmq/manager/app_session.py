@@ -212,12 +212,16 @@ class AppSession:
         hello = Hello.decode(frame.payload)
         peer = self.connection.peer
         self._deadline.cancel()
-        grant = self.door.admit(hello.token, peer, is_trusted=self._is_trusted)
+        certificate = self.connection.certificate
+        grant = self.door.admit(hello.token, peer, certificate, is_trusted=self._is_trusted)
         if grant is None:
             self._is_refused = True
+            words = "the token is missing, wrong or has expired"
+            if certificate and not hello.token:
+                words = "no token was shown, and tls.clients has no entry for the certificate"
             # Not at once: whoever guesses shall not guess often.
             self._deadline = asyncio.get_running_loop().call_later(
-                self.door.patience, self.close_refused, "the token is missing, wrong or has expired"
+                self.door.patience, self.close_refused, words
             )
             return
         self.grant = grant
@@ -351,7 +355,7 @@ class AppSession:
     def decider(self) -> Decider:
         """Who it is when prepared transactions are ended."""
         assert self.grant is not None
-        return Decider(self.grant.token, self.grant.allows("admin"))
+        return Decider(self.grant.holder, self.grant.allows("admin"))
 
     def paths(self, name: str) -> list[str]:
         """What rights are compared with: the paths of queues here, the names of others."""

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from openmsmq.errors import InvalidParameter, MQError
+from openmsmq.manager.certificates import read_clients
+from openmsmq.manager.tokens import Grant
 from openmsmq.names.parts import host_key
 from openmsmq.names.path import parse_path_name
 
@@ -69,6 +71,7 @@ class Config:
     tls_cert: Path | None = None
     tls_key: Path | None = None
     tls_client_ca: Path | None = None
+    tls_clients: Mapping[str, Grant] = field(default_factory=dict)
     allow_insecure: bool = False
 
     log_format: Literal["text", "json"] = "text"
@@ -79,6 +82,8 @@ class Config:
             raise ConfigError("tls.cert and tls.key are needed together")
         if self.tls_client_ca is not None and self.tls_cert is None:
             raise ConfigError("tls.client_ca needs tls.cert and tls.key, too")
+        if self.tls_clients and self.tls_client_ca is None:
+            raise ConfigError("tls.clients needs tls.client_ca: else no certificate is asked for")
 
     @property
     def is_local(self) -> bool:
@@ -329,8 +334,17 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "tls_client_ca": Option(
         "tls.client_ca",
         _path,
-        "Programs need a certificate that one of these has issued.",
+        "Programs need a certificate that one of these has issued; their rights come from a token,"
+        " or from tls.clients.",
         "--tls-client-ca FILE",
+    ),
+    "tls_clients": Option(
+        "tls.clients",
+        read_clients,
+        "What programs may do without a token, by a name of their certificate: CN=common name, or"
+        " DNS=one of its host names; the first entry that fits counts. Without one, and without a"
+        " token, they have no rights.",
+        live=True,
     ),
     "allow_insecure": Option(
         "tls.allow_insecure",

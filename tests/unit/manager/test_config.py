@@ -21,6 +21,7 @@ from openmsmq.manager.config import (
     load_config,
     split_address,
 )
+from openmsmq.manager.tokens import Grant
 
 EVERYTHING = """
 [manager]
@@ -53,6 +54,7 @@ port = 3527
 cert = "server.pem"
 key = "server.key"
 client_ca = "ca.pem"
+clients = { "CN=web shop" = ["send"] }
 allow_insecure = true
 [log]
 format = "json"
@@ -117,6 +119,7 @@ def test_a_file_says_everything_and_its_paths_are_beside_it(tmp_path: Path) -> N
         tls_cert=tmp_path / "server.pem",
         tls_key=tmp_path / "server.key",
         tls_client_ca=tmp_path / "ca.pem",
+        tls_clients={"CN=web shop": Grant("send", certificate="CN=web shop")},
         allow_insecure=True,
         log_format="json",
         log_level="debug",
@@ -197,6 +200,12 @@ def test_a_refused_option_is_named_as_it_was_given(tmp_path: Path) -> None:
 )
 def test_half_of_a_certificate_is_none(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError, match=r"tls\.cert and tls\.key"):
+        load_config(write(tmp_path, text), {"data": tmp_path})
+
+
+def test_rights_of_certificates_need_somebody_who_asks_for_them(tmp_path: Path) -> None:
+    text = '[tls]\ncert = "c"\nkey = "k"\nclients = { "CN=x" = ["read"] }\n'
+    with pytest.raises(ConfigError, match=r"tls\.clients needs tls\.client_ca"):
         load_config(write(tmp_path, text), {"data": tmp_path})
 
 
