@@ -33,6 +33,7 @@ _EXAMPLES: Final = {
     "tls_cert": '"server.pem"',
     "tls_key": '"server.key"',
     "tls_client_ca": '"ca.pem"',
+    "tls_clients": '{ "CN=web shop" = ["send"], "DNS=reports.example" = ["read"] }',
 }
 "What there is no default for."
 

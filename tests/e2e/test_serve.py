@@ -281,8 +281,12 @@ def test_other_computers_come_in_with_tls_and_a_token(tmp_path: Path) -> None:
     token = openmsmq_token(tmp_path)
     secure = ["--bind", "0.0.0.0", "--tls-cert", "server.pem", "--tls-key", "server.key"]
     trust = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
-    with running(tmp_path, *secure) as service:
-        address = service.ready()["app"]
+    with running(tmp_path, *secure, "--ping-port", "0") as service:
+        places = service.ready()
+        address = places["app"]
+        assert address[0] == "0.0.0.0"
+        for unprotected in ("binary", "ping"):
+            assert places[unprotected][0] == "127.0.0.1", "no login protects it"
         with program(address, trust) as client:
             welcome = client.hello(token)
             assert isinstance(welcome, Welcome)
@@ -295,6 +299,12 @@ def test_other_computers_come_in_with_tls_and_a_token(tmp_path: Path) -> None:
             pass
 
 
+def roles(answer: Welcome | Closing | None) -> str:
+    """What a program may do that was let in."""
+    assert isinstance(answer, Welcome)
+    return answer.role
+
+
 @pytest.mark.slow
 def test_other_computers_come_in_with_a_certificate(tmp_path: Path) -> None:
     make_certificates(tmp_path)
@@ -303,6 +313,8 @@ def test_other_computers_come_in_with_a_certificate(tmp_path: Path) -> None:
         "--tls-client-ca", "ca.pem",
     ]  # fmt: skip
     trust = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    token = openmsmq_token(tmp_path)
+    file = tmp_path / "data" / "openmsmq.toml"
     with running(tmp_path, *secure) as service:
         address = service.ready()["app"]
         answer: Welcome | Closing | None = None
@@ -311,7 +323,21 @@ def test_other_computers_come_in_with_a_certificate(tmp_path: Path) -> None:
         assert answer is None
         trust.load_cert_chain(tmp_path / "client.pem", tmp_path / "client.key")
         with program(address, trust) as client:
-            assert isinstance(client.hello(), Welcome)
+            refused = client.hello()
+        assert isinstance(refused, Closing), "a certificate alone gives no rights"
+        assert refused.error == "TokenRefused"
+        with program(address, trust) as client:
+            assert roles(client.hello(token)) == "send"
+        file.write_text('[tls]\nclients = { "CN=web shop" = ["read"] }\n')
+        service.process.send_signal(signal.SIGHUP)
+        service.until(lambda: service.events("reloaded"))
+        with program(address, trust) as client:
+            assert roles(client.hello()) == "read"
+            file.unlink()
+            service.process.send_signal(signal.SIGHUP)
+            last = client.frame()
+            assert last is not None
+            assert Closing.decode(last.payload).error == "TokenRefused"
 
 
 def test_a_revoked_token_ends_its_connections(tmp_path: Path) -> None:

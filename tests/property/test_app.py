@@ -126,7 +126,7 @@ PAYLOADS = st.one_of(
         st.integers(1, 0xFFFFFFFF),
     ),
     st.builds(Call, texts, arguments),
-    st.builds(Closing, texts),
+    st.builds(Closing, texts, texts),
     st.builds(Members, json_objects),
 )
 DECODERS = (

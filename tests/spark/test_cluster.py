@@ -15,7 +15,7 @@ pytest.importorskip("pyspark")
 
 import openmsmq
 from openmsmq import Manager, Message
-from openmsmq.errors import ServiceNotAvailable
+from openmsmq.errors import TokenRefused
 from openmsmq.manager.tokens import Tokens
 from tests.certificates import make_certificates
 from tests.e2e.managers import ManagerProcess, free_port, running, until
@@ -87,7 +87,7 @@ def connect(folder: Path, address: str) -> Manager:
 
 
 def test_every_message_once_although_a_worker_is_killed(tmp_path: Path, secured: str) -> None:
-    with pytest.raises(ServiceNotAvailable, match="token is missing"):
+    with pytest.raises(TokenRefused, match="token is missing"):
         openmsmq.connect(secured, tls=str(tmp_path / "ca.pem"))
     (tmp_path / "cluster.toml").write_text(PIPELINE.format(manager=secured))
     with connect(tmp_path, secured) as manager, Cluster(tmp_path) as cluster:

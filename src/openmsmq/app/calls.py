@@ -125,15 +125,19 @@ class Closing:
     """CLOSING: the server ends this connection."""
 
     reason: str
+    error: str = ""
+    "The name of the error that this is; empty for a connection that is lost and no more."
 
     def encode(self) -> bytes:
         """The bytes of the payload."""
-        return Members({"reason": self.reason}).encode()
+        error = {"error": self.error} if self.error else {}
+        return Members({"reason": self.reason, **error}).encode()
 
     @classmethod
     def decode(cls, payload: bytes) -> Self:
         """The value of a payload."""
-        return cls(Members.decode(payload).text("reason"))
+        members = Members.decode(payload)
+        return cls(members.text("reason"), members.text("error", ""))
 
 
 class RemoteError(UnknownHResult):

@@ -27,6 +27,7 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     StoreInUse,
     StoreMissing,
+    TokenRefused,
 )
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OFFLINE, STATUS_WORDS, OutgoingInfo
@@ -89,6 +90,13 @@ def check_up(location: Location) -> Iterator[Finding]:
             yield from _look_around(manager)
     except ServiceNotAvailable as error:
         yield Finding(Level.PROBLEM, "service", error.detail)
+    except TokenRefused as error:
+        yield Finding(
+            Level.PROBLEM,
+            "service",
+            error.detail,
+            "Give a token that is good: openmsmq token create, then --token.",
+        )
     except StoreInUse as error:
         yield Finding(
             Level.PROBLEM,

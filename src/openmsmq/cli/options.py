@@ -182,13 +182,21 @@ def outgoing_argument(*, required: bool) -> Callable[[Function], Function]:
 
 def yes_option(function: Function) -> Function:
     """Add `--yes`; the command gets `yes`."""
-    return click.option("--yes", "-y", is_flag=True, help="Do not ask.")(function)
+    return click.option("--yes", "-y", is_flag=True, help="Do not ask; needed off a terminal.")(
+        function
+    )
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask a person, who can say no; a program is not asked."""
-    if not yes and sys.stdin.isatty():
-        click.confirm(question, abort=True, err=True)
+    """Ask a person, who can say no; where no terminal is, only `--yes` says yes."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise WrongUsage(
+            f"{question} Nothing was done: stdin is not a terminal, so that this cannot be asked."
+            " Give --yes"
+        )
+    click.confirm(question, abort=True, err=True)
 
 
 def locate(context: click.Context) -> Location:

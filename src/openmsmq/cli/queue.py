@@ -138,7 +138,7 @@ def create(
 def delete(name: str, *, location: Location, as_json: bool, yes: bool) -> None:
     """Delete a queue with all its messages.
 
-    On a terminal it asks first if there are messages.
+    If there are messages it asks first; off a terminal it needs --yes then, and exits with 2.
 
     \b
     Examples:
@@ -234,7 +234,7 @@ def set_(name: str, *, location: Location, as_json: bool, **properties: Any) -> 
 def purge(name: str, *, location: Location, as_json: bool, yes: bool) -> None:
     """Remove all messages of a queue.
 
-    On a terminal it asks first if there are messages.
+    If there are messages it asks first; off a terminal it needs --yes then, and exits with 2.
 
     \b
     Examples:

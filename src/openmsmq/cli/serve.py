@@ -103,7 +103,7 @@ def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None
     """Run a queue manager that programs connect to, until it is told to stop.
 
     Options count for more than the file. Other computers are let in only with TLS and a token (see
-    openmsmq token) or a certificate. Every port takes 0 for any, and off.
+    openmsmq token) or a certificate that tls.clients names. Every port takes 0 for any, and off.
 
     SIGTERM and Ctrl-C end it in good order: commits are finished and programs are told; a second
     one ends it at once. SIGHUP has it read the file, the tokens and the certificates again; it

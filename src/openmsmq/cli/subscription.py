@@ -96,7 +96,7 @@ def drop(name: str, queue: str, *, location: Location, as_json: bool, yes: bool)
 
     Messages that it has taken and is not done with are back in the queue, at their old places;
     copies are gone. If the queue is deleted, all of them are. A reader that goes on under this name
-    begins anew. On a terminal it asks first if there are such messages.
+    begins anew. If there are such messages it asks first; off a terminal it needs --yes then.
 
     \b
     Examples:

@@ -13,14 +13,14 @@ from openmsmq.app.frames import Frame, Kind, encode_frame
 from openmsmq.app.members import Arguments
 from openmsmq.app.messages import Action, Cancel, End, Messages, QueuedMessage
 from openmsmq.client.address import Address
-from openmsmq.client.link import SLOW, Answered, Deliveries, Link
+from openmsmq.client.link import ENDED, SLOW, Answered, Deliveries, Link
 from openmsmq.errors import (
-    ConnectionLost,
     Malformed,
     MQError,
     OperationCancelled,
     ReceiveTimeout,
     ServiceNotAvailable,
+    TokenRefused,
 )
 from openmsmq.manager.process import this_process
 from openmsmq.net.connection import Connection, Machine
@@ -88,7 +88,7 @@ class Channel:
 
     @classmethod
     async def open(cls, address: Address, patience: float) -> Channel:
-        """Connect and say hello; `ServiceNotAvailable` if that does not work."""
+        """Connect and say hello; `ServiceNotAvailable` or `TokenRefused` if that does not work."""
         channel = cls(patience)
         try:
             async with asyncio.timeout(patience):
@@ -121,6 +121,8 @@ class Channel:
         hello = Hello(this_process(), token=address.token).encode()
         try:
             self.welcome = Welcome.decode((await self.request(Kind.HELLO, hello)).payload)
+        except TokenRefused as error:
+            raise TokenRefused(f"{address}: {error.detail}") from None
         except MQError as error:
             raise ServiceNotAvailable(f"{address}: {error.detail}") from None
         except Malformed as error:
@@ -166,7 +168,7 @@ class Channel:
         end = End(handle, 0, Action.REMOVE, tuple(lookups)).encode()
         _, answer = self._begin(Kind.END, (end,))
         # If it is lost nobody knows whether they are gone: better twice than never.
-        with contextlib.suppress(ConnectionLost, OperationCancelled):
+        with contextlib.suppress(*ENDED, OperationCancelled):
             try:
                 await self._answer(asyncio.shield(answer), SLOW)
             except asyncio.CancelledError:

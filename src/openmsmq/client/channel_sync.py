@@ -17,15 +17,15 @@ from openmsmq.app.frames import Frame, Kind, encode_frame
 from openmsmq.app.members import Arguments
 from openmsmq.app.messages import Action, Cancel, End, Messages, QueuedMessage
 from openmsmq.client.address import Address
-from openmsmq.client.link import SLOW, Deliveries, Link
+from openmsmq.client.link import ENDED, SLOW, Deliveries, Link
 from openmsmq.client.wire import Wire
 from openmsmq.errors import (
-    ConnectionLost,
     Malformed,
     MQError,
     OperationCancelled,
     ReceiveTimeout,
     ServiceNotAvailable,
+    TokenRefused,
 )
 from openmsmq.manager.process import this_process
 
@@ -56,7 +56,7 @@ class Channel:
 
     @classmethod
     def open(cls, address: Address, patience: float) -> Channel:
-        """Connect and say hello; `ServiceNotAvailable` if that does not work."""
+        """Connect and say hello; `ServiceNotAvailable` or `TokenRefused` if that does not work."""
         try:
             channel = cls(Wire.connect(address, patience), patience)
         except OSError as error:
@@ -72,6 +72,8 @@ class Channel:
         hello = Hello(this_process(), token=address.token).encode()
         try:
             self.welcome = Welcome.decode(self.request(Kind.HELLO, hello).payload)
+        except TokenRefused as error:
+            raise TokenRefused(f"{address}: {error.detail}") from None
         except MQError as error:
             raise ServiceNotAvailable(f"{address}: {error.detail}") from None
         except Malformed as error:
@@ -107,7 +109,7 @@ class Channel:
         """Have messages removed that are held; whatever happens now, they are the caller's."""
         end = End(handle, 0, Action.REMOVE, tuple(lookups)).encode()
         # If it is lost nobody knows whether they are gone: better twice than never.
-        with contextlib.suppress(ConnectionLost, OperationCancelled):
+        with contextlib.suppress(*ENDED, OperationCancelled):
             self.request(Kind.END, end, wait=SLOW)
 
     def _begin(

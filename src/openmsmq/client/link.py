@@ -15,6 +15,7 @@ from openmsmq.errors import (
     Malformed,
     MQError,
     OperationCancelled,
+    TokenRefused,
 )
 
 Answered = Callable[[Frame | MQError], None]
@@ -22,6 +23,8 @@ Answered = Callable[[Frame | MQError], None]
 
 SLOW: Final = 60.0
 "Seconds that an answer may take longer which waits for a disk."
+ENDED: Final = (ConnectionLost, TokenRefused)
+"How a connection ends that the program did not close; what was under way may have been done."
 RESERVE: Final = 64
 "Requests that waiting reads leave to others: who uses up all is not even heard cancelling one."
 _ID_MAX: Final = 0xFFFFFFFF
@@ -149,7 +152,9 @@ class Link:
     def _take(self, frame: Frame) -> None:
         if frame.kind is Kind.CLOSING:
             # Nothing comes after it, and nothing is answered that was asked for after it.
-            self.lost(Closing.decode(frame.payload).reason)
+            closing = Closing.decode(frame.payload)
+            is_refused = closing.error == TokenRefused.__name__
+            self._end(TokenRefused if is_refused else ConnectionLost, closing.reason)
             return
         deliveries = self._deliveries.get(frame.id)
         if frame.kind is Kind.DELIVERY:

@@ -19,7 +19,7 @@ from openmsmq.client import remote
 from openmsmq.client.address import Address
 from openmsmq.client.backend import CursorHandle, Handle, Read, Work
 from openmsmq.client.channel_aio import Channel
-from openmsmq.client.link import SLOW
+from openmsmq.client.link import ENDED, SLOW
 from openmsmq.client.remote import BACK_OFF, LOST, STEADY, U64_MAX
 from openmsmq.client.remote_calls_aio import RemoteCalls
 from openmsmq.client.remote_parts_aio import (
@@ -32,7 +32,6 @@ from openmsmq.client.remote_parts_aio import (
 )
 from openmsmq.client.waiting_aio import pause, run_once
 from openmsmq.errors import (
-    ConnectionLost,
     InvalidHandle,
     QueueNotFound,
     ServiceNotAvailable,
@@ -194,7 +193,7 @@ class Remote(RemoteCalls):
         handle.is_closed = True
         channel, number = handle.opened
         if channel.is_open and not self._is_closed:
-            with contextlib.suppress(ConnectionLost):  # which closes it, too
+            with contextlib.suppress(*ENDED):  # which closes it, too
                 await ask(channel, "close_queue", handle=number)
 
     async def queues(self, *, everything: bool) -> list[QueueInfo]:
@@ -387,7 +386,7 @@ class Remote(RemoteCalls):
         assert isinstance(cursor, RemoteCursor)
         if cursor.channel.is_open and not cursor.is_closed:
             cursor.is_closed = True
-            with contextlib.suppress(ConnectionLost):
+            with contextlib.suppress(*ENDED):
                 await ask(cursor.channel, "close_cursor", cursor=cursor.number)
 
     # Transactions
@@ -410,7 +409,7 @@ class Remote(RemoteCalls):
 
     async def abort(self, work: Work) -> None:
         assert isinstance(work, RemoteWork)
-        with contextlib.suppress(ConnectionLost):  # which aborts it, too
+        with contextlib.suppress(*ENDED):  # which aborts it, too
             if work.channel.is_open:
                 await self._ask_of(work, "abort")
 

@@ -12,7 +12,7 @@ from openmsmq.app.members import U32_MAX, Arguments, Members
 from openmsmq.client import remote
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.channel_aio import Channel
-from openmsmq.client.link import SLOW, Deliveries
+from openmsmq.client.link import ENDED, SLOW, Deliveries
 from openmsmq.client.remote import U64_MAX
 from openmsmq.client.waiting_aio import run_once
 from openmsmq.errors import ConnectionLost
@@ -103,7 +103,7 @@ class RemoteSubscription:
 
     async def close(self) -> None:
         """No more are wanted; those that came and were not taken are returned."""
-        with contextlib.suppress(ConnectionLost):
+        with contextlib.suppress(*ENDED):
             if self._channel.is_open:
                 await self._channel.unsubscribe(self._number, self._deliveries, self._queue)
 

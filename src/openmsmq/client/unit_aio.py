@@ -36,6 +36,7 @@ from openmsmq.errors import (
     OperationCancelled,
     ServiceNotAvailable,
     StorageFailed,
+    TokenRefused,
     TransactionSequence,
 )
 from openmsmq.model.unit_name import TOKEN_SIZE, unit_name
@@ -43,7 +44,7 @@ from openmsmq.model.units import UnitState
 
 _log = logging.getLogger(__name__)
 _COMMITTED = (UnitState.COMMITTING, UnitState.COMMITTED)
-_UNCERTAIN = (ServiceNotAvailable, OperationCancelled, StorageFailed)
+_UNCERTAIN = (ServiceNotAvailable, TokenRefused, OperationCancelled, StorageFailed)
 "After these a commit may have been done."
 _BACK_OFF = (0.05, 1.0)
 "Seconds until something is tried again, at first and at most."

@@ -29,6 +29,7 @@ from openmsmq.errors import (
     MQError,
     OperationCancelled,
     ServiceNotAvailable,
+    TokenRefused,
     StorageFailed,
     TransactionSequence,
 )
@@ -37,7 +38,7 @@ from openmsmq.model.units import UnitState
 
 _log = logging.getLogger(__name__)
 _COMMITTED = (UnitState.COMMITTING, UnitState.COMMITTED)
-_UNCERTAIN = (ServiceNotAvailable, OperationCancelled, StorageFailed)
+_UNCERTAIN = (ServiceNotAvailable, TokenRefused, OperationCancelled, StorageFailed)
 "After these a commit may have been done."
 _BACK_OFF = (0.05, 1.0)
 "Seconds until something is tried again, at first and at most."

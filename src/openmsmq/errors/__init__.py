@@ -179,6 +179,7 @@ from openmsmq.errors.security import (
     PrivilegeNotHeld,
     PublicKeyDoesNotExist,
     PublicKeyNotFound,
+    TokenRefused,
 )
 from openmsmq.errors.storage import (
     BackupDamaged,
@@ -347,6 +348,7 @@ __all__ = [
     "StoreTooNew",
     "StoreTooOld",
     "SymmKeyBufferTooSmall",
+    "TokenRefused",
     "TooManyProperties",
     "TransactionEnlist",
     "TransactionImport",

@@ -19,8 +19,11 @@ class MQError(Exception):
     _classes: ClassVar[dict[int, type[MQError]]] = {}
     "Filled while the classes are made, never changed afterwards."
 
-    def __init_subclass__(cls) -> None:
-        if "hresult" in vars(cls):
+    def __init_subclass__(cls, *, code_of: type[MQError] | None = None) -> None:
+        """`code_of` is another class that has the code already, and stays the one it stands for."""
+        if code_of is not None:
+            cls.hresult = code_of.hresult
+        elif "hresult" in vars(cls):
             assert cls.hresult not in MQError._classes, f"{cls.__name__} repeats an HRESULT"
             MQError._classes[cls.hresult] = cls
 

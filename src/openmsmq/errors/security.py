@@ -12,6 +12,13 @@ class AccessDenied(MQError, PermissionError):
     hresult = HResult.MQ_ERROR_ACCESS_DENIED
 
 
+class TokenRefused(MQError, code_of=AccessDenied):
+    """The token was refused, and will be each time.
+
+    `openmsmq token create` makes one that is good; give it with --token, OPENMSMQ_TOKEN or token=.
+    """
+
+
 class PrivilegeNotHeld(MQError, PermissionError):
     """This needs a privilege your account does not have."""
 

@@ -23,6 +23,7 @@ from openmsmq.errors import (
     InvalidParameter,
     Malformed,
     MQError,
+    TokenRefused,
     TransactionSequence,
     TransactionTimedOut,
     UserBufferTooSmall,
@@ -172,6 +173,10 @@ class AppSession:
         except Malformed as error:
             self._refuse("malformed frame", f"malformed: {error}")
 
+    def close_refused(self, reason: str) -> None:
+        """Tell the program that its token is not good, so that it does not come back with it."""
+        self.close(reason, TokenRefused.__name__)
+
     def _refuse(self, why: str, words: str) -> None:
         """End a connection that is not as it should be."""
         self.door.metrics.refused(why)
@@ -207,12 +212,16 @@ class AppSession:
         hello = Hello.decode(frame.payload)
         peer = self.connection.peer
         self._deadline.cancel()
-        grant = self.door.admit(hello.token, peer, is_trusted=self._is_trusted)
+        certificate = self.connection.certificate
+        grant = self.door.admit(hello.token, peer, certificate, is_trusted=self._is_trusted)
         if grant is None:
             self._is_refused = True
+            words = "the token is missing, wrong or has expired"
+            if certificate and not hello.token:
+                words = "no token was shown, and tls.clients has no entry for the certificate"
             # Not at once: whoever guesses shall not guess often.
             self._deadline = asyncio.get_running_loop().call_later(
-                self.door.patience, self.close, "the token is missing, wrong or has expired"
+                self.door.patience, self.close_refused, words
             )
             return
         self.grant = grant
@@ -258,9 +267,9 @@ class AppSession:
             raise error
         self.answer(number, Kind.ERROR, encode_error(error))
 
-    def close(self, reason: str) -> None:
-        """Tell the program that this is the end, and why."""
-        self.write(Kind.CLOSING, 0, Closing(reason).encode())
+    def close(self, reason: str, error: str = "") -> None:
+        """Tell the program that this is the end, and why; `error` names a class of its own."""
+        self.write(Kind.CLOSING, 0, Closing(reason, error).encode())
         self.connection.close()
         self._leave()
 
@@ -346,7 +355,7 @@ class AppSession:
     def decider(self) -> Decider:
         """Who it is when prepared transactions are ended."""
         assert self.grant is not None
-        return Decider(self.grant.token, self.grant.allows("admin"))
+        return Decider(self.grant.holder, self.grant.allows("admin"))
 
     def paths(self, name: str) -> list[str]:
         """What rights are compared with: the paths of queues here, the names of others."""

@@ -59,8 +59,9 @@ class BinaryDoor:
         loop = asyncio.get_running_loop()
         config = self._config
         make = partial(Connection, self._accept)
-        host = config.binary_bind or config.bind
-        self._server = await loop.create_server(make, host, config.binary_port, backlog=BACKLOG)
+        self._server = await loop.create_server(
+            make, config.peer_bind, config.binary_port, backlog=BACKLOG
+        )
         if self._recorder is not None:
             self._flushing = loop.create_task(self._flush())
         host, port = self._server.sockets[0].getsockname()[:2]

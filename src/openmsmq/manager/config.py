@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from openmsmq.errors import InvalidParameter, MQError
+from openmsmq.manager.certificates import read_clients
+from openmsmq.manager.tokens import Grant
 from openmsmq.names.parts import host_key
 from openmsmq.names.path import parse_path_name
 
@@ -70,6 +72,7 @@ class Config:
     tls_cert: Path | None = None
     tls_key: Path | None = None
     tls_client_ca: Path | None = None
+    tls_clients: Mapping[str, Grant] = field(default_factory=dict)
     allow_insecure: bool = False
 
     log_format: Literal["text", "json"] = "text"
@@ -80,6 +83,8 @@ class Config:
             raise ConfigError("tls.cert and tls.key are needed together")
         if self.tls_client_ca is not None and self.tls_cert is None:
             raise ConfigError("tls.client_ca needs tls.cert and tls.key, too")
+        if self.tls_clients and self.tls_client_ca is None:
+            raise ConfigError("tls.clients needs tls.client_ca: else no certificate is asked for")
 
     @property
     def is_local(self) -> bool:
@@ -92,9 +97,20 @@ class Config:
             return False
 
     @property
+    def peer_bind(self) -> str:
+        """The address that the listeners for other queue managers are bound to.
+
+        What they speak has no encryption and no login, so that an address that other computers can
+        reach is never taken over from `bind`, which TLS and tokens protect.
+        """
+        if self.binary_bind is not None:
+            return self.binary_bind
+        return self.bind if self.is_local else LOOPBACK[0]
+
+    @property
     def own_addresses(self) -> tuple[str, ...]:
         """The loopback addresses that mean this manager: others may have others (127.0.0.2)."""
-        bound = self.binary_bind or self.bind
+        bound = self.peer_bind
         try:
             address = ip_address(bound)
         except ValueError:
@@ -219,7 +235,11 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "manager.aliases", _computers, "Other names that mean this computer.", "--alias NAME"
     ),
     "bind": Option(
-        "manager.bind", _text, "The address that all doors listen on.", "--bind ADDRESS"
+        "manager.bind",
+        _text,
+        "The address that the doors for programs and the console listen on; the one for other queue"
+        " managers too, if only this computer can reach it.",
+        "--bind ADDRESS",
     ),
     "peers": Option(
         "manager.peers",
@@ -270,7 +290,10 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "binary_bind": Option(
         "binary.bind",
         _text,
-        "The address that the door for other queue managers listens on, if it is another one.",
+        "The address that the doors for other queue managers (binary, ping) listen on; else that of"
+        " --bind if it is a loopback address, or 127.0.0.1. The protocol has no encryption and no"
+        " login: any computer that can reach the address can send messages to every queue that"
+        " takes them.",
         "--binary-bind ADDRESS",
     ),
     "sessions_max": Option(
@@ -317,8 +340,17 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "tls_client_ca": Option(
         "tls.client_ca",
         _path,
-        "Programs need a certificate that one of these has issued.",
+        "Programs need a certificate that one of these has issued; their rights come from a token,"
+        " or from tls.clients.",
         "--tls-client-ca FILE",
+    ),
+    "tls_clients": Option(
+        "tls.clients",
+        read_clients,
+        "What programs may do without a token, by a name of their certificate: CN=common name, or"
+        " DNS=one of its host names; the first entry that fits counts. Without one, and without a"
+        " token, they have no rights.",
+        live=True,
     ),
     "allow_insecure": Option(
         "tls.allow_insecure",

@@ -6,13 +6,15 @@ import asyncio
 import logging
 import socket
 import ssl
+from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from openmsmq.manager.app_calls import Calls
 from openmsmq.manager.app_session import AppSession
+from openmsmq.manager.certificates import Certificates, certificate_names
 from openmsmq.manager.config import Config
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager
@@ -43,6 +45,7 @@ class AppDoor:
         tokens: Tokens,
         *,
         metrics: ServiceMetrics,
+        certificates: Certificates | None = None,
         tls: ssl.SSLContext | None = None,
         patience: float = PATIENCE,
         hello_within: float = HELLO_WITHIN,
@@ -57,6 +60,7 @@ class AppDoor:
         self.patience = patience
         self.hello_within = hello_within
         self.tokens = tokens
+        self.certificates = certificates or Certificates(config.tls_clients)
         self._tls = tls
         self._servers: list[asyncio.Server] = []
         self._socket: Path | None = None
@@ -87,12 +91,12 @@ class AppDoor:
         address: tuple[str, int] | str = ""
         if config.app_socket is not None:
             bound = self._bind(config.app_socket)
-            make = partial(self._connection, is_local=True)
+            make = partial(self._connection, is_trusted=True)
             server = await loop.create_unix_server(make, sock=bound, backlog=BACKLOG)
             self._servers.append(server)
             address = str(config.app_socket)
         if config.app_port is not None:
-            make = partial(self._connection, is_local=config.is_local)
+            make = partial(self._connection, is_trusted=self._trusts_port)
             server = await loop.create_server(
                 make, config.bind, config.app_port, backlog=BACKLOG, ssl=self._tls
             )
@@ -116,11 +120,19 @@ class AppDoor:
             raise
         return bound
 
-    def _connection(self, *, is_local: bool) -> Connection:
-        return Connection(partial(self._session, is_local=is_local))
+    @property
+    def _trusts_port(self) -> bool:
+        """Whether programs need neither token nor certificate at the port.
 
-    def _session(self, connection: Connection, *, is_local: bool) -> Machine:
-        is_trusted = is_local or self.config.allow_insecure
+        Who asks for certificates wants to know who comes in, from this computer, too.
+        """
+        config = self.config
+        return config.tls_client_ca is None and (config.is_local or config.allow_insecure)
+
+    def _connection(self, *, is_trusted: bool) -> Connection:
+        return Connection(partial(self._session, is_trusted=is_trusted))
+
+    def _session(self, connection: Connection, *, is_trusted: bool) -> Machine:
         session = AppSession(self, connection, is_trusted=is_trusted)
         self._sessions.add(session)
         self.metrics.client_connected()
@@ -131,13 +143,19 @@ class AppDoor:
             session.close("too many programs are connected")
         return session
 
-    def admit(self, token: str, peer: str, *, is_trusted: bool) -> Grant | None:
-        """What somebody may do who shows a token; None if nothing."""
+    def admit(
+        self, token: str, peer: str, certificate: Mapping[str, Any], *, is_trusted: bool
+    ) -> Grant | None:
+        """What a program may do that shows a token, or else a certificate; None if nothing.
+
+        A token counts alone, whatever the certificate.
+        """
         if not token and is_trusted:
             return EVERYTHING
-        grant = self.tokens.check(token) if token else None
-        if grant is None and not token and self.config.tls_client_ca is not None:
-            return EVERYTHING  # whoever gets this far has shown a certificate
+        if token:
+            grant = self.tokens.check(token)
+        else:
+            grant = self.certificates.check(certificate_names(certificate))
         if grant is None:
             self.metrics.login_refused()
             log_event(_log, "login refused", level=logging.WARNING, peer=peer)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from openmsmq.clock import SystemClock
 from openmsmq.manager.binary_door import BinaryDoor
+from openmsmq.manager.certificates import Certificates
 from openmsmq.manager.config import Config, ConfigError
 from openmsmq.manager.console_door import ConsoleDoor
 from openmsmq.manager.door import AppDoor
@@ -25,6 +26,7 @@ class StandardDoors:
         """`ConfigError` if there is something wrong with the certificates."""
         self._config = config
         self._metrics = ServiceMetrics(config.data)
+        self._certificates = Certificates(config.tls_clients)
         self._console: ConsoleDoor | None = None
         # Those who watch show tokens; nobody is asked for a certificate to see the health.
         self._console_tls = server_tls(config)
@@ -61,17 +63,26 @@ class StandardDoors:
             if config.app_port is not None:
                 _require_safe(config, tokens)
             doors["app"] = AppDoor(
-                local, driver, config, tokens, metrics=self._metrics, tls=self._app_tls
+                local,
+                driver,
+                config,
+                tokens,
+                metrics=self._metrics,
+                certificates=self._certificates,
+                tls=self._app_tls,
             )
         if config.binary_port is not None:
             doors["binary"] = BinaryDoor(local, driver, config, SystemClock())
         if config.ping_port is not None:
-            host = config.binary_bind or config.bind
-            doors["ping"] = PingDoor(local, host, config.ping_port)
+            doors["ping"] = PingDoor(local, config.peer_bind, config.ping_port)
         return doors
 
-    def renew(self) -> None:
-        """Show the certificate that is in its file now to those who come from now on."""
+    def renew(self, config: Config) -> None:
+        """Show the certificate that is in its file now to those who come from now on.
+
+        What others may do with theirs counts at once.
+        """
+        self._certificates.entries = config.tls_clients
         for context in (self._console_tls, self._app_tls):
             if context is not None:
                 _load_certificate(context, self._config)
@@ -79,11 +90,12 @@ class StandardDoors:
 
 def _require_safe(config: Config, tokens: Tokens) -> None:
     """Let nobody in from other computers without TLS and a way to tell who it is."""
-    is_safe = config.tls_cert is not None and (config.tls_client_ca is not None or bool(tokens))
+    is_safe = config.tls_cert is not None and (bool(config.tls_clients) or bool(tokens))
     if not (config.is_local or config.allow_insecure or is_safe):
         raise ConfigError(
             f"app on {config.bind}: other computers can reach it, so it needs --tls-cert and"
-            " --tls-key, and a token (openmsmq token create) or --tls-client-ca"
+            " --tls-key, and a token (openmsmq token create) or --tls-client-ca with an entry in"
+            " tls.clients: a certificate alone gives no rights"
         )
 
 

@@ -53,6 +53,7 @@ class Rounds:
 
     def go(self) -> None:
         """Go round once."""
+        self._end_certificates()
         self._end_tokens()
         for session in self._door.sessions:
             if session.connection.is_deserted:
@@ -60,6 +61,19 @@ class Rounds:
         if not self._door.driver.is_closed:
             self._abort_idle()
             self._abort_prepared()
+
+    def _end_certificates(self) -> None:
+        """End the connections of those whose certificate has other rights now, or none."""
+        door = self._door
+        for session in door.sessions:
+            grant = session.grant
+            if not grant or not grant.certificate or session.is_over:
+                continue
+            name = grant.certificate
+            if not door.certificates.has(grant):
+                log_event(_log, "certificate revoked", certificate=name, client=session.by)
+                door.metrics.refused("certificate revoked")
+                session.close_refused(f"the entry of {name} in tls.clients was changed")
 
     def _end_tokens(self) -> None:
         """End the connections of those whose token was taken back, or whose time is over."""
@@ -81,7 +95,7 @@ class Rounds:
             if ending and not session.is_over:
                 log_event(_log, f"token {ending}", token=session.grant.token, client=session.by)
                 door.metrics.refused(f"token {ending}")
-                session.close(_WORDS[ending])
+                session.close_refused(_WORDS[ending])
 
     def _abort_idle(self) -> None:
         """Abort transactions with which their programs do nothing."""

@@ -80,8 +80,8 @@ class Doors(Protocol):
         """Those that are opened then."""
         ...
 
-    def renew(self) -> None:
-        """Use the certificates that are in their files now."""
+    def renew(self, config: Config) -> None:
+        """Use the certificates that are in their files now, and what changes at once."""
         ...
 
 
@@ -233,7 +233,7 @@ class Service:
         try:
             new = self._reload()
             self._tokens.refresh()
-            self._doors.renew()
+            self._doors.renew(new)
         except MQError as error:
             log_event(_log, "not reloaded", level=logging.ERROR, error=error)
             return

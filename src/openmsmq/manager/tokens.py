@@ -73,6 +73,13 @@ class Grant:
     "Of the names of queues, as `normal_pattern` writes them; none at all: every queue."
     token: str = ""
     "The identifier of the token; empty where none is needed."
+    certificate: str = ""
+    "The name that `tls.clients` has for the certificate that was shown instead."
+
+    @property
+    def holder(self) -> str:
+        """Who has it, for what is kept about them: a token or a certificate; empty for neither."""
+        return self.token or self.certificate
 
     def allows(self, operation: Right, queue: str | None = None) -> bool:
         r"""Whether it may be done to a queue, `.\private$\orders`, or else to the manager itself.

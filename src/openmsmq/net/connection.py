@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
-from collections.abc import Callable
-from typing import Final, Protocol, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol, cast
 
 WRITE_BUFFER: Final = 1 << 20
 "Bytes that may wait to be sent before nothing more is read."
@@ -66,6 +66,8 @@ class Connection(asyncio.Protocol):
         "Who is on the other side, for people."
         self.local = self.remote = NOWHERE
         "IP address and port of both sides, if they have one."
+        self.certificate: Mapping[str, Any] = {}
+        "The one that the other side has shown and that was found to be good; empty for none."
 
     @property
     def address(self) -> str:
@@ -96,6 +98,7 @@ class Connection(asyncio.Protocol):
         self.peer = _shown(name)
         self.remote = _endpoint(name)
         self.local = _endpoint(transport.get_extra_info("sockname"))
+        self.certificate = transport.get_extra_info("peercert") or {}
         transport.set_write_buffer_limits(high=WRITE_BUFFER)
         _keep_alive(transport.get_extra_info("socket"))
         self._machine = self._make(self)

@@ -8,15 +8,19 @@ from typing import Final
 
 import openmsmq
 from openmsmq import Manager, Queue
-from openmsmq.errors import AccessDenied, InvalidParameter, QueueNotFound, ServiceNotAvailable
+from openmsmq.errors import (
+    AccessDenied,
+    InvalidParameter,
+    QueueNotFound,
+    ServiceNotAvailable,
+    TokenRefused,
+)
 from openmsmq.model.opening import Access
 from openmsmq.spark.columns import nearest
 from openmsmq.spark.options import Options
 
 _PAUSE: Final = 0.25
 _WILD: Final = frozenset("*?")
-_REFUSED: Final = "the token is missing"
-"How a service begins to say that it lets nobody in without a token that is good."
 
 
 def connect(options: Options, address: str, *, patient: bool) -> Manager:
@@ -31,9 +35,9 @@ def connect(options: Options, address: str, *, patient: bool) -> Manager:
                 timeout=options.timeout,
                 reconnect=options.timeout,
             )
+        except TokenRefused as error:
+            raise TokenRefused(f"option token or tokenFile: {error.detail}") from error
         except ServiceNotAvailable as error:
-            if _REFUSED in error.detail:
-                raise AccessDenied(f"option token or tokenFile: {error.detail}") from error
             if not patient or time.monotonic() > limit:
                 raise ServiceNotAvailable(f"option manager: {error.detail or address}") from error
         time.sleep(_PAUSE)

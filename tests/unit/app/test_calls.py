@@ -134,6 +134,9 @@ def test_a_call_without_a_name_is_malformed_but_a_wrong_argument_is_only_refused
 def test_a_closing_has_a_reason() -> None:
     assert Closing("wrong token").encode() == b'{"reason":"wrong token"}'
     assert Closing.decode(b'{"reason":"wrong token"}') == Closing("wrong token")
+    refused = Closing("wrong token", "TokenRefused")
+    assert refused.encode() == b'{"reason":"wrong token","error":"TokenRefused"}'
+    assert Closing.decode(refused.encode()) == refused
     with pytest.raises(Malformed):
         Closing.decode(b"{}")
 

@@ -95,7 +95,7 @@ def test_a_message_the_queue_refuses_is_found_in_its_batch(orders: Cli) -> None:
     result = orders("message", "import", "orders", stdin=text_of(lines), code=1)
     assert "line 2: QueueQuotaExceeded (0xC00E0027)" in result.stderr
     assert labels(orders) == ["0"]
-    orders("queue", "purge", "orders")
+    orders("queue", "purge", "orders", "--yes")
     orders("message", "import", "orders", "--keep-going", stdin=text_of(lines), code=1)
     assert labels(orders) == list("0123456")
 

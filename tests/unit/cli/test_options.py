@@ -146,6 +146,8 @@ def test_a_token_is_for_services(served: ServiceCli, tmp_path: Path) -> None:
     served("queue", "list", "--token", token)
     assert "AccessDenied" in served("--token", token, "queue", "create", "new", code=1).stderr
     wrong = run("queue", "list", "--manager", served.service.address, code=1, OPENMSMQ_TOKEN="x")
+    assert wrong.stderr.startswith("openmsmq: TokenRefused (0xC00E0025): The token was refused")
+    assert "openmsmq token create" in wrong.stderr
     assert "the token is missing, wrong or has expired" in wrong.stderr
     assert token not in repr(Location(None, "host", token))
 

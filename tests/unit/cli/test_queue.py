@@ -169,13 +169,14 @@ def test_the_use_of_a_quota_is_shown(cli: Cli) -> None:
 
 def test_a_queue_is_deleted_with_its_messages(cli: Cli) -> None:
     cli.fill("orders", b"1", b"2")
-    assert cli.lines("queue", "delete", "orders") == [r"deleted .\private$\orders"]
+    assert cli.lines("queue", "delete", "orders", "--yes") == [r"deleted .\private$\orders"]
     assert cli.objects("queue", "list") == []
 
 
 def test_a_queue_is_purged(cli: Cli) -> None:
     cli.fill("orders", b"1", b"2")
-    assert cli.lines("queue", "purge", "orders") == [r"removed 2 messages of .\private$\orders"]
+    done = cli.lines("queue", "purge", "orders", "--yes")
+    assert done == [r"removed 2 messages of .\private$\orders"]
     expected = {"name": r".\private$\orders", "purged": 0}
     assert cli.objects("queue", "purge", "orders") == [expected]
 
@@ -190,6 +191,23 @@ def test_a_person_is_asked_before_messages_go(cli: Cli, command: str) -> None:
     cli("queue", command, "orders", stdin="y\n")
     cli.fill("others", b"1")
     assert "?" not in cli("queue", command, "others", "--yes").stderr
+
+
+@pytest.mark.parametrize("command", ["delete", "purge"])
+def test_off_a_terminal_messages_go_only_with_yes(cli: Cli, command: str) -> None:
+    cli.fill("orders", b"1", b"2")
+    result = cli("queue", command, "orders", stdin="y\n", code=2)
+    assert "2 messages" in result.stderr
+    assert "not a terminal" in result.stderr
+    assert "--yes" in result.stderr
+    assert cli.bodies("orders") == [b"1", b"2"]
+    cli("queue", command, "orders", "--yes")
+
+
+@pytest.mark.parametrize("command", ["delete", "purge"])
+def test_an_empty_queue_needs_no_yes(cli: Cli, command: str) -> None:
+    cli("queue", "create", "orders")
+    cli("queue", command, "orders")
 
 
 @pytest.mark.usefixtures("terminal")

@@ -49,7 +49,7 @@ def test_subscriptions_are_listed(reading: Cli) -> None:
 
 
 def test_a_subscription_is_dropped(reading: Cli) -> None:
-    assert reading.lines("subscription", "drop", "lake", "ORDERS") == [
+    assert reading.lines("subscription", "drop", "lake", "ORDERS", "--yes") == [
         r"dropped lake of .\private$\orders, which was not done with 1 message"
     ]
     assert reading.bodies("orders") == [b"2", b"3"]
@@ -85,7 +85,7 @@ def test_a_backup_has_them(reading: Cli, tmp_path: Path) -> None:
 
     before = listed()
     reading("backup", str(tmp_path / "copy"))
-    reading("subscription", "drop", "lake", "orders")
+    reading("subscription", "drop", "lake", "orders", "--yes")
     reading("restore", str(tmp_path / "copy"), "--force")
     assert listed() == before
     reading("check")

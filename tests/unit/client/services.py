@@ -83,6 +83,12 @@ class Service:
             self.address = f"{found[0]}:{found[1]}"
         return driver, door
 
+    @property
+    def door(self) -> AppDoor:
+        """What lets programs in, while the service runs."""
+        assert self._open is not None
+        return self._open[1]
+
     def stop(self) -> None:
         """See programs out and close the store."""
         if self._open is not None:

@@ -19,6 +19,7 @@ from openmsmq.errors import (
     OperationCancelled,
     QueueDeleted,
     QueueNotFound,
+    TokenRefused,
 )
 
 Answer = list[Frame | MQError]
@@ -106,6 +107,18 @@ def test_a_farewell_ends_it_with_its_reason() -> None:
     link.receive_data(encode_frame(Kind.DONE, number))
     link.lost("something else")
     assert is_lost(answer, "the service stops")
+
+
+def test_a_token_that_is_refused_is_no_lost_connection() -> None:
+    link = Link()
+    _, answer = ask(link)
+    closing = Closing("the token was revoked", TokenRefused.__name__)
+    link.receive_data(encode_frame(Kind.CLOSING, 0, closing.encode()))
+    [error] = answer
+    assert isinstance(error, TokenRefused)
+    assert error.detail == "the token was revoked"
+    with pytest.raises(TokenRefused):
+        ask(link)
 
 
 def test_after_the_end_nothing_can_be_asked() -> None:

@@ -30,6 +30,7 @@ from openmsmq.errors import (
     OperationCancelled,
     ReceiveTimeout,
     ServiceNotAvailable,
+    TokenRefused,
     TransactionSequence,
     UnsupportedOperation,
 )
@@ -400,8 +401,34 @@ def test_a_stream_that_lost_its_messages_leaves_them_to_the_next(
 
 
 def test_a_wrong_token_is_refused_with_the_reason(clients: Clients, service: Service) -> None:
-    with pytest.raises(ServiceNotAvailable, match="the token is missing, wrong or has expired"):
-        clients.connect(service.address, token="omq_wrong")
+    words = f"{service.address}: the token is missing, wrong or has expired"
+    with pytest.raises(TokenRefused, match=words):
+        clients.connect(service.address, token="omq_wrong", reconnect=PATIENCE)
+    assert service.door.metrics.logins_refused == 1, "it was not tried again"
+
+
+@pytest.mark.parametrize("what", ["waiting", "stream", "next call"])
+def test_a_token_that_is_revoked_is_not_tried_again(
+    clients: Clients, service: Service, direct: Manager, what: str
+) -> None:
+    direct.create_queue("orders")
+    tokens = Tokens.load(service.data)
+    kept, text = tokens.create("read")
+    queue = clients.connect(service.address, token=text, reconnect=PATIENCE).open_queue("orders")
+    calls: dict[str, Callable[[], object]] = {
+        "waiting": queue.receive,
+        "stream": lambda: next(queue.stream()),
+        "next call": queue.info,
+    }
+    if what == "next call":
+        tokens.revoke(kept.id)
+        until(lambda: service.door.clients == 1)
+    call = start(calls[what])
+    if what != "next call":
+        assert not wait((call,), 0.1).done
+        tokens.revoke(kept.id)
+    assert "token" in error_of(call, TokenRefused).detail
+    queue.close()
 
 
 def test_a_token_gives_what_its_role_allows(

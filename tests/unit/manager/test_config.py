@@ -21,6 +21,7 @@ from openmsmq.manager.config import (
     load_config,
     split_address,
 )
+from openmsmq.manager.tokens import Grant
 
 EVERYTHING = """
 [manager]
@@ -53,6 +54,7 @@ port = 3527
 cert = "server.pem"
 key = "server.key"
 client_ca = "ca.pem"
+clients = { "CN=web shop" = ["send"] }
 allow_insecure = true
 [log]
 format = "json"
@@ -117,6 +119,7 @@ def test_a_file_says_everything_and_its_paths_are_beside_it(tmp_path: Path) -> N
         tls_cert=tmp_path / "server.pem",
         tls_key=tmp_path / "server.key",
         tls_client_ca=tmp_path / "ca.pem",
+        tls_clients={"CN=web shop": Grant("send", certificate="CN=web shop")},
         allow_insecure=True,
         log_format="json",
         log_level="debug",
@@ -200,6 +203,12 @@ def test_half_of_a_certificate_is_none(tmp_path: Path, text: str) -> None:
         load_config(write(tmp_path, text), {"data": tmp_path})
 
 
+def test_rights_of_certificates_need_somebody_who_asks_for_them(tmp_path: Path) -> None:
+    text = '[tls]\ncert = "c"\nkey = "k"\nclients = { "CN=x" = ["read"] }\n'
+    with pytest.raises(ConfigError, match=r"tls\.clients needs tls\.client_ca"):
+        load_config(write(tmp_path, text), {"data": tmp_path})
+
+
 @pytest.mark.parametrize(
     ("bind", "local"),
     [
@@ -224,7 +233,8 @@ def test_whether_others_can_reach_it(bind: str, *, local: bool) -> None:
         ("127.0.0.2", None, ("127.0.0.2",)),
         ("0.0.0.0", "127.0.0.2", ("127.0.0.2",)),
         ("127.0.0.2", "10.0.0.1", LOOPBACK),
-        ("0.0.0.0", None, LOOPBACK),
+        ("0.0.0.0", None, ("127.0.0.1",)),
+        ("0.0.0.0", "0.0.0.0", LOOPBACK),
         ("::1", None, ("::1",)),
         ("localhost", None, LOOPBACK),
     ],
@@ -234,6 +244,28 @@ def test_which_addresses_of_this_computer_mean_the_manager(
 ) -> None:
     """Managers that share a computer have addresses of their own."""
     assert Config(data=Path("d"), bind=bind, binary_bind=binary_bind).own_addresses == own
+
+
+@pytest.mark.parametrize(
+    ("bind", "binary_bind", "bound"),
+    [
+        ("127.0.0.1", None, "127.0.0.1"),
+        ("127.0.0.2", None, "127.0.0.2"),
+        ("::1", None, "::1"),
+        ("localhost", None, "localhost"),
+        ("0.0.0.0", None, "127.0.0.1"),
+        ("::", None, "127.0.0.1"),
+        ("192.0.2.1", None, "127.0.0.1"),
+        ("shop01", None, "127.0.0.1"),
+        ("0.0.0.0", "0.0.0.0", "0.0.0.0"),
+        ("127.0.0.1", "192.0.2.1", "192.0.2.1"),
+    ],
+)
+def test_other_managers_are_let_in_from_elsewhere_only_where_that_is_said(
+    bind: str, binary_bind: str | None, bound: str
+) -> None:
+    """Their protocol has no login: an address for TLS and tokens is not theirs as well."""
+    assert Config(data=Path("d"), bind=bind, binary_bind=binary_bind).peer_bind == bound
 
 
 def test_changes_are_found_by_name() -> None:

@@ -16,12 +16,13 @@ import pytest
 from tests.certificates import make_certificates
 from tests.unit.manager.programs import House, Program, served, until
 
+from openmsmq.app.calls import Hello
 from openmsmq.app.frames import Kind
 from openmsmq.errors import MQError
 from openmsmq.manager import door as module
 from openmsmq.manager.door import AppDoor
 from openmsmq.manager.doors import server_tls
-from openmsmq.manager.tokens import EVERYTHING, Grant
+from openmsmq.manager.tokens import Grant
 
 TOKEN = "the token is missing, wrong or has expired"
 
@@ -154,17 +155,29 @@ async def test_unless_that_is_allowed(house: House) -> None:
     await door.stop("enough")
 
 
+SHOP = {"subject": ((("commonName", "web shop"),),)}
+
+
 @served()
-async def test_a_certificate_is_as_good_as_a_token(house: House) -> None:
-    """Nobody without one gets as far as HELLO (`doors.server_tls`)."""
-    pem = house.folder / "ca.pem"
-    house.config = replace(house.config, tls_cert=pem, tls_key=pem, tls_client_ca=pem)
+async def test_a_certificate_gives_what_its_entry_says_and_a_token_counts_alone(
+    house: House,
+) -> None:
+    """Without a certificate no program gets as far as HELLO (`doors.server_tls`)."""
+    pem, entry = house.folder / "ca.pem", Grant("send", certificate="CN=web shop")
+    secure = replace(house.config, tls_cert=pem, tls_key=pem, tls_client_ca=pem)
+    house.config = replace(secure, tls_clients={"CN=web shop": entry})
     door = house.new_door()
-    assert door.admit("", "somebody", is_trusted=False) is EVERYTHING
-    assert door.admit("wrong", "somebody", is_trusted=False) is None
-    grant = door.admit(house.token("send"), "somebody", is_trusted=False)
+    other = {"subject": ((("commonName", "other"),),)}
+    assert door.admit("", "a program", SHOP, is_trusted=False) == entry
+    assert door.admit("", "a program", other, is_trusted=False) is None
+    assert door.admit("", "a program", {}, is_trusted=False) is None
+    assert door.admit("wrong", "a program", SHOP, is_trusted=False) is None
+    grant = door.admit(house.token("read"), "a program", SHOP, is_trusted=False)
     assert isinstance(grant, Grant)
-    assert grant.role == "send"
+    assert grant.role == "read"
+    house.config = secure
+    assert house.new_door().admit("", "a program", SHOP, is_trusted=False) is None
+    assert house.metrics.logins_refused == 4
 
 
 @served()
@@ -275,7 +288,7 @@ async def test_who_was_on_the_way_in_is_told_as_well(house: House) -> None:
     await house.door.stop("SIGTERM")
     near, far = socket.socketpair()
     loop = asyncio.get_running_loop()
-    await loop.create_connection(partial(house.door._connection, is_local=True), sock=near)
+    await loop.create_connection(partial(house.door._connection, is_trusted=True), sock=near)
     reader, writer = await asyncio.open_connection(sock=far)
     assert await Program(reader, writer).closing() == "SIGTERM"
     writer.close()
@@ -351,4 +364,27 @@ async def test_who_does_not_speak_tls_is_no_program(house: House, made: Path) ->
     with pytest.raises((asyncio.IncompleteReadError, ConnectionError, MQError)):
         await program.hello(house.token("admin"))
     assert house.metrics.connections == 0
+    await door.stop("enough")
+
+
+@served()
+async def test_a_certificate_alone_gives_no_rights_on_this_computer_either(
+    house: House, made: Path
+) -> None:
+    secure = replace(
+        house.config,
+        tls_cert=made / "server.pem",
+        tls_key=made / "server.key",
+        tls_client_ca=made / "ca.pem",
+    )
+    house.config = secure
+    trust = ssl.create_default_context(cafile=made / "ca.pem")
+    trust.check_hostname = False
+    trust.load_cert_chain(made / "client.pem", made / "client.key")
+    door, port = await house.open_tcp(tls=server_tls(secure, ask_clients=True), patience=0)
+    stranger = await house.connect_tcp(port, ssl=trust)
+    stranger.tell(Kind.HELLO, Hello("test").encode())
+    assert "tls.clients has no entry" in await stranger.closing()
+    known = await house.connect_tcp(port, ssl=trust)
+    assert (await known.hello(token=house.token("read")))["role"] == "read"
     await door.stop("enough")

@@ -22,7 +22,7 @@ from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.opening import open_directory
 from openmsmq.manager.ping_door import PingDoor
 from openmsmq.manager.service import Door
-from openmsmq.manager.tokens import Tokens
+from openmsmq.manager.tokens import Grant, Tokens
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_a_door_that_is_off_is_not_there(config: Config, tmp_path: Path) -> None
 
 def test_other_managers_have_doors_of_their_own(config: Config) -> None:
     """Other computers may come in there, as MSMQ lets them."""
-    open_to_all = replace(config, app_port=None, binary_port=0, ping_port=0, bind="0.0.0.0")
+    open_to_all = replace(config, app_port=None, binary_port=0, ping_port=0, binary_bind="0.0.0.0")
     doors = asyncio.run(late(open_to_all, Tokens(config.data)))
     assert {name: type(door) for name, door in doors.items()} == {
         "binary": BinaryDoor,
@@ -153,9 +153,12 @@ def test_other_computers_are_let_in_with_tls_and_tokens(config: Config, made: Pa
         asyncio.run(late(clear, tokens))
 
 
-def test_a_certificate_of_ones_own_is_as_good_as_a_token(config: Config, made: Path) -> None:
+def test_a_certificate_with_an_entry_is_as_good_as_a_token(config: Config, made: Path) -> None:
     far = with_tls(replace(config, bind="0.0.0.0"), made, client_ca=True)
-    assert asyncio.run(late(far, Tokens(far.data)))
+    with pytest.raises(ConfigError, match="a certificate alone gives no rights"):
+        asyncio.run(late(far, Tokens(far.data)))
+    entries = {"CN=web shop": Grant("send", certificate="CN=web shop")}
+    assert asyncio.run(late(replace(far, tls_clients=entries), Tokens(far.data)))
 
 
 def test_the_console_asks_other_computers_for_a_token(config: Config, made: Path) -> None:
@@ -214,7 +217,7 @@ def test_a_renewed_certificate_is_shown_from_then_on(
         loop = asyncio.get_running_loop()
         first = await loop.run_in_executor(None, ssl.get_server_certificate, (host, int(port)))
         make_certificates(tmp_path)
-        doors.renew()
+        doors.renew(secure)
         second = await loop.run_in_executor(None, ssl.get_server_certificate, (host, int(port)))
         await console.stop("enough")
         assert first in (made / "server.pem").read_text()
@@ -222,7 +225,7 @@ def test_a_renewed_certificate_is_shown_from_then_on(
         assert first != second
 
     asyncio.run(check())
-    StandardDoors(config).renew()
+    StandardDoors(config).renew(config)
 
 
 @pytest.mark.parametrize("name", ["tls_cert", "tls_key", "tls_client_ca"])

@@ -20,7 +20,7 @@ from openmsmq.errors import (
 )
 from openmsmq.manager import rounds
 from openmsmq.manager.app_session import READ_AHEAD
-from openmsmq.manager.tokens import TOKENS_FILE, Tokens
+from openmsmq.manager.tokens import TOKENS_FILE, Grant, Tokens
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.transaction import State
 from openmsmq.model.unit_name import unit_name
@@ -51,6 +51,23 @@ async def test_who_came_in_with_a_token_goes_with_it(
     house.door.rounds.go()
     await other.ping()
     assert house.metrics.rejected == {"token revoked": 1}
+
+
+@served()
+async def test_who_came_in_with_a_certificate_goes_with_its_entry(house: House) -> None:
+    kept, taken = (Grant("read", certificate=f"CN={name}") for name in ("kept", "taken"))
+    house.door.certificates.entries = {grant.certificate: grant for grant in (kept, taken)}
+    stays = await house.program()
+    [first] = house.door.sessions
+    first.grant = kept
+    goes = await house.program()
+    [second] = [session for session in house.door.sessions if session is not first]
+    second.grant = taken
+    house.door.certificates.entries = {"CN=kept": kept, "CN=taken": Grant("send")}
+    house.door.rounds.go()
+    assert await goes.closing() == "the entry of CN=taken in tls.clients was changed"
+    await stays.ping()
+    assert house.metrics.rejected == {"certificate revoked": 1}
 
 
 @served()

@@ -91,7 +91,8 @@ class House:
         self.log.append(f"store opens: {local.state}")
         return {"app": self.app}
 
-    def renew(self) -> None:
+    def renew(self, config: Config) -> None:
+        assert config == (self.new_config or self.config)
         self.renewed += 1
 
     def reload(self) -> Config:

@@ -8,7 +8,13 @@ import pytest
 
 import openmsmq
 from openmsmq import Manager
-from openmsmq.errors import AccessDenied, InvalidParameter, QueueNotFound, ServiceNotAvailable
+from openmsmq.errors import (
+    AccessDenied,
+    InvalidParameter,
+    QueueNotFound,
+    ServiceNotAvailable,
+    TokenRefused,
+)
 from openmsmq.model.opening import Access
 from openmsmq.spark.options import BATCH, parse
 from openmsmq.spark.service import connect, open_queue, queue_names
@@ -54,10 +60,10 @@ def test_a_refusal_names_the_option(monkeypatch: pytest.MonkeyPatch, manager: Ma
         raise AccessDenied("no")
 
     def turn_away(*_: object, **__: object) -> None:
-        raise ServiceNotAvailable("a:1: the token is missing, wrong or has expired")
+        raise TokenRefused("a:1: the token is missing, wrong or has expired")
 
     monkeypatch.setattr(openmsmq, "connect", turn_away)
-    with pytest.raises(AccessDenied, match="option token or tokenFile: a:1: the token is"):
+    with pytest.raises(TokenRefused, match="option token or tokenFile: a:1: the token is"):
         connect(NOWHERE, "a:1", patient=True)
     monkeypatch.setattr(Manager, "open_queue", refuse)
     with pytest.raises(AccessDenied, match="option token"):
