@@ -14,6 +14,7 @@ from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, path_name, queue_infos
 from openmsmq.manager.local import LocalManager, ManagerState, received
 from openmsmq.manager.outgoing import OutgoingInfo, outgoing_infos
+from openmsmq.manager.peering import PeerInfo, peer_infos
 from openmsmq.manager.reserving import (
     SubscriptionInfo,
     find_subscription,
@@ -176,6 +177,9 @@ class Embedded:
 
     async def outgoing(self) -> list[OutgoingInfo]:
         return self._driver.call(lambda: outgoing_infos(self._local))
+
+    async def peers(self) -> list[PeerInfo]:
+        return self._driver.call(lambda: peer_infos(self._local))
 
     async def queue_info(self, handle: Handle) -> QueueInfo:
         return self._driver.call(lambda: QueueInfo.of(_queue(handle), self._local.core))
