@@ -77,6 +77,9 @@ class Arriving:
         "Messages that the commit being written brings."
         self._staged_size = 0
         "The bytes of messages that it brings."
+        self._refused: list[Origin] = []
+        "Sessions with a message that it does not take."
+        core.on_given_up.append(self._given_up)
 
     # Recoverable and transactional messages
 
@@ -103,6 +106,7 @@ class Arriving:
                     self._take(work, packet)
                 except Refused:
                     origin.is_refused = True
+                    self._refused.append(origin)
             row = self._write(work, now)
             self._staged_size += work.size
 
@@ -111,6 +115,7 @@ class Arriving:
             core.incoming.committed(work.sequences)
             self._staged.difference_update(work.keys)
             self._staged_size -= work.size
+            self._refused.clear()
             if work.keys:
                 core.duplicates.committed(row, work.keys, now)
             for key, (packet, count) in work.orders.items():
@@ -120,13 +125,18 @@ class Arriving:
             done(Refused("no room") if origin.is_refused else None)
 
         def failed(error: BaseException) -> None:
-            core.incoming.failed()
-            self._staged.clear()
-            self._staged_size = 0
             origin.is_refused = True
             done(error)
 
         core.submit(apply, committed, failed, grows=True)
+
+    def _given_up(self) -> None:
+        """The commit came to nothing: what it was to take has not come."""
+        self._staged.clear()
+        self._staged_size = 0
+        for origin in self._refused:
+            origin.is_refused = False
+        self._refused.clear()
 
     def _write(self, work: Work, now: int) -> int:
         """Write what was decided, in one go for each queue."""
@@ -161,7 +171,7 @@ class Arriving:
         """A message outside a transaction, unless it has come before ([MS-MQQB] 3.1.5.8.1)."""
         duplicates = self._core.duplicates
         if key in self._staged or key in duplicates:
-            self._core.statistics.count("duplicates")
+            self._count(work, "duplicates")
             if key in duplicates:
                 duplicates.note([key], self._core.timeline.now)
             return
@@ -180,7 +190,7 @@ class Arriving:
         key = head.sequence_key
         last = core.incoming.get(key) or _NONE_YET
         if not last.takes(identifier, number, previous):
-            core.statistics.count("out of order")
+            self._count(work, "out of order")
             if last is not _NONE_YET:
                 core.incoming.stage(key, last._replace(rejects=last.rejects + 1))
                 work.sequences.add(key)
@@ -229,8 +239,13 @@ class Arriving:
     def _require_room(self, work: Work, size: int) -> None:
         """Let a message that this machine cannot take come again (AMB-64)."""
         if not self._has_room(work, size):
-            self._core.statistics.count("refused for lack of room")
+            self._count(work, "refused for lack of room")
             raise Refused
+
+    def _count(self, work: Work, what: str) -> None:
+        """Count something, with the commit if there is one."""
+        counter = self._core.statistics if work.batch is None else work.batch
+        counter.count(what)
 
     def _has_room(self, work: Work, size: int) -> bool:
         """Whether this machine can take a message."""

@@ -64,6 +64,7 @@ class Confirming:
             work: list[Callable[[], None]] = []
 
             def apply(batch: Batch) -> None:
+                work.clear()
                 self._final(batch, ack, message_class, work)
 
             core.submit(apply, lambda: _call(work), lambda error: None)
@@ -102,6 +103,7 @@ class Confirming:
 
         def apply(batch: Batch) -> None:
             gone: list[tuple[int, bytes]] = []
+            keys.clear()
             for key, raw in islice(batch.writer.scan(Table.INDEX, first, end), STEP):
                 keys.append(key)
                 lookup = int.from_bytes(key[4:], "big")
@@ -159,6 +161,7 @@ class Confirming:
         ended: list[OutgoingSequence] = []
 
         def apply(batch: Batch) -> None:
+            take_back()
             # A message may have been put into the newest meanwhile: look again.
             newest = sequences.all[-1:] if queue in batch.inserted else []
             for sequence in over:
@@ -169,11 +172,12 @@ class Confirming:
             for sequence in ended:
                 forget_sequence(batch.writer, sequence)
 
-        def failed(error: BaseException) -> None:
+        def take_back() -> None:
             for sequence in ended:
                 sequences.restore(sequence)
+            ended.clear()
 
-        core.submit(apply, lambda: None, failed)
+        core.submit(apply, lambda: None, lambda error: take_back())
 
     # FinalAck
 
