@@ -7,6 +7,7 @@ or have us dial the world. What local programs send is never counted here.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -166,11 +167,17 @@ class Answering:
             count("acknowledgements without a queue")
             return
         message = NewMessage(ack, PRIORITY_DEFAULT, NEVER, express=not view.recoverable)
-        if batch is not None and not message.express:
-            batch.insert_many(target, [message], "")
+        if batch is None:
+            self._insert_express(target, message)
+        elif message.express:
+            batch.after.append(partial(self._insert_express, target, message))
         else:
-            core.wake(target, core.insert_express(target, [message]))
+            batch.insert_many(target, [message], "")
         count(Event.ACKNOWLEDGED.word)
+
+    def _insert_express(self, target: Queue, message: NewMessage) -> None:
+        if not target.deleted:
+            self._core.wake(target, self._core.insert_express(target, [message]))
 
     def final_ack(
         self, batch: Batch, packet: bytes, reason: MessageClass, address: str = ""

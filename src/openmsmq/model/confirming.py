@@ -123,6 +123,7 @@ class Confirming:
 
         def apply(batch: Batch) -> None:
             gone: list[tuple[int, bytes]] = []
+            keys.clear()
             for key, raw in islice(batch.writer.scan(Table.INDEX, first, end), STEP):
                 keys.append(key)
                 lookup = int.from_bytes(key[4:], "big")
@@ -180,7 +181,7 @@ class Confirming:
         ended: list[OutgoingSequence] = []
 
         def apply(batch: Batch) -> None:
-            ended.clear()
+            take_back()
             # A message may have been put into the newest meanwhile: look again.
             newest = sequences.all[-1:] if queue in batch.inserted else []
             for sequence in over:
@@ -191,11 +192,12 @@ class Confirming:
             for sequence in ended:
                 forget_sequence(batch.writer, sequence)
 
-        def failed(error: BaseException) -> None:
+        def take_back() -> None:
             for sequence in ended:
                 sequences.restore(sequence)
+            ended.clear()
 
-        core.submit(apply, lambda: core.numbers.sequences.ended(ended), failed)
+        core.submit(apply, lambda: core.numbers.sequences.ended(ended), lambda error: take_back())
 
     # FinalAck
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from openmsmq.errors import IllegalPropertyValue
+from openmsmq.model.pending import Pending
 from openmsmq.model.storage import Snapshot, Table
 from openmsmq.properties.message import INFINITE, TIME_TO_REACH_QUEUE_DEFAULT
+
+if TYPE_CHECKING:
+    from openmsmq.model.committing import Batch
+    from openmsmq.model.core import Core
 
 SETTINGS_KEY: Final = b"settings"
 HISTORY_MIB: Final = 64
@@ -88,6 +93,25 @@ class Settings:
         raw = snapshot.get(Table.META, SETTINGS_KEY)
         values = json.loads(raw) if raw else {}
         return cls(**{name: values[name] for name in cls.__dataclass_fields__ if name in values})
+
+
+def configure(core: Core, changes: dict[str, Any]) -> Pending[None]:
+    """Change settings of a manager."""
+    pending: Pending[None] = Pending()
+    core.settings.changed(**changes)  # refused now, if ever
+
+    def apply(batch: Batch) -> None:
+        # What was set for this run only does not last, and changes made together all do.
+        stored = Settings.load(batch.writer).changed(**changes)
+        batch.writer.put(Table.META, SETTINGS_KEY, stored.to_row())
+
+    def committed() -> None:
+        core.settings = core.settings.changed(**changes)
+        core.history.limit = core.settings.history << 20
+        pending.succeed(None)
+
+    core.submit(apply, committed, pending.fail, grows=True)
+    return pending
 
 
 def _is_number(value: object) -> bool:

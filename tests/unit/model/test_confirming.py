@@ -185,7 +185,7 @@ def test_a_message_that_is_sent_meanwhile_keeps_its_sequence(station: Station) -
     world.commit()  # now the sequence is to end with the next commit
     transaction = world.transacting.begin()
     world.sending.send(queue, [letter("2", number=2, transactional=True)], transaction)
-    operations = station.core._operations
+    operations = station.core._operations._waiting
     world.transacting.commit(transaction)
     operations.insert(0, operations.pop())  # before it
     commit_all(station.core)
@@ -206,7 +206,7 @@ def test_a_message_that_is_sent_right_after_begins_another(station: Station) -> 
     world.commit()
     transaction = world.transacting.begin()
     world.sending.send(queue, [letter("2", number=2, transactional=True)], transaction)
-    operations = station.core._operations
+    operations = station.core._operations._waiting
     assert len(operations) == 2  # each tries to end it
     world.transacting.commit(transaction)
     operations.insert(1, operations.pop())  # between the two
