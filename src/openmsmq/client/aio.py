@@ -340,7 +340,7 @@ class Queue(Closable):
     async def peek_by_lookup_id(
         self,
         lookup_id: int,
-        seek: Seek = Seek.CURRENT,
+        seek: Seek | str = Seek.CURRENT,
         *,
         transaction: Transaction | None = None,
     ) -> ReceivedMessage:
@@ -351,7 +351,7 @@ class Queue(Closable):
     async def receive_by_lookup_id(
         self,
         lookup_id: int,
-        seek: Seek = Seek.CURRENT,
+        seek: Seek | str = Seek.CURRENT,
         *,
         transaction: Transaction | None = None,
     ) -> ReceivedMessage:
