@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from openmsmq.errors import MQError
+from openmsmq.errors import MQError, QueueNotFound
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.history import Event, identifiers
 from openmsmq.model.incoming import SOURCE, transaction_of
@@ -25,6 +25,7 @@ from openmsmq.model.layout import (
 )
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue, journal_of
 from openmsmq.model.reading import Entry
+from openmsmq.model.transfer import has_way
 from openmsmq.names.base import FormatName
 from openmsmq.packet.acks import FinalAckBody, build_final_ack, order_queue
 from openmsmq.packet.admin import build_admin_ack
@@ -405,7 +406,10 @@ class Outcomes:
     # Acknowledgements
 
     def acknowledge(self, batch: Batch | None, packet: bytes, reason: MessageClass) -> None:
-        """Send what the sender asked for to the administration queue ([MS-MQQB] 3.1.7.2.1)."""
+        """Send what the sender asked for to the administration queue ([MS-MQQB] 3.1.7.2.1).
+
+        To one that cannot be opened nothing is sent ([MS-MQQB] 3.1.7.15).
+        """
         core = self._core
         if reason in INSECURE and not core.settings.insecure_nacks:
             return
@@ -415,6 +419,8 @@ class Outcomes:
             name = view.admin_queue
             if name is None:
                 return
+            if core.queues.resolve(name) is None and not has_way(name):
+                raise QueueNotFound(str(name))
             target = core.queues.for_sending(name)
             ack = self._build(view, name, reason)
         except MQError:

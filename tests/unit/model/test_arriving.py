@@ -915,6 +915,20 @@ def test_an_acknowledgement_that_no_queue_takes_is_discarded(station: Station) -
     assert station.bodies("t") == []
 
 
+@EXPRESS
+@pytest.mark.parametrize("admin", [f"PUBLIC={SOMEBODY}", "DIRECT=HTTP://there/msmq/admin"])
+def test_an_acknowledgement_that_can_never_leave_is_discarded(
+    station: Station, admin: str, express: bool
+) -> None:
+    """MQQB-303: no outgoing queue is made in which it would wait for ever."""
+    before = set(station.core.queues.by_number)
+    asked = Acknowledge.POS_ARRIVAL
+    give(station, parcel("1", admin=admin, acknowledge=asked, express=express), express=express)
+    assert station.bodies() == ["1"]
+    assert station.world.count("acknowledgements without a queue") == 1
+    assert set(station.core.queues.by_number) == before
+
+
 # Many in a row
 
 VARIANTS: list[dict[str, Any]] = [
