@@ -245,11 +245,11 @@ class Embedded:
                 queue, place, handle, wait=wait, following=read.following
             )
         lookup, count = read.lookup_id, read.count
-        if lookup is not None and read.seek is Seek.BEHIND and not read.take:
+        if lookup is not None and read.sought is Seek.BEHIND and not read.take:
             return lambda: receiving.peek(queue, count, handle, wait=wait, after=lookup)
         if lookup is not None:
             return lambda: receiving.by_lookup(
-                queue, lookup, read.seek, peek=not read.take, holder=holder
+                queue, lookup, read.sought, peek=not read.take, holder=holder
             )
         if read.take:
             return lambda: receiving.receive(queue, count, handle, wait=wait, holder=holder)

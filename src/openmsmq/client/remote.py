@@ -106,7 +106,7 @@ def read_payload(
     """The payload of a READ that waits so long."""
     seek = app.Seek.HEAD
     if read.lookup_id is not None:
-        seek = _SEEKS[read.seek]
+        seek = _SEEKS[read.sought]
     elif read.following:
         seek = app.Seek.NEXT
     return app.Read(

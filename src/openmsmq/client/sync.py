@@ -345,7 +345,7 @@ class Queue(Closable):
     def peek_by_lookup_id(
         self,
         lookup_id: int,
-        seek: Seek = Seek.CURRENT,
+        seek: Seek | str = Seek.CURRENT,
         *,
         transaction: Transaction | None = None,
     ) -> ReceivedMessage:
@@ -356,7 +356,7 @@ class Queue(Closable):
     def receive_by_lookup_id(
         self,
         lookup_id: int,
-        seek: Seek = Seek.CURRENT,
+        seek: Seek | str = Seek.CURRENT,
         *,
         transaction: Transaction | None = None,
     ) -> ReceivedMessage:

@@ -1076,6 +1076,20 @@ def test_a_message_that_cannot_be_written_fails_alone_and_comes_again(
     assert sorted(station.bodies("t")) == ["t0", "t1", "t2"]
 
 
+@EXPRESS
+@pytest.mark.parametrize("admin", [f"PUBLIC={SOMEBODY}", "DIRECT=HTTP://there/msmq/admin"])
+def test_an_acknowledgement_that_can_never_leave_is_discarded(
+    station: Station, admin: str, express: bool
+) -> None:
+    """MQQB-303: no outgoing queue is made in which it would wait for ever."""
+    before = set(station.core.queues.by_number)
+    asked = Acknowledge.POS_ARRIVAL
+    give(station, parcel("1", admin=admin, acknowledge=asked, express=express), express=express)
+    assert station.bodies() == ["1"]
+    assert station.world.count("acknowledgements without a queue") == 1
+    assert set(station.core.queues.by_number) == before
+
+
 # Many in a row
 
 VARIANTS: list[dict[str, Any]] = [
