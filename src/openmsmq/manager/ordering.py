@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Final
 from uuid import UUID
 
@@ -18,6 +19,8 @@ DELAY_MAX: Final = 10.0
 "MaximumOrderAckDelay: while messages keep coming, the sender still hears so often (Q<52>)."
 COUNT_MAX: Final = 256
 "After so many messages the sender hears at once, so that it need not remember more."
+_lifetimes: Final = Struct("<12xI32xI").unpack_from
+"TimeToReachQueue and TimeToBeReceived of a packet."
 _U32: Final = 0xFFFFFFFF
 
 
@@ -32,6 +35,11 @@ class _Due:
         self.count = 0
         self.packet = packet
         "One of its messages: where the answer goes."
+
+
+def _lifetime(packet: bytes) -> int:
+    """How many seconds its sender waits for an answer before it gives a message up (AMB-50)."""
+    return int(min(_lifetimes(packet)))
 
 
 class Ordering:
@@ -51,7 +59,7 @@ class Ordering:
         due = self._due.get(key)
         if due is None:
             due = self._due[key] = _Due(now, packet)
-        elif now - due.since < DELAY_MAX:
+        elif now - due.since < min(DELAY_MAX, _lifetime(packet) / 2):
             due.at = now + DELAY
         due.count += count
         due.packet = packet

@@ -693,7 +693,7 @@ async def test_handles_belong_to_their_connection(house: House) -> None:
 async def test_an_answer_too_large_for_a_frame_is_an_error(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "ANSWER_SIZE_MAX", 200)
+    monkeypatch.setattr(module, "ANSWER_SIZE_MAX", 300)
     program = await house.program()
     number = program.begin("settings")
     assert (await program.answer(number)).kind is Kind.ANSWER
