@@ -113,6 +113,8 @@ def letter(
     journal: bool = False,
     acknowledge: Acknowledge = Acknowledge.NONE,
     admin: str | None = None,
+    reach: int = INFINITE,
+    receive: int = INFINITE,
 ) -> NewMessage:
     """A message to send with a packet that is one, and all that its sender asks for."""
     builder = PacketBuilder(
@@ -128,6 +130,8 @@ def letter(
         journal=journal,
         message_id=number,
         acknowledge=acknowledge,
+        time_to_reach_queue=reach,
+        time_to_be_received=receive,
         headers=headers,
     )
     priority = 0 if transactional else priority
