@@ -60,6 +60,19 @@ def to_4(writer: Writer) -> None:
     """
 
 
+def to_5(writer: Writer) -> None:
+    """Format 5: owners of subscriptions."""
+    migrate_4_to_5_owners(writer)
+
+
+def migrate_4_to_5_owners(writer: Writer) -> None:
+    """Subscriptions have owners, and positions that these have read.
+
+    What was written before reads as it did: without an owner. The number changes because older
+    programs would take an owner for damage, and skipped messages for missing ones.
+    """
+
+
 def _first_transactional(writer: Writer) -> dict[int, int]:
     """The first transactional message of each outgoing queue, by arrival number."""
     found: dict[int, int] = {}
