@@ -239,8 +239,9 @@ def peer_info(item: Members) -> PeerInfo:
 
 def subscription_info(item: Members) -> SubscriptionInfo:
     """What is known of a subscription."""
-    known = {name: item.values.get(name) for name in SubscriptionInfo.__dataclass_fields__}
-    return SubscriptionInfo(**known)  # type: ignore[arg-type]
+    fields = SubscriptionInfo.__dataclass_fields__
+    known = {name: value for name, value in item.values.items() if name in fields}
+    return SubscriptionInfo(**{"oldest": None, **known})  # type: ignore[arg-type]
 
 
 def unit_state(word: str) -> UnitState:

@@ -60,7 +60,10 @@ READ_AHEAD: Final = 64 * 1024
 "Bytes that are taken from a program that has used up its credit."
 ANSWER_SIZE_MAX: Final = FRAME_SIZE_MAX - 16
 "The payload of an ANSWER."
-CAPABILITIES: Final = ("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post")
+CAPABILITIES: Final = (
+    *("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"),
+    "owners",
+)
 _CLIENT_SHOWN: Final = 60
 
 

@@ -24,6 +24,7 @@ from openmsmq.model.layout import (
     JOURNAL_BIT,
     PROPERTIES_ROW,
     PURGED_ROW,
+    READ_ROW,
     SUBSCRIPTION_ROW,
     queue_key,
 )
@@ -403,7 +404,7 @@ def _delete_rows(queue: Queue) -> Callable[[Batch], None]:
 
 def delete_rows(batch: Batch, queue: Queue) -> None:
     """Take what there is to know of a queue out of the store."""
-    for row in (PROPERTIES_ROW, COUNTERS_ROW, PURGED_ROW, SUBSCRIPTION_ROW):
+    for row in (PROPERTIES_ROW, COUNTERS_ROW, PURGED_ROW, SUBSCRIPTION_ROW, READ_ROW):
         batch.writer.delete(Table.QUEUES, queue_key(queue.number, row))
 
 

@@ -84,7 +84,10 @@ def to_4(writer: Writer) -> None:
 
 
 def to_5(writer: Writer) -> None:
-    """Format 5: sequences of their own for each destination, and state by who may speak for it."""
+    """Format 5: sequences of their own for each destination, and state by who may speak for it.
+
+    Subscriptions may have owners; those written before have none.
+    """
     _outgoing_sequences(writer)
     _incoming_sequences(writer)
     _seen_messages(writer)
