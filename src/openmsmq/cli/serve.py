@@ -14,7 +14,8 @@ import click
 from click.core import ParameterSource
 
 from openmsmq.cli.options import DATA_VARIABLE
-from openmsmq.manager.config import CONFIG_FILE, OFF, OPTIONS, Config, default_text, load_config
+from openmsmq.manager.config import CONFIG_FILE, OPTIONS, Config, default_text, load_config
+from openmsmq.manager.config_values import OFF
 from openmsmq.manager.doors import StandardDoors
 from openmsmq.manager.logs import set_up_logs
 from openmsmq.manager.service import Service

@@ -12,7 +12,8 @@ from typing import Final
 
 from openmsmq.clock import Clock
 from openmsmq.errors import MQError
-from openmsmq.manager.config import Config, split_address
+from openmsmq.manager.config import Config
+from openmsmq.manager.config_values import split_address
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.network import Machine, Timer, Wire

@@ -70,7 +70,7 @@ class Ordering:
     def came(self, origin: Origin, key: bytes, packet: bytes, count: int, now: float) -> None:
         """Messages of a sequence came, in order or not; the last is `packet`."""
         source = packet[SOURCE]
-        if origin.peer != source and not self._core.peers.is_known(UUID(bytes_le=source)):
+        if origin.peer != source and not self._core.peers.knows(source):
             self._core.statistics.count(DROPPED)
             return
         due = self._due.get(key)

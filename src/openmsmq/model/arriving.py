@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
-from uuid import UUID
 
 from openmsmq.model.answering import DROPPED
 from openmsmq.model.arrival import Origin, Refused, Rejected, Work, run_of
@@ -302,7 +301,7 @@ class Arriving:
 
         Otherwise there is no way to it, and no reason to believe that it sent the message.
         """
-        if origin.peer == head.source or self._core.peers.is_known(UUID(bytes_le=head.source)):
+        if origin.peer == head.source or self._core.peers.knows(head.source):
             return True
         self._core.statistics.count(DROPPED)
         return False

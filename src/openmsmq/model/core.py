@@ -50,6 +50,7 @@ from openmsmq.model.recovery import (
 from openmsmq.model.settings import configure
 from openmsmq.model.storage import Snapshot, Store, Table, Writer
 from openmsmq.model.timeline import SHIFT_KEY
+from openmsmq.model.transaction import date_prepared
 from openmsmq.properties.message import describe_class
 
 
@@ -85,10 +86,10 @@ class Core:
         self.starts = loaded.starts
         "When the manager was started the last times, in seconds since 1970 UTC."
         self.prepared = {transaction.xid: transaction for transaction in loaded.prepared}
-        self._date_prepared()
+        date_prepared(loaded.prepared, self.timeline.now)
         self.decisions = Decisions(store.snapshot)
         self.peers = Peers(store.snapshot)
-        self.incoming = Incoming(store.snapshot, self._knows)
+        self.incoming = Incoming(store.snapshot, self.peers.knows)
         self.duplicates = Duplicates(store.snapshot)
         self.by = ""
         "Who makes the calls, for the history."
@@ -129,15 +130,6 @@ class Core:
             if queue.purge_pending:
                 resume_purge(self, queue)
         self.queues.tidy()
-
-    def _date_prepared(self) -> None:
-        """Prepared transactions of an older store do not say since when."""
-        for transaction in self.prepared.values():
-            if transaction.prepared_at is None:
-                transaction.prepared_at = self.timeline.now
-
-    def _knows(self, source: bytes) -> bool:
-        return self.peers.is_known(UUID(bytes_le=source))
 
     # Commits
 

@@ -17,6 +17,7 @@ from tests.unit.cli.commands import Cli
 from openmsmq.cli import serve as module
 from openmsmq.cli.main import main
 from openmsmq.manager.config import OPTIONS, Config, ConfigError
+from openmsmq.manager.config_values import PeerEntry
 
 
 class Told:
@@ -95,7 +96,7 @@ def test_every_option_reaches_the_service(cli: Cli, told: Told, tmp_path: Path) 
         name="shop01",
         aliases=("a", "b"),
         bind="::1",
-        peers={"office": "10.0.0.7:1801", "depot": "depot.example"},
+        peers={"office": PeerEntry("10.0.0.7:1801"), "depot": PeerEntry("depot.example")},
         ready_file=Path("ready"),
         retry=False,
         app_port=0,

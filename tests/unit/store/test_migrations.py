@@ -16,20 +16,14 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.unit.model.station import Station, places
-
-
 from tests.unit.model.station import Station, parcel, places
 from tests.unit.model.world import ME, NOW, World, letter
 
 import openmsmq
 from openmsmq.errors import StoreTooOld
 from openmsmq.manager.maintenance import backup, check
-from openmsmq.model.incoming import INCOMING, IncomingSequence
-from openmsmq.model.layout import Owed, Record
-
-
 from openmsmq.model.committing import NewMessage
+from openmsmq.model.incoming import INCOMING, IncomingSequence
 from openmsmq.model.layout import NEVER, Owed, Record, owed
 from openmsmq.model.sequences import OUTGOING, SEQUENCE_KEY
 from openmsmq.model.settings import SETTINGS_KEY, Settings
