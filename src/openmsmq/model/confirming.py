@@ -180,7 +180,7 @@ class Confirming:
         ended: list[OutgoingSequence] = []
 
         def apply(batch: Batch) -> None:
-            ended.clear()
+            # It may be applied again on a full disk: those that ended the first time have ended.
             # A message may have been put into the newest meanwhile: look again.
             newest = sequences.all[-1:] if queue in batch.inserted else []
             for sequence in over:
