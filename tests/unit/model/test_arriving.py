@@ -58,7 +58,7 @@ def ordered(*numbers: int, sequence: int = 1) -> list[bytes]:
 
 def stored(station: Station) -> tuple[int, int, int]:
     """Sequence, number and reject count as they are on disk."""
-    ((_, found),) = station.restart().core.incoming.items()
+    (found,) = station.restart().core.incoming.items()
     return found.id & 0xFFFFFFFF, found.number, found.rejects
 
 
@@ -340,8 +340,9 @@ def test_messages_in_order_are_taken(station: Station) -> None:
     assert station.take(*ordered(1, 2, 3)) is None
     assert station.bodies("t") == ["1", "2", "3"]
     assert stored(station) == (1, 3, 0)
-    ((source, found),) = station.core.incoming.items()
-    assert (source, found.address, found.name) == (SOMEBODY, ADDRESS, HERE + "t")
+    (found,) = station.core.incoming.items()
+    assert (UUID(bytes_le=found.source), found.address) == (SOMEBODY, ADDRESS)
+    assert found.name == HERE + "t"
     assert found.time == NOW
 
 
@@ -437,7 +438,7 @@ def test_a_failed_commit_consumes_no_number(station: Station) -> None:
 def test_too_many_sequences_are_forgotten_with_the_next_message(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openmsmq.model.incoming.COUNT_MAX", 2)
+    monkeypatch.setattr("openmsmq.model.incoming.STRANGERS_MAX", 2)
     for second, name in enumerate("abcd"):
         station.world.tick(1)
         station.take(parcel("x", number=second + 1, to=HERE + name, place=(1, 1, 0)))
