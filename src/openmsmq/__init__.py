@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from openmsmq.manager.explaining import HistoryEvent
     from openmsmq.manager.info import QueueInfo
     from openmsmq.manager.outgoing import OutgoingInfo
+    from openmsmq.manager.peering import PeerInfo
     from openmsmq.manager.reserving import SubscriptionInfo
     from openmsmq.messages.ids import SentId
     from openmsmq.messages.message import Message
@@ -47,6 +48,7 @@ __all__ = [
     "Manager",
     "Message",
     "OutgoingInfo",
+    "PeerInfo",
     "Queue",
     "QueueInfo",
     "ReceiveTimeout",
@@ -79,6 +81,7 @@ _HOMES: Final = {
     "Manager": "client.sync",
     "Message": "messages.message",
     "OutgoingInfo": "manager.outgoing",
+    "PeerInfo": "manager.peering",
     "Queue": "client.sync",
     "QueueInfo": "manager.info",
     "ReceiveTimeout": "errors",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.errors import OperationCancelled, StorageFull
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.transfers import Transfers
+from openmsmq.model.committing import Batch
 from openmsmq.model.core import Core
 from openmsmq.session.timing import Timing
 from openmsmq.store.memory import Crash, Disk, MemoryStore
@@ -20,6 +22,10 @@ from tests.simulation.trace import Trace
 
 START: Final = 1_000_000_000.0
 "What correct clocks show when a simulation begins."
+
+
+class Broken(Exception):
+    """An operation cannot be written."""
 
 
 class NodeClock:
@@ -64,6 +70,8 @@ class Node:
         "Programs are not served any more."
         self.fails = 0.0
         "How likely a commit fails."
+        self.breaks = 0.0
+        "How likely an operation raises when it is written."
         self.slow_disk = 0.01
         "Seconds that a commit takes, at most."
         self.on_death: Callable[[], None] = lambda: None
@@ -103,6 +111,7 @@ class Node:
         self._trace.note(f"{self.name} starts")
         try:
             self.local = LocalManager(self.store, self.clock, name=self.name)
+            self._break_some(self.local.core)
             peers = {node.name: (node.address, 1801) for node in self._net.nodes.values()}
             network = NodeNetwork(self._net, self)
             self.transfers = Transfers(
@@ -199,8 +208,33 @@ class Node:
                 self.die()
 
     def _begin(self) -> None:
-        self.core.start_commit(self.store.begin())
-        self._later(self._sync)
+        try:
+            self.core.start_commit(self.store.begin())
+        except Broken as error:
+            self._trace.note(f"{self.name} has an operation that cannot be written")
+            self.store.abort()
+            self._later(partial(self._retreat, error))
+        else:
+            self._later(self._sync)
+
+    def _retreat(self, error: Broken) -> None:
+        self._is_committing = False
+        self.core.retreat(error)
+        self._go_on()
+
+    def _break_some(self, core: Core) -> None:
+        """Let operations raise at times, after all they do."""
+        submit = core.submit
+
+        def breakable(apply: Callable[[Batch], None], *rest: Any, **more: Any) -> None:
+            def broken(batch: Batch) -> None:
+                apply(batch)
+                if self.breaks and self._chance.random() < self.breaks:
+                    raise Broken
+
+            submit(broken, *rest, **more)
+
+        core.submit = breakable  # type: ignore[method-assign]
 
     def _sync(self) -> None:
         store = self.store

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from openmsmq.manager import link, ordering
 from openmsmq.manager.link import Link
-from openmsmq.model import confirming, core, emptying, expiring, recovery, transaction
+from openmsmq.model import confirming, emptying, expiring, recovery, transaction
 from openmsmq.model.queue import Queue
 from openmsmq.session.timing import Timing
 from tests.simulation.checks import check
@@ -66,6 +66,7 @@ class World:
         self.crashes = chance.random() < 0.6
         self.cuts = chance.random() < 0.7
         self.full_disks = chance.random() < 0.2
+        self.breaks = chance.random() < 0.2
         self.quotas = chance.random() < 0.15
         self.jumps = chance.random() < 0.2
         self.net.is_slow = chance.random() < 0.2
@@ -95,8 +96,16 @@ class World:
         self.scheduler.after(self.chance.expovariate(8 / self.span), self._fault)
         node = self.chance.choice(self.nodes)
         fault = self.chance.choices(
-            (self._crash, self._cut, self._slow_disk, self._full_disk, self._quota, self._jump),
-            (30, 20, 20, 10, 10, 10),
+            (
+                self._crash,
+                self._cut,
+                self._slow_disk,
+                self._full_disk,
+                self._break,
+                self._quota,
+                self._jump,
+            ),
+            (30, 20, 20, 10, 10, 10, 10),
         )[0]
         if node.is_up:
             fault(node)
@@ -110,6 +119,9 @@ class World:
 
     def _full_disk(self, node: Node) -> None:
         node.fails = self.chance.choice((0.0, 0.3)) if self.full_disks else 0.0
+
+    def _break(self, node: Node) -> None:
+        node.breaks = self.chance.choice((0.0, 0.02, 0.3)) if self.breaks else 0.0
 
     def _quota(self, node: Node) -> None:
         if self.quotas:
@@ -171,7 +183,7 @@ class World:
             for programs in self.programs:
                 programs.node.do(programs.drain)
             self._let_pass(QUIET)
-        if self.full_disks:  # what could not be removed is removed by the next start
+        if self.full_disks or self.breaks:  # what could not be removed is removed by the next start
             for node in self.nodes:
                 node.die()
                 node.start()
@@ -184,7 +196,7 @@ class World:
         self.is_faulty = False
         self.net.is_faulty = self.net.is_slow = False
         for node, programs in zip(self.nodes, self.programs, strict=True):
-            node.fails = 0.0
+            node.fails = node.breaks = 0.0
             node.slow_disk = 0.01
             node.store._fails_at = -1
             programs.is_pausing = False
@@ -198,7 +210,6 @@ TIGHT: Final[Sequence[tuple[ModuleType, str, int]]] = (
     (emptying, "STEP", 3),
     (expiring, "STEP", 3),
     (transaction, "SPILL_SIZE", 700),
-    (core, "MESSAGE_ID_BLOCK", 64),
     (recovery, "MESSAGE_ID_BLOCK", 64),
     (ordering, "COUNT_MAX", 4),
     (link, "TAKE_MAX", 3),

@@ -308,6 +308,27 @@ def _names(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
         )
 
 
+def _peers(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
+    """Identities that cannot be right, and what a restore has cost."""
+    for info in manager.peers():
+        if info.claimed_from:
+            yield Finding(
+                Level.RISK,
+                f"manager {info.id}",
+                f"sessions from {' and '.join(info.claimed_from)} claim this identity",
+                "Was a machine cloned with its MSMQ? Give each an identity of its own; or pin it"
+                " with id in [manager.peers].",
+            )
+        if info.missing:
+            yield Finding(
+                Level.PROBLEM,
+                f"manager {info.id}",
+                f"up to {info.missing} transactional messages came after the backup that this store"
+                " was restored from; their sender does not have them any more",
+                "The log names the queues; look for the messages where they were processed.",
+            )
+
+
 def _outgoing(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
     """Messages that do not leave, and why."""
     for info in manager.outgoing():
@@ -372,5 +393,6 @@ _LOOKS: Final[tuple[Look, ...]] = (
     _subscriptions,
     _units,
     _names,
+    _peers,
     _outgoing,
 )

@@ -75,6 +75,7 @@ COMMANDS: Final = {
         "outgoing:outgoing",
         "List, pause, resume and retry queues of messages for other computers.",
     ),
+    "peer": ("peer:peer", "List other queue managers, and where they are known to be."),
     "pipeline": (
         "pipeline:pipeline",
         "Run data pipelines on Spark, see how they are, and stop them.",

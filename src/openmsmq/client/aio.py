@@ -18,6 +18,7 @@ from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, queue_properties
 from openmsmq.manager.outgoing import OutgoingInfo
+from openmsmq.manager.peering import PeerInfo
 from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.messages.delivery import Delivery
 from openmsmq.messages.ids import SentId
@@ -132,6 +133,10 @@ class Manager(Closable):
     async def outgoing(self) -> list[OutgoingInfo]:
         """The queues of messages for other computers, by name: what waits, and why."""
         return await self._backend.outgoing()
+
+    async def peers(self) -> list[PeerInfo]:
+        """Other queue managers: those that answered when dialled, and those with sessions here."""
+        return await self._backend.peers()
 
     async def subscriptions(self) -> list[SubscriptionInfo]:
         """The subscriptions with a name, by queue."""
@@ -340,7 +345,7 @@ class Queue(Closable):
     async def peek_by_lookup_id(
         self,
         lookup_id: int,
-        seek: Seek = Seek.CURRENT,
+        seek: Seek | str = Seek.CURRENT,
         *,
         transaction: Transaction | None = None,
     ) -> ReceivedMessage:
@@ -351,7 +356,7 @@ class Queue(Closable):
     async def receive_by_lookup_id(
         self,
         lookup_id: int,
-        seek: Seek = Seek.CURRENT,
+        seek: Seek | str = Seek.CURRENT,
         *,
         transaction: Transaction | None = None,
     ) -> ReceivedMessage:

@@ -10,6 +10,7 @@ from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OutgoingInfo
+from openmsmq.manager.peering import PeerInfo
 from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.messages.delivery import Delivery
 from openmsmq.messages.ids import SentId
@@ -106,6 +107,10 @@ class Backend(Protocol):
 
     async def outgoing(self) -> list[OutgoingInfo]:
         """All outgoing queues."""
+        ...
+
+    async def peers(self) -> list[PeerInfo]:
+        """Other queue managers, as far as they are known."""
         ...
 
     async def queue_info(self, handle: Handle) -> QueueInfo:

@@ -14,6 +14,7 @@ from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo, path_name, queue_infos
 from openmsmq.manager.local import LocalManager, ManagerState, received
 from openmsmq.manager.outgoing import OutgoingInfo, outgoing_infos
+from openmsmq.manager.peering import PeerInfo, peer_infos
 from openmsmq.manager.reserving import (
     SubscriptionInfo,
     find_subscription,
@@ -177,6 +178,9 @@ class Embedded:
     def outgoing(self) -> list[OutgoingInfo]:
         return self._driver.call(lambda: outgoing_infos(self._local))
 
+    def peers(self) -> list[PeerInfo]:
+        return self._driver.call(lambda: peer_infos(self._local))
+
     def queue_info(self, handle: Handle) -> QueueInfo:
         return self._driver.call(lambda: QueueInfo.of(_queue(handle), self._local.core))
 
@@ -241,11 +245,11 @@ class Embedded:
                 queue, place, handle, wait=wait, following=read.following
             )
         lookup, count = read.lookup_id, read.count
-        if lookup is not None and read.seek is Seek.BEHIND and not read.take:
+        if lookup is not None and read.sought is Seek.BEHIND and not read.take:
             return lambda: receiving.peek(queue, count, handle, wait=wait, after=lookup)
         if lookup is not None:
             return lambda: receiving.by_lookup(
-                queue, lookup, read.seek, peek=not read.take, holder=holder
+                queue, lookup, read.sought, peek=not read.take, holder=holder
             )
         if read.take:
             return lambda: receiving.receive(queue, count, handle, wait=wait, holder=holder)

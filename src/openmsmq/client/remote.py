@@ -17,6 +17,7 @@ from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OutgoingAttempt, OutgoingInfo
+from openmsmq.manager.peering import PeerInfo
 from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.messages.delivery import Delivery
 from openmsmq.messages.ids import MessageIds, SentId, sent_id
@@ -105,7 +106,7 @@ def read_payload(
     """The payload of a READ that waits so long."""
     seek = app.Seek.HEAD
     if read.lookup_id is not None:
-        seek = _SEEKS[read.seek]
+        seek = _SEEKS[read.sought]
     elif read.following:
         seek = app.Seek.NEXT
     return app.Read(
@@ -219,6 +220,21 @@ def outgoing_info(item: Members) -> OutgoingInfo:
         for one in item.objects("attempts")
     )
     return OutgoingInfo(**{**known, "attempts": attempts})  # type: ignore[arg-type]
+
+
+def peer_info(item: Members) -> PeerInfo:
+    """What is known of another queue manager."""
+    return PeerInfo(
+        id=UUID(item.text("id")),
+        names=item.texts("names"),
+        address=item.text("address"),
+        port=item.integer("port"),
+        pinned=item.flag("pinned"),
+        relay=item.flag("relay"),
+        sessions=item.texts("sessions"),
+        claimed_from=item.texts("claimed_from"),
+        missing=item.integer("missing", maximum=U64_MAX),
+    )
 
 
 def subscription_info(item: Members) -> SubscriptionInfo:

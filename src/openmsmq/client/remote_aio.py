@@ -39,6 +39,7 @@ from openmsmq.errors import (
 )
 from openmsmq.manager.info import QueueInfo, by_name
 from openmsmq.manager.outgoing import OutgoingInfo
+from openmsmq.manager.peering import PeerInfo
 from openmsmq.messages.delivery import Delivery
 from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
@@ -212,6 +213,10 @@ class Remote(RemoteCalls):
     async def outgoing(self) -> list[OutgoingInfo]:
         answer = await self._call("outgoing")
         return [remote.outgoing_info(item) for item in answer.objects("queues")]
+
+    async def peers(self) -> list[PeerInfo]:
+        answer = await self._call("peers")
+        return [remote.peer_info(item) for item in answer.objects("peers")]
 
     async def queue_info(self, handle: Handle) -> QueueInfo:
         return remote.queue_info((await self._call_queue(handle, "queue_info")).object("queue"))

@@ -34,6 +34,7 @@ from openmsmq.errors import (
 )
 from openmsmq.manager.info import QueueInfo, by_name
 from openmsmq.manager.outgoing import OutgoingInfo
+from openmsmq.manager.peering import PeerInfo
 from openmsmq.messages.delivery import Delivery
 from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
@@ -207,6 +208,10 @@ class Remote(RemoteCalls):
     def outgoing(self) -> list[OutgoingInfo]:
         answer = self._call("outgoing")
         return [remote.outgoing_info(item) for item in answer.objects("queues")]
+
+    def peers(self) -> list[PeerInfo]:
+        answer = self._call("peers")
+        return [remote.peer_info(item) for item in answer.objects("peers")]
 
     def queue_info(self, handle: Handle) -> QueueInfo:
         return remote.queue_info(self._call_queue(handle, "queue_info").object("queue"))

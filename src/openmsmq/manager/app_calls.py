@@ -21,6 +21,7 @@ from openmsmq.manager.info import (
     queue_properties,
 )
 from openmsmq.manager.outgoing import outgoing_infos
+from openmsmq.manager.peering import peer_infos
 from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.settings import Settings
@@ -176,6 +177,13 @@ class Calls(ReaderCalls, TransactionCalls):
             if grant.allows("read", info.name) or grant.allows("send", info.name)
         ]
         session.reply(number, queues=seen)
+
+    def _call_peers(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        session.require("admin")
+        found = session.driver.call(lambda: peer_infos(session.local))
+        peers = [{**asdict(info), "id": str(info.id)} for info in found]
+        session.reply(number, peers=peers)
 
     def _call_purge(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")

@@ -19,6 +19,7 @@ from openmsmq.manager.network import Machine, Timer, Wire
 from openmsmq.manager.recorder import FLUSH_AFTER, Recorder, Recording
 from openmsmq.manager.transfers import Transfers
 from openmsmq.manager.ways import PORT
+from openmsmq.model.peers import Pin
 from openmsmq.model.transfer import ConnectionStatus
 from openmsmq.net.connection import Connection
 
@@ -42,13 +43,17 @@ class BinaryDoor:
         self._clock = clock
         self._recorder = None if config.record is None else Recorder(config.record)
         self._flushing: asyncio.Task[None] | None = None
-        peers = {name: split_address(where, PORT) for name, where in config.peers.items()}
+        entries = config.peers.items()
+        peers = {name: split_address(entry.address, PORT) for name, entry in entries}
+        pins = {name: Pin(entry.id, entry.relay) for name, entry in entries}
         self.transfers = driver.call(
             lambda: Transfers(
                 local,
                 clock,
                 self,
                 peers=peers,
+                pins=pins,
+                identity=config.identity,
                 answers_early=config.answers_early,
                 sessions_max=config.sessions_max,
             )

@@ -10,10 +10,12 @@ from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, Literal
+from uuid import UUID
 
 from openmsmq.errors import InvalidParameter, MQError
 from openmsmq.manager.certificates import read_clients
 from openmsmq.manager.tokens import Grant
+from openmsmq.model.peers import Identity
 from openmsmq.names.parts import host_key
 from openmsmq.names.path import parse_path_name
 
@@ -38,6 +40,18 @@ class ConfigError(InvalidParameter):
     """The queue manager was told what cannot be."""
 
 
+@dataclass(frozen=True, slots=True)
+class PeerEntry:
+    """What the configuration says of another computer."""
+
+    address: str
+    "HOST or HOST:PORT."
+    id: UUID | None = None
+    "The identity of the queue manager that must answer there."
+    relay: bool = False
+    "It may bring messages of other managers."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """All that a service is told before it starts; `OPTIONS` says what each of it means."""
@@ -46,7 +60,8 @@ class Config:
     name: str | None = None
     aliases: tuple[str, ...] = ()
     bind: str = "127.0.0.1"
-    peers: Mapping[str, str] = field(default_factory=dict)
+    peers: Mapping[str, PeerEntry] = field(default_factory=dict)
+    restored: bool = False
     ready_file: Path | None = None
     retry: bool = True
 
@@ -61,6 +76,7 @@ class Config:
     console_port: int | None = 1810
     binary_port: int | None = 1801
     binary_bind: str | None = None
+    identity: Identity = Identity.ADDRESS
     sessions_max: int = 10_000
     answers_early: bool = True
     ignore_os_name_validation: bool = False
@@ -167,13 +183,34 @@ def _computers(value: object) -> tuple[str, ...]:
     raise ValueError("a list of names is needed")
 
 
-def _peers(value: object) -> dict[str, str]:
+def _peers(value: object) -> dict[str, PeerEntry]:
     if isinstance(value, dict):
-        for address in value.values():
-            split_address(_text(address), 1)
+        found = {name: _peer(entry) for name, entry in value.items()}
         if len({host_key(_computer(name)) for name in value}) == len(value):
-            return value
+            return found
     raise ValueError("a table of different names and their addresses is needed")
+
+
+def _peer(value: object) -> PeerEntry:
+    """An address, or a table with it and what else is known of the manager there."""
+    if not isinstance(value, dict):
+        split_address(_text(value), 1)
+        return PeerEntry(_text(value))
+    unknown = value.keys() - {"address", "id", "relay"}
+    if unknown or "address" not in value:
+        raise ValueError("a peer has an address and may have an id and relay = true")
+    split_address(_text(value["address"]), 1)
+    try:
+        identity = UUID(_text(value["id"])) if "id" in value else None
+    except ValueError:
+        raise ValueError(f"{value['id']!r} is not a GUID") from None
+    return PeerEntry(value["address"], identity, _flag(value.get("relay", False)))
+
+
+def _identity(value: object) -> Identity:
+    if value in tuple(Identity):
+        return Identity(str(value))
+    raise ValueError(f"one of {', '.join(Identity)} is needed")
 
 
 def _flag(value: object) -> bool:
@@ -244,8 +281,17 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "peers": Option(
         "manager.peers",
         _peers,
-        "Where other computers are, if DNS does not say so.",
+        "Where other computers are, if DNS does not say so. In a file also"
+        ' NAME = { address = "HOST:PORT", id = "GUID", relay = true }: which queue manager must'
+        " answer there, and whether it may bring messages of others.",
         "--peer NAME=HOST[:PORT]",
+    ),
+    "restored": Option(
+        "manager.restored",
+        _flag,
+        "The directory is a copy, or the machine was rolled back: other managers know more of this"
+        " one than it does itself. For one start only; openmsmq restore says so by itself.",
+        "--restored",
     ),
     "ready_file": Option(
         "manager.ready_file",
@@ -295,6 +341,13 @@ OPTIONS: Final[Mapping[str, Option]] = {
         " login: any computer that can reach the address can send messages to every queue that"
         " takes them.",
         "--binary-bind ADDRESS",
+    ),
+    "identity": Option(
+        "binary.identity",
+        _identity,
+        "What is asked of a session before it may speak for the queue manager that it names:"
+        " claimed (nothing), address (it comes from where that manager answered, if it was ever"
+        " dialled) or pinned (peers names its id).",
     ),
     "sessions_max": Option(
         "binary.sessions_max", _LIMIT, "Connections of other queue managers at a time."

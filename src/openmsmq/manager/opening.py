@@ -13,17 +13,26 @@ from openmsmq.store.lmdb import LmdbStore
 
 
 def open_directory(
-    directory: str | os.PathLike[str], name: str | None = None, quota: int | None = None
+    directory: str | os.PathLike[str],
+    name: str | None = None,
+    quota: int | None = None,
+    *,
+    restored: bool = False,
 ) -> LocalManager:
     """The queue manager kept in `directory`, which is made if it is not there.
 
     `name` is what other computers call this one; by default the host's own name. `quota` limits
-    the messages of all queues together while it is open, in KiB.
+    the messages of all queues together while it is open, in KiB. `restored` says that the
+    directory is older than what other managers know of this one.
     """
     store = LmdbStore.open(Path(directory))
     try:
         manager = LocalManager(
-            store, SystemClock(), name=name or socket.gethostname(), by=this_process()
+            store,
+            SystemClock(),
+            name=name or socket.gethostname(),
+            by=this_process(),
+            restored=restored,
         )
     except BaseException:
         store.close()

@@ -165,7 +165,7 @@ class Service:
     def _open_store(self) -> tuple[LocalManager, LoopDriver]:
         config = self.config
         self._tokens.refresh()
-        local = open_directory(config.data, config.name)
+        local = open_directory(config.data, config.name, restored=config.restored)
         local.naming = Naming(
             local.core,
             [local.name, *config.aliases],

@@ -43,6 +43,13 @@ class Sessions:
         """The open sessions that say they are of a manager."""
         return self._by_peer.get(peer, ())
 
+    def addresses(self) -> dict[UUID, tuple[str, ...]]:
+        """Where the open sessions come from, by manager."""
+        return {
+            peer: tuple(dict.fromkeys(link.address for link in links))
+            for peer, links in self._by_peer.items()
+        }
+
     def add(self, link: Link, now: float) -> list[Queue]:
         """A session is open; the queues whose messages are to travel by another than before."""
         peer = link.session.peer

@@ -8,7 +8,7 @@ and kept on disk; what the configuration pins is never replaced by what is learn
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -88,7 +88,7 @@ class Peers:
         self.identity = identity
         self._pins = dict(pins)
 
-    def __iter__(self) -> Iterable[Peer]:
+    def __iter__(self) -> Iterator[Peer]:
         return iter(self._peers.values())
 
     def __len__(self) -> int:

@@ -237,6 +237,8 @@ class Reservations:
         copied = self._copied(subscription, entries) if is_copy else []
 
         def apply(batch: Batch) -> None:
+            if subscription.is_over:
+                raise QueueNotFound(f"the subscription {subscription.name} was dropped")
             if is_copy:
                 copy(batch, subscription, copied)
             else:

@@ -23,7 +23,7 @@ from openmsmq.packet.acks import (
 )
 from openmsmq.packet.transaction import TxSequenceID
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import MessageClass
+from openmsmq.properties.message import INFINITE, MessageClass
 
 RECEIVED = MessageClass.ACK_RECEIVE
 REFUSED = MessageClass.NACK_NOT_TRANSACTIONAL_Q
@@ -204,7 +204,7 @@ def test_a_message_that_is_sent_meanwhile_keeps_its_sequence(station: Station) -
     world.commit()  # now the sequence is to end with the next commit
     transaction = world.transacting.begin()
     world.sending.send(queue, [letter("2", number=2, transactional=True)], transaction)
-    operations = station.core._operations
+    operations = station.core._operations._waiting
     world.transacting.commit(transaction)
     operations.insert(0, operations.pop())  # before it
     commit_all(station.core)
@@ -225,7 +225,7 @@ def test_a_message_that_is_sent_right_after_begins_another(station: Station) -> 
     world.commit()
     transaction = world.transacting.begin()
     world.sending.send(queue, [letter("2", number=2, transactional=True)], transaction)
-    operations = station.core._operations
+    operations = station.core._operations._waiting
     assert len(operations) == 2  # each tries to end it
     world.transacting.commit(transaction)
     operations.insert(1, operations.pop())  # between the two
@@ -410,6 +410,77 @@ def test_an_order_ack_that_covers_a_refused_message_comes_after_it(station: Stat
     station.order(1, 2)
     assert station.unconfirmed == 1
     assert kept(station) == ([], ["1"])
+
+
+def send_for(station: Station, receive: int, reach: int, *, dead_letter: bool = True) -> None:
+    """A message with lifetimes is sent, and has reached its queue."""
+    lives = min(receive, reach)
+    sent = letter(
+        "1",
+        transactional=True,
+        dead_letter=dead_letter,
+        journal=True,
+        expires=NOW + lives if lives != INFINITE else INFINITE,
+        reach=reach,
+        receive=receive,
+    )
+    station.world.send_in(station.out, sent)
+    station.pump()
+    station.order(1, 1)
+    assert station.unconfirmed == 1
+
+
+@pytest.mark.parametrize("reach", [3, 10, 900, INFINITE])
+@pytest.mark.parametrize("grace", [0, 2, 60])
+def test_without_a_last_word_a_message_is_given_up_some_time_after_its_own(
+    station: Station, reach: int, grace: int
+) -> None:
+    """AMB-50: class 0xC003, whatever its time to reach the queue was."""
+    station.world.done(station.core.configure(confirmation_grace=grace))
+    send_for(station, 10, reach)
+    station.world.tick(10 + grace)
+    assert kept(station) == ([], [])
+    station.world.tick(1)
+    assert kept(station) == ([], ["1"])
+    (record,) = station.world.records(station.core.queues.transactional_dead_letter)
+    assert record.message_class == MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER
+    assert not station.rows(OUTGOING)
+    happened = station.core.history.of(
+        station.core.snapshot, PacketView(letter("1").packet).identifier
+    )
+    assert [Event(item.event) for item in happened][-2:] == [Event.EXPIRED, Event.DEAD_LETTERED]
+    assert happened[-1].extra.startswith("not confirmed, may have been received")
+    station.final(1, 1, 1, RECEIVED)
+    assert kept(station) == ([], ["1"]), "it is too late"
+
+
+def test_it_is_given_up_without_a_trace_if_no_dead_letter_is_wanted(station: Station) -> None:
+    send_for(station, 10, 900, dead_letter=False)
+    station.world.tick(13)
+    assert (station.unconfirmed, kept(station)) == (0, ([], []))
+    assert station.world.count("expired") == 1
+
+
+def test_one_that_may_be_received_at_any_time_waits_for_ever(station: Station) -> None:
+    send_for(station, INFINITE, 10)
+    station.world.tick(10**6)
+    assert station.unconfirmed == 1
+
+
+@pytest.mark.parametrize("jump", [-3600, 3600])
+def test_a_clock_that_jumps_does_not_change_how_long_a_word_is_waited_for(
+    station: Station, jump: int
+) -> None:
+    """Not even if it jumps between the send and the OrderAck."""
+    sent = letter(transactional=True, dead_letter=True, expires=NOW + 100, reach=100, receive=200)
+    station.world.send_in(station.out, sent)
+    station.pump()
+    station.world.tick(50, jump=jump)
+    station.order(1, 1)
+    station.world.tick(151)
+    assert station.unconfirmed == 1
+    station.world.tick(2)
+    assert station.unconfirmed == 0
 
 
 def test_a_class_that_nobody_knows_is_a_refusal(station: Station) -> None:

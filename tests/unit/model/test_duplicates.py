@@ -7,7 +7,15 @@ from collections.abc import Sequence
 import pytest
 
 from openmsmq.model import duplicates
-from openmsmq.model.duplicates import AGE_MAX, KEY_SIZE, SEEN, Duplicates, Owner, read_seen, seen_row
+from openmsmq.model.duplicates import (
+    AGE_MAX,
+    KEY_SIZE,
+    SEEN,
+    Duplicates,
+    Owner,
+    read_seen,
+    seen_row,
+)
 from openmsmq.model.storage import Table
 from openmsmq.store.memory import MemoryStore
 
