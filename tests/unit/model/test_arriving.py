@@ -1038,7 +1038,7 @@ def test_a_destination_that_is_no_name_is_refused_and_harms_no_other_message(
     assert station.core.statistics.counts[words] == 1
     if place is not None:
         assert station.finals() == [(MessageClass.NACK_BAD_DST_Q, 1)]
-        ((_, found),) = station.restart().core.incoming.items()
+        (found,) = station.restart().core.incoming.items()
         assert (found.number, LONG in found.name) == (1, True)
 
 
