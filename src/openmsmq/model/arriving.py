@@ -184,7 +184,7 @@ class Arriving:
     ) -> None:
         """A message outside a transaction, unless it has come before ([MS-MQQB] 3.1.5.8.1)."""
         duplicates = self._core.duplicates
-        if key in self._staged or self._has_come(scopes, key):
+        if self._has_come(scopes, key):
             self._count(work, "duplicates")
             if key in duplicates:
                 duplicates.note(work.origin.owner, [key], self._core.timeline.now)
@@ -194,12 +194,12 @@ class Arriving:
         work.keys.append(key)
 
     def _has_come(self, scopes: tuple[bytes, ...], key: bytes) -> bool:
-        """Whether a message has come before (see `Origin.scopes`)."""
-        duplicates = self._core.duplicates
-        if key in duplicates:
+        """Whether a message has come before, or with this commit (see `Origin.scopes`)."""
+        duplicates, staged = self._core.duplicates, self._staged
+        if key in duplicates or key in staged:
             return True
-        rest = key[16:]
-        return any(scope + rest in duplicates for scope in scopes[1:])
+        others = [scope + key[16:] for scope in scopes[1:]]
+        return any(other in duplicates or other in staged for other in others)
 
     def _take_next(self, work: Work, packet: bytes, head: Head) -> None:
         """A transactional message, if it is the next of its sequence ([MS-MQQB] 3.1.5.8.6).

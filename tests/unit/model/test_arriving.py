@@ -60,7 +60,7 @@ def ordered(*numbers: int, sequence: int = 1) -> list[bytes]:
 
 def stored(station: Station) -> tuple[int, int, int]:
     """Sequence, number and reject count as they are on disk."""
-    ((_, found),) = station.restart().core.incoming.items()
+    (found,) = station.restart().core.incoming.items()
     return found.id & 0xFFFFFFFF, found.number, found.rejects
 
 
@@ -342,8 +342,9 @@ def test_messages_in_order_are_taken(station: Station) -> None:
     assert station.take(*ordered(1, 2, 3)) is None
     assert station.bodies("t") == ["1", "2", "3"]
     assert stored(station) == (1, 3, 0)
-    ((source, found),) = station.core.incoming.items()
-    assert (source, found.address, found.name) == (SOMEBODY, ADDRESS, HERE + "t")
+    (found,) = station.core.incoming.items()
+    assert (UUID(bytes_le=found.source), found.address) == (SOMEBODY, ADDRESS)
+    assert found.name == HERE + "t"
     assert found.time == NOW
 
 
@@ -439,7 +440,7 @@ def test_a_failed_commit_consumes_no_number(station: Station) -> None:
 def test_too_many_sequences_are_forgotten_with_the_next_message(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openmsmq.model.incoming.COUNT_MAX", 2)
+    monkeypatch.setattr("openmsmq.model.incoming.STRANGERS_MAX", 2)
     for second, name in enumerate("abcd"):
         station.world.tick(1)
         station.take(parcel("x", number=second + 1, to=HERE + name, place=(1, 1, 0)))
@@ -1037,7 +1038,7 @@ def test_a_destination_that_is_no_name_is_refused_and_harms_no_other_message(
     assert station.core.statistics.counts[words] == 1
     if place is not None:
         assert station.finals() == [(MessageClass.NACK_BAD_DST_Q, 1)]
-        ((_, found),) = station.restart().core.incoming.items()
+        (found,) = station.restart().core.incoming.items()
         assert (found.number, LONG in found.name) == (1, True)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.unit.model.station import places
-from tests.unit.model.world import NOW, World, commit_all, letter, message
+from tests.unit.model.world import NOW, SOMEBODY, World, commit_all, letter, message
 
 from openmsmq.errors import StorageFailed, UnsupportedOperation
 from openmsmq.model.dispatching import Dispatching, Urgency, dispatch_priority
@@ -73,7 +73,7 @@ class Office:
 
     def take(self, queue: Queue, count: int = 100, size_max: int = 1 << 20) -> list[Entry]:
         """What the port takes."""
-        return self.dispatching.take(queue, count, size_max)
+        return self.dispatching.take(queue, count, size_max, SOMEBODY)
 
     def taken(self, queue: Queue, count: int = 100) -> list[str]:
         """The bodies of what the port takes."""
