@@ -136,6 +136,11 @@ class AppSession:
         return self._must_wait and self._framer.pending > READ_AHEAD
 
     @property
+    def is_silent(self) -> bool:
+        """It has not said hello, and is not on its way out."""
+        return self.grant is None and not (self.is_over or self._is_refused)
+
+    @property
     def is_held_up(self) -> bool:
         """Nothing it asks for is begun until it takes answers, or some are given."""
         return self._must_wait and not (self.is_over or self._is_refused)

@@ -71,6 +71,7 @@ class Config:
     binary_bind: str | None = None
     identity: Identity = Identity.ADDRESS
     sessions_max: int = 10_000
+    pending_bytes_max: int = 64 << 20
     answers_early: bool = True
     ignore_os_name_validation: bool = False
     record: Path | None = None
@@ -246,6 +247,12 @@ OPTIONS: Final[Mapping[str, Option]] = {
     ),
     "sessions_max": Option(
         "binary.sessions_max", _LIMIT, "Connections of other queue managers at a time."
+    ),
+    "pending_bytes_max": Option(
+        "binary.pending_bytes_max",
+        _whole(8 << 20, 1 << 40),
+        "Bytes of unfinished packets, over all sessions; beyond it sessions are closed, those of"
+        " managers that this one does not know first.",
     ),
     "answers_early": Option(
         "binary.answers_early",

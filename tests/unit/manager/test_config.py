@@ -46,6 +46,7 @@ port = "off"
 port = "off"
 bind = "127.0.0.2"
 sessions_max = 8
+pending_bytes_max = 9000000
 answers_early = false
 record = "recorded"
 [ping]
@@ -113,6 +114,7 @@ def test_a_file_says_everything_and_its_paths_are_beside_it(tmp_path: Path) -> N
         binary_port=None,
         binary_bind="127.0.0.2",
         sessions_max=8,
+        pending_bytes_max=9_000_000,
         answers_early=False,
         record=tmp_path / "recorded",
         ping_port=3527,
