@@ -26,7 +26,9 @@ from openmsmq.manager.metric_names import METRICS
 from openmsmq.manager.naming import shown
 from openmsmq.manager.outgoing import unprocessed
 from openmsmq.manager.transfers import Transfers
+from openmsmq.model.answering import DROPPED
 from openmsmq.model.arriving import REASONS, REJECTED
+from openmsmq.model.confirming import FORGED
 from openmsmq.model.core import Core
 from openmsmq.model.history import Event
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue
@@ -44,11 +46,15 @@ from openmsmq.store.pages import DATA_FILE
 COMPUTER_QUEUES: Final = "Computer Queues"
 "What Windows calls dead letters and the journal of sent messages together."
 INCIDENTS: Final = (
+    DROPPED,
+    FORGED,
     "acknowledgements without a queue",
     "duplicates",
     "final acknowledgements of unknown messages",
     "flow control",
+    "gaps after a restore",
     "messages lost because they could not be put back",
+    "operations that failed alone",
     "order acknowledgements of unknown sequences",
     "out of order",
     "refused for lack of room",

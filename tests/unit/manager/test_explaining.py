@@ -18,6 +18,7 @@ from openmsmq.model.confirming import Confirming
 from openmsmq.model.history import Event
 from openmsmq.model.queue import Queue, journal_of
 from openmsmq.packet.acks import FinalAckBody
+from openmsmq.packet.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass
 
@@ -206,13 +207,15 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
     (sent,) = manager.send_in(outgoing, Message(b"x", journal=True))
     manager.local.dispatching.take(outgoing, 1, 1, NO_GUID)
     confirming = Confirming(core)
-    sequence = core.numbers.sequences.identifier(outgoing.sequences.all[0])
-    confirming.ordered(sequence, 1)
+    sequence = outgoing.sequences.all[0].identifier
+    origin = Origin("192.0.2.9", "other", NO_GUID.bytes_le)
+    confirming.ordered(origin, sequence, 1)
     manager.tick()
     reached = f"is in {name}; the answer is awaited whether it is received there"
     assert texts(manager, sent)[-1] == reached
     number = int(sent.partition("\\")[2])
-    confirming.take_express(FinalAckBody(sequence, 1, 0, core.identity, number), answer)
+    body = FinalAckBody(sequence, 1, 0, core.identity, number)
+    confirming.take_express(origin, body, answer)
     manager.tick()
     happened = [event for event in manager.local.explain(sent) if event.event != "journaled"]
     assert happened[-1].text.startswith(told.format(name))

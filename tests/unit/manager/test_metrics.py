@@ -24,6 +24,8 @@ from openmsmq.manager.metrics import INCIDENTS, KINDS_MAX, STEP, Load, ServiceMe
 from openmsmq.manager.opening import open_directory
 from openmsmq.messages.message import Message
 from openmsmq.model import reading
+from openmsmq.model.answering import DROPPED
+from openmsmq.model.confirming import FORGED
 from openmsmq.model.history import Event
 from openmsmq.model.opening import Access
 from openmsmq.model.queue import Kind, Queue, QueueProperties
@@ -432,9 +434,9 @@ def test_every_incident_there_can_be_is_known() -> None:
     counted = {
         what
         for source in sources
-        for what in re.findall(r'\bcount\(\s*"([^"]+)"', source.read_text())
+        for what in re.findall(r'\b_?count\((?:work,)?\s*"([^"]+)"', source.read_text())
     }
-    assert counted == set(INCIDENTS)
+    assert counted | {DROPPED, FORGED} == set(INCIDENTS)
 
 
 def test_the_state_of_the_manager_is_reported(watched: Watched) -> None:
