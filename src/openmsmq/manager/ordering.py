@@ -67,8 +67,8 @@ class Ordering:
         """An OrderAck for the last message in order ([MS-MQQB] 3.1.6.9, 3.1.7.17)."""
         core = self._core
         sequence = core.incoming.committed_one(key)
-        if sequence is None:
-            return  # nothing was accepted yet
+        if sequence is None or not sequence.number:
+            return  # nothing was accepted yet; a row of an older store may say so with a 0
         core.take_message_ids(1)
         number = sequence.number
         ack = build_order_ack(

@@ -28,6 +28,7 @@ from openmsmq.model.incoming import (
 from openmsmq.model.layout import NEVER, Owed, owed_for
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue
 from openmsmq.model.reporting import Reporting
+from openmsmq.model.security_checks import PROTECTED, security_fault
 from openmsmq.model.sending import EXPRESS_SIZE_MAX, KIB
 from openmsmq.model.timeline import expiry
 from openmsmq.names.base import FormatName
@@ -44,6 +45,8 @@ REJECTED: Final = "rejected: "
 "What the words of statistics begin with that count rejected messages by reason."
 REASONS: Final = (
     MessageClass.NACK_BAD_DST_Q,
+    MessageClass.NACK_BAD_ENCRYPTION,
+    MessageClass.NACK_BAD_SIGNATURE,
     MessageClass.NACK_HOP_COUNT_EXCEEDED,
     MessageClass.NACK_NOT_TRANSACTIONAL_MSG,
     MessageClass.NACK_NOT_TRANSACTIONAL_Q,
@@ -53,10 +56,12 @@ REASONS: Final = (
 "Why messages are rejected."
 VISIBLE: Final = (Kind.PRIVATE, Kind.PUBLIC)
 _WANTS_FINAL: Final = UserFlags.JN | UserFlags.JP
-_NOT_ALIKE: Final = UserFlags.TH | UserFlags.SH
-"Headers between the names and the properties, which differ from message to message."
+_NOT_ALIKE: Final = UserFlags.TH | PROTECTED
+"Headers that differ from message to message and are looked at each time."
 _NOT_JOURNAL: Final = ~Owed.JOURNAL.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
+_WENT_ROUND: Final = MessageClass.NACK_HOP_COUNT_EXCEEDED
+"The one reason that a manager reports of messages that are not for it ([MS-MQQB] 3.1.5.8.2)."
 _NONE_YET: Final = IncomingSequence(0, 0, 0, 0, "", "")
 
 
@@ -319,12 +324,15 @@ class Arriving:
                 return Rejected(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
         if head.addressee not in self._addressees:
             if head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
-                return Rejected(MessageClass.NACK_HOP_COUNT_EXCEEDED)
+                return Rejected(_WENT_ROUND)
             return Rejected(MessageClass.NACK_BAD_DST_Q)  # nobody routes here yet
         key = head.destination, head.flags & UserFlags.TH
         found = work.found.get(key)
         if found is None:
             found = work.found[key] = self._target(PacketView(packet), head.flags)
+        if head.flags & PROTECTED and isinstance(found, Queue):
+            fault = security_fault(PacketView(packet))
+            return found if fault is None else Rejected(fault)
         return found
 
     def _target(self, view: PacketView, flags: int) -> Queue | Rejected:
@@ -372,7 +380,8 @@ class Arriving:
         if view.acknowledge & Acknowledge.NEG_ARRIVAL:
             core.outcomes.acknowledge(batch, packet, reason)
         if head.flags & UserFlags.TH:
-            if batch is not None and head.addressee in self._addressees:
+            is_owed = head.addressee in self._addressees or reason is _WENT_ROUND
+            if batch is not None and is_owed:
                 core.outcomes.final_ack(batch, packet, reason, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.outcomes.bury(batch, packet, view.priority, reason)

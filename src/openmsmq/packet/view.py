@@ -17,7 +17,7 @@ from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet
 from openmsmq.packet.properties import MessagePropertiesStart
-from openmsmq.packet.security import SecurityHeader
+from openmsmq.packet.security import SecurityFlags, SecurityHeader
 from openmsmq.packet.transaction import TransactionHeader
 from openmsmq.packet.user import UserFlags, UserHeader, UserHeaderStart
 from openmsmq.packet.walk import (
@@ -48,7 +48,6 @@ _CLASS: Final = MessagePropertiesStart.offset_of("MessageClass")
 _CORRELATION: Final = MessagePropertiesStart.offset_of("CorrelationID")
 _BODY_TYPE: Final = MessagePropertiesStart.offset_of("BodyType")
 _APPLICATION_TAG: Final = MessagePropertiesStart.offset_of("ApplicationTag")
-_PRIVACY_LEVEL: Final = MessagePropertiesStart.offset_of("PrivacyLevel")
 
 
 class PacketView:
@@ -255,8 +254,9 @@ class PacketView:
 
     @property
     def is_encrypted(self) -> bool:
-        """The body can be read by its receiver only."""
-        return bool(u32(self.data, (self._properties or self._locate()) + _PRIVACY_LEVEL)[0])
+        """The body can be read by its receiver only (EB; PrivacyLevel alone says nothing)."""
+        security = self.security
+        return security is not None and bool(security.flags & SecurityFlags.EB)
 
     @property
     def label(self) -> str:

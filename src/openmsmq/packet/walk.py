@@ -11,6 +11,7 @@ from struct import error as StructError
 from typing import Final
 
 from openmsmq import limits
+from openmsmq.errors.peer import Malformed
 from openmsmq.packet.base import SIGNATURE, VERSION, BaseFlags, BaseHeader
 from openmsmq.packet.properties import MessagePropertiesStart
 from openmsmq.packet.security import SecurityHeaderStart
@@ -35,6 +36,7 @@ DIRECT: Final = 7
 _NAME_SIZES: Final = (0, 0, 4, 4, 4, 16, 20)
 "Bytes of a queue name by its code ([MS-MQMQ] 2.2.19.2); a direct name says its own."
 _CERT_SIZE: Final = SecurityHeaderStart.offset_of("SenderCertSize")
+_TX_NUMBER: Final = TransactionHeaderStart.offset_of("TxSequenceNumber")
 _RARE: Final = UserFlags.MQ | UserFlags.AH | UserFlags.HH
 "Headers that may follow the MessagePropertiesHeader."
 _FRONT: Final = (
@@ -110,6 +112,24 @@ def after_security(data: bytes, flags: int, offset: int) -> int:
         return offset
     sizes = SecurityHeaderStart.LAYOUT.unpack_from(data, offset)[1:]
     return offset + SecurityHeaderStart.SIZE + sum(map(round_up, sizes))
+
+
+def check_delivery(data: bytes, flags: int) -> None:
+    """Refuse a delivery mode that there is not ([MS-MQMQ] 2.2.19.2, 2.2.20.5).
+
+    Flags.DM is 0 or 1, and 1 with a TransactionHeader, whose numbers begin at 1. This is asked of
+    what travels: a message that waits to be sent has no TxSequenceNumber yet.
+    """
+    mode = (flags & UserFlags.DM) >> 5
+    if mode > 1:
+        raise Malformed("UserHeader.Flags", FLAGS, f"DM is {mode}, not 0 or 1")
+    if not flags & UserFlags.TH:
+        return
+    if not mode:
+        raise Malformed("UserHeader.Flags", FLAGS, "DM is 0, and TH says that it is transactional")
+    place = after_names(data, flags) + _TX_NUMBER
+    if not u32(data, place)[0]:
+        raise Malformed("TransactionHeader.TxSequenceNumber", place, "is 0; the first is 1")
 
 
 def is_plain(data: bytes) -> bool:

@@ -30,7 +30,7 @@ from openmsmq.packet.packet import decode_packet
 from openmsmq.packet.session import SessionHeader
 from openmsmq.packet.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
-from openmsmq.packet.walk import FLAGS, PlainRun, u16, u32
+from openmsmq.packet.walk import FLAGS, PlainRun, check_delivery, u16, u32
 from openmsmq.session.events import Acknowledged, Arrived, Closed, End, Event, Opened, Outgoing
 from openmsmq.session.inbound import HEADER_AT, Inbound
 from openmsmq.session.outbound import FLAG_BITS, Outbound
@@ -39,6 +39,8 @@ from openmsmq.session.timing import Timing, recoverable_ack_ms
 _SESSION: Final = BaseFlags.SH
 _CLEAR_SESSION: Final = 0xFFFF ^ BaseFlags.SH
 _RESERVED: Final = 0x0010
+_UNUSUAL: Final = UserFlags.TH | 0x40
+"Flags of messages whose delivery mode may be none: a TransactionHeader, or DM above 1."
 _MS: Final = 1000
 _U32: Final = 0xFFFFFFFF
 
@@ -369,10 +371,13 @@ class Session:
             packet, header = _split(packet, flags)
         if not self._run.fits(packet):
             PacketView.parse(packet)
+        message_flags = u32(packet, FLAGS)[0]
+        if message_flags & _UNUSUAL:
+            check_delivery(packet, message_flags)
         if self.state is not State.OPEN:
             self._answer_early()
             return
-        recoverable = bool(u32(packet, FLAGS)[0] & UserFlags.DM)
+        recoverable = bool(message_flags & UserFlags.DM)
         number = self.inbound.count(recoverable=recoverable)
         self._is_active = True
         self._events.append(Arrived(packet, number))

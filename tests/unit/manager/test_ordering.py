@@ -147,6 +147,23 @@ def test_messages_that_nothing_was_accepted_of_are_not_acknowledged() -> None:
     assert owed(b) == []
 
 
+def test_a_sequence_without_a_number_is_not_acknowledged(watched: Watched) -> None:
+    """An older version accepted the number 0: the others behind it still hear (MQQB-282)."""
+    watched.send()
+    core = watched.b.local.core
+    ((key, sequence),) = core.incoming._committed.items()
+    empty = key[:-1] + b"\0"
+    core.incoming._committed[empty] = sequence._replace(number=0)
+    due = Ordering(core)
+    packet = bytes(200)
+    due.came(empty, packet, 1, 0.0)
+    due.came(key, packet, 1, 0.0)
+    watched.a.is_up = False
+    watched.net.between(watched.a, watched.b)[0].cut()
+    due.tick(1.0)
+    assert len(owed(watched.b)) == 1
+
+
 def test_nothing_is_sent_before_it_is_due() -> None:
     due = Ordering(Station(Net(), "b").local.core)
     due.came(b"one", bytes(200), 1, 0.0)

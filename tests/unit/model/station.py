@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -54,16 +55,16 @@ def parcel(
     reach: int = INFINITE,
     receive: int = INFINITE,
     hops: int = 0,
+    headers: OptionalHeaders = NO_HEADERS,
 ) -> bytes:
     """A packet of the other manager; `place` is its sequence, number and previous number."""
     name = parse_format_name(to) if isinstance(to, str) else to
     if manager is None:
         manager = name.guid if isinstance(name, PrivateName) else NO_GUID
-    headers = NO_HEADERS
     if place is not None:
         flags = TransactionFlags.FA if wants_final else 0
         where = TransactionHeader(flags, TxSequenceID(place[0], STAMP), place[1], place[2])
-        headers = OptionalHeaders(transaction=where)
+        headers = replace(headers, transaction=where)
     builder = PacketBuilder(
         source,
         name,

@@ -10,6 +10,7 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.admin import build_admin_ack
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
+from openmsmq.packet.security import SecurityHeader
 from openmsmq.packet.transaction import TransactionHeader
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
@@ -76,10 +77,18 @@ def test_a_success_is_reported_without_the_body(message_class: MessageClass) -> 
 
 
 def test_an_encrypted_body_does_not_come_back() -> None:
-    message = original(headers=OptionalHeaders(privacy_level=1))
+    keys = SecurityHeader.make(0, encryption_key=b"key")
+    message = original(headers=OptionalHeaders(security=keys, privacy_level=1))
     assert message.is_encrypted
     found = report(message)
     assert (found.body, found.body_type, found.is_encrypted) == (b"", 0, False)
+
+
+def test_a_clear_body_that_asked_for_privacy_comes_back() -> None:
+    """MSEC-A27: only EB says that a body is encrypted."""
+    message = original(headers=OptionalHeaders(privacy_level=1))
+    assert not message.is_encrypted
+    assert report(message).body == BODY
 
 
 @pytest.mark.parametrize("recoverable", [True, False])

@@ -17,18 +17,23 @@ from tests.samples import (
     user_message,
 )
 
+from openmsmq.errors.peer import Malformed
 from openmsmq.names.reference import QueueReference, ReferenceCode
 from openmsmq.packet.connection import SessionAck
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet, read_packet
 from openmsmq.packet.properties import MessagePropertiesHeader
+from openmsmq.packet.transaction import TransactionHeader, TxSequenceID
 from openmsmq.packet.walk import (
+    FLAGS,
     PlainRun,
     after_names,
     after_security,
     after_transaction,
+    check_delivery,
     is_plain,
     properties_offset,
+    u32,
 )
 from openmsmq.wire.trace import TracingReader
 
@@ -223,3 +228,28 @@ def test_no_byte_makes_a_difference_to_that(shape: str, value: int) -> None:
         assert run.fits(data)
         changed = patch(data, offset, bytes([value]))
         assert run.fits(changed) == is_plain(changed)
+
+
+@pytest.mark.parametrize(
+    ("mode", "number", "field"),
+    [(2, 1, "UserHeader.Flags"), (0, 1, "UserHeader.Flags"), (1, 0, "TransactionHeader")],
+)
+def test_a_transactional_message_has_a_mode_and_a_number(
+    mode: int, number: int, field: str
+) -> None:
+    """MQQB-047, MQQB-081."""
+    header = TransactionHeader(0, TxSequenceID(1, 1), number, 0)
+    data = user_message(flags=mode << 5, transaction=header).encode()
+    with pytest.raises(Malformed) as caught:
+        check_delivery(data, u32(data, FLAGS)[0])
+    assert caught.value.field.startswith(field)
+
+
+@pytest.mark.parametrize("shape", ["simple", "recoverable"])
+def test_other_messages_have_a_mode_only(shape: str) -> None:
+    """MQQB-047."""
+    data = user_message(flags=(shape == "recoverable") << 5).encode()
+    check_delivery(data, u32(data, FLAGS)[0])
+    flags = u32(data, FLAGS)[0] | 0x40
+    with pytest.raises(Malformed, match="DM is"):
+        check_delivery(data, flags)

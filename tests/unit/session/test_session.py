@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -37,7 +38,7 @@ from openmsmq.packet.connection_parameters import ConnectionParametersHeader
 from openmsmq.packet.establish_connection import PADDING, EstablishConnectionHeader
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.session import SessionHeader
-from openmsmq.packet.transaction import TxSequenceID
+from openmsmq.packet.transaction import TransactionHeader, TxSequenceID
 from openmsmq.packet.user import NO_GUID
 from openmsmq.session.events import Acknowledged, Arrived, Closed, End, Opened, Outgoing
 from openmsmq.session.session import Session, State
@@ -614,6 +615,37 @@ def test_transactional_messages_count_as_recoverable() -> None:
     session.receive_data(packet, START)
     (arrived,) = session.take_events()
     assert arrived == Arrived(packet, 1)
+
+
+TRANSACTION = MESSAGES["transaction"].transaction
+assert TRANSACTION is not None
+
+
+@pytest.mark.parametrize("state", [State.WAITING_EC, State.OPEN])
+@pytest.mark.parametrize(
+    ("mode", "transaction", "said"),
+    [
+        (2, None, "UserHeader.Flags at offset 60: DM is 2"),
+        (3, None, "UserHeader.Flags at offset 60: DM is 3"),
+        (2, TRANSACTION, "UserHeader.Flags at offset 60: DM is 2"),
+        (0, TRANSACTION, "UserHeader.Flags at offset 60: DM is 0"),
+        (1, replace(TRANSACTION, tx_sequence_number=0), "TxSequenceNumber at offset"),
+    ],
+    ids=["2", "3", "2 in a transaction", "express in a transaction", "number 0"],
+)
+def test_a_delivery_mode_that_does_not_exist_is_the_end(
+    state: State, mode: int, transaction: TransactionHeader | None, said: str
+) -> None:
+    """MQQB-047, MQQB-081, MQQB-010: malformed, neither delivered nor acknowledged."""
+    message = user_message(flags=mode << 5, transaction=transaction)
+    session = session_in(state)
+    session.take_events()
+    session.receive_data(message.encode() + EXPRESS_PACKET, START)
+    (closed,) = session.take_events()
+    assert isinstance(closed, Closed)
+    assert closed.reason is End.BAD_PACKET
+    assert said in closed.detail
+    assert session.data_to_send() == b""
 
 
 # Acknowledgements that go with messages
