@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -67,9 +67,9 @@ class Sandbox:
             "HYPOTHESIS_STORAGE_DIRECTORY": str(self._hypothesis),
         }
         options = ("-x", "-q", "--no-header", "--tb=no", "-p", "no:randomly")
+        command = [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider"]
         process = subprocess.Popen(  # noqa: S603  # our own interpreter
-            [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider"]
-            + [f"@{self._arguments}"],
+            [*command, f"@{self._arguments}"],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.DEVNULL,
@@ -90,10 +90,8 @@ class Sandbox:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the process and those it started, which share its session."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 

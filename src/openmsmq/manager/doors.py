@@ -52,7 +52,7 @@ class StandardDoors:
     def late(
         self, local: LocalManager, driver: LoopDriver, config: Config, tokens: Tokens
     ) -> Mapping[str, Door]:
-        """The doors for programs and for other managers."""
+        """The doors for programs and for other managers, all to one manager ([MS-MQDMPR] 3.1.1)."""
         driver.observer = self._metrics.committed
         if self._console is not None:
             self._console.manager = local

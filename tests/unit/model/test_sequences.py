@@ -50,7 +50,7 @@ def test_the_first_sequence_is_number_one_and_as_old_as_the_store(station: Stati
 
 
 def test_numbers_begin_at_one_and_each_names_the_one_before(station: Station) -> None:
-    """MQQB-256: the first message has none before it."""
+    """MQQB-081, MQQB-256: the first message has none before it."""
     sent(station, "1", "2", "3")
     assert places(station.pump()) == [(1, 1, 0), (1, 2, 1), (1, 3, 2)]
 
@@ -74,7 +74,7 @@ def test_a_message_keeps_its_number_through_restarts(station: Station) -> None:
 
 
 def test_a_new_run_begins_a_new_sequence_with_a_greater_identifier(station: Station) -> None:
-    """MQQB-257: identifiers only grow."""
+    """DMPR-094, MQQB-257: identifiers only grow."""
     sent(station, "1")
     again = station.restart()
     sent(again, "2", start=2)
