@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -64,7 +64,8 @@ def rules() -> tuple[Rule, ...]:
         for number, _, sections, _ in checklist(name):
             of_rule = [f for section in sections_of(sections) for f in functions.get(section, ())]
             if of_rule and number in tests and number not in open_ones:
-                found.append(Rule(number, tuple(dict.fromkeys(of_rule)), tests[number]))
+                near = sorted(dict.fromkeys(of_rule), key=_distance(tests[number]))
+                found.append(Rule(number, tuple(near), tests[number]))
     return tuple(found)
 
 
@@ -78,9 +79,20 @@ def noticed(rule: Rule, sandbox: Sandbox) -> Function | None:
     return None
 
 
+def _distance(tests: tuple[str, ...]) -> Callable[[Function], bool]:
+    """Functions of the modules that the tests are about come first."""
+    files = {test.partition("::")[0] for test in tests}
+
+    def is_elsewhere(function: Function) -> bool:
+        *folders, name = function.module.parts[1:]
+        return "/".join(("tests/unit", *folders, f"test_{name}")) not in files
+
+    return is_elsewhere
+
+
 @cache
 def _functions() -> dict[str, list[Function]]:
-    """The functions of each section; where there are none, the classes that have methods."""
+    """The functions of each section, and then the classes that have methods."""
     plain: dict[str, list[Function]] = defaultdict(list)
     classes: dict[str, list[Function]] = defaultdict(list)
     for path in sorted((ROOT / "src").rglob("*.py")):
@@ -91,7 +103,8 @@ def _functions() -> dict[str, list[Function]]:
                     plain[section].append(Function(module, name))
                 elif any(isinstance(part, ast.FunctionDef) for part in node.body):
                     classes[section].append(Function(module, name))
-    return {section: plain.get(section) or classes[section] for section in {*plain, *classes}}
+    sections = {*plain, *classes}
+    return {section: plain[section] + classes[section] for section in sections}
 
 
 def _definitions(
