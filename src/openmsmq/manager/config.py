@@ -250,7 +250,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     ),
     "pending_bytes_max": Option(
         "binary.pending_bytes_max",
-        _whole(8 << 20, 1 << 40),
+        whole(8 << 20, 1 << 40),
         "Bytes of unfinished packets, over all sessions; beyond it sessions are closed, those of"
         " managers that this one does not know first.",
     ),

@@ -75,7 +75,7 @@ class StandardDoors:
     def late(
         self, local: LocalManager, driver: LoopDriver, config: Config, tokens: Tokens
     ) -> Mapping[str, Door]:
-        """The doors for programs and for other managers."""
+        """The doors for programs and for other managers, all to one manager ([MS-MQDMPR] 3.1.1)."""
         clients, sessions, _ = self._shares
         config = replace(config, clients_max=clients, sessions_max=sessions)
         driver.observer = self._metrics.committed

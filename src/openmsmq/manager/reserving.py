@@ -50,7 +50,7 @@ class SubscriptionInfo:
     bytes: int
     "What these take."
     idle: int
-    "Seconds since it was last done with some, or since it began."
+    "Seconds since it was last done with some, or since it began; 0 if that is unknown."
     behind: int
     "Messages of the queue that it was not given yet; of copies, so many at least."
     oldest: int | None
@@ -86,7 +86,7 @@ def _info(subscription: Subscription, core: Core) -> SubscriptionInfo:
         end=subscription.end,
         waiting=subscription.end - subscription.done,
         bytes=store.size,
-        idle=max(0, now - subscription.finished),
+        idle=max(0, now - subscription.finished) if subscription.finished else 0,
         behind=behind,
         oldest=None if arrived is None else max(0, now - arrived),
         owner=subscription.owner,

@@ -338,7 +338,7 @@ def test_a_duplicate_of_what_is_being_written_is_not_known_for_good(station: Sta
 
 
 def test_messages_in_order_are_taken(station: Station) -> None:
-    """MQQB-278, MQQB-290: and how far they have come is on disk."""
+    """DMPR-051, MQQB-278, MQQB-290: and how far they have come is on disk."""
     assert station.take(*ordered(1, 2, 3)) is None
     assert station.bodies("t") == ["1", "2", "3"]
     assert stored(station) == (1, 3, 0)
@@ -832,7 +832,7 @@ WANTS = pytest.mark.parametrize(
 def test_the_sender_hears_that_it_was_received(
     station: Station, given: dict[str, bool], told: bool
 ) -> None:
-    """MQQB-289."""
+    """DMPR-095, MQQB-289."""
     give(station, wanting(**given))
     assert station.finals() == []
     station.world.take(station.world.find("t"))

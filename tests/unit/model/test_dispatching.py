@@ -349,6 +349,21 @@ def test_a_queue_that_was_locked_waits_when_hardened_mode_is_off(office: Office)
     assert found.transfer.state is TransferState.WAITING
 
 
+def test_a_queue_is_locked_when_hardened_mode_is_on_at_the_start(office: Office) -> None:
+    """DMPR-386: one with an HTTP name is not."""
+    http = office.world.core.queues.outgoing(parse_format_name("DIRECT=HTTP://a/msmq/q"))
+    http.pins += 1
+    for queue in (office.a, http):
+        office.world.send(queue, message("1"))
+    office.world.done(office.world.core.configure(hardened=True))
+    again = office.world.restart()
+    found = [again.core.queues.by_number[queue.number].transfer for queue in (office.a, http)]
+    assert [transfer and transfer.state for transfer in found] == [
+        TransferState.LOCKED,
+        TransferState.WAITING,
+    ]
+
+
 def test_what_was_taken_back_meanwhile_is_not_delivered(office: Office) -> None:
     """DMPR-348: it is sent again, and the receiver drops one of them."""
     office.send(office.a, "1")

@@ -64,7 +64,7 @@ def test_the_first_sequence_is_as_old_as_its_first_message(station: Station) -> 
 
 
 def test_numbers_begin_at_one_and_each_names_the_one_before(station: Station) -> None:
-    """MQQB-256: the first message has none before it."""
+    """MQQB-081, MQQB-256: the first message has none before it."""
     sent(station, "1", "2", "3")
     assert places(station.pump()) == [(1, 1, 0), (1, 2, 1), (1, 3, 2)]
 
@@ -88,7 +88,7 @@ def test_a_message_keeps_its_number_through_restarts(station: Station) -> None:
 
 
 def test_a_new_run_begins_a_new_sequence_with_a_greater_identifier(station: Station) -> None:
-    """MQQB-257: identifiers only grow."""
+    """DMPR-094, MQQB-257: identifiers only grow."""
     sent(station, "1")
     again = station.restart()
     sent(again, "2", start=2)
