@@ -165,8 +165,10 @@ def test_a_connection_that_the_other_side_began_has_no_port() -> None:
     a.create("back")
     send(net, a)
     queue = f"PRIVATE={a.local.core.identity}\\{a.local.find_queue('back').number:08x}"
-    b.hold_back(b.out(queue))  # so that it can be looked at
+    (end,) = net.between(a, b)
     a.send(a.out(TO_B), Message("x", acknowledge=3, admin_queue=queue))
+    end.deliver()
+    end.is_held = True  # so that the acknowledgement stays
     net.run()
     assert (only(b).next_hop, only(b).state) == ("10.0.0.1", "connected")
 
