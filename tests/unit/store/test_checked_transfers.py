@@ -11,6 +11,7 @@ import pytest
 from openmsmq.model.confirming import PARKED
 from openmsmq.model.duplicates import KEY_SIZE, SEEN
 from openmsmq.model.incoming import INCOMING, IncomingSequence
+from openmsmq.model.onces import GROUP, ONCE
 from openmsmq.model.peers import PEER, Peer
 from openmsmq.model.queue import Kind, QueueProperties
 from openmsmq.model.sequences import DESTINATION, OUTGOING, OutgoingSequence, write_destination
@@ -96,6 +97,11 @@ def test_other_rows_need_only_be_readable(transfers: CheckedTransfers) -> None:
     ack = FinalAckBody(TxSequenceID(1, STAMP), 1, 0, UUID(int=1), 1)
     transfers.take(PARKED + bytes(28), bytes(2) + ack.pack())
     assert list(transfers.faults()) == []
+
+
+def test_every_kind_of_row_has_a_mark_of_its_own() -> None:
+    kinds = [OUTGOING, DESTINATION, INCOMING, SEEN, PEER, PARKED, ONCE, GROUP]
+    assert len(set(kinds)) == len(kinds)
 
 
 @pytest.mark.parametrize(
