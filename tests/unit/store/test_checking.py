@@ -34,7 +34,7 @@ from openmsmq.model.layout import (
 )
 from openmsmq.model.onces import GROUP, ONCE, ONCES_KEY
 from openmsmq.model.recovery import ARRIVAL_KEY, IDENTITY_KEY, pack_number
-from openmsmq.model.sequences import SEQUENCE_KEY, OutgoingSequence
+from openmsmq.model.sequences import DESTINATION, OUTGOING, OutgoingSequence
 from openmsmq.model.settings import SETTINGS_KEY
 from openmsmq.model.statistics import STATISTICS_KEY
 from openmsmq.model.storage import Snapshot, Table, Writer
@@ -213,7 +213,7 @@ def test_messages_on_their_way_are_no_fault(sending: Path) -> None:
 
 def test_a_transactional_message_without_a_sequence_is_found(sending: Path) -> None:
     def lose(writer: Writer) -> None:
-        [(key, _)] = rows(writer, Table.TRANSFER)
+        [key] = [key for key, _ in rows(writer, Table.TRANSFER) if key.startswith(OUTGOING)]
         writer.delete(Table.TRANSFER, key)
 
     tamper(sending, lose)
@@ -227,21 +227,29 @@ def test_a_transactional_message_without_a_sequence_is_found(sending: Path) -> N
 
 
 def test_a_sequence_of_no_queue_is_found(directory: Path) -> None:
-    tamper(directory, lambda writer: OutgoingSequence(1, 99, 5).write(writer))
+    tamper(directory, lambda writer: OutgoingSequence(1, 1, 99, 5).write(writer))
     assert found(directory) == [
         "Sequence 1 is of queue number 99, from which nothing is sent.",
-        "The number of sequence 1 would be given out again.",
     ]
+
+
+def test_a_sequence_that_its_destination_does_not_know_is_found(sending: Path) -> None:
+    def lose(writer: Writer) -> None:
+        [key] = [key for key, _ in rows(writer, Table.TRANSFER) if key.startswith(DESTINATION)]
+        writer.delete(Table.TRANSFER, key)
+
+    tamper(sending, lose)
+    (sentence,) = found(sending)
+    assert sentence.startswith("The number of sequence ")
+    assert sentence.endswith(" would be given out again.")
 
 
 def test_rows_about_transfers_that_make_no_sense_are_found(directory: Path) -> None:
     def spoil(writer: Writer) -> None:
         writer.put(Table.TRANSFER, b"?", b"")
-        writer.put(Table.META, SEQUENCE_KEY, b"odd")
 
     tamper(directory, spoil)
     assert found(directory) == [
-        "The number of the newest sequence cannot be read.",
         "The row 3f of the table transfer makes no sense.",
     ]
 
