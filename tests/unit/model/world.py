@@ -177,13 +177,18 @@ class HandClock:
 class World:
     """A core with all its parts, on the disk an earlier one has left, with a clock of its own."""
 
-    def __init__(self, disk: Disk | None = None, now: float = NOW) -> None:
+    def __init__(
+        self, disk: Disk | None = None, now: float = NOW, *, restored: bool = False
+    ) -> None:
+        """`restored` says that the disk is a copy from a backup."""
         self.store = MemoryStore(disk)
         self.now = now
         "What the clock shows."
         self.elapsed = 50.0
         "What really passed."
-        self.core = Core(self.store, new_identity=ME, now=now, elapsed=self.elapsed)
+        self.core = Core(
+            self.store, new_identity=ME, now=now, elapsed=self.elapsed, restored=restored
+        )
         self.core.queues.resolve = resolve
         self.sending = Sending(self.core)
         self.receiving = Receiving(self.core)
