@@ -19,6 +19,7 @@ from openmsmq.errors import StorageFull, StoreMissing
 from openmsmq.model.storage import Table
 from openmsmq.store import files, pages
 from openmsmq.store.faults import storage_error
+from openmsmq.store.forking import never_free, watch
 from openmsmq.store.format import FORMAT, FORMAT_KEY, migrate, read_format
 from openmsmq.store.lock import DirectoryLock
 from openmsmq.store.rows import LmdbSnapshot, LmdbWriter
@@ -52,6 +53,7 @@ class LmdbStore:
         self._unasked = 0
         "Commits left for which there is plenty of room."
         self._is_open = True
+        watch(self)
 
     @classmethod
     def open(
@@ -198,6 +200,14 @@ class LmdbStore:
     def _disk_space(self) -> int:
         disk = os.statvfs(self._directory)
         return disk.f_bavail * disk.f_frsize
+
+    def leave(self) -> None:
+        """This is a forked child: the store stays the parent's."""
+        if self._is_open:
+            self._is_open = False
+            for part in (self._environment, self._transaction, self._snapshot.transaction):
+                never_free(part)
+            self._lock.leave()
 
     def close(self) -> None:
         """Release everything; what was committed stays, an open transaction is forgotten."""
