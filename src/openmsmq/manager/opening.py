@@ -9,6 +9,7 @@ from pathlib import Path
 from openmsmq.clock import SystemClock
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.process import this_process
+from openmsmq.store.ballast import BALLAST_SIZE
 from openmsmq.store.lmdb import LmdbStore
 
 
@@ -20,7 +21,7 @@ def open_directory(
     `name` is what other computers call this one; by default the host's own name. `quota` limits
     the messages of all queues together while it is open, in KiB.
     """
-    store = LmdbStore.open(Path(directory))
+    store = LmdbStore.open(Path(directory), ballast=BALLAST_SIZE)
     try:
         manager = LocalManager(
             store, SystemClock(), name=name or socket.gethostname(), by=this_process()

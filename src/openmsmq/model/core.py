@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-from openmsmq.errors import GenericError, MQError, StorageError
+from openmsmq.errors import GenericError, MQError, StorageError, StorageFull
 from openmsmq.model.admitting import Admitting
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.decisions import Decisions
@@ -199,7 +199,7 @@ class Core:
         self._is_busy = True
         if error is not None:
             self._forget_staged()
-            self._operations.fail(error)
+            self._operations.fail(error, has_room=self._has_made_room(error))
         else:
             self._show(batch)
             self._operations.answer()
@@ -247,6 +247,10 @@ class Core:
         """No commit could be begun: tell everybody who asked for one."""
         self._operations.refuse(error)
         self._wake_all()
+
+    def _has_made_room(self, error: BaseException) -> bool:
+        """Whether what frees room can be tried again."""
+        return isinstance(error, StorageFull) and self.store.make_room()
 
     def take_message_ids(self, count: int) -> None:
         """Identifiers have been given to messages; more are reserved before they run out."""

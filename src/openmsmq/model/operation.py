@@ -118,15 +118,16 @@ class Operations:
         self.take()
         self.fail(error)
 
-    def fail(self, error: BaseException) -> None:
+    def fail(self, error: BaseException, *, has_room: bool = False) -> None:
         """The commit came to nothing, and they fail.
 
-        On a full disk only those that need room do; the others may free some, and wait again.
+        On a full disk only those that need room do; the others may free some, and wait again. If
+        there are only others, that is of use only if the disk `has_room` for them now.
         """
         failing = self._writing
         if isinstance(error, StorageFull):
             growing = [operation for operation in failing if operation.grows]
-            if growing:
+            if growing or has_room:
                 self._waiting[:0] = [operation for operation in failing if not operation.grows]
                 failing = growing
         for operation in failing:

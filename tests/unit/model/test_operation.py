@@ -163,6 +163,13 @@ def test_on_a_full_disk_those_that_need_room_fail_and_the_others_wait(log: Log) 
     assert (log.taken(), len(operations)) == ("a failed c failed", 0)
 
 
+def test_if_room_was_made_those_that_need_none_are_tried_again(log: Log) -> None:
+    operations = log.operations("ab")
+    operations.take()
+    operations.fail(StorageFull("disk"), has_room=True)
+    assert (log.taken(), len(operations)) == ("", 2)
+
+
 def test_if_the_store_fails_all_fail(log: Log) -> None:
     operations = log.operations("ab")
     operations.take()
