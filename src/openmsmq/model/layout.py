@@ -88,6 +88,8 @@ class Owed(IntFlag):
     "It was sent in a transaction."
     FINAL_ACK = 128
     "Its sender, another manager, is to be told what became of it ([MS-MQQB] 3.1.1.6.2)."
+    OWN_LETTERS = 256
+    "It names a dead-letter queue of its own, behind its packet."
 
 
 class Record(NamedTuple):
