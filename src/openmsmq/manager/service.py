@@ -166,6 +166,7 @@ class Service:
         config = self.config
         self._tokens.refresh()
         local = open_directory(config.data, config.name)
+        local.core.by = ""  # what nobody asks for is the manager's own doing
         local.naming = Naming(
             local.core,
             [local.name, *config.aliases],
