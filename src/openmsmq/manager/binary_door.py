@@ -40,7 +40,7 @@ class BinaryDoor:
         self._server: asyncio.Server | None = None
         self._connecting: set[asyncio.Task[None]] = set()
         self._clock = clock
-        self._recorder = None if config.record is None else Recorder(config.record)
+        self.recorder = None if config.record is None else Recorder(config.record)
         self._flushing: asyncio.Task[None] | None = None
         peers = {name: split_address(where, PORT) for name, where in config.peers.items()}
         self.transfers = driver.call(
@@ -61,17 +61,17 @@ class BinaryDoor:
         make = partial(Connection, self._accept)
         host = config.binary_bind or config.bind
         self._server = await loop.create_server(make, host, config.binary_port, backlog=BACKLOG)
-        if self._recorder is not None:
+        if self.recorder is not None:
             self._flushing = loop.create_task(self._flush())
         host, port = self._server.sockets[0].getsockname()[:2]
         return host, port
 
     async def _flush(self) -> None:
         """Have what is recorded written, though nothing more may be said."""
-        assert self._recorder is not None
+        assert self.recorder is not None
         while True:
             await asyncio.sleep(FLUSH_AFTER)
-            self._recorder.flush(self._clock.now())
+            self.recorder.flush(self._clock.now())
 
     def _accept(self, connection: Connection) -> Spoken:
         return self._speak(connection, self.transfers.accept, accepted=True)
@@ -79,10 +79,10 @@ class BinaryDoor:
     def _speak(
         self, connection: Connection, make: Callable[[Wire], Machine], *, accepted: bool
     ) -> Spoken:
-        if self._recorder is None:
+        if self.recorder is None:
             return Spoken(self._driver, connection, make)
         ends = connection.local, connection.remote
-        recording = self._recorder.session(*ends, self._clock.now(), accepted=accepted)
+        recording = self.recorder.session(*ends, self._clock.now(), accepted=accepted)
         return Spoken(self._driver, connection, make, Tap(connection, recording, self._clock))
 
     def connect(
@@ -136,9 +136,9 @@ class BinaryDoor:
         end = asyncio.get_running_loop().time() + FAREWELL
         while self.transfers.links and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        if self._recorder is not None and self._flushing is not None:
+        if self.recorder is not None and self._flushing is not None:
             self._flushing.cancel()
-            self._recorder.flush(self._clock.now())
+            self.recorder.flush(self._clock.now())
 
 
 class Tap:

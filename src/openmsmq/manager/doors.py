@@ -14,6 +14,7 @@ from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.metrics import ServiceMetrics
 from openmsmq.manager.ping_door import PingDoor
+from openmsmq.manager.recorder import Recorder
 from openmsmq.manager.service import Door
 from openmsmq.manager.tokens import Tokens
 
@@ -63,11 +64,15 @@ class StandardDoors:
             doors["app"] = AppDoor(
                 local, driver, config, tokens, metrics=self._metrics, tls=self._app_tls
             )
+        binary = None
         if config.binary_port is not None:
-            doors["binary"] = BinaryDoor(local, driver, config, SystemClock())
+            doors["binary"] = binary = BinaryDoor(local, driver, config, SystemClock())
         if config.ping_port is not None:
             host = config.binary_bind or config.bind
-            doors["ping"] = PingDoor(local, host, config.ping_port)
+            recorder = None if config.record is None else Recorder(config.record)
+            if binary is not None:
+                recorder = binary.recorder  # two would give their files the same numbers
+            doors["ping"] = PingDoor(local, host, config.ping_port, recorder=recorder)
         return doors
 
     def renew(self) -> None:
