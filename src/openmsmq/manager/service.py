@@ -29,6 +29,7 @@ from openmsmq.errors import (
     StoreDenied,
     StoreInUse,
 )
+from openmsmq.manager.carrying import write_down
 from openmsmq.manager.config import OPTIONS, Config, changes
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager, ManagerState
@@ -178,6 +179,7 @@ class Service:
         config = self.config
         self._tokens.refresh()
         local = open_directory(config.data, config.name, restored=config.restored)
+        local.core.by = ""  # what nobody asks for is the manager's own doing
         local.naming = Naming(
             local.core,
             [local.name, *config.aliases],
@@ -204,6 +206,7 @@ class Service:
     def _announce(self, local: LocalManager) -> None:
         """Tell those who wait for it that the manager is ready."""
         self._enter(ManagerState.READY)
+        self._write_down(local)
         identity = str(local.core.identity)
         if self.config.ready_file is not None:
             document = {"pid": os.getpid(), "id": identity, "name": local.name}
@@ -213,6 +216,13 @@ class Service:
             _log, "ready", name=local.name, id=identity, data=self.config.data, pid=os.getpid()
         )
         notify_systemd("READY=1")
+
+    def _write_down(self, local: LocalManager) -> None:
+        """Keep how the manager was started, for backups."""
+        try:
+            write_down(self.config, local.name)
+        except OSError as error:  # a full disk: backups have what was written down before
+            log_event(_log, "start not written down", level=logging.WARNING, error=error)
 
     async def _end(self) -> None:
         """Close everything, what was opened last first; commits that were begun are finished."""

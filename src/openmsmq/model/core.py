@@ -38,7 +38,7 @@ from openmsmq.model.outcomes import Outcomes
 from openmsmq.model.peers import Peers
 from openmsmq.model.pending import Pending
 from openmsmq.model.poisoning import Poisoning
-from openmsmq.model.queue import Kind, Queue
+from openmsmq.model.queue import Kind, Queue, outgoing_name
 from openmsmq.model.queues import Queues
 from openmsmq.model.reading import Entry
 from openmsmq.model.recovery import (
@@ -426,7 +426,7 @@ class Core:
         if self.history.limit:
             ids = identifiers([message.packet for message in messages])
             by = self.by if event is Event.ARRIVED_EXPRESS else ""
-            why = describe_class(message_class) if message_class else ""
+            why = describe_class(message_class) if message_class else outgoing_name(queue)
             self.note(event, queue, lookups, ids, by, why)
         if event is Event.ARRIVED_EXPRESS:
             self.statistics.count(Event.ARRIVED.word, len(messages))

@@ -17,6 +17,7 @@ from openmsmq.model.arriving import Arriving
 from openmsmq.model.confirming import Confirming
 from openmsmq.model.history import Event
 from openmsmq.model.queue import Queue, journal_of
+from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import FinalAckBody
 from openmsmq.packet.user import NO_GUID
 from openmsmq.packet.view import PacketView
@@ -179,6 +180,28 @@ def test_what_is_on_its_way_is_told(manager: Manager, recoverable: bool) -> None
         f"expired in {name}: the message did not reach its queue in time",
         "went to .\\DeadLetter$ as a dead letter: the message did not reach its queue in time",
     ]
+
+
+@pytest.mark.parametrize("recoverable", [True, False])
+def test_an_outgoing_queue_that_is_empty_has_its_name_in_the_history(
+    manager: Manager, recoverable: bool
+) -> None:
+    """It comes and goes by itself; nobody has deleted it."""
+    name = "DIRECT=OS:other\\private$\\q"
+    core = manager.local.core
+    outgoing = core.queues.outgoing(parse_format_name(name))
+    message = Message(b"x", recoverable=recoverable, time_to_reach_queue=5)
+    (sent,) = manager.send(outgoing, message)
+    manager.tick(10)
+    manager.done(manager.local.configure(history=32))
+    core.queues.tidy()
+    assert core.queues.get(outgoing.number) is None
+    found = manager.local.explain(sent)
+    assert [event.text for event in found] == [
+        f"waits to be sent to {name}",
+        f"expired in {name}: the message did not reach its queue in time",
+    ]
+    assert {event.queue for event in found} == {name}
 
 
 def test_a_delivery_elsewhere_is_told(manager: Manager) -> None:
