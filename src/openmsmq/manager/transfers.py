@@ -17,6 +17,7 @@ from openmsmq.manager.local import LocalManager
 from openmsmq.manager.logs import log_event
 from openmsmq.manager.network import Network, Timer, Wire
 from openmsmq.manager.ordering import Ordering
+from openmsmq.manager.refusals import RefusalLog
 from openmsmq.manager.resending import Resending
 from openmsmq.manager.ways import Addresses, Way, WayKey, address_text, way_key_of
 from openmsmq.model.arriving import Arriving
@@ -74,6 +75,7 @@ class Transfers:
         self._resending = Resending(self.dispatching, network)
         self._is_stopped = False
         self.arriving.on_order = self._came
+        self.arriving.on_refused = RefusalLog(self.now).refused
         self.confirming.on_progress = self._resending.progress
         local.transfers = self
         self.dispatching.connect(self)

@@ -28,6 +28,7 @@ from openmsmq.model.incoming import (
 )
 from openmsmq.model.layout import NEVER, Owed, owed_for
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue
+from openmsmq.model.refusing import Refusing
 from openmsmq.model.reporting import Reporting
 from openmsmq.model.sending import EXPRESS_SIZE_MAX, KIB
 from openmsmq.model.timeline import expiry
@@ -68,6 +69,9 @@ class Arriving:
         self._core = core
         self._confirming = confirming
         self.reporting = Reporting(core)
+        self.on_refused: Callable[[Origin, bytes, MessageClass, bool], None] = _ignore_refused
+        "Given a message that is refused without its sender's knowledge, why, and if it is kept."
+        self._refusing = Refusing(core)
         self.on_order: Callable[[bytes, bytes, int], None] = lambda key, packet, count: None
         "Told how many messages of a sequence came, and the last: its sender is owed an OrderAck."
         self._addressees = (NO_GUID.bytes_le, core.identity.bytes_le)
@@ -429,6 +433,13 @@ class Arriving:
                 core.outcomes.final_ack(batch, packet, reason, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.outcomes.bury(batch, packet, view.priority, reason)
+        else:
+            is_kept = self._refusing.keep(batch, packet, view.priority, reason)
+            self.on_refused(origin, packet, reason, is_kept)
+
+
+def _ignore_refused(origin: Origin, packet: bytes, reason: MessageClass, is_kept: bool) -> None:
+    """Nothing is logged."""
 
 
 @lru_cache(maxsize=4096)

@@ -43,6 +43,8 @@ class Settings:
     once_time: int = ONCE_TIME
     "Seconds for which they are remembered."
 
+    keep_refused: bool = True
+    "Keep what other managers send without a transaction and is not accepted, in `Refused$`."
     reports: bool = False
     "Send reports about messages that are traced (EnableReportMessages)."
     insecure_nacks: bool = False
@@ -55,7 +57,7 @@ class Settings:
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 <= value < INFINITE):
                 raise IllegalPropertyValue(f"{name} {value!r}: 0 to {INFINITE - 1}, or None")
-        for name in ("hardened", "insecure_nacks", "reports"):
+        for name in ("hardened", "insecure_nacks", "keep_refused", "reports"):
             if not isinstance(getattr(self, name), bool):
                 raise IllegalPropertyValue(f"{name} {getattr(self, name)!r}: true or false")
         if not (_is_number(self.history) and 0 <= self.history <= 1 << 20):
