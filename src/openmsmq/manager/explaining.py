@@ -51,6 +51,10 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
     Event.PUT_BACK: lambda e, q: f"is back in {q}: whoever received it was gone before the answer",
     Event.DISCARDED: lambda e, q: f"a copy for {q} was discarded: {e.extra}",
     Event.DELIVERED: lambda e, q: f"was delivered to {e.extra or q}",
+    Event.HANDED_OVER: lambda e, q: (
+        f"was handed over to the queue manager of {e.extra or q}, which may still refuse it"
+    ),
+    Event.REFUSED: lambda e, q: f"is kept in {q}: {e.extra}",
     Event.REJECTED: lambda e, q: f"was not accepted: {e.extra}",
     Event.RETURNED: lambda e, q: f"is back in {q}: the subscription {e.extra} has ended",
     Event.RESERVED: lambda e, q: f"was given to the subscription {e.extra} of {q}",

@@ -67,6 +67,7 @@ _JOURNAL: Final = Owed.JOURNAL.value
 _ACK_ARRIVAL: Final = Owed.ACK_ARRIVAL.value
 _DEAD_LETTER: Final = Owed.DEAD_LETTER.value
 _NACK_RECEIVE: Final = Owed.NACK_RECEIVE.value
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
 _OWN_LETTERS: Final = Owed.OWN_LETTERS.value
 _ON_ARRIVAL: Final = _ACK_ARRIVAL | _JOURNAL
@@ -230,7 +231,8 @@ class Outcomes:
         if core.history.limit:
             ids = identifiers([entry.packet for entry in entries])
             lookups = [entry.lookup for entry in entries]
-            core.note(event, queue, lookups, ids, by, _words(reason, queue))
+            known = Event.HANDED_OVER if event is Event.DELIVERED else event
+            core.note(known, queue, lookups, ids, by, _words(reason, queue))
         journal = self._journal(queue, reason)
         wanted = OWED[reason]
         for entry in entries:
@@ -261,6 +263,8 @@ class Outcomes:
         batch.count(event.word, len(gone))
         if not batch.keeps_history or not gone:
             return ()
+        if event is Event.DELIVERED and not flags_of(gone[0][1]) & _TRANSACTIONAL:
+            event = Event.HANDED_OVER  # no more is known
         starts = batch.first_chunks([raw for _, raw in gone]) if packets is None else packets
         lookups = [lookup for lookup, _ in gone]
         why = words or _words(reason, queue)

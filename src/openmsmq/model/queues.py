@@ -45,7 +45,7 @@ from openmsmq.model.queue import (
 )
 from openmsmq.model.sequences import forget_sequence
 from openmsmq.model.storage import Table
-from openmsmq.model.system import DEAD_LETTER, HIDDEN, JOURNAL, TRANSACTIONAL_DEAD_LETTER
+from openmsmq.model.system import DEAD_LETTER, HIDDEN, JOURNAL, REFUSED, TRANSACTIONAL_DEAD_LETTER
 from openmsmq.model.transfer import Transfer, TransferState
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
@@ -81,6 +81,8 @@ class Queues:
         self.dead_letter = loaded[DEAD_LETTER]
         self.transactional_dead_letter = loaded[TRANSACTIONAL_DEAD_LETTER]
         self.system_journal = loaded[JOURNAL]
+        self.refused = loaded[REFUSED]
+        "What other managers sent and was not accepted."
         self.resolve: Callable[[PathName | FormatName], str | None] = _nowhere
         "What follows the computer in the name of a queue of this manager; None for all others."
         self.misdirected: Callable[[DirectName], str] = lambda name: ""
