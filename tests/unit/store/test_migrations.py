@@ -13,6 +13,7 @@ transaction `x1` that has received `t1` and sends `t3`, and a message for anothe
 from __future__ import annotations
 
 import gzip
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ from openmsmq.store.memory import MemoryStore
 
 OLD = Path(__file__).parent / "format-1.mdb.gz"
 OLD_3 = OLD.with_name("format-3.mdb.gz")
+BEFORE_OWNERS = Path(__file__).parents[2] / "spark" / "before_owners.tar.gz"
 
 
 @pytest.fixture
@@ -185,6 +187,31 @@ def test_it_can_do_then_what_only_format_4_can(newer: Path) -> None:
         orders.send("c", deliver_at=60)
         assert orders.send("d", once="d") == orders.send("d", once="d")
     assert check(newer).findings == ()
+
+
+# Format 5
+
+
+@pytest.fixture
+def owned(tmp_path: Path) -> Path:
+    """A store of format 4 with a subscription, which `tests/spark` has beside its checkpoint."""
+    with tarfile.open(BEFORE_OWNERS) as archive:
+        archive.extract("data/data.mdb", tmp_path, filter="data")
+    return tmp_path / "data"
+
+
+def test_a_subscription_of_format_4_has_no_owner_and_can_get_one(owned: Path) -> None:
+    with openmsmq.open(owned) as manager:
+        [info] = manager.subscriptions()
+        assert (info.name, info.done, info.end) == ("spark", 4, 5)
+        assert (info.owner, info.waiting, info.unread) == ("", 1, 0)
+        lake = manager.open_queue("orders").subscription("spark", owner="me")
+        lake.bind(read=5)
+        lake.finish(5)
+    with openmsmq.open(owned) as manager:
+        [info] = manager.subscriptions()
+        assert (info.owner, info.done, info.unread) == ("me", 5, 0)
+    assert check(owned).findings == ()
 
 
 # Afterwards
