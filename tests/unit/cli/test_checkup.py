@@ -234,6 +234,17 @@ def test_subscriptions_that_do_not_go_on_are_found(tmp_path: Path) -> None:
     assert r"openmsmq subscription drop 'lake' '.\private$\orders'" in risk.advice
 
 
+def test_what_streams_have_skipped_is_found(tmp_path: Path) -> None:
+    manager = Manager()
+    lake = SubscriptionInfo("lake", r".\private$\orders", False, 4, 4, 0, 300, 0, 0, None)
+    manager.subscribed = [replace(lake, unread=3), replace(lake, unread=1, copy=True), lake]
+    taken, copied = look(manager, tmp_path, Level.PROBLEM)
+    assert taken.subject == r"subscription lake of .\private$\orders"
+    assert "has 3 messages that its stream committed and never read" in taken.text
+    assert r"drop 'lake' '.\private$\orders' --unread gives them back" in taken.advice
+    assert "--unread drops the copies" in copied.advice
+
+
 def test_units_that_are_not_over_are_found(tmp_path: Path) -> None:
     manager = Manager()
     manager.waiting = [f"unit:{7:032x}:{1:024x}"]
