@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from struct import Struct, pack, unpack
 from typing import Final
 from uuid import UUID
@@ -89,12 +90,12 @@ def load(
     starts = [*_load_starts(snapshot), now][-STARTS_MAX:]
     writer = store.begin()
     try:
+        if restored or writer.get(Table.META, RESTORING_KEY) is not None:
+            start_over(writer, numbers, now, entropy)
         writer.put(Table.META, IDENTITY_KEY, identity.bytes)
         writer.put(Table.META, ARRIVAL_KEY, pack_number(numbers.arrival_end))
         writer.put(Table.META, MESSAGE_ID_KEY, pack_number(numbers.message_id_end))
         writer.put(Table.META, STARTS_KEY, pack(f"<{len(starts)}I", *starts))
-        if restored or writer.get(Table.META, RESTORING_KEY) is not None:
-            start_over(writer, numbers.sequences, now)
         _write_queues(writer, missing)
         _drop_orphans(writer, queues)
         batch = Batch(writer, numbers, now, history, statistics)
@@ -121,16 +122,21 @@ def load(
     )
 
 
-def start_over(writer: Writer, sequences: SequenceNumbers, now: int) -> None:
+def start_over(writer: Writer, numbers: Numbers, now: int, entropy: bytes) -> None:
     """The store is older than what others know of this manager: it came from a backup.
 
     Every incoming sequence may pass over what came since the backup, once, and so may those that
-    the backup does not know; outgoing ones go on with identifiers that were never used.
+    the backup does not know; outgoing ones go on with identifiers that were never used. So do
+    messages: receivers would drop one with a number that came since the backup (AMB-39). How many
+    were used nobody knows, so they go on anywhere.
     """
+    drawn = blake2b(b"message ids", key=entropy, digest_size=4).digest()
+    numbers.message_id += int.from_bytes(drawn, "big")
+    numbers.message_id_end = numbers.message_id + MESSAGE_ID_BLOCK
     for key, row in list(writer.scan(Table.TRANSFER, INCOMING, INCOMING + b"\xff" * 24)):
         sequence = IncomingSequence.unpack(row)._replace(may_skip=True)
         writer.put(Table.TRANSFER, key, sequence.pack())
-    sequences.start_over(writer)
+    numbers.sequences.start_over(writer)
     writer.put(Table.META, RESTORED_KEY, pack_number(now))
     writer.delete(Table.META, RESTORING_KEY)
 
