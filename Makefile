@@ -1,12 +1,13 @@
 # Every task of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test torture demo serve bench bench-peers sim docs fuzz clean
+.PHONY: help setup check fix test torture demo serve bench bench-peers sim docs fuzz mutants clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 FUZZ_RUNS ?= 20000
 SEEDS ?= 1000
+MUTANTS ?= 200
 DATA ?= build/data
 # What takes Hypothesis seconds on every commit may take it minutes where somebody waits for it.
 # Tests of one group, those of Spark, share a process and its session.
@@ -55,6 +56,9 @@ bench-peers: $(READY)  ## the service beside RabbitMQ, NATS and Redis; root gets
 fuzz: $(READY)  ## coverage-guided fuzzing of every decoder; FUZZ_RUNS=n inputs each
 	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
 	$(BIN)/python -m tests.fuzz --runs $(FUZZ_RUNS)
+
+mutants: $(READY)  ## do tests notice wrong code? MUTANTS=n of engine, sessions and store; SEED=n repeats
+	$(BIN)/python -m tools.mutants --count $(MUTANTS) $(if $(SEED),--seed $(SEED))
 
 docs: $(READY)  ## write the generated pages again and check all of docs/
 	$(BIN)/python -m tools.generate_sync

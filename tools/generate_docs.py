@@ -4,7 +4,7 @@
     docs/configuration.md   what a service can be told (see generate_config.py)
     docs/protocol/mqmq.md   every structure: section, module, test
     docs/protocol/mqqb.md   every number of a checklist: code and test, or why there is none;
-                            likewise dmpr.md
+                            likewise dmpr.md and system.md
 
 A test compares the pages with what this would write, so that neither can drift.
 """
@@ -24,10 +24,25 @@ ROOT = Path(__file__).parents[1]
 PROTOCOL = ROOT / "docs" / "protocol"
 CITATION = re.compile(r"\[(M[SC]-[A-Z]+)\] (\d[\d.]*\d|\d)((?:,? (?:and )?\d[\d.]*\d)*)")
 CHECK = re.compile(r"- ([A-Z]+-\d{3}) \[([A-Z ]+)\] \(([^)]*)\) (.*)")
-CHECKLISTS = {"mqqb": "The binary protocol", "dmpr": "The data model and its rules"}
-SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR"}
-REASON = re.compile(r"^\| ([A-Z]{4}-\d{3}[^|]*) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
-NUMBER = re.compile(r"([A-Z]{4})-(\d{3})(?:(?: to |\.\.| - )(?:[A-Z]{4}-)?(\d{3}))?")
+CHECKLISTS = {
+    "mqqb": "The binary protocol",
+    "dmpr": "The data model and its rules",
+    "system": "The whole system",
+}
+SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR"} | {
+    "SO": "MS-MQSO",
+    "BR": "MS-MQBR",
+    "MR": "MS-MQMR",
+    "CN": "MS-MQCN",
+}
+REASON = re.compile(r"^\| ([A-Z]{3,4}-\d{3}[^|]*) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+NUMBER = re.compile(r"\b([A-Z]{3,4})-(\d{3})\b(?:(?: to |\.\.| - )(?:[A-Z]{3,4}-)?(\d{3}))?")
+OTHERWISE = "otherwise"
+"A decision against the text of a statement; tests may assert what was decided."
+NOT_IN_USE = "not in use"
+"There is code, and a test of it, but no part of the product calls it."
+UNCITABLE = ("not yet", "does not apply")
+"States of what there is nothing to test about."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,17 @@ class Definition:
     sections: tuple[str, ...]
     "`MS-MQMQ 2.2.19.1`, in the order they are cited."
     is_class: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a statement is not simply done."""
+
+    state: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.state}: {self.text}"
 
 
 def pages() -> dict[Path, str]:
@@ -107,47 +133,70 @@ def checklist_page(name: str) -> str:
     open_ones = reasons(name)
     modules = _modules_by_section()
     checks = checklist(name)
-    done = sum(1 for number, *_ in checks if number in tests)
+    states = [open_ones[number].state for number, *_ in checks if number in open_ones]
+    unused, decided = states.count(NOT_IN_USE), states.count(OTHERWISE)
+    elsewhere = sum(state.startswith("as ") for state in states)
+    missing = len(states) - unused - decided - elsewhere
+    done = len(checks) - len(states)
     lines = [
         f"# {CHECKLISTS[name]}: what is done",
         "",
-        f"Of {len(checks)} statements of the [checklist](checklist-{name}.md), {done} have code",
-        f"and a test that cites them; the others say [why not](not-yet-{name}.md). Written by",
-        "`make docs`: the code column lists modules that cite the statement's section, else those",
-        "that the tests are about; the test column lists the test modules that cite its number.",
+        f"Of {len(checks)} statements of the [checklist](checklist-{name}.md), {done} are done: a",
+        f"test asserts each of them. {elsewhere} are done under the number of another statement,",
+        f"{decided} were decided otherwise, {unused} have code and tests that no part of the",
+        f"product uses yet, and {missing} are not done or do not apply; all of these",
+        f"[say why](not-yet-{name}.md). Written by `make docs`: the code column lists modules that",
+        "cite the statement's section, else those that the tests are about; the test column lists",
+        "the modules of the tests whose docstrings cite the number.",
         "",
         "| Number | Level | Statement | Code | Test |",
         "|---|---|---|---|---|",
     ]
     for number, level, sections, text in checks:
         if number in tests:
-            code = {m for s in _sections(sections) for m in modules.get(s, ())}
+            code = {m for s in sections_of(sections) for m in modules.get(s, ())}
             code_column = ", ".join(map(_short, sorted(code or _tested_by(tests[number]))))
             test_column = ", ".join(f"[{t.name}](../../{t})" for t in sorted(tests[number]))
+            if number in open_ones:
+                test_column = f"{open_ones[number]}; {test_column}"
         else:
-            code_column, test_column = "", open_ones.get(number, "not yet")
+            code_column, test_column = "", str(open_ones.get(number, "not yet"))
         statement = text.replace("|", "\\|")
         lines.append(f"| {number} | {level} | {statement} | {code_column} | {test_column} |")
     return "\n".join(lines) + "\n"
 
 
 def citations() -> dict[str, set[Path]]:
-    """The test modules that cite each checklist number; `MQQB-012 to MQQB-025` cites a range."""
+    """The test modules that cite each checklist number, in the docstring of a test."""
     found: dict[str, set[Path]] = defaultdict(set)
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for number in numbers(path.read_text()):
-            found[number].add(path.relative_to(ROOT))
+    for module, _, given in citing_tests():
+        for number in given:
+            found[number].add(module)
     return found
 
 
-def reasons(name: str) -> dict[str, str]:
-    """Why numbers of a checklist have no test: `not yet: the directory is not built`."""
-    found: dict[str, str] = {}
+@cache
+def citing_tests() -> tuple[tuple[Path, str, frozenset[str]], ...]:
+    """Module, name and numbers of every test; `MQQB-012 to MQQB-025` cites a range."""
+    found = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            given = frozenset(numbers(ast.get_docstring(node) or ""))
+            if node.name.startswith("test_") and given:
+                found.append((path.relative_to(ROOT), node.name, given))
+    return tuple(found)
+
+
+def reasons(name: str) -> dict[str, Reason]:
+    """Why numbers of a checklist are not simply done: `not yet: the directory is not built`."""
+    found: dict[str, Reason] = {}
     text = (PROTOCOL / f"not-yet-{name}.md").read_text()
     for first_column, state, reason in REASON.findall(text):
         for number in numbers(first_column):
             assert number not in found, f"{number} has two reasons"
-            found[number] = f"{state}: {reason}"
+            found[number] = Reason(state, reason)
     return found
 
 
@@ -173,11 +222,11 @@ def _modules_by_section() -> dict[str, set[Path]]:
     return found
 
 
-def _sections(text: str) -> list[str]:
+def sections_of(text: str) -> list[str]:
     """`M 2.2.19.1, Q 3.1.5` as the names of the specifications."""
     return [
         f"{SPECS[tag]} {section}"
-        for tag, section in re.findall(r"\b([QMRD]) (\d[\d.]*\d|\d)", text)
+        for tag, section in re.findall(r"\b(SO|BR|MR|CN|[QMRD]) (\d[\d.]*\d|\d)", text)
     ]
 
 

@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 from tools.generate_docs import (
     CHECKLISTS,
+    NOT_IN_USE,
+    OTHERWISE,
     ROOT,
+    UNCITABLE,
     checklist,
     citations,
     cited,
+    citing_tests,
     definitions,
     numbers,
     pages,
@@ -119,9 +123,39 @@ def test_every_number_has_a_test_or_a_reason(name: str) -> None:
 
 
 @EACH_CHECKLIST
-def test_no_number_has_both(name: str) -> None:
-    both = sorted(reasons(name).keys() & citations().keys())
+def test_what_a_test_cites_is_there(name: str) -> None:
+    missing = {n for n, reason in reasons(name).items() if reason.state in UNCITABLE}
+    both = sorted(missing & citations().keys())
     assert both == [], f"a test cites them now: strike them from not-yet-{name}.md"
+
+
+@EACH_CHECKLIST
+def test_states_are_known(name: str) -> None:
+    known = {OTHERWISE, NOT_IN_USE, *UNCITABLE}
+    states = {reason.state for reason in reasons(name).values()}
+    assert {state for state in states - known if not state.startswith("as ")} == set()
+
+
+@EACH_CHECKLIST
+def test_what_is_not_in_use_has_a_test(name: str) -> None:
+    unused = {n for n, reason in reasons(name).items() if reason.state == NOT_IN_USE}
+    assert sorted(unused - citations().keys()) == []
+
+
+@EACH_CHECKLIST
+def test_what_is_done_under_another_number_is_done_there(name: str) -> None:
+    done = {n for other in CHECKLISTS for n in citations().keys() - reasons(other).keys()}
+    elsewhere = {
+        r.state.removeprefix("as ") for r in reasons(name).values() if r.state[:3] == "as "
+    }
+    assert sorted(elsewhere - done) == []
+
+
+def test_only_tests_cite_numbers() -> None:
+    """Not the docstring of a module, or a comment: a number means that the test asserts it."""
+    tests = {(module, number) for module, _, given in citing_tests() for number in given}
+    assert (Path("tests/docs/test_generated.py"), "XXXX-001") not in tests
+    assert (Path("tests/unit/packet/test_base.py"), "MQQB-013") in tests
 
 
 @EACH_CHECKLIST

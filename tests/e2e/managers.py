@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -49,7 +50,7 @@ def address(place: Place) -> str:
 class ManagerProcess:
     """A manager that can be killed and started again, in the same directory and at the same port.
 
-    Programs reach it by a Unix socket.
+    Programs reach it by a Unix socket. With `source` it runs the code in that directory.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class ManagerProcess:
         port: int = 0,
         peers: Mapping[str, Place] | None = None,
         options: Iterable[str] = (),
+        source: Path | None = None,
     ) -> None:
         self.folder = folder / name
         self.folder.mkdir()
@@ -75,6 +77,9 @@ class ManagerProcess:
         ]
         for peer, place in (peers or {}).items():
             self._command += ["--peer", f"{peer}={address(place)}"]
+        self.environment = dict(os.environ)
+        if source is not None:
+            self.environment["PYTHONPATH"] = str(source)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -100,7 +105,8 @@ class ManagerProcess:
         file.unlink(missing_ok=True)
         with (self.folder / "log").open("ab") as log:
             command = [*self._command, "--ready-file", str(file)]
-            self._process = process = subprocess.Popen(command, stderr=log)
+            process = subprocess.Popen(command, stderr=log, env=self.environment)
+            self._process = process
 
         def is_ready() -> bool:
             assert process.poll() is None, (self.folder / "log").read_text()

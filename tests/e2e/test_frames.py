@@ -136,7 +136,7 @@ def test_frames_3_to_6_handshake(service: ManagerProcess, meant: str) -> None:
 
 
 def test_frames_7_and_8_message(service: ManagerProcess, manager: Manager) -> None:
-    """MQQB-107, MQQB-206, MQQB-209, MQQB-239: the message is in the queue that it names.
+    """DMPR-005, MQQB-107, MQQB-206, MQQB-209, MQQB-239: the message is in the queue that it names.
 
     Frame 7 was sent in 2013, by its SentTime, and had four days; here it is sent now. The time-out
     of frame 5 is shorter, as half of its two minutes would pass before frame 8.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import time
 from collections.abc import Iterator
@@ -206,6 +208,60 @@ def test_a_message_that_expires_on_its_way_is_a_dead_letter(tmp_path: Path) -> N
         nacks = [a.open_queue("admin").receive(timeout=PATIENCE) for _ in range(2)]
         assert {nack.message_class for nack in nacks} == {timeout}
         until(lambda: is_everything_sent(a))
+
+
+def stories(manager: Manager, identifier: str) -> str:
+    """What `explain` says of a message."""
+    return "\n".join(event.text for event in manager.explain(identifier))
+
+
+def test_a_message_that_nobody_confirms_is_given_up(tmp_path: Path) -> None:
+    """AMB-50: it has arrived, and its receiver is gone before it says what became of it."""
+    port = free_port("127.0.0.2")
+    near = ManagerProcess(tmp_path, "a", peers={"b": ("127.0.0.2", port)})
+    far = ManagerProcess(tmp_path, "b", bind="127.0.0.2", port=port)
+    with running(near, far), near.connect() as a, far.connect() as b:
+        b.create_queue("transactional", transactional=True)
+        with a.transaction() as transaction:
+            sent = a.open_queue(far_name("transactional")).send(
+                letter("1", dead_letter=True, time_to_be_received=8), transaction=transaction
+            )
+        until(lambda: "is awaited" in stories(a, sent))
+        far.kill()
+        found = a.open_queue(".\\XactDeadLetter$").receive(timeout=PATIENCE)
+        assert (found.id, found.text) == (sent, "1")
+        assert found.message_class == MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER
+        assert "not confirmed, may have been received" in stories(a, sent)
+        until(lambda: is_everything_sent(a))
+
+
+def test_a_message_that_is_not_acknowledged_expires_in_transit(tmp_path: Path) -> None:
+    """AMB-27, AMB-50: the other side hangs, and goes on with the next message later."""
+    port = free_port("127.0.0.2")
+    near = ManagerProcess(tmp_path, "a", peers={"b": ("127.0.0.2", port)})
+    far = ManagerProcess(tmp_path, "b", bind="127.0.0.2", port=port)
+    with running(near, far), near.connect() as a, far.connect() as b:
+        b.create_queue("transactional", transactional=True)
+        queue = a.open_queue(far_name("transactional"))
+
+        def send(text: str, reach: int) -> str:
+            message = letter(text, dead_letter=True, time_to_reach_queue=reach)
+            with a.transaction() as transaction:
+                return queue.send(message, transaction=transaction)
+
+        send("before", 600)
+        until(lambda: texts(b, "transactional") == ["before"])
+        os.kill(far.pid, signal.SIGSTOP)
+        try:
+            sent = send("late", 2)
+            found = a.open_queue(".\\XactDeadLetter$").receive(timeout=PATIENCE)
+        finally:
+            os.kill(far.pid, signal.SIGCONT)
+        assert (found.id, found.message_class) == (sent, MessageClass.NACK_REACH_QUEUE_TIMEOUT)
+        assert "not confirmed, may have arrived" in stories(a, sent)
+        send("after", 600)
+        until(lambda: texts(b, "transactional") == ["before", "after"])
+        assert not a.open_queue(".\\XactDeadLetter$").info().messages
 
 
 def test_messages_wait_for_a_manager_that_is_down(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.strategies.queue_run import Run
 from tests.strategies.queues import FaultyStore, program
 
-from openmsmq.model import core, emptying, expiring, recovery, transaction
+from openmsmq.model import emptying, expiring, recovery, transaction
 from openmsmq.store.memory import Crash
 
 STEPS = 40
@@ -28,7 +28,6 @@ def _small_sizes() -> Iterator[None]:
         patch.setattr(transaction, "SPILL_SIZE", 700)
         patch.setattr(emptying, "STEP", 3)
         patch.setattr(expiring, "STEP", 3)
-        patch.setattr(core, "MESSAGE_ID_BLOCK", 64)
         patch.setattr(recovery, "MESSAGE_ID_BLOCK", 64)
         yield
 

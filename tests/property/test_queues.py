@@ -13,7 +13,7 @@ import pytest
 from tests.strategies.queue_run import Run
 from tests.strategies.queues import FaultyStore, Step, program
 
-from openmsmq.model import core, delaying, emptying, expiring, recovery, transaction
+from openmsmq.model import delaying, emptying, expiring, recovery, transaction
 
 STEPS = 50
 PROGRAMS = 100
@@ -42,14 +42,14 @@ def _small_sizes() -> Iterator[None]:
         patch.setattr(emptying, "STEP", 3)
         patch.setattr(expiring, "STEP", 3)
         patch.setattr(delaying, "STEP", 3)
-        patch.setattr(core, "MESSAGE_ID_BLOCK", 64)
         patch.setattr(recovery, "MESSAGE_ID_BLOCK", 64)
         yield
 
 
-def work(steps: list[Step]) -> None:
+def work(steps: list[Step], *, is_interrupted: bool = False) -> None:
     """Do all steps, and agree after each."""
     run = Run(FaultyStore())
+    run.is_interrupted = is_interrupted
     run.set_up()
     for step in steps:
         run.check()
@@ -107,6 +107,13 @@ def test_it_does_so_in_many_more_programs(part: int) -> None:
 def test_it_does_so_with_more_transactions(part: int) -> None:
     """Many messages are aborted, wait, and become poison."""
     try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS), without=RARELY)
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_it_does_so_if_every_commit_is_written_twice(part: int) -> None:
+    """What an operation left in memory when it was written in vain changes nothing."""
+    for seed in range(part * PROGRAMS, part * PROGRAMS + 60):
+        work(program(seed, STEPS), is_interrupted=True)
 
 
 def test_what_was_moved_out_of_a_purge_stays_when_it_is_back() -> None:

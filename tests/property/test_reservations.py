@@ -7,6 +7,8 @@ such that copy them. Whatever happens, also in the midst of a commit:
 - no message is given twice by one subscription,
 - all that can be read in the end is given in the end,
 - of messages that are neither purged nor expired each ends once: given, or received by others,
+- of a subscription that belongs to somebody only that one reads, and nothing leaves that this owner
+  has not marked as read; what it has, leaves when it is done with it,
 - a check of the store finds nothing.
 """
 
@@ -27,8 +29,10 @@ from openmsmq.errors import (
     QueueNotAvailable,
     ReceiveTimeout,
     StorageFailed,
+    SubscriptionTaken,
 )
 from openmsmq.model import emptying, expiring, reservations, subscription
+from openmsmq.model.owning import bind, mark_read
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import Entry, Holder
@@ -60,6 +64,9 @@ OPERATIONS: Final = (
     ("read", 4),
     ("finish", 3),
     ("finish_to", 1),
+    ("bind", 2),
+    ("mark", 4),
+    ("give_back", 1),
     ("drop", 1),
     ("delete", 1),
     ("commit", 6),
@@ -107,6 +114,14 @@ class Run:
         self.unsure = 0
         "Messages that others may have received: the answer never came."
         self.is_purged = False
+        self.may_leave: dict[str, set[int]] = {name: set() for name in NAMES}
+        "By subscription: positions that its owner has marked, or that had no owner."
+        self.must_leave: dict[str, set[int]] = {name: set() for name in NAMES}
+        "Those that it has marked for certain."
+        self.owner: dict[str, str] = dict.fromkeys(NAMES, "")
+        "Who each belongs to, as was answered."
+        self.binding: dict[str, list[tuple[Pending[None], str]]] = {name: [] for name in NAMES}
+        "Who each may belong to by now."
         self.moved: set[str] = set()
         "What was taken and then moved to a subqueue: it may come back and be taken again."
         self.start()
@@ -131,7 +146,31 @@ class Run:
         done, end = self.promised[name]
         assert found.done >= done
         assert found.end >= end
+        assert found.owner in {self.owner[name], *(owner for _, owner in self.binding[name])}
+        self.binding[name].clear()
+        self.see_owner(name)
+        assert {at for at in self.must_leave[name] if at > found.done} <= set(positions(found))
         self.read_all(name)
+
+    def see_owner(self, name: str) -> None:
+        """What an owner has marked that it was taken from does not count any more."""
+        found, before = self.open[name], self.owner[name]
+        if found.owner != before:
+            self.owner[name] = found.owner
+            self.must_leave[name].clear()
+            if before:
+                self.may_leave[name] = {at for at in self.may_leave[name] if at <= found.done}
+
+    def rows(self, name: str) -> set[int]:
+        """The positions of what it has."""
+        return {at for at, _ in self.reservations._rows(self.open[name], 0, MANY)}
+
+    def check_left(self, name: str) -> None:
+        """Nothing has left that was not to leave, and all behind what is done is there."""
+        found, there = self.open[name], self.rows(name)
+        assert set(range(found.done + 1, found.end + 1)) <= there
+        assert {at for at in range(1, found.done + 1) if at not in there} <= self.may_leave[name]
+        assert found.unread == len([at for at in there if at <= found.done])
 
     def read_all(self, name: str) -> None:
         """Read whatever there is, in pieces."""
@@ -142,7 +181,10 @@ class Run:
 
     def read_some(self, name: str, after: int, last: int, size_max: int) -> int:
         """What is read is what was read there before, and nowhere else."""
-        found = self.reservations.read(self.open[name], after, last, size_max)
+        owner = self.open[name].owner
+        found = self.reservations.read(self.open[name], after, last, size_max, owner)
+        with pytest.raises(SubscriptionTaken):
+            self.reservations.read(self.open[name], after, last, size_max, "somebody else")
         assert found or after == last
         for at, item in enumerate(found, after + 1):
             body = PacketView(item.packet).body.decode()
@@ -153,7 +195,7 @@ class Run:
 
     def do(self, name: str, number: int) -> None:
         """One step."""
-        with suppress(ReceiveTimeout, MessageNotFound):
+        with suppress(ReceiveTimeout, MessageNotFound, SubscriptionTaken):
             getattr(self, f"do_{name}")(number)
         self.answer()
 
@@ -171,6 +213,9 @@ class Run:
                     then(pending.result())
                 else:
                     assert isinstance(pending.error, MQError)
+        for name, binding in self.binding.items():
+            binding[:] = [one for one in binding if not one[0].done]
+            assert self.open[name].is_over or binding or self.open[name].owner == self.owner[name]
 
     def send(self, number: int, *, express: bool = False, expires: int = INFINITE) -> None:
         self.sent += 1
@@ -304,14 +349,72 @@ class Run:
         if found.is_over:
             return
         self.read_all(name)
-        position = number % (1 + found.end)
+        position, owner = number % (1 + found.end), found.owner
+        if not owner:
+            self.may_leave[name].update(range(1, position + 1))
 
         def finished(_: None) -> None:
             if self.open[name] is found and not found.is_over:
                 assert found.done >= position
                 self.promised[name] = max(self.promised[name][0], position), found.end
+                marked = {at for at in self.must_leave[name] if at <= position}
+                assert not marked & self.rows(name)
+                self.check_left(name)
 
-        self.expect(self.reservations.finish(found, position, target), finished)
+        self.expect(self.reservations.finish(found, position, target, owner), finished)
+
+    def do_bind(self, number: int) -> None:
+        """It belongs to somebody; at times somebody takes over, or was there before."""
+        name = name_of(number)
+        found, owner = self.open[name], f"owner {number % 4}"
+        read = number % (1 + found.end)
+        if found.is_over:
+            return
+        if not found.owner:
+            self.may_leave[name].update(range(1, read + 1))
+
+        def bound(_: None) -> None:
+            if self.open[name] is found and not found.is_over:
+                self.see_owner(name)
+
+        take_over = number // 4 % 2 == 0
+        pending = bind(self.world.core, found, owner, take_over=take_over, read=read)
+        self.binding[name].append((pending, owner))
+        self.expect(pending, bound)
+
+    def do_mark(self, number: int) -> None:
+        """Its owner has read something."""
+        name = name_of(number)
+        found = self.open[name]
+        if found.is_over or not found.owner or not found.end:
+            return
+        last = found.end - number % 3 if found.end > 2 else found.end
+        after = max(0, last - 1 - number % 4)
+        owner = found.owner
+        pending = mark_read(self.world.core, found, owner, after, last)
+        self.may_leave[name].update(range(after + 1, last + 1))
+
+        def marked(_: None) -> None:
+            if self.open[name] is found and found.owner == owner:
+                self.must_leave[name].update(range(max(after, found.done) + 1, last + 1))
+
+        self.expect(pending, marked)
+
+    def do_give_back(self, number: int) -> None:
+        """What was done and not read is back in the queue."""
+        name = name_of(number)
+        found = self.open[name]
+        if found.is_over:
+            return
+        self.settle()
+        self.answer()
+        unread = {at for at in self.rows(name) if at <= found.done}
+        assert self.world.done(self.reservations.give_back(found)) == len(unread)
+        self.may_leave[name].update(unread)
+        self.check_left(name)
+        if NAMES[name] is Way.TAKE:
+            for at in unread:
+                del self.given[name][at]
 
     def do_finish_to(self, number: int) -> None:
         if not self.open["lake"].is_over:
@@ -329,7 +432,7 @@ class Run:
             return
         self.settle()
         self.answer()
-        waiting = {self.given[name][at] for at in range(found.done + 1, found.end + 1)}
+        waiting = {self.given[name][at] for at in self.rows(name)}
         assert self.world.done(self.reservations.drop(found)) == len(waiting)
         self.given[name] = {
             at: body for at, body in self.given[name].items() if body not in waiting
@@ -337,8 +440,15 @@ class Run:
         self.given[name] = {-self.sent - at: body for at, body in self.given[name].items()}
         if NAMES[name] is Way.COPY:
             self.given[name].clear()
-        self.promised[name] = 0, 0
+        self.forget(name)
         self.open[name] = self.world.done(self.reservations.open(name, self.queue, NAMES[name]))
+
+    def forget(self, name: str) -> None:
+        """The subscription has ended."""
+        self.promised[name] = 0, 0
+        self.may_leave[name], self.must_leave[name] = set(), set()
+        self.owner[name] = ""
+        self.binding[name].clear()
 
     def do_delete(self, number: int) -> None:
         """The queue is deleted: what was given of it is there until it is done, then nothing is."""
@@ -358,11 +468,13 @@ class Run:
                 self.world.done(self.reservations.reserve(found, found.end, 1, MANY))
             left = found.end - found.done
             done = min(number % 3, left)
-            self.world.done(self.reservations.finish(found, found.done + done))
-            assert self.world.done(self.reservations.drop(found)) == left - done
+            self.world.done(self.reservations.finish(found, found.done + done, owner=found.owner))
+            there = len(self.rows(name))
+            assert self.world.done(self.reservations.drop(found)) == there >= left - done
         self.check_store()
         self.given = {name: {} for name in NAMES}
-        self.promised = dict.fromkeys(NAMES, (0, 0))
+        for name in NAMES:
+            self.forget(name)
         self.lasting.clear()
         self.received.clear()
         self.world.queue("q", transactional=self.is_transactional, journal=True)
@@ -425,9 +537,26 @@ class Run:
         assert self.world.bodies(self.queue) == []
         self.check_fates()
         self.check_store()
-        for found in self.open.values():
-            self.world.done(self.reservations.finish(found, found.end))
+        self.pass_on()
         self.check_store()
+
+    def pass_on(self) -> None:
+        """All are read by one owner, taken over and read in part by another, and finished."""
+        for name, found in self.open.items():
+            half = (found.done + found.end) // 2
+            for owner, last in (("first", found.end), ("second", half)):
+                self.world.done(bind(self.world.core, found, owner, take_over=True))
+                pending = mark_read(self.world.core, found, owner, found.done, last)
+                self.world.done(pending)
+            self.owner[name] = "second"
+            self.may_leave[name] |= set(range(found.done + 1, half + 1))
+            self.must_leave[name] = set(range(found.done + 1, half + 1))
+        self.die(0)
+        for name, found in self.open.items():
+            before = self.rows(name)
+            self.world.done(self.reservations.finish(found, found.end, owner="second"))
+            assert before - self.rows(name) == self.must_leave[name]
+            self.check_left(name)
 
     def check_fates(self) -> None:
         """Each message ended once."""
@@ -448,6 +577,11 @@ class Run:
 
 def bodies(entries: list[Entry]) -> list[str]:
     return [PacketView(entry.packet).body.decode() for entry in entries]
+
+
+def positions(found: Subscription) -> list[int]:
+    """What its owner has read."""
+    return [at for at in range(found.done + 1, found.end + 1) if at in found.read]
 
 
 def name_of(number: int) -> str:

@@ -171,7 +171,7 @@ def check_stored(letter: Letter, fate: Fate) -> None:
     if refused is not None:
         check_reason(letter, refused)
     given_up = MessageClass.NACK_PURGED if purged else None
-    given_up = MessageClass.NACK_REACH_QUEUE_TIMEOUT if expired else given_up
+    given_up = expiry_class(fate) if expired else given_up
     check_dead(letter, fate, given_up)
     check_journal(letter, fate, given_up)
     check_acks(letter, fate, given_up)
@@ -202,6 +202,13 @@ def check_gaps(node: Node, ledger: Ledger) -> None:
         if later and min(later).previous >= gone.number:
             known = any(row.missing for row in rows)
             assert known, f"{node.name} does not know that {gone} is missing: {rows}"
+
+
+def expiry_class(fate: Fate) -> MessageClass:
+    """Why a message expired where it was sent: before it was known to have arrived, or after."""
+    if Event.REACHED in fate.at_source:
+        return MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER
+    return MessageClass.NACK_REACH_QUEUE_TIMEOUT
 
 
 def check_reason(letter: Letter, refused: MessageClass) -> None:
@@ -276,7 +283,7 @@ def check_acks(letter: Letter, fate: Fate, given_up: MessageClass | None) -> Non
     if asked & Acknowledge.POS_RECEIVE and fate.is_received:
         wanted.append(MessageClass.ACK_RECEIVE)
     if asked & Acknowledge.NEG_ARRIVAL:
-        if given_up is not None:
+        if given_up is not None and given_up is not MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER:
             wanted.append(given_up)
         if fate.refused is not None and fate.refused is not MessageClass.NACK_BAD_DST_Q:
             wanted.append(fate.refused)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.errors import OperationCancelled, StorageFull
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.network import Machine, Wire
 from openmsmq.manager.transfers import Transfers
+from openmsmq.model.committing import Batch
 from openmsmq.model.core import Core
 from openmsmq.packet.user import NO_GUID
 from openmsmq.session.timing import Timing
@@ -23,6 +25,10 @@ from tests.simulation.trace import Trace
 NAMES: Final = "abcd"
 START: Final = 1_000_000_000.0
 "What correct clocks show when a simulation begins."
+
+
+class Broken(Exception):
+    """An operation cannot be written."""
 
 
 class NodeClock:
@@ -70,6 +76,8 @@ class Node:
         "How likely a commit fails."
         self.dies = 0.0
         "How likely the disk fails for good with a commit, so that the process ends."
+        self.breaks = 0.0
+        "How likely an operation raises when it is written."
         self.slow_disk = 0.01
         "Seconds that a commit takes, at most."
         self.committed_at = 0.0
@@ -121,6 +129,7 @@ class Node:
             self.local = LocalManager(
                 self.store, self.clock, name=self.name, restored=self.is_restored
             )
+            self._break_some(self.local.core)
             self.transfers = Transfers(
                 self.local,
                 self.clock,
@@ -238,8 +247,33 @@ class Node:
                 self.die()
 
     def _begin(self) -> None:
-        self.core.start_commit(self.store.begin())
-        self._later(self._sync)
+        try:
+            self.core.start_commit(self.store.begin())
+        except Broken as error:
+            self._trace.note(f"{self.name} has an operation that cannot be written")
+            self.store.abort()
+            self._later(partial(self._retreat, error))
+        else:
+            self._later(self._sync)
+
+    def _retreat(self, error: Broken) -> None:
+        self._is_committing = False
+        self.core.retreat(error)
+        self._go_on()
+
+    def _break_some(self, core: Core) -> None:
+        """Let operations raise at times, after all they do."""
+        submit = core.submit
+
+        def breakable(apply: Callable[[Batch], None], *rest: Any, **more: Any) -> None:
+            def broken(batch: Batch) -> None:
+                apply(batch)
+                if self.breaks and self._chance.random() < self.breaks:
+                    raise Broken
+
+            submit(broken, *rest, **more)
+
+        core.submit = breakable  # type: ignore[method-assign]
 
     def _sync(self) -> None:
         store = self.store

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from openmsmq.manager import link, ordering
 from openmsmq.manager.link import Link
-from openmsmq.model import confirming, core, emptying, expiring, recovery, transaction
+from openmsmq.model import confirming, emptying, expiring, recovery, transaction
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import Entry
 from openmsmq.packet.view import PacketView
@@ -78,6 +78,7 @@ class World:
         self.crashes = chance.random() < 0.6
         self.cuts = chance.random() < 0.7
         self.full_disks = chance.random() < 0.2
+        self.breaks = chance.random() < 0.2
         self.quotas = chance.random() < 0.15
         self.jumps = chance.random() < 0.2
         self.net.is_slow = chance.random() < 0.2
@@ -107,8 +108,16 @@ class World:
         self.scheduler.after(self.chance.expovariate(8 / self.span), self._fault)
         node = self.chance.choice(self.nodes)
         fault = self.chance.choices(
-            (self._crash, self._cut, self._slow_disk, self._full_disk, self._quota, self._jump),
-            (30, 20, 20, 10, 10, 10),
+            (
+                self._crash,
+                self._cut,
+                self._slow_disk,
+                self._full_disk,
+                self._break,
+                self._quota,
+                self._jump,
+            ),
+            (30, 20, 20, 10, 10, 10, 10),
         )[0]
         if node.is_up:
             fault(node)
@@ -122,6 +131,9 @@ class World:
 
     def _full_disk(self, node: Node) -> None:
         node.fails = self.chance.choice((0.0, 0.3)) if self.full_disks else 0.0
+
+    def _break(self, node: Node) -> None:
+        node.breaks = self.chance.choice((0.0, 0.02, 0.3)) if self.breaks else 0.0
 
     def _quota(self, node: Node) -> None:
         if self.quotas:
@@ -169,6 +181,20 @@ class World:
 
     def run(self) -> None:
         """Everything, to the end."""
+        self._begin()
+        for programs in self.programs:
+            programs.go()
+        self._fault()
+        self._revive()
+        self._prepare()
+        self._let_pass(self.span)
+        self._calm()
+        self._let_pass(15.0)
+        self._wind_up()
+        check(self.nodes, self.ledger, self.sent, drained=self.drains)
+
+    def _begin(self) -> None:
+        """All managers run, and know each other."""
         self.net.is_faulty, faulty = False, self.net.is_faulty
         for node in self.nodes:
             if self.offsets:
@@ -180,18 +206,12 @@ class World:
             self._greet((*TRANSACTIONAL, *PLAIN, MISSING))
             self._let_pass(1.0)
         self.net.is_faulty = faulty
-        for programs in self.programs:
-            programs.go()
-        self._fault()
-        self._revive()
-        self._prepare()
-        self._let_pass(self.span)
-        self._calm()
-        self._let_pass(15.0)
+
+    def _wind_up(self) -> None:
+        """Nothing more is sent, and everything gets where it belongs."""
         for programs in self.programs:
             programs.node.do(programs.resume_all)
             programs.node.do(partial(self._configure, programs.node, None))
-        for programs in self.programs:
             programs.is_sending = programs.is_receiving = False
         if self.is_rare:
             self._greet(TRANSACTIONAL[:1])
@@ -200,12 +220,11 @@ class World:
             for programs in self.programs:
                 programs.node.do(programs.drain)
             self._let_pass(QUIET)
-        if self.full_disks:  # what could not be removed is removed by the next start
+        if self.full_disks or self.breaks:  # what could not be removed is removed by the next start
             for node in self.nodes:
                 node.die()
                 node.start()
             self._let_pass(QUIET)
-        check(self.nodes, self.ledger, self.sent, drained=self.drains)
 
     @property
     def is_rare(self) -> bool:
@@ -222,7 +241,7 @@ class World:
         self.is_faulty = self.backups.is_on = False
         self.net.is_faulty = self.net.is_slow = False
         for node, programs in zip(self.nodes, self.programs, strict=True):
-            node.fails = node.dies = 0.0
+            node.fails = node.breaks = node.dies = 0.0
             node.slow_disk = 0.01
             node.store._fails_at = -1
             programs.is_pausing = False
@@ -236,7 +255,6 @@ TIGHT: Final[Sequence[tuple[ModuleType, str, int]]] = (
     (emptying, "STEP", 3),
     (expiring, "STEP", 3),
     (transaction, "SPILL_SIZE", 700),
-    (core, "MESSAGE_ID_BLOCK", 64),
     (recovery, "MESSAGE_ID_BLOCK", 64),
     (ordering, "COUNT_MAX", 4),
     (link, "TAKE_MAX", 3),

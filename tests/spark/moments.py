@@ -23,7 +23,7 @@ from openmsmq.spark import options as known
 from openmsmq.spark.columns import check_read, check_write
 from openmsmq.spark.options import parse
 from openmsmq.spark.source import MsmqDataSource
-from openmsmq.spark.streaming import Offset, StreamReader
+from openmsmq.spark.streaming import StreamReader, Written
 from openmsmq.spark.writing import Prepared, StreamWriter
 
 VARIABLE: Final = "OPENMSMQ_TEST_MOMENT"
@@ -107,13 +107,13 @@ def watch(moment: Moment) -> None:
 class KillingReader(StreamReader):
     """Passes by all moments of a reader."""
 
-    def initialOffset(self) -> Offset:
+    def initialOffset(self) -> Written:
         """Where it begins."""
         found = super().initialOffset()
         came("begun")
         return found
 
-    def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:
+    def latestOffset(self, start: Written | None = None, limit: Any = None) -> Written:
         """Reserve."""
         came("reserve:before")
         found = super().latestOffset(start, limit)
@@ -121,7 +121,7 @@ class KillingReader(StreamReader):
             came("reserve:after")
         return found
 
-    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+    def partitions(self, start: Written, end: Written) -> list[InputPartition]:
         """Plan."""
         found = super().partitions(start, end)
         came("planned")
@@ -135,7 +135,7 @@ class KillingReader(StreamReader):
             came("read:middle")
         came("read:after")
 
-    def commit(self, end: Offset) -> None:
+    def commit(self, end: Written) -> None:
         """Finish."""
         came("finish:before")
         super().commit(end)

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from openmsmq import Manager, Message
+from openmsmq.spark import register
 from openmsmq.spark.columns import ON_DEMAND, READ
+from openmsmq.spark.source import PUSHDOWN
 from tests.e2e.managers import ManagerProcess
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def pushing(spark: SparkSession) -> Iterator[None]:
+    """The session pushes filters down to sources."""
+    spark.conf.set(PUSHDOWN, "true")
+    register(spark)
+    yield
+    spark.conf.unset(PUSHDOWN)
+    register(spark)
 
 
 @pytest.fixture
@@ -152,3 +164,30 @@ def test_an_unknown_queue_or_column_is_told_with_the_nearest(
         read(fresh("ordrs")).collect()
     with pytest.raises(PySparkException, match="did you mean 'label'"):
         read(fresh("orders"), "lable string").collect()
+
+
+@pytest.mark.parametrize("is_pushing", [True, False])
+def test_filters_by_place(
+    request: pytest.FixtureRequest,
+    manager: Manager,
+    read: Callable[..., DataFrame],
+    fresh: Callable[[str], str],
+    is_pushing: bool,
+) -> None:
+    if is_pushing:
+        request.getfixturevalue("pushing")
+    queue = manager.create_queue(fresh(f"{is_pushing}"))
+    queue.send_many(Message(b"", label=label) for label in "abcde")
+    places = [message.lookup_id for message in queue.peek_many(5)]
+
+    def left(condition: str) -> list[str]:
+        rows = read(queue.name, "lookup_id bigint, label string").where(condition)
+        return sorted(row.label for row in rows.collect())
+
+    assert left("lookup_id > 5") == list("abcde")
+    assert left(f"lookup_id > {places[1]} and lookup_id <= {places[3]}") == ["c", "d"]
+    assert left(f"lookup_id = {places[2]} and label is not null") == ["c"]
+    assert left(f"not (lookup_id = {places[2]}) and label in ('b', 'c')") == ["b"]
+    assert left(f"lookup_id > {places[4]} or lookup_id is null") == []
+    plan = read(queue.name).where("lookup_id > 5")._jdf.queryExecution().executedPlan().toString()
+    assert ("> 5" in plan) is not is_pushing, "Spark itself has nothing left to look at"

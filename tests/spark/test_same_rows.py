@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from openmsmq import Manager, Message, Queue
 from openmsmq.spark.options import STREAM, parse
-from openmsmq.spark.streaming import Offset, StreamReader
+from openmsmq.spark.streaming import StreamReader, Written
 from tests.e2e.managers import ManagerProcess
 
 pytestmark = pytest.mark.slow
@@ -24,7 +24,7 @@ def send(queue: Queue, *labels: str, **properties: Any) -> None:
     queue.send_many([Message(label.encode(), label=label, **properties) for label in labels])
 
 
-def rows(reader: StreamReader, start: Offset, end: Offset) -> list[Row]:
+def rows(reader: StreamReader, start: Written, end: Written) -> list[Row]:
     """What the tasks of a batch read."""
     found: list[Row] = []
     for partition in reader.partitions(start, end):

@@ -118,6 +118,8 @@ class Base:
         "Which writes were commits."
         self.is_writing = False
         "A commit is on its way to the disk."
+        self.is_interrupted = False
+        "Every commit is written twice, since the first time it comes to nothing."
 
     def _open(self, store: FaultyStore) -> None:
         self.store = store
@@ -213,6 +215,11 @@ class Base:
 
     def start(self) -> None:
         if self.core.wants_commit:
+            if self.is_interrupted:
+                self.core.start_commit(self.store.begin())
+                self.store.abort()
+                self.core.retreat(KeyboardInterrupt())
+                self.model.arrival = self.core.numbers.arrival
             self.core.start_commit(self.store.begin())
             self._start_model()
 

@@ -255,8 +255,17 @@ def _prepared(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
 
 
 def _subscriptions(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
-    """Readers that have messages and do not go on."""
+    """Readers that have messages and do not go on, or have not read what they were done with."""
     for info in manager.subscriptions():
+        if info.unread:
+            yield Finding(
+                Level.PROBLEM,
+                f"subscription {info.name} of {info.queue}",
+                f"has {count_text(info.unread)} that its stream committed and never read: a sink"
+                " skips batches whose numbers it has had before, with another checkpoint",
+                f"openmsmq subscription drop '{info.name}' '{info.queue}' --unread"
+                + (" drops the copies." if info.copy else " gives them back, to be read again."),
+            )
         if info.waiting and info.idle >= OLD:
             yield Finding(
                 Level.RISK,

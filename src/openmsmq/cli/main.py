@@ -75,7 +75,10 @@ COMMANDS: Final = {
         "outgoing:outgoing",
         "List, pause, resume and retry queues of messages for other computers.",
     ),
-    "peer": ("peer:peer", "List other queue managers, and where they are known to be."),
+    "peer": (
+        "peer:peer",
+        "List other queue managers: where they answered, and the sessions they have here.",
+    ),
     "pipeline": (
         "pipeline:pipeline",
         "Run data pipelines on Spark, see how they are, and stop them.",

@@ -14,7 +14,9 @@ import click
 from click.core import ParameterSource
 
 from openmsmq.cli.options import DATA_VARIABLE
-from openmsmq.manager.config import CONFIG_FILE, OFF, OPTIONS, Config, default_text, load_config
+from openmsmq.manager.config import CONFIG_FILE, OPTIONS, Config, default_text, load_config
+from openmsmq.manager.config_values import OFF
+from openmsmq.manager.descriptors import needed, raise_limit
 from openmsmq.manager.doors import StandardDoors
 from openmsmq.manager.logs import set_up_logs
 from openmsmq.manager.service import Service
@@ -127,7 +129,8 @@ def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None
 
     config = load()
     set_up_logs(config.log_format, config.log_level, sys.stderr)
-    service = Service(config, StandardDoors(config), reload=load)
+    descriptors = raise_limit(needed(config))
+    service = Service(config, StandardDoors(config, descriptors), reload=load)
     _relax_collector()
     _keep_memory()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:

@@ -49,7 +49,8 @@ def list_(pattern: str | None, *, location: Location, as_json: bool) -> None:
     They take messages out of their queue or get copies. DONE is the position up to which the reader
     is done with them, END the one up to which it was given them; those between wait for it. BEHIND
     counts those of the queue that it was not given yet (at least so many, if they are copies of
-    many). IDLE tells how long ago it was last done with some.
+    many). UNREAD counts messages that its owner said it was done with and had never read: they
+    stay with it. IDLE tells how long ago it was last done with some.
 
     \b
     Examples:
@@ -63,15 +64,15 @@ def list_(pattern: str | None, *, location: Location, as_json: bool) -> None:
         for info in chosen:
             print_json(asdict(info))
     elif chosen:
-        columns = ("NAME", "QUEUE", "WAY", ">DONE", ">END", ">WAITING", ">SIZE", ">BEHIND", ">IDLE")
-        print_table(columns, map(_row, chosen))
+        counts = (">DONE", ">END", ">WAITING", ">UNREAD", ">SIZE", ">BEHIND", ">IDLE")
+        print_table(("NAME", "QUEUE", "WAY", *counts), map(_row, chosen))
 
 
 def _row(info: SubscriptionInfo) -> tuple[object, ...]:
     way = "copy" if info.copy else "take"
     size = size_text(info.bytes)
     idle = age_text(info.idle)
-    waits = info.waiting, size, info.behind
+    waits = info.waiting, info.unread, size, info.behind
     return info.name, info.queue, way, info.done, info.end, *waits, idle
 
 
@@ -89,24 +90,37 @@ def _complete_subscription(
 @subscription.command()
 @click.argument("name", shell_complete=_complete_subscription)
 @click.argument("queue", shell_complete=complete_queue)
+@click.option(
+    "--unread", is_flag=True, help="Only give back what was never read; the subscription goes on."
+)
 @yes_option
 @manager_options
-def drop(name: str, queue: str, *, location: Location, as_json: bool, yes: bool) -> None:
+def drop(
+    name: str, queue: str, *, location: Location, as_json: bool, yes: bool, unread: bool
+) -> None:
     """End the subscription NAME of QUEUE.
 
     Messages that it has taken and is not done with are back in the queue, at their old places;
     copies are gone. If the queue is deleted, all of them are. A reader that goes on under this name
     begins anew. If there are such messages it asks first; off a terminal it needs --yes then.
 
+    With --unread it does not end. Only those messages are back that its owner, a Spark query, said
+    it was done with and had never read, because its sink has skipped them.
+
     \b
     Examples:
       openmsmq subscription drop lake orders
+      openmsmq subscription drop lake orders --unread
       openmsmq subscription drop lake orders --yes
     """
     with location.open() as manager:
         info = _find(manager, name, queue)
-        if info.waiting:
-            question = f"{info.name} is not done with {count_text(info.waiting)}. Drop it?"
+        if unread:
+            count = manager.drop_subscription(info.name, info.queue, unread=True)
+            _tell_unread(info, count, as_json=as_json)
+            return
+        if waiting := info.waiting + info.unread:
+            question = f"{info.name} is not done with {count_text(waiting)}. Drop it?"
             confirm(question, yes=yes)
         dropped = manager.drop_subscription(info.name, info.queue)
     if as_json:
@@ -114,6 +128,14 @@ def drop(name: str, queue: str, *, location: Location, as_json: bool, yes: bool)
     else:
         not_done = f", which was not done with {count_text(dropped)}" if dropped else ""
         click.echo(f"dropped {info.name} of {info.queue}{not_done}")
+
+
+def _tell_unread(info: SubscriptionInfo, count: int, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"name": info.name, "queue": info.queue, "unread": count})
+    else:
+        gone = "dropped" if info.copy else "gave back"
+        click.echo(f"{gone} {count_text(count)} of {info.queue} that {info.name} never read")
 
 
 def _find(manager: Manager, name: str, queue: str) -> SubscriptionInfo:

@@ -19,7 +19,7 @@ class Read:
     timeout: float | None = None
     "Seconds to wait for the first message; None waits for ever."
     lookup_id: int | None = None
-    seek: Seek = Seek.CURRENT
+    seek: Seek | str = Seek.CURRENT
     "Which message `lookup_id` leads to."
     following: bool = False
     "With a cursor: go on to the next message first."
@@ -31,6 +31,13 @@ class Read:
             raise InvalidParameter(
                 f"timeout {self.timeout}: seconds from 0, or None to wait for ever"
             )
+        if self.seek not in tuple(Seek):
+            raise InvalidParameter(f"seek {self.seek!r}: one of {', '.join(Seek)}")
+
+    @property
+    def sought(self) -> Seek:
+        """Which message `lookup_id` leads to, whether it was given by name or not."""
+        return Seek(self.seek)
 
 
 class Handle:

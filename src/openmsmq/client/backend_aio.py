@@ -11,7 +11,7 @@ from openmsmq.manager.explaining import HistoryEvent
 from openmsmq.manager.info import QueueInfo
 from openmsmq.manager.outgoing import OutgoingInfo
 from openmsmq.manager.peering import PeerInfo
-from openmsmq.manager.reserving import SubscriptionInfo
+from openmsmq.manager.reserving import Binding, SubscriptionInfo
 from openmsmq.messages.delivery import Delivery
 from openmsmq.messages.ids import SentId
 from openmsmq.messages.message import Message
@@ -48,6 +48,19 @@ class Reader(Protocol):
     @property
     def end(self) -> int:
         """It was given all up to this position."""
+        ...
+
+    @property
+    def owner(self) -> str:
+        """Who it belonged to when that was last asked for."""
+        ...
+
+    async def bind(self, binding: Binding) -> None:
+        """Let it belong to the owner that it was opened for."""
+        ...
+
+    async def mark_read(self, after: int, last: int) -> None:
+        """Its owner has read all behind one position up to another."""
         ...
 
     async def reserve(self, after: int, count: int, size_max: int) -> int:
@@ -161,7 +174,7 @@ class Backend(Protocol):
         """Let messages come, up to `prefetch` that are not ended."""
         ...
 
-    async def open_reader(self, handle: Handle, name: str, *, copy: bool) -> Reader:
+    async def open_reader(self, handle: Handle, name: str, *, copy: bool, owner: str) -> Reader:
         """The subscription with this name, begun if it is not there yet."""
         ...
 
@@ -169,8 +182,8 @@ class Backend(Protocol):
         """All subscriptions with a name."""
         ...
 
-    async def drop_subscription(self, name: str, queue: str) -> int:
-        """End a subscription; how many messages it was given and is not done with."""
+    async def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:
+        """End a subscription, or only give back what it has skipped; how many messages it gives."""
         ...
 
     async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:

@@ -16,9 +16,13 @@ from openmsmq.manager.local import LocalManager, ManagerState, received
 from openmsmq.manager.outgoing import OutgoingInfo, outgoing_infos
 from openmsmq.manager.peering import PeerInfo, peer_infos
 from openmsmq.manager.reserving import (
+    Binding,
     SubscriptionInfo,
+    bind_subscription,
+    drop_subscription,
     find_subscription,
     finish_reserved,
+    mark_reserved,
     open_subscription,
     read_reserved,
     subscription_infos,
@@ -94,11 +98,16 @@ class EmbeddedReader:
     """A subscription of this process."""
 
     def __init__(
-        self, local: LocalManager, driver: Driver, subscription: model_subscription.Subscription
+        self,
+        local: LocalManager,
+        driver: Driver,
+        subscription: model_subscription.Subscription,
+        owner: str,
     ) -> None:
         self._local = local
         self._driver = driver
         self._subscription = subscription
+        self._owner = owner
 
     @property
     def done(self) -> int:
@@ -110,6 +119,21 @@ class EmbeddedReader:
         """It was given all up to this position."""
         return self._subscription.end
 
+    @property
+    def owner(self) -> str:
+        """Who it belongs to."""
+        return self._subscription.owner
+
+    def bind(self, binding: Binding) -> None:
+        """Let it belong to the owner that it was opened for."""
+        local, subscription, owner = self._local, self._subscription, self._owner
+        self._driver.wait(lambda: bind_subscription(local, subscription, owner, binding))
+
+    def mark_read(self, after: int, last: int) -> None:
+        """Its owner has read all behind one position up to another."""
+        local, subscription, owner = self._local, self._subscription, self._owner
+        self._driver.wait(lambda: mark_reserved(local, subscription, owner, after, last))
+
     def reserve(self, after: int, count: int, size_max: int) -> int:
         """Up to which position there is something to read."""
         reserve, subscription = self._local.reservations.reserve, self._subscription
@@ -117,9 +141,9 @@ class EmbeddedReader:
 
     def read(self, after: int, last: int) -> list[ReceivedMessage]:
         """Messages that it was given behind a position; as many as fit a frame."""
-        subscription = self._subscription
+        local, subscription, owner = self._local, self._subscription, self._owner
         return received(
-            self._driver.call(lambda: read_reserved(self._local, subscription, after, last))
+            self._driver.call(lambda: read_reserved(local, subscription, after, last, owner))
         )
 
     def read_packed(self, after: int, last: int) -> bytes:
@@ -128,9 +152,9 @@ class EmbeddedReader:
 
     def finish(self, position: int, move_to: str) -> None:
         """It is done with all up to a position."""
-        subscription = self._subscription
+        local, subscription, owner = self._local, self._subscription, self._owner
         self._driver.wait(
-            lambda: finish_reserved(self._local, subscription, position, move_to)
+            lambda: finish_reserved(local, subscription, position, move_to, owner)
         )
 
 
@@ -245,11 +269,11 @@ class Embedded:
                 queue, place, handle, wait=wait, following=read.following
             )
         lookup, count = read.lookup_id, read.count
-        if lookup is not None and read.seek is Seek.BEHIND and not read.take:
+        if lookup is not None and read.sought is Seek.BEHIND and not read.take:
             return lambda: receiving.peek(queue, count, handle, wait=wait, after=lookup)
         if lookup is not None:
             return lambda: receiving.by_lookup(
-                queue, lookup, read.seek, peek=not read.take, holder=holder
+                queue, lookup, read.sought, peek=not read.take, holder=holder
             )
         if read.take:
             return lambda: receiving.receive(queue, count, handle, wait=wait, holder=holder)
@@ -300,17 +324,19 @@ class Embedded:
         else:
             self._driver.wait(lambda: receiving.end(queue, lookups, delete=remove))
 
-    def open_reader(self, handle: Handle, name: str, *, copy: bool) -> EmbeddedReader:
+    def open_reader(
+        self, handle: Handle, name: str, *, copy: bool, owner: str
+    ) -> EmbeddedReader:
         local, driver, queue = self._local, self._driver, _queue(handle)
         found = driver.wait(lambda: open_subscription(local, queue, name, copy=copy))
-        return EmbeddedReader(local, driver, found)
+        return EmbeddedReader(local, driver, found, owner)
 
     def subscriptions(self) -> list[SubscriptionInfo]:
         return self._driver.call(lambda: subscription_infos(self._local))
 
-    def drop_subscription(self, name: str, queue: str) -> int:
+    def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:
         found = self._driver.call(lambda: find_subscription(self._local, name, queue))
-        return self._driver.wait(lambda: self._local.reservations.drop(found))
+        return self._driver.wait(lambda: drop_subscription(self._local, found, unread=unread))
 
     def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
         begun = self._begun(work)

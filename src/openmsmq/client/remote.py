@@ -106,7 +106,7 @@ def read_payload(
     """The payload of a READ that waits so long."""
     seek = app.Seek.HEAD
     if read.lookup_id is not None:
-        seek = _SEEKS[read.seek]
+        seek = _SEEKS[read.sought]
     elif read.following:
         seek = app.Seek.NEXT
     return app.Read(
@@ -239,8 +239,9 @@ def peer_info(item: Members) -> PeerInfo:
 
 def subscription_info(item: Members) -> SubscriptionInfo:
     """What is known of a subscription."""
-    known = {name: item.values.get(name) for name in SubscriptionInfo.__dataclass_fields__}
-    return SubscriptionInfo(**known)  # type: ignore[arg-type]
+    fields = SubscriptionInfo.__dataclass_fields__
+    known = {name: value for name, value in item.values.items() if name in fields}
+    return SubscriptionInfo(**{"oldest": None, **known})  # type: ignore[arg-type]
 
 
 def unit_state(word: str) -> UnitState:

@@ -336,21 +336,27 @@ class Remote(RemoteCalls):
 
         return await self._repeat(work)
 
-    async def open_reader(self, handle: Handle, name: str, *, copy: bool) -> RemoteReader:
-        made = RemoteReader(self, handle, name, copy=copy)
+    async def open_reader(
+        self, handle: Handle, name: str, *, copy: bool, owner: str
+    ) -> RemoteReader:
+        made = RemoteReader(self, handle, name, copy=copy, owner=owner)
         await self._repeat(made.number)
         return made
 
     async def ask_for_reader(
-        self, channel: Channel, handle: Handle, name: str, *, copy: bool
+        self, channel: Channel, handle: Handle, name: str, *, copy: bool, owner: str
     ) -> Members:
         """Open a subscription on a connection; of a queue that is deleted, what is left of it."""
         remote.require(channel.welcome, "reserve")
+        given = {"name": name}
+        if owner:
+            remote.require(channel.welcome, "owners")
+            given["owner"] = owner
         try:
             number = await self._number(channel, handle)
         except QueueNotFound:
-            return await ask(channel, "open_reader", queue=handle.name, name=name)
-        return await ask(channel, "open_reader", SLOW, handle=number, name=name, copy=copy)
+            return await ask(channel, "open_reader", queue=handle.name, **given)
+        return await ask(channel, "open_reader", SLOW, handle=number, copy=copy, **given)
 
     async def ask_reader(self, reader: RemoteReader, call: str, **arguments: Any) -> Members:
         """Make a call about a subscription, all of which may be made again."""
@@ -370,8 +376,9 @@ class Remote(RemoteCalls):
 
         return await self._repeat(work)
 
-    async def drop_subscription(self, name: str, queue: str) -> int:
-        answer = await self._call_once("drop_subscription", None, name=name, queue=queue)
+    async def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:
+        given = {"unread": True} if unread else {}
+        answer = await self._call_once("drop_subscription", None, name=name, queue=queue, **given)
         return answer.integer("count", maximum=U64_MAX)
 
     async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from openmsmq.app import messages as app
@@ -16,6 +17,7 @@ from openmsmq.client.link import ENDED, SLOW, Deliveries
 from openmsmq.client.remote import U64_MAX
 from openmsmq.client.waiting_sync import run_once
 from openmsmq.errors import ConnectionLost
+from openmsmq.manager.reserving import Binding
 from openmsmq.messages.received import ReceivedMessage
 from openmsmq.model.opening import Mode
 
@@ -111,27 +113,42 @@ class RemoteSubscription:
 class RemoteReader:
     """A subscription of a service, opened again on a new connection."""
 
-    def __init__(self, backend: Remote, handle: Handle, name: str, *, copy: bool) -> None:
+    def __init__(
+        self, backend: Remote, handle: Handle, name: str, *, copy: bool, owner: str
+    ) -> None:
         self._backend = backend
         self._handle = handle
         self._name = name
         self._copy = copy
+        self._owner = owner
         self._opened: tuple[Channel, int] | None = None
         self.done = 0
         "It is done with all up to this position."
         self.end = 0
         "It was given all up to this position."
+        self.owner = ""
+        "Who it belonged to when it was opened."
 
     def number(self, channel: Channel) -> int:
         """What it is called on this connection."""
         if self._opened is None or self._opened[0] is not channel:
             answer = self._backend.ask_for_reader(
-                channel, self._handle, self._name, copy=self._copy
+                channel, self._handle, self._name, copy=self._copy, owner=self._owner
             )
             self._opened = channel, answer.integer("reader")
             self.done = max(self.done, answer.integer("done", maximum=U64_MAX))
             self.end = max(self.end, answer.integer("end", maximum=U64_MAX))
+            self.owner = answer.text("owner", "")
         return self._opened[1]
+
+    def bind(self, binding: Binding) -> None:
+        """Let it belong to the owner that it was opened for."""
+        self._backend.ask_reader(self, "bind", **asdict(binding))
+        self.owner = self._owner
+
+    def mark_read(self, after: int, last: int) -> None:
+        """Its owner has read all behind one position up to another."""
+        self._backend.ask_reader(self, "mark_read", after=after, last=last)
 
     def reserve(self, after: int, count: int, size_max: int) -> int:
         """Up to which position there is something to read."""

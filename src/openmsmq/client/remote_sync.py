@@ -331,21 +331,27 @@ class Remote(RemoteCalls):
 
         return self._repeat(work)
 
-    def open_reader(self, handle: Handle, name: str, *, copy: bool) -> RemoteReader:
-        made = RemoteReader(self, handle, name, copy=copy)
+    def open_reader(
+        self, handle: Handle, name: str, *, copy: bool, owner: str
+    ) -> RemoteReader:
+        made = RemoteReader(self, handle, name, copy=copy, owner=owner)
         self._repeat(made.number)
         return made
 
     def ask_for_reader(
-        self, channel: Channel, handle: Handle, name: str, *, copy: bool
+        self, channel: Channel, handle: Handle, name: str, *, copy: bool, owner: str
     ) -> Members:
         """Open a subscription on a connection; of a queue that is deleted, what is left of it."""
         remote.require(channel.welcome, "reserve")
+        given = {"name": name}
+        if owner:
+            remote.require(channel.welcome, "owners")
+            given["owner"] = owner
         try:
             number = self._number(channel, handle)
         except QueueNotFound:
-            return ask(channel, "open_reader", queue=handle.name, name=name)
-        return ask(channel, "open_reader", SLOW, handle=number, name=name, copy=copy)
+            return ask(channel, "open_reader", queue=handle.name, **given)
+        return ask(channel, "open_reader", SLOW, handle=number, copy=copy, **given)
 
     def ask_reader(self, reader: RemoteReader, call: str, **arguments: Any) -> Members:
         """Make a call about a subscription, all of which may be made again."""
@@ -365,8 +371,9 @@ class Remote(RemoteCalls):
 
         return self._repeat(work)
 
-    def drop_subscription(self, name: str, queue: str) -> int:
-        answer = self._call_once("drop_subscription", None, name=name, queue=queue)
+    def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:
+        given = {"unread": True} if unread else {}
+        answer = self._call_once("drop_subscription", None, name=name, queue=queue, **given)
         return answer.integer("count", maximum=U64_MAX)
 
     def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:

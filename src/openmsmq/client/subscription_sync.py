@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openmsmq.client.backend_sync import Reader
 from openmsmq.errors import InvalidParameter
+from openmsmq.manager.reserving import Binding
 from openmsmq.messages.received import ReceivedMessage
 
 COUNT = 10_000
@@ -18,6 +19,9 @@ class Subscription:
 
     Positions count the messages that the subscription was given, from 1. It is given the same
     messages at the same positions until it says that it is done with them.
+
+    With an owner, no other reads through it or is done with anything. The owner binds it, marks
+    what it has read, and what it has not read stays when it is done with it.
     """
 
     def __init__(self, reader: Reader, name: str) -> None:
@@ -33,6 +37,30 @@ class Subscription:
     def end(self) -> int:
         """It was given all messages up to this position."""
         return self._reader.end
+
+    @property
+    def owner(self) -> str:
+        """Who it belonged to when that was last asked for; empty if it is anybody's."""
+        return self._reader.owner
+
+    def bind(self, *, take_over: bool = False, read: int = 0) -> None:
+        """Let it belong to the owner it was opened for; `SubscriptionTaken` if it is another's.
+
+        With `take_over` it passes from any other. If it has none, `read` says up to which position
+        the same reader has read before it had an owner. To say it again does nothing.
+        """
+        if not 0 <= read <= POSITION_MAX:
+            raise InvalidParameter(f"read {read}")
+        self._reader.bind(Binding(take_over, read))
+
+    def mark_read(self, after: int, last: int) -> None:
+        """Remember that its owner has read the messages behind `after` up to `last`.
+
+        On disk when this returns, so that `finish` finds it whatever happens to this process.
+        """
+        if not 0 <= after <= last <= POSITION_MAX:
+            raise InvalidParameter(f"after {after}, last {last}")
+        self._reader.mark_read(after, last)
 
     def reserve(self, after: int, count: int = COUNT, size_max: int = SIZE_MAX) -> int:
         """Up to which position, `after` or more, there is something to read.
@@ -63,6 +91,7 @@ class Subscription:
         """Be done with all messages up to a position; to say it again does nothing.
 
         They are received then, or moved to the subqueue `move_to`. Of copies there is only an end.
+        Of a subscription with an owner only those leave that it has marked as read.
         """
         if not 0 <= position <= POSITION_MAX:
             raise InvalidParameter(f"position {position}")

@@ -142,12 +142,13 @@ class Manager(Closable):
         """The subscriptions with a name, by queue."""
         return self._backend.subscriptions()
 
-    def drop_subscription(self, name: str, queue: str) -> int:
+    def drop_subscription(self, name: str, queue: str, *, unread: bool = False) -> int:
         """End a subscription of a queue: what it was given and is not done with is back there.
 
-        The answer is how many messages these are.
+        With `unread` it goes on, and only messages are back that its owner was done with and had
+        not read. The answer is how many messages these are.
         """
-        return self._backend.drop_subscription(name, queue)
+        return self._backend.drop_subscription(name, queue, unread=unread)
 
     def transaction(self, xid: str = "", *, stage: bool = False) -> Transaction:
         """A transaction: as a context manager it commits on success and aborts on an exception.
@@ -345,7 +346,7 @@ class Queue(Closable):
     def peek_by_lookup_id(
         self,
         lookup_id: int,
-        seek: Seek = Seek.CURRENT,
+        seek: Seek | str = Seek.CURRENT,
         *,
         transaction: Transaction | None = None,
     ) -> ReceivedMessage:
@@ -356,7 +357,7 @@ class Queue(Closable):
     def receive_by_lookup_id(
         self,
         lookup_id: int,
-        seek: Seek = Seek.CURRENT,
+        seek: Seek | str = Seek.CURRENT,
         *,
         transaction: Transaction | None = None,
     ) -> ReceivedMessage:
@@ -382,14 +383,16 @@ class Queue(Closable):
         self._require(Access.RECEIVE)
         return Stream(self._backend, self._handle, prefetch, timeout, explicit=explicit)
 
-    def subscription(self, name: str, *, copy: bool = False) -> Subscription:
+    def subscription(self, name: str, *, copy: bool = False, owner: str = "") -> Subscription:
         """The subscription with this name, begun if it is not there yet.
 
         It lasts until `Manager.drop_subscription`. Messages that it is given are out of the
-        queue, or with `copy` stay there for others; then it is given each of them once.
+        queue, or with `copy` stay there for others; then it is given each of them once. With an
+        `owner`, it can be bound to that one alone.
         """
         self._require(Access.RECEIVE)
-        return Subscription(self._backend.open_reader(self._handle, name, copy=copy), name)
+        opened = self._backend.open_reader(self._handle, name, copy=copy, owner=owner)
+        return Subscription(opened, name)
 
     def purge(self) -> int:
         """Remove all messages; how many there were."""

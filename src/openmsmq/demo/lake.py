@@ -77,7 +77,9 @@ class Lake:
     def _finish(self) -> None:
         """Spark keeps its last batch reserved until a stream goes on; this one never will."""
         with openmsmq.connect(self._manager) as manager:
-            reader = manager.open_queue("orders").subscription(_SUBSCRIPTION)
+            queue = manager.open_queue("orders")
+            owner = queue.subscription(_SUBSCRIPTION).owner
+            reader = queue.subscription(_SUBSCRIPTION, owner=owner)
             reader.finish(reader.end)
 
     def table(self) -> Table:

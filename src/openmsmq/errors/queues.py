@@ -45,6 +45,10 @@ class SharingViolation(MQError):
     hresult = HResult.MQ_ERROR_SHARING_VIOLATION
 
 
+class SubscriptionTaken(SharingViolation):
+    """The subscription belongs to another reader, or has no owner where one is needed."""
+
+
 class UnsupportedAccessMode(MQError):
     """The queue cannot be opened with this combination of access and sharing."""
 

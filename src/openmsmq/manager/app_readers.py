@@ -11,8 +11,12 @@ from openmsmq.app.members import Arguments
 from openmsmq.errors import InvalidHandle, InvalidParameter
 from openmsmq.manager.app_reading import payload
 from openmsmq.manager.reserving import (
+    Binding,
+    bind_subscription,
+    drop_subscription,
     find_subscription,
     finish_reserved,
+    mark_reserved,
     open_subscription,
     read_reserved,
     subscription_infos,
@@ -31,21 +35,22 @@ class Readers:
 
     def __init__(self, session: AppSession) -> None:
         self._session = session
-        self._found: dict[int, Subscription] = {}
+        self._found: dict[int, tuple[Subscription, str]] = {}
+        "With the owners that they are read for."
 
-    def add(self, subscription: Subscription) -> int:
-        """The number of a subscription on this connection."""
+    def add(self, subscription: Subscription, owner: str) -> int:
+        """The number of a subscription on this connection, as it is read for an owner."""
         for number, known in list(self._found.items()):
-            if known is subscription:
+            if known == (subscription, owner):
                 return number
-            if known.is_over:
+            if known[0].is_over:
                 del self._found[number]
         number = self._session.number(self._found)
-        self._found[number] = subscription
+        self._found[number] = subscription, owner
         return number
 
-    def get(self, number: int) -> Subscription:
-        """The subscription with this number."""
+    def get(self, number: int) -> tuple[Subscription, str]:
+        """The subscription with this number, and the owner that it is read for."""
         found = self._found.get(number)
         if found is None:
             raise InvalidHandle(f"no subscription is open as {number}")
@@ -55,9 +60,9 @@ class Readers:
         """FETCH: read what a subscription was given."""
         session = self._session
         asked = app.Fetch.decode(frame.payload)
-        subscription = self.get(asked.reader)
+        subscription, owner = self.get(asked.reader)
         entries = session.driver.call(
-            lambda: read_reserved(session.local, subscription, asked.after, asked.last)
+            lambda: read_reserved(session.local, subscription, asked.after, asked.last, owner)
         )
         session.answer(frame.id, Kind.MESSAGES, *payload(entries))
 
@@ -66,8 +71,9 @@ class ReaderCalls:
     """The calls about subscriptions with a name."""
 
     def _call_open_reader(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("handle", "queue", "name", "copy")
+        given.only("handle", "queue", "name", "copy", "owner")
         name, copy = given.text("name"), given.flag("copy", default=False)
+        owner = given.text("owner", "")
         if given.has("handle") == given.has("queue"):
             raise InvalidParameter("either handle or queue is needed")
         if given.has("queue"):
@@ -76,23 +82,47 @@ class ReaderCalls:
             found = session.driver.call(lambda: find_subscription(session.local, name, queue))
             if not found.source.deleted:
                 raise InvalidParameter(f"{queue} is there: open it, and name its handle")
-            self._opened(session, number, found)
+            self._opened(session, number, found, owner)
             return
         opened = session.handle(given.integer("handle"))
         opened.mode.require(Access.RECEIVE)
         session.begin(
             number,
             lambda: open_subscription(session.local, opened.queue, name, copy=copy),
-            lambda found: self._opened(session, number, found),
+            lambda found: self._opened(session, number, found, owner),
         )
 
-    def _opened(self, session: AppSession, number: int, found: Subscription) -> None:
-        reader = session.readers.add(found)
-        session.reply(number, reader=reader, done=found.done, end=found.end)
+    def _opened(self, session: AppSession, number: int, found: Subscription, owner: str) -> None:
+        reader = session.readers.add(found, owner)
+        session.reply(number, reader=reader, done=found.done, end=found.end, owner=found.owner)
+
+    def _call_bind(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("reader", "take_over", "read")
+        found, owner = session.readers.get(given.integer("reader"))
+        binding = Binding(
+            given.flag("take_over", default=False),
+            given.integer("read", 0, maximum=NUMBER_MAX),
+        )
+        session.begin(
+            number,
+            lambda: bind_subscription(session.local, found, owner, binding),
+            lambda _: session.reply(number),
+        )
+
+    def _call_mark_read(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("reader", "after", "last")
+        found, owner = session.readers.get(given.integer("reader"))
+        after = given.integer("after", maximum=NUMBER_MAX)
+        last = given.integer("last", maximum=NUMBER_MAX)
+        session.begin(
+            number,
+            lambda: mark_reserved(session.local, found, owner, after, last),
+            lambda _: session.reply(number),
+        )
 
     def _call_reserve(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("reader", "after", "count", "bytes")
-        found = session.readers.get(given.integer("reader"))
+        found, _ = session.readers.get(given.integer("reader"))
         after = given.integer("after", maximum=NUMBER_MAX)
         count = given.integer("count", minimum=1)
         size_max = given.integer("bytes", NUMBER_MAX, minimum=1, maximum=NUMBER_MAX)
@@ -104,12 +134,12 @@ class ReaderCalls:
 
     def _call_finish(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("reader", "position", "move_to")
-        found = session.readers.get(given.integer("reader"))
+        found, owner = session.readers.get(given.integer("reader"))
         position = given.integer("position", maximum=NUMBER_MAX)
         move_to = given.text("move_to", "")
         session.begin(
             number,
-            lambda: finish_reserved(session.local, found, position, move_to),
+            lambda: finish_reserved(session.local, found, position, move_to, owner),
             lambda _: session.reply(number),
         )
 
@@ -122,12 +152,13 @@ class ReaderCalls:
         session.reply(number, subscriptions=seen)
 
     def _call_drop_subscription(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("name", "queue")
+        given.only("name", "queue", "unread")
         name, queue = given.text("name"), given.text("queue")
+        unread = given.flag("unread", default=False)
         session.require("admin", *session.paths(queue))
         found = session.driver.call(lambda: find_subscription(session.local, name, queue))
         session.begin(
             number,
-            lambda: session.local.reservations.drop(found),
+            lambda: drop_subscription(session.local, found, unread=unread),
             lambda count: session.reply(number, count=count),
         )

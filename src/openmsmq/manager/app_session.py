@@ -60,7 +60,10 @@ READ_AHEAD: Final = 64 * 1024
 "Bytes that are taken from a program that has used up its credit."
 ANSWER_SIZE_MAX: Final = FRAME_SIZE_MAX - 16
 "The payload of an ANSWER."
-CAPABILITIES: Final = ("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post")
+CAPABILITIES: Final = (
+    *("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"),
+    "owners",
+)
 _CLIENT_SHOWN: Final = 60
 
 
@@ -131,6 +134,11 @@ class AppSession:
         A little more is read than is handled: only who reads sees that the other side is gone.
         """
         return self._must_wait and self._framer.pending > READ_AHEAD
+
+    @property
+    def is_silent(self) -> bool:
+        """It has not said hello, and is not on its way out."""
+        return self.grant is None and not (self.is_over or self._is_refused)
 
     @property
     def is_held_up(self) -> bool:

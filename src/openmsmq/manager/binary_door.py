@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import Callable
@@ -12,9 +13,11 @@ from typing import Final
 
 from openmsmq.clock import Clock
 from openmsmq.errors import MQError
-from openmsmq.manager.config import Config, split_address
+from openmsmq.manager.config import Config
+from openmsmq.manager.config_values import split_address
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager
+from openmsmq.manager.logs import log_event
 from openmsmq.manager.network import Machine, Timer, Wire
 from openmsmq.manager.recorder import FLUSH_AFTER, Recorder, Recording
 from openmsmq.manager.transfers import Transfers
@@ -22,12 +25,19 @@ from openmsmq.manager.ways import PORT
 from openmsmq.model.peers import Pin
 from openmsmq.model.transfer import ConnectionStatus
 from openmsmq.net.connection import Connection
+from openmsmq.net.listener import Listener, bind
+from openmsmq.net.unfinished import RATE_LEAST, Unfinished
+from openmsmq.session.events import End
 
 CONNECT_WITHIN: Final = 30.0
 "Seconds that another computer has to answer."
 FAREWELL: Final = 2.0
 "Seconds that others get to take what was sent to them when the door closes."
-BACKLOG: Final = 1024
+REFUSALS_MAX: Final = 16
+"Connections beyond the limit that are told so; even more are just closed."
+RATES_EVERY: Final = 5.0
+"Seconds from one look at how fast unfinished packets come to the next."
+_log: Final = logging.getLogger(__name__)
 
 
 class BinaryDoor:
@@ -38,7 +48,11 @@ class BinaryDoor:
     ) -> None:
         self._driver = driver
         self._config = config
-        self._server: asyncio.Server | None = None
+        self._listener = Listener(partial(Connection, self._accept), self)
+        self._accepted: dict[Spoken, None] = {}
+        "Connections that others have made, the oldest first."
+        self._unfinished: Unfinished[Spoken] = Unfinished(config.pending_bytes_max)
+        self._looking: asyncio.TimerHandle | None = None
         self._connecting: set[asyncio.Task[None]] = set()
         self._clock = clock
         self._recorder = None if config.record is None else Recorder(config.record)
@@ -61,16 +75,12 @@ class BinaryDoor:
 
     async def start(self) -> tuple[str, int]:
         """Let other managers in; where they find the door."""
-        loop = asyncio.get_running_loop()
-        config = self._config
-        make = partial(Connection, self._accept)
-        self._server = await loop.create_server(
-            make, config.peer_bind, config.binary_port, backlog=BACKLOG
-        )
+        assert self._config.binary_port is not None
+        bound = await bind(self._config.peer_bind, self._config.binary_port)
         if self._recorder is not None:
-            self._flushing = loop.create_task(self._flush())
-        host, port = self._server.sockets[0].getsockname()[:2]
-        return host, port
+            self._flushing = asyncio.get_running_loop().create_task(self._flush())
+        self._look_again()
+        return self._listener.start(bound)
 
     async def _flush(self) -> None:
         """Have what is recorded written, though nothing more may be said."""
@@ -80,16 +90,67 @@ class BinaryDoor:
             self._recorder.flush(self._clock.now())
 
     def _accept(self, connection: Connection) -> Spoken:
-        return self._speak(connection, self.transfers.accept, accepted=True)
+        spoken = self._speak(connection, self.transfers.accept, accepted=True)
+        self._accepted[spoken] = None
+        return spoken
 
     def _speak(
         self, connection: Connection, make: Callable[[Wire], Machine], *, accepted: bool
     ) -> Spoken:
-        if self._recorder is None:
-            return Spoken(self._driver, connection, make)
-        ends = connection.local, connection.remote
-        recording = self._recorder.session(*ends, self._clock.now(), accepted=accepted)
-        return Spoken(self._driver, connection, make, Tap(connection, recording, self._clock))
+        tap = None
+        if self._recorder is not None:
+            ends = connection.local, connection.remote
+            recording = self._recorder.session(*ends, self._clock.now(), accepted=accepted)
+            tap = Tap(connection, recording, self._clock)
+        return Spoken(self, self._driver, connection, make, tap)
+
+    # How much others may have of this manager
+
+    def has_room(self) -> bool:
+        """Whether one more connection may come: for a session, or to be told that it may not.
+
+        The oldest connection on which no session was established gives way to it: silent
+        connections do not keep others out.
+        """
+        limit = self._config.sessions_max
+        used = len(self.transfers.links) + self._listener.arriving
+        if used < limit:
+            return True
+        silent = next((one for one in self._accepted if one.is_silent), None)
+        if silent is not None:
+            silent.cut(End.TOO_MANY, "no session was established on it")
+        elif used >= limit + REFUSALS_MAX:
+            self.refused(End.TOO_MANY.value)
+            return False
+        return True
+
+    def refused(self, reason: str) -> None:
+        """A connection was not made."""
+        self.transfers.ended_by[reason] += 1
+
+    def exhausted(self, error: OSError) -> None:
+        """The system has no connection to give."""
+        self.refused(End.TOO_MANY.value)
+        level = logging.ERROR
+        log_event(_log, "cannot accept connections", level=level, error=error, door="binary")
+
+    def came(self, spoken: Spoken, size: int, pending: int) -> None:
+        """So many bytes came on a connection, and so many wait for the rest of their packet."""
+        self._unfinished.note(spoken, size, pending, self._clock.elapsed())
+        for other in self._unfinished.excess():
+            limit = self._config.pending_bytes_max
+            other.cut(End.PENDING, f"all sessions together have more than {limit} bytes of them")
+
+    def gone(self, spoken: Spoken) -> None:
+        """A connection is over."""
+        self._unfinished.forget(spoken)
+        self._accepted.pop(spoken, None)
+
+    def _look_again(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._looking = loop.call_later(RATES_EVERY, self._look_again)
+        for slow in self._unfinished.slow(self._clock.elapsed()):
+            slow.cut(End.TOO_SLOW, f"less than {RATE_LEAST} bytes a second")
 
     def connect(
         self,
@@ -134,8 +195,9 @@ class BinaryDoor:
     async def stop(self, reason: str) -> None:
         """Close all sessions, and let nobody in any longer."""
         del reason  # the protocol has no words for it
-        if self._server is not None:
-            self._server.close()
+        await self._listener.close()
+        if self._looking is not None:
+            self._looking.cancel()
         for task in self._connecting:
             task.cancel()
         self._driver.call(self.transfers.stop)
@@ -192,12 +254,16 @@ class Spoken:
 
     def __init__(
         self,
+        door: BinaryDoor,
         driver: LoopDriver,
         connection: Connection,
         make: Callable[[Wire], Machine],
-        tap: Tap | None = None,
+        tap: Tap | None,
     ) -> None:
+        self._door = door
         self._driver = driver
+        self._connection = connection
+        self._is_over = False
         self._tap = tap
         self._machine = driver.call(lambda: make(tap or connection))
         connection.on_room = lambda: self._do(self._machine.room)
@@ -207,14 +273,45 @@ class Spoken:
         """It wants no more bytes for now."""
         return self._machine.is_full
 
+    @property
+    def is_silent(self) -> bool:
+        """No session was established, and it is not on its way out."""
+        return not (self._is_over or self._machine.is_open)
+
+    @property
+    def is_known(self) -> bool:
+        """The other side is one of the managers that this one knows."""
+        return self._machine.is_known
+
+    @property
+    def is_paused(self) -> bool:
+        """Nothing is read from it."""
+        return self._connection.is_paused
+
+    @property
+    def address(self) -> str:
+        """The IP address of the other side."""
+        return self._connection.address
+
     def receive_data(self, data: bytes) -> None:
         """Take what the other side sent."""
         if self._tap is not None:
             self._tap.received(data)
         self._do(lambda: self._machine.receive_data(data))
+        if not self._is_over:
+            self._door.came(self, len(data), self._machine.pending)
+
+    def cut(self, reason: End, detail: str) -> None:
+        """End the session and the connection at once, whether the other side listens or not."""
+        self._is_over = True
+        self._door.gone(self)
+        self._do(lambda: self._machine.close(reason, detail))
+        self._connection.abort()
 
     def lost(self) -> None:
         """The connection is over."""
+        self._is_over = True
+        self._door.gone(self)
         self._do(self._machine.lost)
         if self._tap is not None:
             self._tap.lost()

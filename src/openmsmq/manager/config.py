@@ -2,54 +2,47 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, Literal
-from uuid import UUID
 
-from openmsmq.errors import InvalidParameter, MQError
+from openmsmq.errors import InvalidParameter
 from openmsmq.manager.certificates import read_clients
+from openmsmq.manager.config_values import (
+    OFF,
+    PORT_MAX,
+    PeerEntry,
+    Read,
+    not_built,
+    one_of,
+    read_computer,
+    read_computers,
+    read_flag,
+    read_identity,
+    read_path,
+    read_peers,
+    read_text,
+    whole,
+    whole_or_off,
+)
 from openmsmq.manager.tokens import Grant
 from openmsmq.model.peers import Identity
 from openmsmq.names.parts import host_key
-from openmsmq.names.path import parse_path_name
 
 CONFIG_FILE: Final = "openmsmq.toml"
 "In the directory of the manager; read if no other file is named."
-OFF: Final = "off"
 LOOPBACK: Final = ("127.0.0.1", "::1")
 LOG_FORMATS: Final = ("text", "json")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
-_PORT_MAX: Final = 0xFFFF
 _SECONDS_MAX: Final = 10**9
-_ADDRESS: Final = re.compile(
-    r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<host>[^\[\]:\\/\s]+))(?::(?P<port>\d{1,5}))?",
-    re.ASCII | re.IGNORECASE,
-)
-
-Read = Callable[[object], Any]
-"What a file or an option gives as the value of a field; `ValueError` in words if it is none."
 
 
 class ConfigError(InvalidParameter):
     """The queue manager was told what cannot be."""
-
-
-@dataclass(frozen=True, slots=True)
-class PeerEntry:
-    """What the configuration says of another computer."""
-
-    address: str
-    "HOST or HOST:PORT."
-    id: UUID | None = None
-    "The identity of the queue manager that must answer there."
-    relay: bool = False
-    "It may bring messages of other managers."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +71,7 @@ class Config:
     binary_bind: str | None = None
     identity: Identity = Identity.ADDRESS
     sessions_max: int = 10_000
+    pending_bytes_max: int = 64 << 20
     answers_early: bool = True
     ignore_os_name_validation: bool = False
     record: Path | None = None
@@ -158,129 +152,31 @@ class Option:
         return self.place.partition(".")[2]
 
 
-def _text(value: object) -> str:
-    if isinstance(value, str) and value.strip() == value != "" and value.isprintable():
-        return value
-    raise ValueError("a text is needed")
-
-
-def _path(value: object) -> Path:
-    return value if isinstance(value, Path) else Path(_text(value))
-
-
-def _computer(value: object) -> str:
-    name = _text(value)
-    try:
-        parse_path_name(f"{name}\\queue")
-    except MQError as error:
-        raise ValueError(f"the name of a computer is needed; {error.detail}") from None
-    return name
-
-
-def _computers(value: object) -> tuple[str, ...]:
-    if isinstance(value, list | tuple):
-        return tuple(map(_computer, value))
-    raise ValueError("a list of names is needed")
-
-
-def _peers(value: object) -> dict[str, PeerEntry]:
-    if isinstance(value, dict):
-        found = {name: _peer(entry) for name, entry in value.items()}
-        if len({host_key(_computer(name)) for name in value}) == len(value):
-            return found
-    raise ValueError("a table of different names and their addresses is needed")
-
-
-def _peer(value: object) -> PeerEntry:
-    """An address, or a table with it and what else is known of the manager there."""
-    if not isinstance(value, dict):
-        split_address(_text(value), 1)
-        return PeerEntry(_text(value))
-    unknown = value.keys() - {"address", "id", "relay"}
-    if unknown or "address" not in value:
-        raise ValueError("a peer has an address and may have an id and relay = true")
-    split_address(_text(value["address"]), 1)
-    try:
-        identity = UUID(_text(value["id"])) if "id" in value else None
-    except ValueError:
-        raise ValueError(f"{value['id']!r} is not a GUID") from None
-    return PeerEntry(value["address"], identity, _flag(value.get("relay", False)))
-
-
-def _identity(value: object) -> Identity:
-    if value in tuple(Identity):
-        return Identity(str(value))
-    raise ValueError(f"one of {', '.join(Identity)} is needed")
-
-
-def _flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise ValueError("true or false is needed")
-
-
-def _is_whole(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def _whole(least: int, most: int) -> Read:
-    def read(value: object) -> object:
-        if _is_whole(value, least, most):
-            return value
-        raise ValueError(f"a whole number from {least} to {most} is needed")
-
-    return read
-
-
-def _whole_or_off(least: int, most: int) -> Read:
-    def read(value: object) -> object:
-        if value == OFF or _is_whole(value, least, most):
-            return None if value == OFF else value
-        raise ValueError(f'a whole number from {least} to {most}, or "{OFF}" is needed')
-
-    return read
-
-
-def _not_built(value: object) -> None:
-    """The port of a door that is yet to come."""
-    if value != OFF:
-        raise ValueError(f'this version does not have this door yet, so only "{OFF}" is possible')
-
-
-def _one_of(*words: str) -> Read:
-    def read(value: object) -> object:
-        if value in words:
-            return value
-        raise ValueError(f"one of {', '.join(words)} is needed")
-
-    return read
-
-
-_PORT: Final = _whole_or_off(0, _PORT_MAX)
-_LIMIT: Final = _whole(1, 1 << 40)
-_SECONDS: Final = _whole_or_off(1, _SECONDS_MAX)
+_PORT: Final = whole_or_off(0, PORT_MAX)
+_LIMIT: Final = whole(1, 1 << 40)
+_SECONDS: Final = whole_or_off(1, _SECONDS_MAX)
 
 OPTIONS: Final[Mapping[str, Option]] = {
-    "data": Option("manager.data", _path, "The directory of the queue manager.", "--data DIR"),
+    "data": Option("manager.data", read_path, "The directory of the queue manager.", "--data DIR"),
     "name": Option(
         "manager.name",
-        _computer,
+        read_computer,
         "What other computers call this one; if it is not given, the host's own name.",
         "--name NAME",
     ),
     "aliases": Option(
-        "manager.aliases", _computers, "Other names that mean this computer.", "--alias NAME"
+        "manager.aliases", read_computers, "Other names that mean this computer.", "--alias NAME"
     ),
     "bind": Option(
         "manager.bind",
-        _text,
+        read_text,
         "The address that the doors for programs and the console listen on; the one for other queue"
         " managers too, if only this computer can reach it.",
         "--bind ADDRESS",
     ),
     "peers": Option(
         "manager.peers",
-        _peers,
+        read_peers,
         "Where other computers are, if DNS does not say so. In a file also"
         ' NAME = { address = "HOST:PORT", id = "GUID", relay = true }: which queue manager must'
         " answer there, and whether it may bring messages of others.",
@@ -288,26 +184,26 @@ OPTIONS: Final[Mapping[str, Option]] = {
     ),
     "restored": Option(
         "manager.restored",
-        _flag,
+        read_flag,
         "The directory is a copy, or the machine was rolled back: other managers know more of this"
         " one than it does itself. For one start only; openmsmq restore says so by itself.",
         "--restored",
     ),
     "ready_file": Option(
         "manager.ready_file",
-        _path,
+        read_path,
         "Gets process, identity and addresses in JSON when all doors are open.",
         "--ready-file FILE",
     ),
     "retry": Option(
         "manager.retry",
-        _flag,
+        read_flag,
         "If the store cannot be opened, try again after 2 minutes, then every 15.",
         "--retry/--no-retry",
     ),
     "app_port": Option("app.port", _PORT, "For programs.", "--app-port PORT"),
     "app_socket": Option(
-        "app.socket", _path, "A Unix socket for programs, beside the port.", "--app-socket PATH"
+        "app.socket", read_path, "A Unix socket for programs, beside the port.", "--app-socket PATH"
     ),
     "clients_max": Option("app.clients_max", _LIMIT, "Connections of programs at a time."),
     "requests_max": Option(
@@ -335,7 +231,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     ),
     "binary_bind": Option(
         "binary.bind",
-        _text,
+        read_text,
         "The address that the doors for other queue managers (binary, ping) listen on; else that of"
         " --bind if it is a loopback address, or 127.0.0.1. The protocol has no encryption and no"
         " login: any computer that can reach the address can send messages to every queue that"
@@ -344,7 +240,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     ),
     "identity": Option(
         "binary.identity",
-        _identity,
+        read_identity,
         "What is asked of a session before it may speak for the queue manager that it names:"
         " claimed (nothing), address (it comes from where that manager answered, if it was ever"
         " dialled) or pinned (peers names its id).",
@@ -352,19 +248,25 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "sessions_max": Option(
         "binary.sessions_max", _LIMIT, "Connections of other queue managers at a time."
     ),
+    "pending_bytes_max": Option(
+        "binary.pending_bytes_max",
+        whole(8 << 20, 1 << 40),
+        "Bytes of unfinished packets, over all sessions; beyond it sessions are closed, those of"
+        " managers that this one does not know first.",
+    ),
     "answers_early": Option(
         "binary.answers_early",
-        _flag,
+        read_flag,
         "A message that comes without a greeting is answered, though not taken, as MSMQ does.",
     ),
     "ignore_os_name_validation": Option(
         "binary.ignore_os_name_validation",
-        _flag,
+        read_flag,
         "Take messages for DIRECT=OS: names of other computers, as MSMQ does if set so.",
     ),
     "record": Option(
         "binary.record",
-        _path,
+        read_path,
         "Record what is said on connections with other queue managers, as pcap files.",
         "--record DIR",
     ),
@@ -376,23 +278,25 @@ OPTIONS: Final[Mapping[str, Option]] = {
     ),
     "rpc_port": Option(
         "rpc.port",
-        _not_built,
+        not_built,
         "For remote reading and management; not built yet.",
         "--rpc-port PORT",
     ),
     "srmp_port": Option(
-        "srmp.port", _not_built, "For messages over HTTP; not built yet.", "--srmp-port PORT"
+        "srmp.port", not_built, "For messages over HTTP; not built yet.", "--srmp-port PORT"
     ),
     "tls_cert": Option(
         "tls.cert",
-        _path,
+        read_path,
         "The certificate of this computer, in PEM, and those it was issued with.",
         "--tls-cert FILE",
     ),
-    "tls_key": Option("tls.key", _path, "The key of the certificate, in PEM.", "--tls-key FILE"),
+    "tls_key": Option(
+        "tls.key", read_path, "The key of the certificate, in PEM.", "--tls-key FILE"
+    ),
     "tls_client_ca": Option(
         "tls.client_ca",
-        _path,
+        read_path,
         "Programs need a certificate that one of these has issued; their rights come from a token,"
         " or from tls.clients.",
         "--tls-client-ca FILE",
@@ -407,20 +311,20 @@ OPTIONS: Final[Mapping[str, Option]] = {
     ),
     "allow_insecure": Option(
         "tls.allow_insecure",
-        _flag,
+        read_flag,
         "Let other computers in without TLS and tokens: anybody there can read and send.",
         "--allow-insecure",
     ),
     "log_format": Option(
         "log.format",
-        _one_of(*LOG_FORMATS),
+        one_of(*LOG_FORMATS),
         "Lines for people, or JSON for programs; both go to stderr.",
         "--log-format text|json",
         live=True,
     ),
     "log_level": Option(
         "log.level",
-        _one_of(*LOG_LEVELS),
+        one_of(*LOG_LEVELS),
         "What is worth a line.",
         "--log-level debug|info|warning|error",
         live=True,
@@ -448,7 +352,7 @@ def load_config(file: Path | None, overrides: Mapping[str, object]) -> Config:
 def default_text(name: str) -> str:
     """The default of a field as a file would say it; empty if there is none."""
     default = next(entry.default for entry in fields(Config) if entry.name == name)
-    if default is None and OPTIONS[name].read in (_PORT, _SECONDS, _not_built):
+    if default is None and OPTIONS[name].read in (_PORT, _SECONDS, not_built):
         return OFF
     if isinstance(default, bool):
         return str(default).lower()
@@ -458,17 +362,6 @@ def default_text(name: str) -> str:
 def changes(old: Config, new: Config) -> list[str]:
     """The fields in which they differ."""
     return [name for name in OPTIONS if getattr(old, name) != getattr(new, name)]
-
-
-def split_address(text: str, port: int) -> tuple[str, int]:
-    """Host and port of `HOST[:PORT]`, where `port` is the one if none is given."""
-    found = _ADDRESS.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{text}: HOST or HOST:PORT is needed, with [] around an IPv6 address")
-    number = int(found["port"] or port)
-    if not 1 <= number <= _PORT_MAX:
-        raise ValueError(f"{text}: a port is a number from 1 to {_PORT_MAX}")
-    return found["six"] or found["host"], number
 
 
 def _read_file(file: Path) -> dict[str, Any]:

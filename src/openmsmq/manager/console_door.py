@@ -7,7 +7,9 @@ It is open before the manager is ready, so that health checks can tell. More pag
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 from ipaddress import ip_address
 from ssl import SSLContext
@@ -17,16 +19,18 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from openmsmq.errors import InvalidParameter
+from openmsmq.manager.descriptors import CONSOLE_MAX
 from openmsmq.manager.exposition import CONTENT_TYPE
 from openmsmq.manager.local import LocalManager, ManagerState
-from openmsmq.manager.metrics import ServiceMetrics, render
+from openmsmq.manager.logs import log_event
+from openmsmq.manager.metrics import EXHAUSTED, TOO_MANY_CONSOLE, ServiceMetrics, render
+from openmsmq.net.listener import Listener, bind
 
-CONNECTIONS_MAX: Final = 256
-"Connections at a time; more are closed at once, so that the other doors still have some."
 SHUTDOWN_SECONDS: Final = 2.0
 "How long answers under way may take when the door closes."
 COMPRESS_BESIDE: Final = 64 * 1024
 "Bytes of an answer from which on a thread compresses it."
+_log: Final = logging.getLogger(__name__)
 HEADERS: Final = {
     "Server": "OpenMSMQ",
     "Cache-Control": "no-store",
@@ -46,6 +50,7 @@ class ConsoleDoor:
         tls: SSLContext | None = None,
         admits: Callable[[str], bool] | None = None,
         allow_insecure: bool = False,
+        connections_max: int = CONSOLE_MAX,
     ) -> None:
         """`admits` says whether a token is good; without it everybody is let in.
 
@@ -60,7 +65,6 @@ class ConsoleDoor:
         "The queue manager, as soon as there is one."
         self._metrics = metrics
         self._address = host, port
-        self._tls = tls
         self._admits = admits
         self.app = web.Application(middlewares=[self._guard])
         self.app.router.add_get("/metrics", self._show_metrics)
@@ -69,42 +73,80 @@ class ConsoleDoor:
         self._runner = web.AppRunner(
             self.app, access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS
         )
-        self._listener: asyncio.Server | None = None
+        self._connections_max = connections_max
+        self._busy: Counter[asyncio.BaseProtocol] = Counter()
+        "Connections whose requests are being answered."
+        self._listener = Listener(self._accept, self, tls=tls)
         self._rendering: asyncio.Task[bytes] | None = None
 
     async def start(self) -> tuple[str, int]:
         """Open the door; where it is."""
         await self._runner.setup()
-        loop = asyncio.get_running_loop()
         try:
-            listener = await loop.create_server(self._accept, *self._address, ssl=self._tls)
+            bound = await bind(*self._address)
         except OSError:
             await self._runner.cleanup()
             raise
-        self._listener = listener
-        host, port = listener.sockets[0].getsockname()[:2]
-        return host, port
+        return self._listener.start(bound)
 
     async def stop(self, reason: str) -> None:
         """Close the door; HTTP has no way to tell the reason."""
-        if self._listener is not None:
-            self._listener.close()
+        await self._listener.close()
         await self._runner.cleanup()
         if self._rendering is not None:
             self._rendering.cancel()
             await asyncio.wait([self._rendering])
 
     def _accept(self) -> asyncio.Protocol:
+        return self._server()
+
+    @property
+    def _server(self) -> web.Server:
         server = self._runner.server
         assert server is not None, "it was set up"
-        if len(server.connections) >= CONNECTIONS_MAX:
-            self._metrics.refused("too many console connections")
-            return _Refusal()
-        return server()
+        return server
+
+    def has_room(self) -> bool:
+        """Whether one more connection may come.
+
+        The oldest on which nothing is asked for gives way to it: silent connections do not keep a
+        health check out.
+        """
+        connections = self._server.connections
+        if len(connections) + self._listener.arriving < self._connections_max:
+            return True
+        if self._listener.displace():
+            return True
+        self.refused(TOO_MANY_CONSOLE)
+        for one in connections:
+            transport = None if one in self._busy else one.transport
+            if transport is not None and not transport.is_closing():
+                transport.abort()
+                return True
+        return False
+
+    def refused(self, reason: str) -> None:
+        """A connection was not made, or cut off."""
+        self._metrics.refused(reason)
+
+    def exhausted(self, error: OSError) -> None:
+        """The system has no connection to give."""
+        self.refused(EXHAUSTED)
+        level = logging.ERROR
+        log_event(_log, "cannot accept connections", level=level, error=error, door="console")
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Let nobody in without a token but those who ask for the health only."""
+        self._busy[request.protocol] += 1
+        try:
+            return await self._answer(request, handler)
+        finally:
+            self._busy[request.protocol] -= 1
+            if not self._busy[request.protocol]:
+                del self._busy[request.protocol]
+
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if self._admits is not None and request.path != "/healthz":
             scheme, _, token = request.headers.get("Authorization", "").partition(" ")
             if scheme.lower() != "bearer" or not self._admits(token.strip()):
@@ -129,13 +171,6 @@ class ConsoleDoor:
         )
         response.enable_compression()
         return response
-
-
-class _Refusal(asyncio.Protocol):
-    """A connection that is one too many."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport.close()
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:

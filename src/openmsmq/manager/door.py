@@ -19,10 +19,11 @@ from openmsmq.manager.config import Config
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.logs import log_event
-from openmsmq.manager.metrics import Load, ServiceMetrics
+from openmsmq.manager.metrics import EXHAUSTED, TOO_MANY, Load, ServiceMetrics
 from openmsmq.manager.rounds import Rounds
 from openmsmq.manager.tokens import EVERYTHING, Grant, Tokens
 from openmsmq.net.connection import Connection, Machine
+from openmsmq.net.listener import Listener, bind
 
 PATIENCE: Final = 1.0
 "Seconds that somebody with a wrong token waits to hear so."
@@ -30,7 +31,8 @@ HELLO_WITHIN: Final = 30.0
 "Seconds that somebody has to say hello."
 FAREWELL: Final = 2.0
 "Seconds that programs get to take what was sent to them when the door closes."
-BACKLOG: Final = 1024
+REFUSALS_MAX: Final = 16
+"Connections beyond the limit that are told so; even more are just closed."
 _log: Final = logging.getLogger(__name__)
 
 
@@ -62,10 +64,11 @@ class AppDoor:
         self.tokens = tokens
         self.certificates = certificates or Certificates(config.tls_clients)
         self._tls = tls
-        self._servers: list[asyncio.Server] = []
+        self._listeners: list[Listener] = []
         self._socket: Path | None = None
         "The Unix socket that is open."
-        self._sessions: set[AppSession] = set()
+        self._sessions: dict[AppSession, None] = {}
+        "Those who are in, the first to come first."
         self.rounds = Rounds(self)
         self._reason = ""
         "Why it is closed."
@@ -86,25 +89,54 @@ class AppDoor:
 
     async def start(self) -> tuple[str, int] | str:
         """Let programs in; where they find the door."""
-        loop = asyncio.get_running_loop()
         config = self.config
         address: tuple[str, int] | str = ""
         if config.app_socket is not None:
-            bound = self._bind(config.app_socket)
-            make = partial(self._connection, is_trusted=True)
-            server = await loop.create_unix_server(make, sock=bound, backlog=BACKLOG)
-            self._servers.append(server)
+            self._listen([self._bind(config.app_socket)], None, is_trusted=True)
             address = str(config.app_socket)
         if config.app_port is not None:
-            make = partial(self._connection, is_trusted=self._trusts_port)
-            server = await loop.create_server(
-                make, config.bind, config.app_port, backlog=BACKLOG, ssl=self._tls
-            )
-            self._servers.append(server)
-            host, port = server.sockets[0].getsockname()[:2]
-            address = host, port
+            bound = await bind(config.bind, config.app_port)
+            address = self._listen(bound, self._tls, is_trusted=self._trusts_port)
         self.rounds.start()
         return address
+
+    def _listen(
+        self, bound: list[socket.socket], tls: ssl.SSLContext | None, *, is_trusted: bool
+    ) -> tuple[str, int]:
+        listener = Listener(partial(self._connection, is_trusted=is_trusted), self, tls=tls)
+        self._listeners.append(listener)
+        return listener.start(bound)
+
+    # For the listeners
+
+    def has_room(self) -> bool:
+        """Whether one more connection may come: for a program, or to be told that it may not.
+
+        A TLS handshake gives way to it, or else a program that has not said hello yet, the one that
+        takes longest: silent connections do not keep others out.
+        """
+        limit = self.config.clients_max
+        used = len(self._sessions) + sum(listener.arriving for listener in self._listeners)
+        if used < limit or any(listener.displace() for listener in self._listeners):
+            return True
+        silent = next((one for one in self._sessions if one.is_silent), None)
+        if silent is not None:
+            self.metrics.refused(TOO_MANY)
+            silent.connection.abort()
+            return True
+        if used < limit + REFUSALS_MAX:
+            return True
+        self.metrics.refused(TOO_MANY)
+        return False
+
+    def refused(self, reason: str) -> None:
+        """A connection was not made."""
+        self.metrics.refused(reason)
+
+    def exhausted(self, error: OSError) -> None:
+        """The system has no connection to give."""
+        self.metrics.refused(EXHAUSTED)
+        log_event(_log, "cannot accept connections", level=logging.ERROR, error=error, door="app")
 
     def _bind(self, path: Path) -> socket.socket:
         """A Unix socket that nobody else can reach, from its first moment on."""
@@ -134,12 +166,12 @@ class AppDoor:
 
     def _session(self, connection: Connection, *, is_trusted: bool) -> Machine:
         session = AppSession(self, connection, is_trusted=is_trusted)
-        self._sessions.add(session)
+        self._sessions[session] = None
         self.metrics.client_connected()
         if self._reason:
             session.close(self._reason)  # it was on its way in
         elif len(self._sessions) > self.config.clients_max:
-            self.metrics.refused("too many clients")
+            self.metrics.refused(TOO_MANY)
             session.close("too many programs are connected")
         return session
 
@@ -163,15 +195,15 @@ class AppDoor:
 
     def left(self, session: AppSession) -> None:
         """Somebody is gone."""
-        self._sessions.remove(session)
+        del self._sessions[session]
         self.metrics.client_disconnected()
 
     async def stop(self, reason: str) -> None:
         """Let nobody in any longer, and see out those who are in."""
         self._reason = reason
         self.rounds.stop()
-        for server in self._servers:
-            server.close()
+        for listener in self._listeners:
+            await listener.close()
         for session in list(self._sessions):
             session.close(reason)
         end = asyncio.get_running_loop().time() + FAREWELL

@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
 
 from openmsmq.clock import SystemClock
 from openmsmq.manager.binary_door import BinaryDoor
 from openmsmq.manager.certificates import Certificates
 from openmsmq.manager.config import Config, ConfigError
 from openmsmq.manager.console_door import ConsoleDoor
+from openmsmq.manager.descriptors import needed, shares
 from openmsmq.manager.door import AppDoor
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager
+from openmsmq.manager.logs import log_event
 from openmsmq.manager.metrics import ServiceMetrics
 from openmsmq.manager.ping_door import PingDoor
 from openmsmq.manager.service import Door
 from openmsmq.manager.tokens import Tokens
 
+_log: Final = logging.getLogger(__name__)
+
 
 class StandardDoors:
     """The console, which tells from the first moment on how it goes, and the door for programs."""
 
-    def __init__(self, config: Config) -> None:
-        """`ConfigError` if there is something wrong with the certificates."""
+    def __init__(self, config: Config, descriptors: int | None = None) -> None:
+        """`ConfigError` if there is something wrong with the certificates.
+
+        `descriptors` is how many files and connections this process may have open, if that counts.
+        """
         self._config = config
+        self._shares = shares(config, needed(config) if descriptors is None else descriptors)
+        clients, sessions, _ = self._shares
+        if (clients, sessions) != (config.clients_max, config.sessions_max):
+            log_event(
+                _log,
+                "fewer connections than configured: raise the limit of open files",
+                clients_max=clients,
+                sessions_max=sessions,
+                descriptors=descriptors,
+            )
         self._metrics = ServiceMetrics(config.data)
         self._certificates = Certificates(config.tls_clients)
         self._console: ConsoleDoor | None = None
@@ -48,13 +68,16 @@ class StandardDoors:
             tls=self._console_tls,
             admits=None if config.is_local or config.allow_insecure else admits,
             allow_insecure=config.allow_insecure,
+            connections_max=self._shares.console,
         )
         return {"console": self._console}
 
     def late(
         self, local: LocalManager, driver: LoopDriver, config: Config, tokens: Tokens
     ) -> Mapping[str, Door]:
-        """The doors for programs and for other managers."""
+        """The doors for programs and for other managers, all to one manager ([MS-MQDMPR] 3.1.1)."""
+        clients, sessions, _ = self._shares
+        config = replace(config, clients_max=clients, sessions_max=sessions)
         driver.observer = self._metrics.committed
         if self._console is not None:
             self._console.manager = local

@@ -7,10 +7,11 @@ timer: a batch is whatever came meanwhile.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from openmsmq.errors import (
     InvalidHandle,
@@ -28,6 +29,9 @@ T = TypeVar("T")
 GiveUp = Callable[[Pending[T], MQError], bool]
 "Takes a call that waits back; False if it does not wait any longer."
 CLOSED = "the queue manager is closed"
+FAULTS_LOGGED: Final = 100
+"Operations with mistakes of ours that are written down in one run; the statistics count all."
+_log: Final = logging.getLogger(__name__)
 
 
 class Commit(NamedTuple):
@@ -40,6 +44,21 @@ class Commit(NamedTuple):
     sync_seconds: float
     "Of these, what the disk took."
     failed: bool = False
+
+
+class _Faults:
+    """Writes down operations that raise what they should not."""
+
+    def __init__(self) -> None:
+        self._left = FAULTS_LOGGED
+
+    def log(self, error: Exception) -> None:
+        """One more; it fails alone."""
+        if isinstance(error, MQError) or not self._left:
+            return
+        self._left -= 1
+        more = "" if self._left else "; no more of these are written down"
+        _log.error("an operation failed, please report it%s", more, exc_info=error)
 
 
 def _ignore(commit: Commit) -> None:
@@ -57,6 +76,7 @@ class ThreadDriver:
         """`tick` tells the core what time it is (`Core.tick`)."""
         self._core = core
         self._tick = tick
+        self._faults = _Faults()
         self._changed = threading.Condition()
         self._broken: MQError | None = None
         "Why nothing can be committed any more."
@@ -139,27 +159,26 @@ class ThreadDriver:
             return
         try:
             core.start_commit(writer)
-        except MQError as refused:
+        except Exception as raised:
             core.store.abort()
-            error = refused
-        else:
-            self._changed.release()
-            try:
-                core.store.commit()
-            except MQError as refused:
-                error = refused
-            except BaseException:
-                # Whether it is on disk nobody can say: only a fresh look at the store can.
-                error = self._broken = StorageFailed("interrupted; open the directory again")
-                self._closed = True
-                raise
-            finally:
-                self._changed.acquire()
-                core.finish_commit(error)
-                self._changed.notify_all()
+            self._faults.log(raised)
+            core.retreat(raised)
+            self._changed.notify_all()
             return
-        core.finish_commit(error)
-        self._changed.notify_all()
+        self._changed.release()
+        try:
+            core.store.commit()
+        except MQError as refused:
+            error = refused
+        except BaseException:
+            # Whether it is on disk nobody can say: only a fresh look at the store can.
+            error = self._broken = StorageFailed("interrupted; open the directory again")
+            self._closed = True
+            raise
+        finally:
+            self._changed.acquire()
+            core.finish_commit(error)
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Finish what was asked for; later calls are refused."""
@@ -219,6 +238,7 @@ class LoopDriver:
         """`tick` tells the core what time it is (`Core.tick`)."""
         self._core = core
         self._tick = tick
+        self._faults = _Faults()
         self._timer: asyncio.TimerHandle | None = None
         self._on_commit: list[asyncio.Future[None]] = []
         "Those who wait for the commit that runs or comes next."
@@ -349,10 +369,9 @@ class LoopDriver:
         self._started = time.perf_counter()
         try:
             core.start_commit(begun)
-        except MQError as refused:
-            given_up = refused, None
-            self._synced = time.perf_counter()
-            self._thread.do(core.store.abort, lambda _: self._finish(given_up))
+        except Exception as raised:
+            error = raised  # the other name ends here
+            self._thread.do(core.store.abort, lambda _: self._retreat(error))
             return
         self._synced = time.perf_counter()
         self._thread.do(self._commit_and_begin, self._finish)
@@ -367,6 +386,14 @@ class LoopDriver:
         except MQError as refused:
             return refused, None
         return None, self._begin() if self._core.operations_waiting else None
+
+    def _retreat(self, error: Exception) -> None:
+        """What was written is forgotten: go on with those whose fault it is not."""
+        self.observer(Commit(self._operations, time.perf_counter() - self._started, 0, failed=True))
+        self._faults.log(error)
+        self._core.retreat(error)
+        self._tell()
+        self._go_on_with(None)
 
     def _finish(self, ended: tuple[MQError | None, Writer | MQError | None]) -> None:
         """A commit is over: tell everybody, and go on with the one that follows."""

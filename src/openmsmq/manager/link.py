@@ -101,6 +101,16 @@ class Link:
         return self.session.is_open
 
     @property
+    def is_known(self) -> bool:
+        """The other side is one of the managers that this one knows: it was looked for."""
+        return self.session.is_initiator
+
+    @property
+    def pending(self) -> int:
+        """Bytes of a packet whose rest has not come."""
+        return self.session.pending
+
+    @property
     def address(self) -> str:
         """The IP address of the other side."""
         return self._wire.address

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
+from time import monotonic
 from traceback import format_exception
 from typing import Final, TextIO
 
@@ -13,6 +17,13 @@ from openmsmq.errors import MQError
 
 _OWN: Final = frozenset({"time", "level", "event", "logger", "error", "trace"})
 "What every line may say; the fields of an event have other names."
+LINES_MAX: Final = 200
+"Lines of one kind in a window."
+WINDOW: Final = 60.0
+"Seconds."
+KINDS_MAX: Final = 1000
+"Kinds of lines that are told apart."
+_WORDS_MAX: Final = 200
 _PLAIN: Final = re.compile(r"[^\s\"'=\\]+", re.ASCII)
 "Text that needs no quotes."
 
@@ -34,8 +45,51 @@ def log_event(
 def set_up_logs(format: str, level: str, stream: TextIO) -> None:
     """Write what is logged anywhere in this process to `stream`, and nowhere else."""
     handler = logging.StreamHandler(stream)
+    handler.addFilter(Throttle())
     handler.setFormatter(JsonLines() if format == "json" else TextLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+
+
+class Throttle(logging.Filter):
+    """Lets only so many lines of one kind through: others must not be able to fill a disk.
+
+    The next line of the kind says how many were left out (`left_out`); metrics count them all.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._kinds: dict[tuple[str, str], _Kind] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is written."""
+        # The words of an event are always the same; of other lines only their pattern is.
+        words = record.getMessage() if hasattr(record, "fields") else str(record.msg)
+        key = (record.name, words[:_WORDS_MAX])
+        if key not in self._kinds and len(self._kinds) >= KINDS_MAX:
+            key = ("", "")
+        kind = self._kinds.setdefault(key, _Kind())
+        now = self._clock()
+        if now - kind.since >= WINDOW:
+            kind.since, kind.lines = now, 0
+        if kind.lines >= LINES_MAX:
+            kind.left_out += 1
+            return False
+        kind.lines += 1
+        if kind.left_out:
+            record.fields = {**getattr(record, "fields", {}), "left_out": kind.left_out}
+            kind.left_out = 0
+        return True
+
+
+@dataclass(slots=True)
+class _Kind:
+    """Lines of one kind."""
+
+    since: float = -inf
+    lines: int = 0
+    "Since then."
+    left_out: int = 0
 
 
 class JsonLines(logging.Formatter):

@@ -168,7 +168,7 @@ METRICS: Final = (
     Metric(
         "openmsmq_rejected_total",
         "counter",
-        "Clients and requests that were turned away, by reason.",
+        "Clients, their connections and requests that were turned away, by reason.",
         ("reason",),
     ),
     Metric(
@@ -185,6 +185,11 @@ METRICS: Final = (
         "counter",
         "Sessions with other queue managers that ended, by reason.",
         ("reason",),
+    ),
+    Metric(
+        "openmsmq_unfinished_bytes",
+        "gauge",
+        "Bytes of packets of other queue managers whose rest has not come yet.",
     ),
     Metric(
         "openmsmq_transfer_bytes_total",

@@ -36,6 +36,7 @@ from openmsmq.model.transfer import TransferState
 from openmsmq.names.direct import PREFIX, DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
+from openmsmq.net.listener import FAILED, UNFINISHED
 from openmsmq.properties.message import describe_class
 from openmsmq.session.events import End
 from openmsmq.store.pages import DATA_FILE
@@ -57,6 +58,11 @@ INCIDENTS: Final = (
 "What the statistics count beside events of messages; always reported, that a rise is seen."
 ABORTS: Final = ("idle", "abandoned")
 "Why transactions are aborted that nobody has asked to abort."
+TOO_MANY: Final = "too many clients"
+TOO_MANY_CONSOLE: Final = "too many console connections"
+EXHAUSTED: Final = "no file descriptor left"
+REFUSALS: Final = (TOO_MANY, TOO_MANY_CONSOLE, EXHAUSTED, UNFINISHED, FAILED)
+"Why connections are turned away; always reported, that a rise is seen."
 KINDS_MAX: Final = 100
 "Kinds of requests and reasons for refusals that are told apart; the rest is `other`."
 STEP: Final = 100
@@ -91,6 +97,7 @@ class ServiceMetrics:
         self.commit_failures = 0
         self.requests: Counter[str] = Counter()
         self.rejected: Counter[str] = Counter()
+        "By reason; those in `REFUSALS` are reported whether they occurred or not."
         self.commit_seconds = Histogram(SECONDS)
         self.sync_seconds = Histogram(SECONDS)
         self.commit_operations = Histogram(OPERATIONS)
@@ -151,8 +158,8 @@ class ServiceMetrics:
         page.add("openmsmq_commit_failures_total", self.commit_failures)
         for kind, count in sorted(self.requests.items()):
             page.add("openmsmq_requests_total", count, kind)
-        for reason, count in sorted(self.rejected.items()):
-            page.add("openmsmq_rejected_total", count, reason)
+        for reason in sorted({*REFUSALS, *self.rejected}):
+            page.add("openmsmq_rejected_total", self.rejected[reason], reason)
         page.add_histogram("openmsmq_commit_seconds", self.commit_seconds)
         page.add_histogram("openmsmq_sync_seconds", self.sync_seconds)
         page.add_histogram("openmsmq_commit_operations", self.commit_operations)
@@ -231,6 +238,8 @@ def _report_transfers(page: Page, transfers: Transfers | None) -> None:
     begun = sum(link.session.is_initiator for link in links)
     page.add("openmsmq_sessions", len(links) - begun, "incoming")
     page.add("openmsmq_sessions", begun, "outgoing")
+    unfinished = 0 if transfers is None else sum(link.pending for link in transfers.links)
+    page.add("openmsmq_unfinished_bytes", unfinished)
     ended = Counter() if transfers is None else transfers.ended_by
     for reason in End:
         page.add("openmsmq_sessions_ended_total", ended[reason.value], reason.value)

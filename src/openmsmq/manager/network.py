@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from openmsmq.model.transfer import ConnectionStatus
+from openmsmq.session.events import End
 
 
 class Timer(Protocol):
@@ -48,6 +49,25 @@ class Machine(Protocol):
     @property
     def is_full(self) -> bool:
         """It wants no more bytes for now."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """A session is established."""
+        ...
+
+    @property
+    def is_known(self) -> bool:
+        """The other side is one of the managers that this one knows."""
+        ...
+
+    @property
+    def pending(self) -> int:
+        """Bytes of a packet whose rest has not come."""
+        ...
+
+    def close(self, reason: End, detail: str = "") -> None:
+        """End the session from this side."""
         ...
 
     def receive_data(self, data: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
+from struct import Struct
 from typing import Final
 from uuid import UUID
 
@@ -24,6 +25,8 @@ COUNT_MAX: Final = 256
 "After so many messages the sender hears at once, so that it need not remember more."
 DUE_MAX: Final = 10_000
 "Sequences that are owed an OrderAck; those owed longest are dropped, since senders send again."
+_lifetimes: Final = Struct("<12xI32xI").unpack_from
+"TimeToReachQueue and TimeToBeReceived of a packet."
 _U32: Final = 0xFFFFFFFF
 
 
@@ -41,6 +44,11 @@ class _Due:
         "The session that brought its last message."
         self.packet = packet
         "One of its messages: where the answer goes."
+
+
+def _lifetime(packet: bytes) -> int:
+    """How many seconds its sender waits for an answer before it gives a message up (AMB-50)."""
+    return int(min(_lifetimes(packet)))
 
 
 class Ordering:
@@ -62,7 +70,7 @@ class Ordering:
     def came(self, origin: Origin, key: bytes, packet: bytes, count: int, now: float) -> None:
         """Messages of a sequence came, in order or not; the last is `packet`."""
         source = packet[SOURCE]
-        if origin.peer != source and not self._core.peers.is_known(UUID(bytes_le=source)):
+        if origin.peer != source and not self._core.peers.knows(source):
             self._core.statistics.count(DROPPED)
             return
         due = self._due.get(key)
@@ -71,7 +79,7 @@ class Ordering:
             if len(self._due) > DUE_MAX:
                 del self._due[next(iter(self._due))]
                 self._core.statistics.count(DROPPED)
-        elif now - due.since < DELAY_MAX or due.at == inf:
+        elif now - due.since < min(DELAY_MAX, _lifetime(packet) / 2) or due.at == inf:
             due.at = now + DELAY
         due.count += count
         due.packet = packet

@@ -7,16 +7,18 @@ or have us dial the world. What local programs send is never counted here.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from openmsmq.errors import MQError
+from openmsmq.errors import MQError, QueueNotFound
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.history import Event
 from openmsmq.model.incoming import SOURCE, transaction_of
 from openmsmq.model.layout import NEVER, Owed
 from openmsmq.model.peers import network_of
 from openmsmq.model.queue import Purpose, Queue
+from openmsmq.model.transfer import has_way
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PrivateName
 from openmsmq.packet.acks import FinalAckBody, build_final_ack, order_queue
@@ -140,7 +142,8 @@ class Answering:
     ) -> None:
         """Send what the sender asked for to the administration queue ([MS-MQQB] 3.1.7.2.1).
 
-        `flags` are those of the message's record.
+        `flags` are those of the message's record. To a queue that cannot be opened nothing is sent
+        ([MS-MQQB] 3.1.7.15).
         """
         core = self._core
         if reason in INSECURE and not core.settings.insecure_nacks:
@@ -152,6 +155,8 @@ class Answering:
             if name is None:
                 return
             target = core.queues.for_sending(name)
+            if target is None and not has_way(name):
+                raise QueueNotFound(str(name))
             ack = self._build(view, name, reason)
         except MQError:
             count("acknowledgements without a queue")
@@ -166,11 +171,17 @@ class Answering:
             count("acknowledgements without a queue")
             return
         message = NewMessage(ack, PRIORITY_DEFAULT, NEVER, express=not view.recoverable)
-        if batch is not None and not message.express:
-            batch.insert_many(target, [message], "")
+        if batch is None:
+            self._insert_express(target, message)
+        elif message.express:
+            batch.after.append(partial(self._insert_express, target, message))
         else:
-            core.wake(target, core.insert_express(target, [message]))
+            batch.insert_many(target, [message], "")
         count(Event.ACKNOWLEDGED.word)
+
+    def _insert_express(self, target: Queue, message: NewMessage) -> None:
+        if not target.deleted:
+            self._core.wake(target, self._core.insert_express(target, [message]))
 
     def final_ack(
         self, batch: Batch, packet: bytes, reason: MessageClass, address: str = ""

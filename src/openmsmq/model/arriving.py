@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
-from uuid import UUID
 
 from openmsmq.model.answering import DROPPED
 from openmsmq.model.arrival import Origin, Refused, Rejected, Work, run_of
@@ -79,6 +78,9 @@ class Arriving:
         "The bytes of messages that it brings."
         self._behind_size = 0
         "The bytes of express messages that get their places with a commit."
+        self._refused: list[Origin] = []
+        "Sessions with a message that it does not take."
+        core.on_given_up.append(self._given_up)
 
     # Recoverable and transactional messages
 
@@ -107,6 +109,7 @@ class Arriving:
                     self._take(work, packet)
                 except Refused:
                     origin.is_refused = True
+                    self._refused.append(origin)
             row = self._write(work, now)
             self._staged_size += work.size
 
@@ -115,6 +118,7 @@ class Arriving:
             core.incoming.committed(work.sequences)
             self._staged.difference_update(work.keys)
             self._staged_size -= work.size
+            self._refused.clear()
             if work.keys:
                 core.duplicates.committed(row, owner, work.keys, now)
             for key, (packet, count) in work.orders.items():
@@ -124,14 +128,19 @@ class Arriving:
             done(Refused("no room") if origin.is_refused else None)
 
         def failed(error: BaseException) -> None:
-            core.incoming.failed()
-            self._staged.clear()
-            self._staged_size = 0
             origin.is_refused = True
             done(error)
 
         origin.waiting.append(packets)
         core.submit(apply, committed, failed, grows=True)
+
+    def _given_up(self) -> None:
+        """The commit came to nothing: what it was to take has not come."""
+        self._staged.clear()
+        self._staged_size = 0
+        for origin in self._refused:
+            origin.is_refused = False
+        self._refused.clear()
 
     def _write(self, work: Work, now: int) -> int:
         """Write what was decided, in one go for each queue."""
@@ -175,8 +184,8 @@ class Arriving:
     ) -> None:
         """A message outside a transaction, unless it has come before ([MS-MQQB] 3.1.5.8.1)."""
         duplicates = self._core.duplicates
-        if key in self._staged or self._has_come(scopes, key):
-            self._core.statistics.count("duplicates")
+        if self._has_come(scopes, key):
+            self._count(work, "duplicates")
             if key in duplicates:
                 duplicates.note(work.origin.owner, [key], self._core.timeline.now)
             return
@@ -185,12 +194,12 @@ class Arriving:
         work.keys.append(key)
 
     def _has_come(self, scopes: tuple[bytes, ...], key: bytes) -> bool:
-        """Whether a message has come before (see `Origin.scopes`)."""
-        duplicates = self._core.duplicates
-        if key in duplicates:
+        """Whether a message has come before, or with this commit (see `Origin.scopes`)."""
+        duplicates, staged = self._core.duplicates, self._staged
+        if key in duplicates or key in staged:
             return True
-        rest = key[16:]
-        return any(scope + rest in duplicates for scope in scopes[1:])
+        others = [scope + key[16:] for scope in scopes[1:]]
+        return any(other in duplicates or other in staged for other in others)
 
     def _take_next(self, work: Work, packet: bytes, head: Head) -> None:
         """A transactional message, if it is the next of its sequence ([MS-MQQB] 3.1.5.8.6).
@@ -206,7 +215,7 @@ class Arriving:
         before_it = last or core.incoming.unknown
         missing = before_it.gap_before(identifier, number, previous)
         if missing is None:
-            core.statistics.count("out of order")
+            self._count(work, "out of order")
             if (own := core.incoming.get(key)) is not None:
                 core.incoming.stage(key, own._replace(rejects=own.rejects + 1))
                 work.sequences.add(key)
@@ -225,7 +234,7 @@ class Arriving:
             core.incoming.stage(key, found)
             work.sequences.add(key)
             if missing:
-                core.statistics.count("gaps after a restore")
+                self._count(work, "gaps after a restore")
                 work.after.append(partial(self.on_gap, found._replace(missing=missing)))
         waiting = work.orders.get(key)
         work.orders[key] = packet, 1 if waiting is None else waiting[1] + 1
@@ -268,8 +277,13 @@ class Arriving:
     def _require_room(self, work: Work, size: int) -> None:
         """Let a message that this machine cannot take come again (AMB-64)."""
         if not self._has_room(work, size):
-            self._core.statistics.count("refused for lack of room")
+            self._count(work, "refused for lack of room")
             raise Refused
+
+    def _count(self, work: Work, what: str) -> None:
+        """Count something, with the commit if there is one."""
+        counter = self._core.statistics if work.batch is None else work.batch
+        counter.count(what)
 
     def _has_room(self, work: Work, size: int) -> bool:
         """Whether this machine can take a message."""
@@ -287,7 +301,7 @@ class Arriving:
 
         Otherwise there is no way to it, and no reason to believe that it sent the message.
         """
-        if origin.peer == head.source or self._core.peers.is_known(UUID(bytes_le=head.source)):
+        if origin.peer == head.source or self._core.peers.knows(head.source):
             return True
         self._core.statistics.count(DROPPED)
         return False

@@ -1,13 +1,13 @@
 """What a commit writes: many operations gathered into one transaction of the store.
 
-Operations are checked when they are made and cannot fail for a reason of their own when they are
-written; only the store can fail, and then all of them do.
+Operations are checked when they are made. One that cannot be written nevertheless fails alone, and
+the others are applied again to another batch; if the store fails, all of them do.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from math import inf
 from struct import Struct
@@ -87,6 +87,7 @@ class Batch:
         "_sequences",
         "_statistics",
         "_touched",
+        "after",
         "inserted",
         "next_due",
         "next_expiry",
@@ -109,6 +110,8 @@ class Batch:
         "Seconds since 1970 UTC."
         self.inserted: dict[Queue, list[int]] = defaultdict(list)
         "Lookup identifiers of new messages, for those who wait."
+        self.after: list[Callable[[], None]] = []
+        "What is to be done once it is on disk, before operations are answered."
         self.next_expiry = NEVER
         "The first time at which one of the new messages expires."
         self.next_due = inf
@@ -130,7 +133,6 @@ class Batch:
         self._expiry_deletes: list[bytes] = []
         self._removed: set[bytes] = set()
         self._sequences: dict[Queue, OutgoingSequence] = {}
-        "Those that begin with this commit."
         self._touched: dict[Queue, list[int]] = defaultdict(lambda: [0, 0])
 
     # Messages

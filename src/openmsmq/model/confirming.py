@@ -17,21 +17,23 @@ from uuid import UUID
 from openmsmq.model.arrival import Origin, Work
 from openmsmq.model.committing import Batch
 from openmsmq.model.core import Core
-from openmsmq.model.dispatching import IN_TRANSIT
 from openmsmq.model.history import Event, identifiers
 from openmsmq.model.layout import NEVER, Owed, Record, flags_of, index_key, place_and_expiry
 from openmsmq.model.peers import Identity
 from openmsmq.model.queue import Queue, journal_of
+from openmsmq.model.reading import IN_TRANSIT
 from openmsmq.model.sequences import (
     OutgoingSequence,
     forget_sequence,
     is_finished,
 )
 from openmsmq.model.storage import Table
+from openmsmq.model.timeline import expiry
 from openmsmq.names.format import PrivateName, parse_format_name
 from openmsmq.packet.acks import FinalAckBody, OrderAckBody
 from openmsmq.packet.transaction import TxSequenceID
-from openmsmq.properties.message import MessageClass
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import INFINITE, MessageClass
 
 STEP: Final = 1000
 "Messages that leave with one commit."
@@ -141,6 +143,7 @@ class Confirming:
 
         def apply(batch: Batch) -> None:
             gone: list[tuple[int, bytes]] = []
+            keys.clear()
             for key, raw in islice(batch.writer.scan(Table.INDEX, first, end), STEP):
                 keys.append(key)
                 lookup = int.from_bytes(key[4:], "big")
@@ -180,13 +183,27 @@ class Confirming:
         if not waiting:
             return
         target = journal_of(queue)
-        for lookup, raw in waiting:
-            batch.place(target, lookup, Record.unpack(raw)._replace(expires=NEVER))
+        starts = batch.first_chunks([raw for _, raw in waiting])
+        for (lookup, raw), start in zip(waiting, starts, strict=True):
+            record = Record.unpack(raw)
+            batch.place(target, lookup, record._replace(expires=self._last_word(record, start)))
         batch.count(Event.REACHED.word, len(waiting))
         if batch.keeps_history:
-            ids = identifiers(batch.first_chunks([raw for _, raw in waiting]))
             lookups = [lookup for lookup, _ in waiting]
-            batch.note(Event.REACHED, target, lookups, ids, "", queue.name)
+            batch.note(Event.REACHED, target, lookups, identifiers(starts), "", queue.name)
+
+    def _last_word(self, record: Record, packet: bytes) -> int:
+        """Until when a FinalAck is waited for ([MS-MQQB] 3.1.5.7, AMB-50).
+
+        Where the time to be received is over, the receiver says so; some time is left for that.
+        """
+        view = PacketView(packet)
+        receive = view.time_to_be_received
+        if receive == INFINITE or record.expires == NEVER:
+            return NEVER
+        # It was sent when the first of its lifetimes began, whatever the clock has shown since.
+        sent = record.expires - min(receive, view.time_to_reach_queue)
+        return expiry(sent, receive + self._core.settings.confirmation_grace, NEVER)
 
     def finish(self, queue: Queue) -> None:
         """A sequence of which nothing is left ends; the next message begins another."""
@@ -198,7 +215,7 @@ class Confirming:
         ended: list[OutgoingSequence] = []
 
         def apply(batch: Batch) -> None:
-            ended.clear()
+            take_back()
             # A message may have been put into the newest meanwhile: look again.
             newest = sequences.all[-1:] if queue in batch.inserted else []
             for sequence in over:
@@ -209,11 +226,12 @@ class Confirming:
             for sequence in ended:
                 forget_sequence(batch.writer, sequence)
 
-        def failed(error: BaseException) -> None:
+        def take_back() -> None:
             for sequence in ended:
                 sequences.restore(sequence)
+            ended.clear()
 
-        core.submit(apply, lambda: core.numbers.sequences.ended(ended), failed)
+        core.submit(apply, lambda: core.numbers.sequences.ended(ended), lambda error: take_back())
 
     # FinalAck
 

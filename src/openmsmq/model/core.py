@@ -8,16 +8,20 @@ commit must come first. Whoever drives the core commits when `wants_commit` says
     store.commit()                   meanwhile further calls gather for the next commit
     core.finish_commit()             answers are given, readers wake
 
+If `start_commit` raises, the store aborts and `core.retreat` follows: an operation that cannot be
+applied fails alone, and the others wait for the next commit.
+
 What readers see is what the last finished commit left. The caller serialises all calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-from openmsmq.errors import MQError, StorageFull
+from openmsmq.errors import GenericError, MQError, StorageError, StorageFull
 from openmsmq.model.admitting import Admitting
 from openmsmq.model.answering import Answering
 from openmsmq.model.committing import Batch, NewMessage
@@ -29,7 +33,7 @@ from openmsmq.model.expiring import Expiring
 from openmsmq.model.history import PENDING_MAX, Event, identifiers, pack_event
 from openmsmq.model.incoming import Incoming
 from openmsmq.model.layout import lookup_id, pack_record
-from openmsmq.model.operation import Operation
+from openmsmq.model.operation import Operation, Operations
 from openmsmq.model.outcomes import Outcomes
 from openmsmq.model.peers import Peers
 from openmsmq.model.pending import Pending
@@ -38,20 +42,16 @@ from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.queues import Queues
 from openmsmq.model.reading import Entry
 from openmsmq.model.recovery import (
-    ARRIVAL_BLOCK,
-    ARRIVAL_KEY,
-    MESSAGE_ID_BLOCK,
-    MESSAGE_ID_KEY,
+    give_back,
     load,
-    pack_number,
+    reserve_arrivals,
+    reserve_message_ids,
 )
-from openmsmq.model.settings import SETTINGS_KEY, Settings
+from openmsmq.model.settings import configure
 from openmsmq.model.storage import Snapshot, Store, Table, Writer
 from openmsmq.model.timeline import SHIFT_KEY
-from openmsmq.properties.message import MessageClass, describe_class
-
-NUMBERS_LEFT = 1000
-"Numbers that may still be used while a manager stops."
+from openmsmq.model.transaction import date_prepared
+from openmsmq.properties.message import describe_class
 
 
 class Core:
@@ -86,10 +86,10 @@ class Core:
         self.starts = loaded.starts
         "When the manager was started the last times, in seconds since 1970 UTC."
         self.prepared = {transaction.xid: transaction for transaction in loaded.prepared}
-        self._date_prepared()
+        date_prepared(loaded.prepared, self.timeline.now)
         self.decisions = Decisions(store.snapshot)
         self.peers = Peers(store.snapshot)
-        self.incoming = Incoming(store.snapshot, self._knows)
+        self.incoming = Incoming(store.snapshot, self.peers.knows)
         self.duplicates = Duplicates(store.snapshot)
         self.by = ""
         "Who makes the calls, for the history."
@@ -101,13 +101,14 @@ class Core:
         "Flow control began because the disk runs low."
         self.express_size = 0
         "Bytes of express messages in all queues."
-        self.store = store
-        self._operations: list[Operation] = []
+        self.store, self._operations = store, Operations()
         self._committing: tuple[list[Operation], Batch] | None = None
         self._awake: list[tuple[Queue, list[int]]] = []
         self._is_busy = False
         "Readers are being woken, or will be as soon as the books are in order."
         self._after_commit: list[Callable[[], None]] = []
+        self.on_given_up: list[Callable[[], None]] = [self.incoming.failed]
+        "Forget what a commit that came to nothing had staged in memory."
         self.on_outgoing: Callable[[Queue], None] = lambda queue: None
         "Told when an outgoing queue has something to send."
         self.queues = Queues(self, loaded.queues)
@@ -119,21 +120,16 @@ class Core:
         self.expiring = Expiring(self)
         self.delaying = Delaying(self)
         self.admitting, self.poisoning = Admitting(self), Poisoning(self)
-        for queue in loaded.emptying:
+        self._resume(loaded.emptying)
+
+    def _resume(self, emptying: list[Queue]) -> None:
+        """Go on with what the last process had begun."""
+        for queue in emptying:
             drop_messages(self, queue)
         for queue in self.queues.everything:
             if queue.purge_pending:
                 resume_purge(self, queue)
         self.queues.tidy()
-
-    def _date_prepared(self) -> None:
-        """Prepared transactions of an older store do not say since when."""
-        for transaction in self.prepared.values():
-            if transaction.prepared_at is None:
-                transaction.prepared_at = self.timeline.now
-
-    def _knows(self, source: bytes) -> bool:
-        return self.peers.is_known(UUID(bytes_le=source))
 
     # Commits
 
@@ -166,16 +162,46 @@ class Core:
         grows: bool = False,
     ) -> None:
         """Ask for something to be committed."""
-        self._operations.append(Operation(apply, committed, failed, grows))
+        self._operations.add(Operation(apply, committed, failed, grows))
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is submitted meanwhile is written by one commit, or all of it fails."""
+        start = len(self._operations)
+        try:
+            yield
+        finally:
+            self._operations.join(start)
 
     def start_commit(self, writer: Writer) -> None:
-        """Write all that was asked for; the store commits it after this."""
-        operations, self._operations = self._operations, []
+        """Write all that was asked for; the store commits it after this.
+
+        If this raises, the store aborts, and `retreat` is told the error.
+        """
         batch = Batch(writer, self.numbers, self.timeline.wall, self.history, self.statistics)
-        self._committing = operations, batch
-        for operation in operations:
-            operation.apply(batch)
+        self._committing = self._operations.take(), batch
+        self._operations.apply(batch)
         batch.write()
+
+    def retreat(self, error: BaseException) -> None:
+        """Nothing of what `start_commit` wrote will be committed, since it raised an error.
+
+        What the store cannot do fails for all. Any other error is the fault of the operation that
+        raised it, which fails alone; an interruption is the fault of none. The rest waits for the
+        next commit.
+        """
+        if isinstance(error, StorageError):
+            self.finish_commit(error)
+            return
+        assert self._committing is not None, "no commit is under way"
+        self._committing = None
+        self._is_busy = True
+        self._forget_staged()
+        faulty = self._operations.put_back(is_fault=isinstance(error, Exception))
+        if faulty is not None:
+            self.statistics.count("operations that failed alone")
+            faulty.failed(error if isinstance(error, MQError) else GenericError(repr(error)))
+        self._go_on()
 
     def finish_commit(self, error: BaseException | None = None) -> None:
         """Tell everybody that the commit is on disk, or that it is not."""
@@ -186,94 +212,63 @@ class Core:
         if error is not None:
             self._fail(operations, error)
         else:
-            self.store.refresh()
-            batch.apply()
-            self.expiring.expect(batch.next_expiry)
-            self.delaying.expect(batch.next_due)
-            for queue, size in batch.grown():
-                self._stored_size += size
-                self.queues.touch(queue)
-                if size < 0 and queue.kind is Kind.OUTGOING:
-                    self._awake.append((queue, []))  # what waited for these may go now
-            for queue, lookups in batch.inserted.items():
-                queue.came(lookups)
-                self.wake(queue, lookups)
+            self._show(batch)
             for operation in operations:
                 operation.committed()
+        self._go_on()
+
+    def _show(self, batch: Batch) -> None:
+        """A commit is on disk: let readers see it."""
+        self.store.refresh()
+        batch.apply()
+        self.expiring.expect(batch.next_expiry)
+        self.delaying.expect(batch.next_due)
+        for queue, size in batch.grown():
+            self._stored_size += size
+            self.queues.touch(queue)
+            if size < 0 and queue.kind is Kind.OUTGOING:
+                self._awake.append((queue, []))  # what waited for these may go now
+        for queue, lookups in batch.inserted.items():
+            queue.came(lookups)
+            self.wake(queue, lookups)
+        for call in batch.after:
+            call()
+
+    def _forget_staged(self) -> None:
+        for forget in self.on_given_up:
+            forget()
+
+    def _go_on(self) -> None:
+        """A commit is over: do what had to wait for its end."""
         waiting, self._after_commit = self._after_commit, []
         for call in waiting:
             call()
         self._is_busy = False
         self._wake_all()
         self.queues.tidy()
-        if self.numbers.arrival > self.numbers.arrival_end - ARRIVAL_BLOCK // 2:
-            self._reserve_arrivals()
+        reserve_arrivals(self)
 
     def refuse(self, error: BaseException) -> None:
         """No commit could be begun: tell everybody who asked for one."""
-        operations, self._operations = self._operations, []
-        self._fail(operations, error)
+        self._fail(self._operations.take_all(), error)
         self._wake_all()
 
     def _fail(self, operations: list[Operation], error: BaseException) -> None:
         """On a full disk what needs room is refused, and what frees some is tried again."""
-        growing = [operation for operation in operations if operation.grows]
-        if isinstance(error, StorageFull) and growing and len(growing) < len(operations):
-            rest = [operation for operation in operations if not operation.grows]
-            self._operations = rest + self._operations
-            operations = growing
+        self._forget_staged()
+        if isinstance(error, StorageFull):
+            operations = self._operations.only_growing(operations)
         for operation in operations:
             operation.failed(error)
 
     def take_message_ids(self, count: int) -> None:
         """Identifiers have been given to messages; more are reserved before they run out."""
-        numbers = self.numbers
-        numbers.message_id += count
-        if numbers.message_id > numbers.message_id_end - MESSAGE_ID_BLOCK // 2:
-            reserved = numbers.message_id_end
-            numbers.message_id_end = end = numbers.message_id + MESSAGE_ID_BLOCK
-
-            def failed(error: BaseException) -> None:
-                numbers.message_id_end = min(numbers.message_id_end, reserved)
-
-            self.submit(
-                lambda batch: batch.writer.put(Table.META, MESSAGE_ID_KEY, pack_number(end)),
-                lambda: None,
-                failed,
-                grows=True,
-            )
-
-    def _reserve_arrivals(self) -> None:
-        """Reserve arrival numbers before those reserved run out."""
-        end = self.numbers.arrival + ARRIVAL_BLOCK
-
-        def committed() -> None:
-            self.numbers.arrival_end = end
-
-        self.submit(
-            lambda batch: batch.writer.put(Table.META, ARRIVAL_KEY, pack_number(end)),
-            committed,
-            lambda error: None,
-            grows=True,
-        )
+        self.numbers.message_id += count
+        reserve_message_ids(self)
 
     def configure(self, **changes: Any) -> Pending[None]:
         """Change settings of the manager."""
-        pending: Pending[None] = Pending()
-        self.settings.changed(**changes)  # refused now, if ever
-
-        def apply(batch: Batch) -> None:
-            # What was set for this run only does not last, and changes made together all do.
-            stored = Settings.load(batch.writer).changed(**changes)
-            batch.writer.put(Table.META, SETTINGS_KEY, stored.to_row())
-
-        def committed() -> None:
-            self.settings = self.settings.changed(**changes)
-            self.history.limit = self.settings.history << 20
-            pending.succeed(None)
-
-        self.submit(apply, committed, pending.fail, grows=True)
-        return pending
+        return configure(self, changes)
 
     # Time
 
@@ -316,15 +311,12 @@ class Core:
         under way may take.
         """
         self.is_stopping = True
-
-        def apply(batch: Batch) -> None:
-            numbers = self.numbers
-            arrival = min(numbers.arrival + NUMBERS_LEFT, numbers.arrival_end)
-            message_id = min(numbers.message_id + NUMBERS_LEFT, numbers.message_id_end)
-            batch.writer.put(Table.META, ARRIVAL_KEY, pack_number(arrival))
-            batch.writer.put(Table.META, MESSAGE_ID_KEY, pack_number(message_id))
-
-        self.submit(apply, lambda: None, lambda error: None, grows=True)
+        self.submit(
+            lambda batch: give_back(batch.writer, self.numbers),
+            lambda: None,
+            lambda error: None,
+            grows=True,
+        )
 
     # Flow control
 
@@ -452,12 +444,6 @@ class Core:
         for lookup in lookups:
             queue.express.remove(lookup)
         self.express_size -= before - queue.express.size
-
-    def drop_all_express(self, queue: Queue, by: str) -> None:
-        """The queue is deleted, and all its express messages with it."""
-        entries = [queue.express[lookup] for lookup in queue.express.lookups()]
-        self.drop_express(queue, queue.express.lookups())
-        self.outcomes.left_express(queue, entries, MessageClass.NACK_Q_DELETED, by)
 
     def forget(self, queue: Queue, lookups: Collection[int]) -> None:
         """Held messages are gone from the queue."""

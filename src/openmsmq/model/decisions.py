@@ -21,10 +21,9 @@ class Decisions:
         """`prefix`: of the keys of its rows."""
         self._prefix = prefix
         self._found: dict[str, bool] = {}
-        self._first = self._next = 0
+        self._next = 0
         for key, row in snapshot.scan(Table.META, prefix, prefix + b"\xff" * 9):
             (number,) = _number.unpack(key[len(prefix) :])
-            self._first = self._first or number
             self._next = number + 1
             xid, committed = json.loads(row)
             self._found[xid] = committed
@@ -37,9 +36,10 @@ class Decisions:
         """Write down an outcome, and forget the oldest."""
         self._next += 1
         writer.put(Table.META, self._key(self._next), json.dumps([xid, committed]).encode())
-        while self._next - self._first > DECISIONS_MAX:
-            writer.delete(Table.META, self._key(self._first))
-            self._first += 1
+        if self._next > DECISIONS_MAX:
+            oldest = self._key(self._next - DECISIONS_MAX)
+            old = [key for key, _ in writer.scan(Table.META, self._prefix, oldest)]
+            writer.delete_many(Table.META, old)
 
     def note(self, xid: str, *, committed: bool) -> None:
         """The outcome is on disk."""

@@ -17,10 +17,10 @@ from openmsmq.model.layout import ARRIVAL_BITS, ARRIVAL_MASK, Owed, flags_of, in
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.reading import (
+    IN_TRANSIT,
     REMOVING,
     Entry,
     Found,
-    Holder,
     fetch,
     first_readable,
     hold,
@@ -38,8 +38,6 @@ from openmsmq.model.transfer import Transfer
 from openmsmq.packet.walk import numbered
 from openmsmq.properties.message import PRIORITY_MAX, MessageClass
 
-IN_TRANSIT: Final = Holder()
-"Holds messages that were handed to the port."
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 
 

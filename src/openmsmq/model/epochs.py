@@ -155,12 +155,11 @@ class Epochs:
             del self._deciding[writer]
             pending.fail(error)
 
-        # Those that belong together are written by one commit, and by the next if that fails:
-        # they were gathered in one go, and none of them can fail on its own.
-        for transaction in chosen:
-            self._transacting.commit(transaction)
-        self._drop(writer, epoch, by, is_its_own=is_its_own)
-        self._core.submit(apply, committed, failed, grows=True)
+        with self._core.together():
+            for transaction in chosen:
+                self._transacting.commit(transaction)
+            self._drop(writer, epoch, by, is_its_own=is_its_own)
+            self._core.submit(apply, committed, failed, grows=True)
         return pending
 
     def _prepared(self, xid: str, by: Decider, *, is_its_own: bool) -> Transaction:

@@ -2,6 +2,8 @@
 
 Nothing counts down: a table holds when each message expires, and whoever tells the time starts a
 sweep when the first of them is due. Until the sweep has come to a message, readers pass it over.
+What was sent in a transaction and is not acknowledged expires like what is still to be sent; only
+nobody knows whether it arrived (AMB-50).
 """
 
 from __future__ import annotations
@@ -12,9 +14,18 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.model.committing import Batch
-from openmsmq.model.layout import NEVER, Record, expiry_key, index_key, split_expiry_key
-from openmsmq.model.queue import Queue
-from openmsmq.model.reading import Entry
+from openmsmq.model.layout import (
+    NEVER,
+    Owed,
+    Record,
+    expiry_key,
+    flags_of,
+    index_key,
+    split_expiry_key,
+)
+from openmsmq.model.queue import Kind, Queue
+from openmsmq.model.reading import IN_TRANSIT, Entry
+from openmsmq.model.sequences import LOOKUP_BASE
 from openmsmq.model.storage import Snapshot, Table
 from openmsmq.properties.message import MessageClass
 
@@ -27,6 +38,11 @@ STALE_MAX: Final = 1000
 "Express messages that are gone and still known here, before they are forgotten."
 RETRY: Final = 1
 "Seconds until a sweep that failed is tried again, if nobody calls before."
+UNCONFIRMED: Final = "not confirmed, may have arrived"
+"Why a message expired that was sent."
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+Sent = dict[Queue, list[int]]
+"Messages that were sent, by their queues."
 
 
 class Expiring:
@@ -122,14 +138,18 @@ class Expiring:
     def _step(self, after: bytes) -> None:
         core = self._core
         rows: list[bytes] = []
+        sent: Sent = {}
         end = expiry_key(core.timeline.now, 0, 0)
 
         def apply(batch: Batch) -> None:
             found = batch.writer.scan(Table.EXPIRY, after, end)
             rows[:] = [key for key, _ in islice(found, STEP)]
-            self._expire(batch, rows)
+            sent.clear()
+            self._expire(batch, rows, sent)
 
         def committed() -> None:
+            for queue, lookups in sent.items():
+                self._give_up(queue, lookups)
             if len(rows) == STEP and not core.is_stopping:
                 self._step(rows[-1] + b"\0")
             else:
@@ -143,23 +163,44 @@ class Expiring:
 
         core.submit(apply, committed, failed)
 
-    def _expire(self, batch: Batch, keys: list[bytes]) -> None:
-        """Messages that somebody holds wait for the outcome (A-34)."""
-        gone: dict[Queue, list[tuple[int, bytes]]] = {}
+    def _expire(self, batch: Batch, keys: list[bytes], sent: Sent) -> None:
+        """Messages that somebody holds wait for the outcome (A-34); `sent` names those in transit.
+
+        Those in transit have no outcome to wait for but the acknowledgement that is overdue.
+        """
+        gone: dict[tuple[Queue, str], list[tuple[int, bytes]]] = {}
         for key in keys:
             _, number, lookup = split_expiry_key(key)
             queue = self._core.queues.get(number)
             raw = batch.writer.get(Table.INDEX, index_key(number, lookup))
             if queue is None or raw is None:
                 batch.writer.delete(Table.EXPIRY, key)
-            elif lookup not in queue.held and batch.take_out(queue, lookup, raw):
-                gone.setdefault(queue, []).append((lookup, raw))
-        for queue, messages in gone.items():
-            self._core.outcomes.settle(batch, queue, messages, reason(queue), "")
+                continue
+            is_sent = _is_sent(queue, lookup, raw)
+            if (is_sent or lookup not in queue.held) and batch.take_out(queue, lookup, raw):
+                gone.setdefault((queue, UNCONFIRMED * is_sent), []).append((lookup, raw))
+                if is_sent:
+                    sent.setdefault(queue, []).append(lookup)
+        for (queue, words), messages in gone.items():
+            self._core.outcomes.settle(batch, queue, messages, reason(queue), "", words=words)
+
+    def _give_up(self, queue: Queue, lookups: list[int]) -> None:
+        """Messages in transit are gone; the next one closes the gap if no other is (AMB-27)."""
+        held = queue.held
+        self._core.forget(queue, [at for at in lookups if held.get(at) is IN_TRANSIT])
+        if not any(at >= LOOKUP_BASE and held[at] is IN_TRANSIT for at in held):
+            queue.sequences.start_over()
+
+
+def _is_sent(queue: Queue, lookup: int, raw: bytes) -> bool:
+    """Whether a transactional message was sent and is not acknowledged."""
+    return queue.held.get(lookup) is IN_TRANSIT and bool(flags_of(raw) & _TRANSACTIONAL)
 
 
 def reason(queue: Queue) -> MessageClass:
     """Why a message that expires in a queue leaves it."""
+    if queue.kind is Kind.UNCONFIRMED:
+        return MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER
     if queue.is_outgoing:
         return MessageClass.NACK_REACH_QUEUE_TIMEOUT
     return MessageClass.NACK_RECEIVE_TIMEOUT

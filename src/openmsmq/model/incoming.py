@@ -15,6 +15,7 @@ from struct import Struct
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
+from openmsmq.errors import MQError
 from openmsmq.model.peers import network_of
 from openmsmq.model.storage import Snapshot, Table, Writer
 from openmsmq.names.direct import DirectName
@@ -44,6 +45,8 @@ _row = Struct("<QIIIHBI16s")
 _old_row = Struct("<QIIIH")
 _KEY_SIZE: Final = 25
 _PUBLIC: Final = 5
+TEXT_MAX: Final = 256
+"Characters that are kept of a destination as the sender writes it."
 
 
 class IncomingSequence(NamedTuple):
@@ -332,7 +335,11 @@ def split_sequence_key(key: bytes) -> bytes:
 def destination_text(packet: bytes) -> str:
     """The destination as the sender writes it, for people."""
     view = PacketView(packet)
-    return str(view.destination or view.user.destination)
+    try:
+        name = str(view.destination or view.user.destination)
+    except MQError:  # what is no name is shown as it is written
+        name = view.user.destination.text.rstrip("\0")
+    return name[:TEXT_MAX]
 
 
 @lru_cache(maxsize=4096)

@@ -66,6 +66,8 @@ PURGED_ROW: Final = 3
 "Messages that were purged while somebody held them, by lookup identifier."
 SUBSCRIPTION_ROW: Final = 4
 "How far a subscription has come."
+READ_ROW: Final = 5
+"What the owner of a subscription has read and is not done with."
 JOURNAL_BIT: Final = 1 << 31
 "The journal of a queue has the number of the queue with this bit set."
 DELAYED_BIT: Final = 1 << 30

@@ -41,6 +41,7 @@ EVENTS: Final[Mapping[MessageClass, Event]] = {
     MessageClass.ACK_RECEIVE: Event.RECEIVED,
     MessageClass.ACK_REACH_QUEUE: Event.DELIVERED,
     MessageClass.NACK_RECEIVE_TIMEOUT: Event.EXPIRED,
+    MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER: Event.EXPIRED,
     MessageClass.NACK_REACH_QUEUE_TIMEOUT: Event.EXPIRED,
     MessageClass.NACK_Q_PURGED: Event.PURGED,
     MessageClass.NACK_PURGED: Event.PURGED,
@@ -52,6 +53,7 @@ OWED: Final[Mapping[MessageClass, int]] = {
     MessageClass.ACK_RECEIVE: Owed.ACK_RECEIVE.value,
     MessageClass.ACK_REACH_QUEUE: Owed.JOURNAL.value,
     MessageClass.NACK_RECEIVE_TIMEOUT: (Owed.DEAD_LETTER | Owed.NACK_RECEIVE).value,
+    MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER: Owed.DEAD_LETTER.value,
     MessageClass.NACK_REACH_QUEUE_TIMEOUT: (Owed.DEAD_LETTER | Owed.NACK_ARRIVAL).value,
     MessageClass.NACK_Q_PURGED: Owed.NACK_RECEIVE.value,
     MessageClass.NACK_PURGED: (Owed.DEAD_LETTER | Owed.NACK_ARRIVAL).value,
@@ -190,11 +192,13 @@ class Outcomes:
         reason: MessageClass,
         by: str,
         packets: Sequence[bytes] | None = None,
+        *,
+        words: str = "",
     ) -> None:
-        """The same for messages that were taken out of their queue already."""
+        """The same for messages taken out of their queue already; `words` are for the history."""
         journal = self._journal(queue, reason)
         wanted = OWED[reason] | _FINAL_ACK
-        starts = self._note(batch, queue, gone, reason, by, packets)
+        starts = self._note(batch, queue, gone, reason, by, packets, words)
         kept: dict[Queue, list[Kept]] = {}
         for place, (lookup, raw) in enumerate(gone):
             flags = flags_of(raw)
@@ -248,6 +252,7 @@ class Outcomes:
         reason: MessageClass,
         by: str,
         packets: Sequence[bytes] | None = None,
+        words: str = "",
     ) -> Sequence[bytes]:
         """Count messages that leave and keep it in their history; the starts of their packets."""
         event = EVENTS[reason]
@@ -256,7 +261,8 @@ class Outcomes:
             return ()
         starts = batch.first_chunks([raw for _, raw in gone]) if packets is None else packets
         lookups = [lookup for lookup, _ in gone]
-        batch.note(event, queue, lookups, identifiers(starts), by, _words(reason, queue))
+        why = words or _words(reason, queue)
+        batch.note(event, queue, lookups, identifiers(starts), by, why)
         return starts
 
     # Copies

@@ -102,6 +102,10 @@ class Peers:
         """Whether a manager answered when we dialled it, or is in the configuration."""
         return peer in self._peers or self.is_pinned(peer)
 
+    def knows(self, source: bytes) -> bool:
+        """The same for a manager as packets name it."""
+        return self.is_known(UUID(bytes_le=source))
+
     def is_pinned(self, peer: UUID) -> bool:
         """Whether the configuration names this manager by its identity."""
         return any(pin.id == peer for pin in self._pins.values())

@@ -24,6 +24,7 @@ from openmsmq.model.layout import (
     JOURNAL_BIT,
     PROPERTIES_ROW,
     PURGED_ROW,
+    READ_ROW,
     SUBSCRIPTION_ROW,
     queue_key,
 )
@@ -47,6 +48,7 @@ from openmsmq.model.transfer import Transfer, TransferState
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
+from openmsmq.properties.message import MessageClass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -259,6 +261,8 @@ class Queues:
 
         def apply(batch: Batch) -> None:
             nonlocal changed
+            if queue.kind in VISIBLE and self._by_name.get(_key(queue)) is not queue:
+                raise QueueNotAvailable(queue.name)  # it could not be created
             changed = batch.properties(queue).changed(now, **changes)
             batch.set_properties(queue, changed)
 
@@ -316,8 +320,13 @@ class Queues:
         self._hide(family)
         for queue in family:
             self._forget(queue)
-            self._core.drop_all_express(queue, by)
+            self._drop_express(queue, by)
         self._core.recount()
+
+    def _drop_express(self, queue: Queue, by: str) -> None:
+        entries = [queue.express[lookup] for lookup in queue.express.lookups()]
+        self._core.drop_express(queue, queue.express.lookups())
+        self._core.outcomes.left_express(queue, entries, MessageClass.NACK_Q_DELETED, by)
 
     def _revive(self, family: list[Queue]) -> None:
         """Queues that could not be deleted are there again."""
@@ -395,7 +404,7 @@ def _delete_rows(queue: Queue) -> Callable[[Batch], None]:
 
 def delete_rows(batch: Batch, queue: Queue) -> None:
     """Take what there is to know of a queue out of the store."""
-    for row in (PROPERTIES_ROW, COUNTERS_ROW, PURGED_ROW, SUBSCRIPTION_ROW):
+    for row in (PROPERTIES_ROW, COUNTERS_ROW, PURGED_ROW, SUBSCRIPTION_ROW, READ_ROW):
         batch.writer.delete(Table.QUEUES, queue_key(queue.number, row))
 
 

@@ -40,6 +40,8 @@ LOOK_AHEAD: Final = 500
 
 REMOVING: Final = Holder()
 "Holds messages that are received and leave the store with the next commit."
+IN_TRANSIT: Final = Holder()
+"Holds messages that were handed to the port."
 
 
 class Entry(NamedTuple):

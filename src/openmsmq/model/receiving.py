@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum, auto
+from enum import StrEnum, auto
 
 from openmsmq.errors import (
     InvalidHandle,
@@ -42,7 +42,7 @@ Entries = list[Entry]
 OVER = "the transaction ended while the read was waiting"
 
 
-class Seek(Enum):
+class Seek(StrEnum):
     """Which message a lookup identifier leads to (MessageSeekAction, [MS-MQDMPR] 3.1.1.17)."""
 
     CURRENT = auto()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import blake2b
 from struct import Struct, pack, unpack
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from openmsmq.model.committing import QUEUE_NUMBER_KEY, Batch
@@ -33,6 +33,9 @@ from openmsmq.model.timeline import Timeline
 from openmsmq.model.transaction import Transaction, load_transactions
 from openmsmq.names.parts import fold
 
+if TYPE_CHECKING:
+    from openmsmq.model.core import Core
+
 IDENTITY_KEY: Final = b"identity"
 ARRIVAL_KEY: Final = b"arrival"
 MESSAGE_ID_KEY: Final = b"message-id"
@@ -44,6 +47,15 @@ STARTS_MAX: Final = 256
 ARRIVAL_BLOCK: Final = 1 << 32
 "Arrival numbers reserved at each start; 56 bits allow sixteen million starts."
 MESSAGE_ID_BLOCK: Final = 1 << 16
+BLOCKS_SKIPPED: Final = 1024
+"""Blocks of numbers that a restored store does not use: the original may have gone on with them.
+
+Each start of a manager takes one.
+"""
+QUEUES_SKIPPED: Final = 1024
+"Queues that may have been created since the backup was made."
+NUMBERS_LEFT: Final = 1000
+"Numbers that may still be used while a manager stops."
 _u64 = Struct("<Q")
 _queue_key = Struct(">IB")
 
@@ -126,13 +138,18 @@ def start_over(writer: Writer, numbers: Numbers, now: int, entropy: bytes) -> No
     """The store is older than what others know of this manager: it came from a backup.
 
     Every incoming sequence may pass over what came since the backup, once, and so may those that
-    the backup does not know; outgoing ones go on with identifiers that were never used. So do
-    messages: receivers would drop one with a number that came since the backup (AMB-39). How many
-    were used nobody knows, so they go on anywhere.
+    the backup does not know; outgoing ones go on with identifiers that were never used. Nor are
+    other numbers used that the original may have given out since the backup. Those of messages go
+    on anywhere, since there are not enough to leave many out: receivers would drop one with a
+    number that they have seen lately (AMB-39).
     """
     drawn = blake2b(b"message ids", key=entropy, digest_size=4).digest()
     numbers.message_id += int.from_bytes(drawn, "big")
     numbers.message_id_end = numbers.message_id + MESSAGE_ID_BLOCK
+    numbers.arrival += BLOCKS_SKIPPED * ARRIVAL_BLOCK
+    numbers.arrival_end = numbers.arrival + ARRIVAL_BLOCK
+    numbers.queue += QUEUES_SKIPPED
+    writer.put(Table.META, QUEUE_NUMBER_KEY, pack_number(numbers.queue))
     for key, row in list(writer.scan(Table.TRANSFER, INCOMING, INCOMING + b"\xff" * 24)):
         sequence = IncomingSequence.unpack(row)._replace(may_skip=True)
         writer.put(Table.TRANSFER, key, sequence.pack())
@@ -217,6 +234,51 @@ def _load_numbers(snapshot: Snapshot, entropy: bytes) -> Numbers:
         queue=max(FIRST_QUEUE_NUMBER, _number(snapshot, QUEUE_NUMBER_KEY)),
         sequences=SequenceNumbers(snapshot, entropy),
     )
+
+
+def reserve_arrivals(core: Core) -> None:
+    """Reserve arrival numbers before those reserved run out."""
+    numbers = core.numbers
+    if numbers.arrival <= numbers.arrival_end - ARRIVAL_BLOCK // 2:
+        return
+    end = numbers.arrival + ARRIVAL_BLOCK
+
+    def committed() -> None:
+        numbers.arrival_end = end
+
+    core.submit(
+        lambda batch: batch.writer.put(Table.META, ARRIVAL_KEY, pack_number(end)),
+        committed,
+        lambda error: None,
+        grows=True,
+    )
+
+
+def reserve_message_ids(core: Core) -> None:
+    """The same for identifiers of messages."""
+    numbers = core.numbers
+    if numbers.message_id <= numbers.message_id_end - MESSAGE_ID_BLOCK // 2:
+        return
+    reserved = numbers.message_id_end
+    numbers.message_id_end = end = numbers.message_id + MESSAGE_ID_BLOCK
+
+    def failed(error: BaseException) -> None:
+        numbers.message_id_end = min(numbers.message_id_end, reserved)
+
+    core.submit(
+        lambda batch: batch.writer.put(Table.META, MESSAGE_ID_KEY, pack_number(end)),
+        lambda: None,
+        failed,
+        grows=True,
+    )
+
+
+def give_back(writer: Writer, numbers: Numbers) -> None:
+    """Give back numbers that are reserved and not used, but for some that may still be."""
+    arrival = min(numbers.arrival + NUMBERS_LEFT, numbers.arrival_end)
+    message_id = min(numbers.message_id + NUMBERS_LEFT, numbers.message_id_end)
+    writer.put(Table.META, ARRIVAL_KEY, pack_number(arrival))
+    writer.put(Table.META, MESSAGE_ID_KEY, pack_number(message_id))
 
 
 def _load_starts(snapshot: Snapshot) -> list[int]:

@@ -22,12 +22,14 @@ from openmsmq.model.committing import Batch
 from openmsmq.model.core import Core
 from openmsmq.model.history import Event
 from openmsmq.model.layout import (
+    READ_ROW,
     SUBSCRIPTION_ROW,
     Record,
     index_key,
     packet_place,
     queue_key,
 )
+from openmsmq.model.owning import check_owner
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Kind, Queue, QueueProperties
 from openmsmq.model.queues import delete_rows
@@ -70,12 +72,13 @@ class Reservations:
                 self._load(store)
 
     def _load(self, store: Queue) -> None:
-        key = queue_key(store.number, SUBSCRIPTION_ROW)
-        (raw,) = self._core.snapshot.get_many(Table.QUEUES, [key])
-        name, number, path = store.name.split("|", 2)
-        source = self._core.queues.get(int(number)) or _gone(int(number), path)
+        snapshot, number = self._core.snapshot, store.number
+        (raw,) = snapshot.get_many(Table.QUEUES, [queue_key(number, SUBSCRIPTION_ROW)])
+        read = snapshot.get(Table.QUEUES, queue_key(number, READ_ROW)) or b""
+        name, source_number, path = store.name.split("|", 2)
+        source = self._core.queues.get(int(source_number)) or _gone(int(source_number), path)
         found = Subscription(name, source, store, Way.TAKE)
-        found.load(raw)
+        found.load(raw, read)
         self._add(found)
 
     def _add(self, subscription: Subscription) -> None:
@@ -237,6 +240,8 @@ class Reservations:
         copied = self._copied(subscription, entries) if is_copy else []
 
         def apply(batch: Batch) -> None:
+            if subscription.is_over:
+                raise QueueNotFound(f"the subscription {subscription.name} was dropped")
             if is_copy:
                 copy(batch, subscription, copied)
             else:
@@ -271,10 +276,13 @@ class Reservations:
 
     # Reading
 
-    def read(self, subscription: Subscription, after: int, last: int, size_max: int) -> list[Entry]:
+    def read(
+        self, subscription: Subscription, after: int, last: int, size_max: int, owner: str = ""
+    ) -> list[Entry]:
         """Messages that were given behind one position up to another; at least one of them."""
         if subscription.is_over:
             raise QueueNotFound(f"the subscription {subscription.name} was dropped")
+        check_owner(subscription, owner)
         _check_place(subscription, after, last)
         found: list[Found] = []
         size = 0
@@ -293,17 +301,21 @@ class Reservations:
         for key, raw in self._core.snapshot.scan(Table.INDEX, first, end):
             yield int.from_bytes(key[4:], "big"), raw
 
-    def _next_rows(self, subscription: Subscription, last: int) -> Rows:
-        return list(islice(self._rows(subscription, subscription.done, last), STEP))
+    def _next_rows(self, subscription: Subscription, after: int, last: int) -> Rows:
+        return list(islice(self._rows(subscription, after, last), STEP))
 
     # Done
 
     def finish(
-        self, subscription: Subscription, position: int, target: Queue | None = None
+        self,
+        subscription: Subscription,
+        position: int,
+        target: Queue | None = None,
+        owner: str = "",
     ) -> Pending[None]:
         """The reader is done with all up to a position: they are received, or moved to a subqueue.
 
-        To say it again does nothing.
+        What an owner has not read stays where it is. To say it again does nothing.
         """
         if target is not None:
             _check_target(subscription, target)
@@ -311,6 +323,7 @@ class Reservations:
         by = self._core.by
 
         def work(pending: Pending[None]) -> None:
+            check_owner(subscription, owner)
             if position > subscription.end:
                 raise InvalidParameter(
                     f"subscription {subscription.name} was given {subscription.end}, not {position}"
@@ -341,8 +354,10 @@ class Reservations:
         if position <= subscription.done:
             pending.succeed(None)
             return
-        rows = self._next_rows(subscription, position)
+        rows = self._next_rows(subscription, subscription.done, position)
         last = rows[-1][0]
+        if subscription.owner:
+            rows = [row for row in rows if row[0] in subscription.read]
 
         def apply(batch: Batch) -> None:
             self._leave(batch, subscription, rows, target, by)
@@ -350,6 +365,7 @@ class Reservations:
 
         def committed() -> None:
             subscription.done = last
+            subscription.read = subscription.read.behind(last)
             self._finish(subscription, position, target, by, pending)
 
         self._core.submit(apply, committed, pending.fail)
@@ -385,15 +401,33 @@ class Reservations:
         by = self._core.by
         return subscription.in_turn(lambda pending: self._drop(subscription, 0, by, pending))
 
+    def give_back(self, subscription: Subscription) -> Pending[int]:
+        """What it says it is done with and has not read is back in its queue; it goes on."""
+        by = self._core.by
+        return subscription.in_turn(
+            lambda pending: self._drop(subscription, 0, by, pending, unread=True)
+        )
+
     def _drop(
-        self, subscription: Subscription, before: int, by: str, pending: Pending[int]
+        self,
+        subscription: Subscription,
+        before: int,
+        by: str,
+        pending: Pending[int],
+        *,
+        unread: bool = False,
     ) -> None:
-        store, source = subscription.store, subscription.source
-        rows = self._next_rows(subscription, subscription.end)
+        source = subscription.source
+        rows = self._next_rows(subscription, 0, subscription.done if unread else subscription.end)
+        if unread and not rows:
+            pending.succeed(before)
+            return
+        done = max(subscription.done, rows[-1][0]) if rows else subscription.done
+        subscription.is_changing = not rows
 
         def apply(batch: Batch) -> None:
             if not rows:
-                delete_rows(batch, store)
+                delete_rows(batch, subscription.store)
                 return
             gone = take_out(batch, subscription, rows)
             if subscription.way is Way.COPY:
@@ -404,17 +438,21 @@ class Reservations:
                 for lookup, raw in gone:
                     batch.place(source, lookup, Record.unpack(raw))
                 note(batch, Event.RETURNED, source, gone, by, subscription.name)
-            write_state(batch, subscription, done=rows[-1][0])
+            write_state(batch, subscription, done=done)
 
         def committed() -> None:
             if rows:
-                subscription.done = rows[-1][0]
-                self._drop(subscription, before + len(rows), by, pending)
+                subscription.done = done
+                self._drop(subscription, before + len(rows), by, pending, unread=unread)
             else:
                 self._forget(subscription)
                 pending.succeed(before)
 
-        self._core.submit(apply, committed, pending.fail)
+        def failed(error: BaseException) -> None:
+            subscription.is_changing = False
+            pending.fail(error)
+
+        self._core.submit(apply, committed, failed)
 
 
 def _drop_packets(batch: Batch, gone: Messages) -> None:

@@ -100,13 +100,19 @@ def place_of(raw: bytes) -> tuple[int, int]:
 
 
 def write_state(
-    batch: Batch, subscription: Subscription, *, done: int | None = None, end: int | None = None
+    batch: Batch,
+    subscription: Subscription,
+    *,
+    done: int | None = None,
+    end: int | None = None,
+    owners: tuple[str, ...] | None = None,
 ) -> None:
-    """Write down how far it has come with this commit."""
+    """Write down how far it has come with this commit, and whose it is."""
     if done is not None or not subscription.finished:
         subscription.finished = batch.now
     row = subscription.pack(
         done=subscription.done if done is None else done,
         end=subscription.end if end is None else end,
+        owners=(subscription.owner, *subscription.past) if owners is None else owners,
     )
     batch.writer.put(Table.QUEUES, queue_key(subscription.store.number, SUBSCRIPTION_ROW), row)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from openmsmq.errors import IllegalPropertyValue
+from openmsmq.model.pending import Pending
 from openmsmq.model.storage import Snapshot, Table
 from openmsmq.properties.message import INFINITE, TIME_TO_REACH_QUEUE_DEFAULT
+
+if TYPE_CHECKING:
+    from openmsmq.model.committing import Batch
+    from openmsmq.model.core import Core
 
 SETTINGS_KEY: Final = b"settings"
 HISTORY_MIB: Final = 64
@@ -17,7 +22,13 @@ ONCE_COUNT_MAX: Final = 100_000_000
 ONCE_TIME: Final = 24 * 60 * 60
 CLOCK_TOLERANCE: Final = 60
 CLOCK_TOLERANCE_MAX: Final = 24 * 60 * 60
-_TOLERANCES: Final = range(CLOCK_TOLERANCE_MAX + 1)
+CONFIRMATION_GRACE: Final = 2
+_RANGES: Final = (
+    ("once_count", 1, ONCE_COUNT_MAX),
+    ("once_time", 1, INFINITE - 1),
+    ("clock_tolerance", 0, CLOCK_TOLERANCE_MAX),
+    ("confirmation_grace", 0, INFINITE - 1),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +43,8 @@ class Settings:
     "MiB of history that are kept for `explain`; 0 for none."
     time_to_reach_queue: int | None = TIME_TO_REACH_QUEUE_DEFAULT
     "Seconds a message to another computer may travel, if it does not say; None for ever."
+    confirmation_grace: int = CONFIRMATION_GRACE
+    "Seconds after its time to be received in which a sent message can still be confirmed."
 
     once_count: int = ONCE_COUNT
     "Ids of sent messages that are remembered, so that none is sent twice under the same id."
@@ -66,13 +79,10 @@ class Settings:
                 raise IllegalPropertyValue(f"{name} {getattr(self, name)!r}: true or false")
         if not (_is_number(self.history) and 0 <= self.history <= 1 << 20):
             raise IllegalPropertyValue(f"history {self.history!r}: 0 to {1 << 20} MiB")
-        if not (_is_number(self.clock_tolerance) and self.clock_tolerance in _TOLERANCES):
-            words = f"0 to {CLOCK_TOLERANCE_MAX} seconds"
-            raise IllegalPropertyValue(f"clock_tolerance {self.clock_tolerance!r}: {words}")
-        for name, most in (("once_count", ONCE_COUNT_MAX), ("once_time", INFINITE - 1)):
+        for name, least, most in _RANGES:
             value = getattr(self, name)
-            if not (_is_number(value) and 1 <= value <= most):
-                raise IllegalPropertyValue(f"{name} {value!r}: 1 to {most}")
+            if not (_is_number(value) and least <= value <= most):
+                raise IllegalPropertyValue(f"{name} {value!r}: {least} to {most}")
 
     def changed(self, **changes: Any) -> Settings:
         """The same with some values changed."""
@@ -88,6 +98,25 @@ class Settings:
         raw = snapshot.get(Table.META, SETTINGS_KEY)
         values = json.loads(raw) if raw else {}
         return cls(**{name: values[name] for name in cls.__dataclass_fields__ if name in values})
+
+
+def configure(core: Core, changes: dict[str, Any]) -> Pending[None]:
+    """Change settings of a manager."""
+    pending: Pending[None] = Pending()
+    core.settings.changed(**changes)  # refused now, if ever
+
+    def apply(batch: Batch) -> None:
+        # What was set for this run only does not last, and changes made together all do.
+        stored = Settings.load(batch.writer).changed(**changes)
+        batch.writer.put(Table.META, SETTINGS_KEY, stored.to_row())
+
+    def committed() -> None:
+        core.settings = core.settings.changed(**changes)
+        core.history.limit = core.settings.history << 20
+        pending.succeed(None)
+
+    core.submit(apply, committed, pending.fail, grows=True)
+    return pending
 
 
 def _is_number(value: object) -> bool:

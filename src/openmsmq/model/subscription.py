@@ -19,6 +19,7 @@ from openmsmq.errors import MQError, QueueNotFound
 from openmsmq.model.layout import ARRIVAL_BITS, ARRIVAL_MASK, RECORD_SIZE, local_facts
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
+from openmsmq.model.ranges import Ranges
 from openmsmq.model.reading import Found, oldest, readable
 from openmsmq.model.storage import Snapshot
 from openmsmq.properties.message import PRIORITY_MAX
@@ -57,6 +58,14 @@ class Subscription:
     "It was given all up to this position."
     finished: int = 0
     "When it was last done with something, or begun, in seconds since 1970 UTC."
+    owner: str = ""
+    "Who alone may read through it and be done with something; empty for anybody."
+    past: tuple[str, ...] = ()
+    "Owners that it was taken from, the last one first."
+    read: Ranges = field(default_factory=Ranges)
+    "What its owner has read and is not done with."
+    is_changing: bool = False
+    "It is being bound to another owner, or it ends."
     _turns: deque[Callable[[], None]] = field(default_factory=deque)
     "What is to be done next; one thing after the other."
     _is_busy: bool = False
@@ -71,14 +80,22 @@ class Subscription:
         """It was dropped."""
         return self.store.deleted
 
-    def pack(self, *, done: int, end: int) -> bytes:
-        """The bytes to store when it has come so far."""
-        code = next(code for code, way in _WAYS.items() if way is self.way)
-        return _state.pack(code, done, end, self.finished)
+    @property
+    def unread(self) -> int:
+        """Messages that it says it is done with, and that it has not read."""
+        return self.store.messages - (self.end - self.done)
 
-    def load(self, raw: bytes) -> None:
-        """The reverse of `pack`."""
-        self.way, self.done, self.end, self.finished = read_state(raw)
+    def pack(self, *, done: int, end: int, owners: tuple[str, ...]) -> bytes:
+        """The bytes to store when it has come so far, for its owner and those of before."""
+        code = next(code for code, way in _WAYS.items() if way is self.way)
+        return _state.pack(code, done, end, self.finished) + "\n".join(owners).encode()
+
+    def load(self, raw: bytes, read: bytes) -> None:
+        """The reverse of `pack`; `read` is what its owner has read, as it is stored."""
+        self.way, self.done, self.end, self.finished, owners = read_state(raw)
+        self.owner, *past = owners
+        self.past = tuple(past)
+        self.read = Ranges.unpack(read).behind(self.done)
 
     def in_turn(self, work: Callable[[Pending[T]], None]) -> Pending[T]:
         """Do something when all is done that was asked for before: each builds on the last."""
@@ -206,12 +223,12 @@ class Subscription:
         return max(len(found), least), min(found, default=None)
 
 
-def read_state(raw: bytes) -> tuple[Way, int, int, int]:
-    """How it gets messages, up to where it is done and was given, and when it was last done."""
+def read_state(raw: bytes) -> tuple[Way, int, int, int, tuple[str, ...]]:
+    """How it gets messages, how far it is done and was given, when it was last done, its owners."""
     if len(raw) == _state.size - 4:  # the last field was not written at first
         raw += bytes(4)
-    way, done, end, finished = _state.unpack(raw)
-    return _WAYS[way], done, end, finished
+    way, done, end, finished = _state.unpack_from(raw)
+    return _WAYS[way], done, end, finished, tuple(raw[_state.size :].decode().split("\n"))
 
 
 def with_reader(record: bytes, reader: int, known: Collection[int]) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable
 from enum import Enum, auto
 from itertools import groupby
 from operator import itemgetter
@@ -376,6 +377,13 @@ def _with_last(batch: Batch, rows: list[Sent], buffer: Buffer) -> Buffer:
     for queue, place in places.items():
         found[place] = queue, _marked(buffer[place][1], TransactionFlags.LM)
     return found
+
+
+def date_prepared(transactions: Iterable[Transaction], now: int) -> None:
+    """Prepared transactions of an older store do not say since when they are."""
+    for transaction in transactions:
+        if transaction.prepared_at is None:
+            transaction.prepared_at = now
 
 
 def load_transactions(

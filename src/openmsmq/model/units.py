@@ -138,31 +138,29 @@ class Units:
             pending.succeed(None)
             return pending
         unit.is_attended = False
-        before = unit.waiting
-        if not set(before) & set(confirmed):
+        if not set(unit.waiting) & set(confirmed):
             pending.succeed(None)
             return pending
 
         def apply(batch: Batch) -> None:
-            if not unit.waiting:  # by somebody else in this commit
+            raw = batch.writer.get(Table.META, _key(name))
+            if raw is None:  # another call in this commit was the last
                 return
-            unit.waiting = tuple(one for one in unit.waiting if one not in confirmed)
-            if unit.waiting:
-                _put(batch, unit)
+            row = UnitRow(*json.loads(raw))
+            waiting = [one for one in row.waiting if one not in confirmed]
+            if waiting:
+                batch.writer.put(Table.META, _key(name), row._replace(waiting=waiting).pack())
             else:
                 batch.writer.delete(Table.META, _key(name))
                 self._core.decisions.write(batch.writer, name, committed=True)
 
         def committed() -> None:
+            unit.waiting = tuple(one for one in unit.waiting if one not in confirmed)
             if not unit.waiting and self._decided.pop(name, None) is not None:
                 self._core.decisions.note(name, committed=True)
             pending.succeed(None)
 
-        def failed(error: BaseException) -> None:
-            unit.waiting = before
-            pending.fail(error)
-
-        self._core.submit(apply, committed, failed)
+        self._core.submit(apply, committed, pending.fail)
         return pending
 
     def leave(self, names: Collection[str]) -> None:

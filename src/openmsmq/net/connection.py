@@ -83,6 +83,11 @@ class Connection(asyncio.Protocol):
     "Nothing is read until that is over."
 
     @property
+    def is_paused(self) -> bool:
+        """Nothing is read, for one of the two reasons."""
+        return self._is_paused
+
+    @property
     def is_deserted(self) -> bool:
         """Nothing is read, and so nobody has noticed that the other side is gone."""
         if not self._is_paused or self._transport is None:

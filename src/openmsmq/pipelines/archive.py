@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from openmsmq.pipelines.files import File, Folder, check_checkpoint, positions_of, query_id
+from openmsmq.pipelines.files import File, Folder, check_checkpoint, query_id
 from openmsmq.pipelines.spec import Pipeline
-from openmsmq.pipelines.streams import check_source, done, read, to_batches
+from openmsmq.pipelines.streams import check_source, read, to_batches
 from openmsmq.pipelines.tables import Table
 from openmsmq.pipelines.work import Ready, Watch
 from openmsmq.spark.columns import READ, nearest
@@ -59,6 +59,7 @@ def check(pipeline: Pipeline) -> None:
 def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> StreamingQuery:
     """Begin to archive: the stream says which positions a batch has, and tasks keep them."""
     from openmsmq.pipelines.keeping import Keeper
+    from openmsmq.pipelines.offsets import offsets_of
 
     settings: Archive = pipeline.settings
     source, checkpoint = pipeline.source, pipeline.checkpoint
@@ -71,12 +72,12 @@ def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> StreamingQue
     keeper = Keeper(source.options(), columns)
 
     def keep(batch: DataFrame, number: int) -> None:
-        positions = positions_of(checkpoint, number, lambda: done(source))
+        offsets = offsets_of(checkpoint, number, source.options())
 
         def write(staging: Path) -> list[File]:
-            return keeper.keep(spark, positions, staging)
+            return keeper.keep(spark, offsets, staging)
 
-        entry = folder.add(number, query_id(checkpoint), positions, write, is_all=True)
+        entry = folder.add(number, query_id(checkpoint), offsets.positions, write, is_all=True)
         watch.count(number, entry.rows)
 
     return to_batches(read(spark, pipeline, columns), pipeline, keep)

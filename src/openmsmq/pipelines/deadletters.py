@@ -54,8 +54,8 @@ ADVICE: Final[Mapping[int, str]] = MappingProxyType(
         MessageClass.NACK_Q_PURGED: "Ask who purged the queue.",
         MessageClass.NACK_RECEIVE_TIMEOUT: "Is the receiver running? Else give messages more time"
         " to be received.",
-        MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER: "See openmsmq outgoing list where it was"
-        " sent: it never left in time.",
+        MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER: "Ask the other manager (openmsmq explain)"
+        " whether it was received before it is sent again.",
         MessageClass.NACK_RECEIVE_REJECTED: "Look into the logs of the receiving application.",
     }
 )

@@ -163,15 +163,6 @@ def partition_of(path: str, name: str) -> str:
     return unquote(found.partition("=")[2])
 
 
-def positions_of(checkpoint: Path, batch: int, first: Callable[[], Mapping[str, int]]) -> Positions:
-    """Where a batch begins and ends, as the checkpoint says; `first` says where queues begin that
-    no batch before had."""
-    ends, starts = _offsets(checkpoint, batch), _offsets(checkpoint, batch - 1)
-    if ends.keys() - starts.keys():
-        starts = {**first(), **starts}
-    return {key: (starts.get(key, 0), end) for key, end in ends.items()}
-
-
 def query_id(checkpoint: Path) -> str:
     """The identifier of the stream that has this checkpoint; empty if it has not begun."""
     try:
@@ -190,16 +181,6 @@ def check_checkpoint(folder: Folder, checkpoint: Path) -> None:
         f"{folder.root} has batches of a stream whose checkpoint is not in {checkpoint}: bring it"
         " back, or choose another path"
     )
-
-
-def _offsets(checkpoint: Path, batch: int) -> dict[str, int]:
-    """What Spark has written down for a batch: a version, facts, and a line for each source."""
-    try:
-        lines = (checkpoint / "offsets" / str(batch)).read_text().splitlines()
-    except FileNotFoundError:
-        return {}
-    found = json.loads(lines[2])
-    return {key: int(position) for key, position in found.items()}
 
 
 def _is_known(last: Entry, batch: int, query: str, root: Path) -> bool:

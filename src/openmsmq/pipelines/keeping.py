@@ -19,10 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.parquet import ParquetWriter
 
-from openmsmq.pipelines.files import File, Positions, described
-from openmsmq.spark import options as known
-from openmsmq.spark.options import parse
-from openmsmq.spark.streaming import StreamReader
+from openmsmq.pipelines.files import File, described
+from openmsmq.pipelines.offsets import BatchOffsets, reading
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,12 +40,10 @@ class Keeper:
     "Of the format `msmq`."
     columns: tuple[str, ...]
 
-    def keep(self, spark: SparkSession, positions: Positions, staging: Path) -> list[File]:
+    def keep(self, spark: SparkSession, offsets: BatchOffsets, staging: Path) -> list[File]:
         """Let tasks write all messages below `staging`; the files, in the order of the messages."""
-        reader = self._reader()
-        starts = {key: after for key, (after, _) in positions.items()}
-        ends = {key: last for key, (_, last) in positions.items()}
-        parts = reader.partitions(starts, ends)
+        with reading(self.options) as reader:
+            parts = reader.partitions(offsets.start, offsets.end)
         if not parts:
             return []
         tasks = spark.sparkContext.parallelize(list(enumerate(parts)), len(parts))
@@ -60,7 +56,8 @@ class Keeper:
         unique = f"{number:05}-{uuid4().hex[:12]}.parquet"
         with ExitStack() as stack:
             writers: dict[Path, ParquetWriter] = {}
-            for batch in self._reader().read(part):
+            reader = stack.enter_context(reading(self.options, self.columns))
+            for batch in reader.read(part):
                 for folder, rows in by_day(batch):
                     place = folder / unique
                     if place not in writers:
@@ -69,9 +66,6 @@ class Keeper:
                     writers[place].write_batch(rows)
                     found[place] = found.get(place, 0) + len(rows)
         return [described(staging, staging / place, rows) for place, rows in found.items()]
-
-    def _reader(self) -> StreamReader:
-        return StreamReader(parse(self.options, known.STREAM), self.columns)
 
 
 def by_day(batch: pa.RecordBatch) -> Iterator[tuple[Path, pa.RecordBatch]]:

@@ -16,14 +16,12 @@ from openmsmq.pipelines.files import (
     Folder,
     check_checkpoint,
     described,
-    positions_of,
     query_id,
 )
 from openmsmq.pipelines.spec import Pipeline, Place, columns_of, read_place
 from openmsmq.pipelines.streams import (
     check_source,
     check_targets,
-    done,
     read,
     to_batches,
     to_queues,
@@ -135,6 +133,8 @@ def transformed(spark: SparkSession, pipeline: Pipeline) -> DataFrame:
 
 
 def _to_files(frame: DataFrame, pipeline: Pipeline, sink: Sink, watch: Watch) -> StreamingQuery:
+    from openmsmq.pipelines.offsets import offsets_of
+
     source, checkpoint = pipeline.source, pipeline.checkpoint
     assert source is not None
     assert checkpoint is not None
@@ -146,9 +146,9 @@ def _to_files(frame: DataFrame, pipeline: Pipeline, sink: Sink, watch: Watch) ->
     watch.tell(path=str(folder.data))
 
     def keep(batch: DataFrame, number: int) -> None:
-        positions = positions_of(checkpoint, number, lambda: done(source))
+        offsets = offsets_of(checkpoint, number, source.options())
         write = partial(write_files, batch, sink.partitions)
-        folder.add(number, query_id(checkpoint), positions, write)
+        folder.add(number, query_id(checkpoint), offsets.positions, write)
 
     return to_batches(frame, pipeline, keep)
 

@@ -19,6 +19,7 @@ from openmsmq.pipelines.state import DONE, FAILED, STOPPED, Recorder, Run, Runs,
 from openmsmq.pipelines.tables import FileError
 from openmsmq.pipelines.waiting import Waiting
 from openmsmq.pipelines.work import Progress
+from openmsmq.spark.offsets import Offset
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -177,6 +178,5 @@ def _show(query: StreamingQuery, watcher: Watcher, waiting: Waiting, shown: int)
     return shown
 
 
-def _positions(offset: str | None) -> dict[str, int]:
-    found: dict[str, int] = json.loads(offset) if offset else {}
-    return found
+def _positions(offset: str | None) -> Mapping[str, int]:
+    return Offset.of(json.loads(offset) if offset else {}, {}).positions

@@ -67,6 +67,8 @@ class Source:
     "What is read of a message; nothing means what the pipeline needs."
     subscription: str = "spark"
     on_commit: str = REMOVE
+    resume: bool = False
+    "A new checkpoint takes over from the stream that the subscription belongs to."
     limits: Mapping[str, str] = field(default_factory=dict)
     "Options of the source that are numbers."
 
@@ -77,6 +79,7 @@ class Source:
             "queue": ",".join(self.queues),
             "subscription": self.subscription,
             "onCommit": self.on_commit,
+            **({"resume": "true"} if self.resume else {}),
             **self.limits,
         }
 
@@ -219,6 +222,7 @@ def read_source(table: Table) -> Source:
         columns=columns,
         subscription=table.text("subscription", "spark"),
         on_commit=_on_commit(table),
+        resume=table.flag("resume", default=False),
         limits=limits,
     )
 

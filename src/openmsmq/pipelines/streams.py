@@ -62,18 +62,6 @@ def read(spark: SparkSession, pipeline: Pipeline, columns: Iterable[str] = ()) -
     return reader.options(**pipeline.source.options()).load()
 
 
-def done(source: Source) -> dict[str, int]:
-    """How far the subscription is done with each queue, which is where a first batch begins."""
-    found = {}
-    options = source.place.parsed()
-    for address in source.place.managers:
-        with connect(options, address, patient=True) as manager:
-            for info in manager.subscriptions():
-                if info.name.lower() == source.subscription.lower():
-                    found[f"{address} {info.queue}"] = info.done
-    return found
-
-
 def to_queues(frame: DataFrame, pipeline: Pipeline, place: Place, queue: str) -> StreamingQuery:
     """Send the rows of a stream."""
     writer = _writer(frame, pipeline).format(QUEUE).options(**place.options())

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from openmsmq import Manager
 from openmsmq.errors import MQError
 from openmsmq.pipelines.spec import Source
+from openmsmq.spark.offsets import key
 from openmsmq.spark.service import connect
 
 
@@ -31,8 +32,9 @@ class Waiting:
     def _look(self, read: Mapping[str, int]) -> tuple[int, int | None]:
         waiting, ages = 0, []
         for address in self._source.place.managers:
-            for info in self._manager(address).subscriptions():
-                position = read.get(f"{address} {info.queue}")
+            manager = self._manager(address)
+            for info in manager.subscriptions():
+                position = read.get(key(manager.id, info.queue_id))
                 if position is None or info.name.lower() != self._source.subscription.lower():
                     continue
                 waiting += info.behind + max(0, info.end - position)

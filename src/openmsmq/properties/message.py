@@ -210,7 +210,7 @@ _TEXTS: Final[Mapping[int, str]] = {
     MessageClass.NACK_Q_PURGED: "the queue was purged before the message was received",
     MessageClass.NACK_RECEIVE_TIMEOUT: "nobody received the message in time",
     MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER: (
-        "the time to receive the message ran out while it was still with its sender"
+        "not confirmed, may have been received: its time is over and the receiver does not answer"
     ),
     MessageClass.NACK_RECEIVE_REJECTED: "the receiving application rejected the message",
 }

@@ -23,6 +23,8 @@ class End(StrEnum):
     IDLE = "idle"
     LOST = "connection lost"
     NO_ROOM = "no room for its messages"
+    PENDING = "too much of unfinished packets"
+    TOO_SLOW = "packet too slow"
     STOPPED = "stopped"
     NOT_PINNED = "another queue manager answered than the pinned one"
 

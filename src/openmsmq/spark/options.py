@@ -15,6 +15,7 @@ READ: Final = ("manager", "managers", "queue", "token", "tokenFile", "tlsCa", "t
 BATCH: Final = (*READ, "messagesPerPartition")
 STREAM: Final = (
     *(*BATCH, "subscription", "onCommit", "maxMessagesPerTrigger", "maxBytesPerTrigger"),
+    "resume",
 )
 WRITE: Final = (
     "manager",
@@ -51,6 +52,8 @@ class Options:
     on_commit: str = REMOVE
     messages_per_trigger: int = 500_000
     bytes_per_trigger: int | None = None
+    resume: bool = False
+    "A stream with a new checkpoint takes over from the one that its subscription belongs to."
     sink: str = ""
     "What a sink is known by: `sinkId`, or where its checkpoints are."
     write_id: str = ""
@@ -103,6 +106,7 @@ def parse(given: Mapping[str, str], known: tuple[str, ...]) -> Options:
         bytes_per_trigger=(
             _number(values, "maxBytesPerTrigger", 1) if "maxBytesPerTrigger" in values else None
         ),
+        resume=_flag(values, "resume"),
         sink=values.get("sinkId") or values.get("checkpointLocation", ""),
         write_id=values.get("writeId", ""),
         write_owner=values.get("writeOwner", ""),
@@ -128,6 +132,13 @@ def _number(values: Mapping[str, str], name: str, default: int) -> int:
     if not text.isdecimal() or not int(text):
         raise InvalidParameter(f"option {name} is {text!r}, not a number from 1 on")
     return int(text)
+
+
+def _flag(values: Mapping[str, str], name: str) -> bool:
+    text = values.get(name, "false").strip().lower()
+    if text not in ("true", "false"):
+        raise InvalidParameter(f"option {name} is {text!r}, not true or false")
+    return text == "true"
 
 
 def _action(text: str) -> str:

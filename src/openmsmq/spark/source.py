@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark.sql.types import StructType
@@ -64,7 +64,7 @@ class PushingReader(BatchReader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Take over those that limit the range of lookup identifiers."""
         for one in filters:
-            bounds = _bounds(type(one).__name__, getattr(one, "attribute", ()), one)
+            bounds = _bounds(one)
             if bounds is None:
                 yield one
             else:
@@ -84,18 +84,21 @@ def pushes_filters(spark: SparkSession) -> bool:
     return spark.conf.get(PUSHDOWN, "false") == "true"
 
 
-def _bounds(kind: str, attribute: tuple[str, ...], one: Any) -> tuple[int, int] | None:
-    """The lookup identifiers that a filter leaves; None if it is about something else."""
-    if attribute == ("lookup_id",) and isinstance(one.value, int):
-        value, most = one.value, (8 << ARRIVAL_BITS) - 1
-        return {
-            "EqualTo": (value, value),
-            "GreaterThan": (value + 1, most),
-            "GreaterThanOrEqual": (value, most),
-            "LessThan": (0, value - 1),
-            "LessThanOrEqual": (0, value),
-        }.get(kind)
-    return None
+def _bounds(one: Filter) -> tuple[int, int] | None:
+    """The lookup identifiers that a filter leaves; None if it is about something else.
+
+    Spark sends filters of many kinds, of which some have neither a column nor a value.
+    """
+    value, most = getattr(one, "value", None), (8 << ARRIVAL_BITS) - 1
+    if getattr(one, "attribute", ()) != ("lookup_id",) or not isinstance(value, int):
+        return None
+    return {
+        "EqualTo": (value, value),
+        "GreaterThan": (value + 1, most),
+        "GreaterThanOrEqual": (value, most),
+        "LessThan": (0, value - 1),
+        "LessThanOrEqual": (0, value),
+    }.get(type(one).__name__)
 
 
 def _columns(schema: StructType) -> list[tuple[str, str]]:

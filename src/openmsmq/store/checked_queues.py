@@ -12,10 +12,12 @@ from openmsmq.model.layout import (
     JOURNAL_BIT,
     PROPERTIES_ROW,
     PURGED_ROW,
+    READ_ROW,
     SUBSCRIPTION_ROW,
     unpack_counters,
 )
 from openmsmq.model.queue import JOURNAL_SUFFIX, Kind, QueueProperties
+from openmsmq.model.ranges import Ranges
 from openmsmq.model.subscription import read_state
 from openmsmq.model.system import FIRST_QUEUE_NUMBER
 from openmsmq.names.parts import fold
@@ -37,6 +39,8 @@ class CheckedQueue:
     "What a subscription was given and is not done with: behind one position, up to another."
     messages: int = 0
     bytes: int = 0
+    waiting: int = 0
+    "Messages of a subscription that it is not done with; others it has skipped."
 
     def __str__(self) -> str:
         if self.kind is Kind.RESERVED:
@@ -66,6 +70,8 @@ class CheckedQueues:
             queue.expected = unpack_counters(row)
         elif kind == SUBSCRIPTION_ROW:
             queue.given = read_state(row)[1:3]
+        elif kind == READ_ROW:
+            Ranges.unpack(row)
         elif kind != PURGED_ROW or len(row) % 8:
             raise ValueError(kind)
 
@@ -115,9 +121,9 @@ class CheckedQueues:
             queue = self.get(number)
             assert queue is not None, "its number is known"
             messages, size = queue.expected
-            done, end = queue.given or (0, queue.messages)
-            if queue.messages != end - done:
-                yield f"There are {queue.messages} messages in {queue}, not {done + 1} to {end}."
+            done, end = queue.given or (0, 0)
+            if queue.waiting != end - done:
+                yield f"There are {queue.waiting} messages in {queue}, not {done + 1} to {end}."
             if queue.known and (queue.messages, queue.bytes) != queue.expected:
                 yield (
                     f"There are {queue.messages} messages of {queue.bytes} bytes in {queue},"

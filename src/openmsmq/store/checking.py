@@ -260,8 +260,9 @@ class _Checker:
         queue.bytes += record.size
         if queue.given is not None:
             done, end = queue.given
-            if not done < lookup <= end:
-                self._find(f"Message {lookup} of {queue} is not between {done + 1} and {end}.")
+            queue.waiting += lookup > done
+            if not 0 < lookup <= end:
+                self._find(f"Message {lookup} of {queue} is not between 1 and {end}.")
             return
         if lookup >> ARRIVAL_BITS > PRIORITY_MAX:
             self._find(f"Message {lookup} of {queue} has no possible priority.")

@@ -13,6 +13,7 @@ from openmsmq.model.duplicates import SEEN, Owner, seen_row
 from openmsmq.model.incoming import INCOMING, IncomingSequence, read_incoming_4
 from openmsmq.model.layout import (
     ARRIVAL_MASK,
+    JOURNAL_BIT,
     NEVER,
     PROPERTIES_ROW,
     PURGED_ROW,
@@ -35,13 +36,15 @@ from openmsmq.model.sequences import (
     write_destination,
     write_floor,
 )
-from openmsmq.model.settings import SETTINGS_KEY, Settings
+from openmsmq.model.settings import CONFIRMATION_GRACE, SETTINGS_KEY, Settings
 from openmsmq.model.storage import Table, Writer
+from openmsmq.model.timeline import Timeline, expiry
 from openmsmq.model.transaction import SENT, Sent, sent_row, split_key
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
 from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import INFINITE
 
 _END: Final = b"\xff" * 16
 _STEP: Final = 10_000
@@ -81,11 +84,15 @@ def to_4(writer: Writer) -> None:
 
 
 def to_5(writer: Writer) -> None:
-    """Format 5: sequences of their own for each destination, and state by who may speak for it."""
+    """Format 5: sequences of their own for each destination, and state by who may speak for it.
+
+    Subscriptions may have owners; those written before have none.
+    """
     _outgoing_sequences(writer)
     _incoming_sequences(writer)
     _seen_messages(writer)
     migrate_4_to_5_names(writer)
+    migrate_4_to_5_unconfirmed(writer)
 
 
 def _outgoing_sequences(writer: Writer) -> None:
@@ -157,13 +164,39 @@ def _named_computer(destination: str) -> str:
     )
 
 
+def migrate_4_to_5_unconfirmed(writer: Writer) -> None:
+    """Let sent messages expire that wait for their last word, as those do that are sent now.
+
+    They were kept for ever. When they expire is counted from what the clock showed then.
+    """
+    shift = Timeline(writer).shift
+    for number in _outgoing(writer):
+        first, end = (index_key(number + more | JOURNAL_BIT, 0) for more in (0, 1))
+        for key, raw in list(writer.scan(Table.INDEX, first, end)):
+            record = Record.unpack(raw)
+            view = PacketView(_packet(writer, record.packet_number, record.size))
+            if view.time_to_be_received == INFINITE:
+                continue
+            lifetime = view.time_to_be_received + CONFIRMATION_GRACE
+            expires = expiry(view.sent_time - shift, lifetime, NEVER)
+            writer.put(Table.INDEX, key, record._replace(expires=expires).pack())
+            writer.put(Table.EXPIRY, expiry_key(expires, *split_index_key(key)), b"")
+
+
+def _outgoing(writer: Writer) -> list[int]:
+    """The numbers of the outgoing queues."""
+    found = []
+    for key, row in _rows(writer, Table.QUEUES):
+        number, kind = _queue_key.unpack(key)
+        if kind == PROPERTIES_ROW and json.loads(row)["kind"] == Kind.OUTGOING:
+            found.append(number)
+    return found
+
+
 def _first_transactional(writer: Writer) -> dict[int, int]:
     """The first transactional message of each outgoing queue, by arrival number."""
     found: dict[int, int] = {}
-    for key, row in _rows(writer, Table.QUEUES):
-        number, kind = _queue_key.unpack(key)
-        if kind != PROPERTIES_ROW or json.loads(row)["kind"] != Kind.OUTGOING:
-            continue
+    for number in _outgoing(writer):
         for place, raw in writer.scan(Table.INDEX, index_key(number, 0), index_key(number + 1, 0)):
             if flags_of(raw) & Owed.TRANSACTIONAL:
                 found[number] = split_index_key(place)[1] & ARRIVAL_MASK

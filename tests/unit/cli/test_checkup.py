@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.unit.cli.commands import Cli
@@ -18,6 +19,7 @@ from openmsmq.cli.options import Location
 from openmsmq.errors import StoreDamaged
 from openmsmq.manager.deciding import UnitInfo
 from openmsmq.manager.outgoing import OutgoingAttempt, OutgoingInfo
+from openmsmq.manager.peering import PeerInfo
 from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.properties.message import MessageClass
 from openmsmq.store.lmdb import RESERVE
@@ -46,6 +48,7 @@ class Manager:
         self.leaving: list[OutgoingInfo] = []
         self.subscribed: list[SubscriptionInfo] = []
         self.decided: list[UnitInfo] = []
+        self.known: list[PeerInfo] = []
 
     def __enter__(self) -> Manager:
         return self
@@ -59,6 +62,9 @@ class Manager:
 
     def prepared_ages(self) -> dict[str, int]:
         return dict.fromkeys(self.waiting, 600)
+
+    def peers(self) -> list[PeerInfo]:
+        return self.known
 
     def subscriptions(self) -> list[SubscriptionInfo]:
         return self.subscribed
@@ -253,6 +259,21 @@ def test_names_of_before_are_shown(tmp_path: Path) -> None:
     assert "--alias" in note.advice
     manager.inherited = ("SHOP01",)
     assert look(manager, tmp_path, Level.NOTE) == []
+
+
+def test_an_identity_in_several_places_and_what_a_restore_cost_are_found(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    manager = Manager()
+    twice = ("10.0.0.1", "10.0.0.2")
+    manager.known = [
+        PeerInfo(UUID(int=1), (), "", 0, False, False, twice, twice, 0),
+        PeerInfo(UUID(int=2), ("b",), "10.0.0.3", 1801, False, False, (), (), 5),
+    ]
+    [clone] = look(manager, tmp_path, Level.RISK)
+    assert "sessions from 10.0.0.1 and 10.0.0.2 claim this identity" in clone.text
+    [gap] = look(manager, tmp_path, Level.PROBLEM)
+    assert "up to 5 transactional messages" in gap.text
+    assert str(UUID(int=2)) in gap.subject
 
 
 def test_dead_letters_are_found_by_reason(cli: Cli) -> None:

@@ -74,7 +74,7 @@ def secured(flags: int = 0, **items: bytes) -> UserMessage:
     ],
 )
 def test_codes_of_the_properties(field: str, value: int, words: str) -> None:
-    """MQQB-065, MQQB-071 to MQQB-073."""
+    """MQQB-065."""
     path = "".join(part.capitalize() for part in field.split("_"))
     assert meaning(with_properties(**{field: value}), f"{PROPERTIES}.{path}") == words
 
@@ -258,7 +258,7 @@ def test_characters_that_cannot_be_shown_are_replaced() -> None:
 
 
 def test_an_encrypted_body_is_not_guessed_at() -> None:
-    """MQQB-095."""
+    """Whatever its bytes look like (MQQB-095)."""
     assert meaning(secured(0x20, signature=b"s"), f"{PROPERTIES}.MessageBody") == "encrypted"
 
 

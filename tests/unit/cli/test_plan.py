@@ -27,6 +27,7 @@ quota = 1000
 journal_quota = "none"
 history = 0
 time_to_reach_queue = 60
+confirmation_grace = 5
 once_count = 500
 once_time = 3600
 clock_tolerance = 30
@@ -64,6 +65,7 @@ def test_a_file_says_every_property() -> None:
         "journal_quota": None,
         "history": 0,
         "time_to_reach_queue": 60,
+        "confirmation_grace": 5,
         "once_count": 500,
         "once_time": 3600,
         "clock_tolerance": 30,

@@ -17,6 +17,8 @@ from tests.unit.cli.commands import Cli
 from openmsmq.cli import serve as module
 from openmsmq.cli.main import main
 from openmsmq.manager.config import OPTIONS, Config, ConfigError
+from openmsmq.manager.config_values import PeerEntry
+from openmsmq.manager.descriptors import needed
 
 
 class Told:
@@ -31,6 +33,10 @@ class Told:
     def __call__(self, config: Config, doors: object, *, reload: Callable[[], Config]) -> Told:
         self.config, self.reload = config, reload
         return self
+
+    def make_doors(self, config: Config, descriptors: int) -> Config:
+        self.descriptors = descriptors
+        return config
 
     async def run(self) -> None:
         """Nothing happens."""
@@ -47,7 +53,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
     told, thresholds = Told(), gc.get_threshold()
     monkeypatch.setitem(sys.modules, "uvloop", None)
     monkeypatch.setattr(module, "Service", told)
-    monkeypatch.setattr(module, "StandardDoors", lambda config: config)
+    monkeypatch.setattr(module, "StandardDoors", told.make_doors)
+    monkeypatch.setattr(module, "raise_limit", lambda wanted: wanted + 1)
     monkeypatch.setattr(module, "set_up_logs", told.set_up_logs)
     yield told
     gc.unfreeze()
@@ -74,6 +81,11 @@ def test_the_garbage_collector_looks_less_often(cli: Cli, told: Told) -> None:
     assert told.collects_after == module.OBJECTS_BETWEEN
 
 
+def test_there_are_to_be_descriptors_for_all_connections(cli: Cli, told: Told) -> None:
+    cli("serve")
+    assert told.descriptors == needed(told.config) + 1
+
+
 def test_a_directory_is_enough(cli: Cli, told: Told) -> None:
     cli("serve")
     assert told.config == Config(data=cli.directory)
@@ -95,7 +107,7 @@ def test_every_option_reaches_the_service(cli: Cli, told: Told, tmp_path: Path) 
         name="shop01",
         aliases=("a", "b"),
         bind="::1",
-        peers={"office": "10.0.0.7:1801", "depot": "depot.example"},
+        peers={"office": PeerEntry("10.0.0.7:1801"), "depot": PeerEntry("depot.example")},
         ready_file=Path("ready"),
         retry=False,
         app_port=0,

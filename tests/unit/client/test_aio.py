@@ -302,6 +302,9 @@ def test_messages_are_found_by_lookup_identifier(queue: Queue) -> None:
     assert queue.peek_by_lookup_id(lookups[1], Seek.PREVIOUS).text == "1"
     assert queue.peek_by_lookup_id(0, Seek.FIRST).text == "1"
     assert queue.peek_by_lookup_id(0, Seek.LAST).text == "4"
+    assert queue.peek_by_lookup_id(0, "last").text == "4"
+    with pytest.raises(InvalidParameter, match="seek 'lats': one of current, next, previous, fir"):
+        queue.peek_by_lookup_id(0, "lats")
     assert queue.receive_by_lookup_id(lookups[2]).text == "3"
     assert queue.receive_by_lookup_id(lookups[1], Seek.NEXT).text == "4"
     assert [message.text for message in queue.peek_many(9, timeout=0)] == ["1", "2"]

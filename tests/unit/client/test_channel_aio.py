@@ -57,10 +57,12 @@ def test_an_open_channel_knows_who_welcomed_it(line: Line) -> None:
 
 
 def test_where_nobody_listens_there_is_no_channel(line: Line) -> None:
+    """SYS-126."""
     nobody = Address(socket=line.server.address.socket + "-none")
     line.server.address = nobody
-    with pytest.raises(ServiceNotAvailable, match=r"app-none: .*No such file"):
+    with pytest.raises(ServiceNotAvailable, match=r"app-none: .*No such file") as info:
         line.open()
+    assert info.value.hresult == 0xC00E000B
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Self
 
 import pytest
 from tests.unit.manager.stores import PATIENCE
@@ -15,16 +16,20 @@ from tests.unit.session.joined import PEER, establish, parameters
 
 from openmsmq.clock import SystemClock
 from openmsmq.errors import MQError
+from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.manager import binary_door as module
 from openmsmq.manager.binary_door import BinaryDoor
 from openmsmq.manager.config import Config
 from openmsmq.manager.drivers import LoopDriver
+from openmsmq.manager.link import Link
 from openmsmq.manager.local import LocalManager, received
 from openmsmq.manager.network import Wire
 from openmsmq.messages.message import Message
 from openmsmq.model.opening import Mode
 from openmsmq.model.queue import Queue
 from openmsmq.model.transfer import ConnectionStatus
+from openmsmq.net import unfinished as unfinished_module
+from openmsmq.packet.base import BaseHeader
 from openmsmq.packet.connection import EstablishConnection
 from openmsmq.packet.packet import decode_packet
 from openmsmq.session.events import End
@@ -101,10 +106,14 @@ def status(queue: Queue) -> list[ConnectionStatus]:
 class Quiet:
     """A machine that does nothing."""
 
-    is_full = False
+    is_full = is_open = is_known = False
+    pending = 0
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
+
+    def close(self, reason: End, detail: str = "") -> None:
+        """Nothing."""
 
     def receive_data(self, data: bytes) -> None:
         """Nothing."""
@@ -304,5 +313,137 @@ def test_all_that_is_said_can_be_recorded(tmp_path: Path) -> None:
                 await b.receive(queue)
         found = b"".join(path.read_bytes() for path in (tmp_path / "record").iterdir())
         assert b"recorded text" in found
+
+    run(test)
+
+
+# Who takes more than there is
+
+PART = BaseHeader(packet_size=PACKET_SIZE_MAX).pack() + bytes(3 << 20)
+"Most of a packet of 4 MiB, whose rest never comes."
+
+
+class Crowd:
+    """Connections that stay until the end of a test."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def connect(self, data: bytes = b"") -> asyncio.StreamReader:
+        """One more, on which something is said; who reads hears of the end."""
+        reader, writer = await asyncio.open_connection(*self._place)
+        self._writers.append(writer)
+        writer.write(data)
+        with suppress(ConnectionError):
+            await writer.drain()
+        return reader
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for writer in self._writers:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+def test_unfinished_packets_have_one_budget(tmp_path: Path) -> None:
+    """A hundred of them held 405 MB, for as long as they liked."""
+
+    async def test() -> None:
+        house = at(tmp_path, "a", pending_bytes_max=16 << 20)
+        async with house as (a, place), Crowd(place) as crowd:
+            unfinished = a.door._unfinished
+            for _ in range(20):
+                await crowd.connect(PART)
+            links, ended = a.transfers.links, a.transfers.ended_by
+            await until(lambda: ended[End.PENDING] + len(links) == 20)
+            await until(lambda: all(link.pending == len(PART) for link in links))
+            assert unfinished.total == len(links) * len(PART)
+            assert 12 << 20 <= unfinished.total <= 16 << 20
+            assert ended == {End.PENDING: 20 - len(links)}
+
+    run(test)
+
+
+def test_strangers_go_before_those_whom_the_manager_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        house = at(tmp_path, "a", pending_bytes_max=8 << 20)
+        async with house as (a, place), Crowd(place) as crowd:
+            await crowd.connect(PART)
+            await until(lambda: a.door._unfinished.total == len(PART))
+            (known,) = a.transfers.links
+            monkeypatch.setattr(Link, "is_known", property(lambda link: link is known))
+            for n in range(1, 5):
+                await crowd.connect(PART)
+                await until(lambda: a.door._unfinished.total == 2 * len(PART))
+                if n > 1:
+                    await until(lambda: a.transfers.ended_by[End.PENDING] == n - 1)  # noqa: B023
+            assert known in a.transfers.links
+
+    run(test)
+
+
+def test_a_packet_that_comes_too_slowly_ends_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "RATES_EVERY", 0.01)
+    monkeypatch.setattr(unfinished_module, "RATE_WINDOW", 0.05)
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, place), Crowd(place) as crowd:
+            reader = await crowd.connect(PART[:10])
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+            assert a.transfers.ended_by[End.TOO_SLOW] == 1
+            assert a.door._unfinished.total == 0
+
+    run(test)
+
+
+def test_silent_connections_do_not_keep_other_managers_out(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with at(tmp_path, "b", sessions_max=3) as (b, place), Crowd(place) as crowd:
+            queue = await b.create()
+            for _ in range(10):
+                await crowd.connect()
+            await until(lambda: b.transfers.ended_by[End.TOO_MANY] == 7)
+            host, port = place
+            async with at(tmp_path, "a", peers={"b": f"{host}:{port}"}) as (a, _):
+                await a.send(r"DIRECT=OS:b\private$\q", "1")
+                assert await b.receive(queue) == ["1"]
+
+    run(test)
+
+
+def test_beyond_all_limits_a_connection_is_just_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first two have sessions; the next are told that there are too many."""
+    monkeypatch.setattr(module, "REFUSALS_MAX", 1)
+    monkeypatch.setattr(module.Spoken, "is_silent", False)
+
+    async def test() -> None:
+        async with at(tmp_path, "a", sessions_max=2) as (a, place), Crowd(place) as crowd:
+            for _ in range(6):
+                await crowd.connect()
+            await until(lambda: a.transfers.ended_by[End.TOO_MANY] == 3)
+            assert len(a.transfers.links) == 3
+
+    run(test)
+
+
+def test_what_the_system_cannot_give_is_counted_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, _):
+            a.door.exhausted(OSError(24, "Too many open files"))
+            assert a.transfers.ended_by[End.TOO_MANY] == 1
+            assert "cannot accept connections" in caplog.text
 
     run(test)

@@ -19,8 +19,8 @@ from openmsmq.manager.config import (
     changes,
     default_text,
     load_config,
-    split_address,
 )
+from openmsmq.manager.config_values import PeerEntry
 from openmsmq.manager.tokens import Grant
 
 EVERYTHING = """
@@ -46,6 +46,7 @@ port = "off"
 port = "off"
 bind = "127.0.0.2"
 sessions_max = 8
+pending_bytes_max = 9000000
 answers_early = false
 record = "recorded"
 [ping]
@@ -99,7 +100,7 @@ def test_a_file_says_everything_and_its_paths_are_beside_it(tmp_path: Path) -> N
         name="shop01",
         aliases=("shop", "shop01.example"),
         bind="0.0.0.0",
-        peers={"office": "10.0.0.7:1801", "depot": "depot.example"},
+        peers={"office": PeerEntry("10.0.0.7:1801"), "depot": PeerEntry("depot.example")},
         ready_file=Path("/run/ready.json"),
         retry=False,
         app_port=0,
@@ -113,6 +114,7 @@ def test_a_file_says_everything_and_its_paths_are_beside_it(tmp_path: Path) -> N
         binary_port=None,
         binary_bind="127.0.0.2",
         sessions_max=8,
+        pending_bytes_max=9_000_000,
         answers_early=False,
         record=tmp_path / "recorded",
         ping_port=3527,
@@ -131,7 +133,7 @@ def test_options_count_for_more_than_the_file(tmp_path: Path) -> None:
     given = {"data": Path("other"), "app_port": "off", "console_port": 7, "peers": {"a": "b"}}
     config = load_config(file, given)
     assert (config.data, config.app_port, config.console_port) == (Path("other"), None, 7)
-    assert config.peers == {"a": "b"}, "whole, not one by one"
+    assert config.peers == {"a": PeerEntry("b")}, "whole, not one by one"
     assert config.name == "shop01"
 
 
@@ -292,39 +294,6 @@ def test_a_default_can_be_said_in_a_file(name: str) -> None:
     if text:
         value: object = text == "true" if text in ("true", "false") else text
         assert OPTIONS[name].read(int(text) if text.isdigit() else value) == default
-
-
-@pytest.mark.parametrize(
-    ("text", "host", "port"),
-    [
-        ("office", "office", 1801),
-        ("office:1802", "office", 1802),
-        ("10.0.0.7:1", "10.0.0.7", 1),
-        ("[fe80::1]", "fe80::1", 1801),
-        ("[fe80::1]:65535", "fe80::1", 65535),
-    ],
-)
-def test_an_address_is_a_host_and_perhaps_a_port(text: str, host: str, port: int) -> None:
-    assert split_address(text, 1801) == (host, port)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", ":1", "a:", "a:b", "a:0", "a:65536", "a b", "[a", "a\\b", "http://a", "[::1]x:1", "::1"],
-)
-def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"needed|a port is"):
-        split_address(text, 1801)
-
-
-@given(st.text())
-def test_any_text_is_an_address_or_refused(text: str) -> None:
-    try:
-        host, port = split_address(text, 1801)
-    except ValueError:
-        return
-    assert host
-    assert 1 <= port <= 65535
 
 
 @given(st.dictionaries(st.sampled_from(list(OPTIONS)), st.none() | st.booleans() | st.text()))

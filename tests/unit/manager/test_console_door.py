@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import aiohttp
@@ -231,27 +232,19 @@ def test_what_only_this_computer_reaches_is_known(host: str) -> None:
 # Many at once
 
 
-def test_connections_beyond_the_limit_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console_door, "CONNECTIONS_MAX", 2)
-
+def test_silent_connections_do_not_keep_a_health_check_out() -> None:
     async def test(visited: Visit) -> None:
-        idle = [await asyncio.open_connection(*visited.address) for _ in range(2)]
-        with pytest.raises(aiohttp.ClientConnectionError):
-            await visited.get("/healthz")
-        assert visited.service.rejected["too many console connections"] > 0
-        for _, writer in idle:
+        silent = [await asyncio.open_connection(*visited.address) for _ in range(5)]
+        assert (await visited.get("/healthz")).status == 503
+        assert (await visited.get("/healthz")).status == 503, "it asks again on its connection"
+        assert visited.service.rejected == {"too many console connections": 4}
+        for reader, _ in silent[:4]:  # the oldest had to go
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+        for _, writer in silent:
             writer.close()
-            await writer.wait_closed()
-        for _ in range(100):  # until the door has seen that they are gone
-            try:
-                response = await visited.get("/healthz")
-            except aiohttp.ClientConnectionError:
-                await asyncio.sleep(0.01)
-            else:
-                break
-        assert response.status == 503
 
-    visit(test)
+    visit(test, connections_max=2)
 
 
 class Slow:
@@ -285,6 +278,22 @@ async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(20):
         while not condition():  # noqa: ASYNC110  # every turn of the loop counts
             await asyncio.sleep(0.001)
+
+
+def test_who_is_just_being_answered_does_not_give_way(slow: Slow) -> None:
+    async def test(visited: Visit) -> None:
+        first = asyncio.create_task(visited.get("/metrics"))
+        second = asyncio.create_task(visited.get("/metrics"))
+        await until(lambda: len(visited.door._busy) == 2)
+        with pytest.raises(aiohttp.ClientConnectionError):
+            await visited.get("/healthz")
+        slow.gate.set()
+        for waiting in (first, second):
+            assert (await waiting).status == 200
+        assert not visited.door._busy
+        assert (await visited.get("/healthz")).status == 503
+
+    visit(test, connections_max=2)
 
 
 def test_who_asks_at_the_same_time_gets_the_same_page(slow: Slow) -> None:

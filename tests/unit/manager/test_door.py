@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import ssl
@@ -258,6 +259,41 @@ async def test_no_more_come_in_than_there_is_room_for(house: House) -> None:
         await program.ping()
 
 
+@served(clients_max=2)
+async def test_silent_connections_give_way_to_programs(house: House) -> None:
+    """Without a token nobody can keep programs out for long."""
+    program = await house.program()
+    silent = [await house.connect() for _ in range(3)]
+    another = await house.program()
+    for one in silent:  # those who came when there was no room yet are told so
+        assert await one.closing() in ("", "too many programs are connected")
+    assert house.metrics.rejected == {"too many clients": 3}
+    await program.ping()
+    await another.ping()
+
+
+@served(clients_max=2)
+async def test_who_comes_beyond_all_limits_is_not_even_told(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "REFUSALS_MAX", 0)
+    await house.program()
+    await house.program()
+    assert await (await house.connect()).closing() == ""
+    assert house.metrics.rejected == {"too many clients": 1}
+
+
+@served()
+async def test_what_the_system_cannot_give_is_counted_and_logged(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    house.door.exhausted(OSError(24, "Too many open files"))
+    assert house.metrics.rejected == {"no file descriptor left": 1}
+    [line] = caplog.records
+    assert line.getMessage() == "cannot accept connections"
+    assert line.levelname == "ERROR"
+
+
 @served()
 async def test_programs_are_counted(house: House) -> None:
     first, _ = await house.program(), await house.program()
@@ -387,4 +423,19 @@ async def test_a_certificate_alone_gives_no_rights_on_this_computer_either(
     assert "tls.clients has no entry" in await stranger.closing()
     known = await house.connect_tcp(port, ssl=trust)
     assert (await known.hello(token=house.token("read")))["role"] == "read"
+    await door.stop("enough")
+
+
+@served(clients_max=2)
+async def test_half_open_connections_are_counted_and_give_way(house: House, made: Path) -> None:
+    door, port, context = await open_tls(house, made)
+    silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
+    program = await house.connect_tcp(port, ssl=context)
+    await program.hello(house.token("admin"))
+    await until(lambda: house.metrics.rejected["unfinished TLS handshake"] == 4)
+    for reader, _ in silent[:4]:
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+    for _, writer in silent:
+        writer.close()
     await door.stop("enough")

@@ -17,6 +17,7 @@ from tests.unit.manager.stores import PATIENCE, SlowStore, until
 from tests.unit.model.world import NOW, OWNER, commit_all, letter, message, packets, properties
 
 from openmsmq.errors import (
+    GenericError,
     InvalidHandle,
     MQError,
     OperationCancelled,
@@ -24,8 +25,8 @@ from openmsmq.errors import (
     StorageFailed,
     StorageFull,
 )
-from openmsmq.manager.drivers import Commit, LoopDriver, ThreadDriver
-from openmsmq.model.committing import NewMessage
+from openmsmq.manager.drivers import FAULTS_LOGGED, Commit, LoopDriver, ThreadDriver
+from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.core import Core
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
@@ -233,6 +234,54 @@ def test_a_store_that_refuses_is_reported_to_all_and_used_again(
             sent.result(PATIENCE)
     threads.send("again")
     assert setting.readable[-1] == "again"
+
+
+class Mistake(Exception):
+    """What an operation raises that has a mistake."""
+
+
+def submit_mistake(setting: Setting) -> Pending[None]:
+    """Ask for something that cannot be written."""
+    pending: Pending[None] = Pending()
+
+    def apply(batch: Batch) -> None:
+        raise Mistake
+
+    setting.core.submit(apply, lambda: pending.succeed(None), pending.fail)
+    return pending
+
+
+def test_an_operation_that_raises_fails_alone(
+    threads: Threads, setting: Setting, caplog: pytest.LogCaptureFixture
+) -> None:
+    setting.store.gate.clear()
+    first = threads.start(lambda: threads.send("0"))
+    until(lambda: setting.core.is_committing)
+    mistaken = threads.start(lambda: threads.driver.wait(lambda: submit_mistake(setting)))
+    until(lambda: setting.core.operations_waiting == 1)
+    others = [threads.start(lambda: threads.send("x")) for _ in range(3)]
+    until(lambda: setting.queue.reserved == 4)
+    setting.store.gate.set()
+    for sent in (first, *others):
+        sent.result(PATIENCE)
+    with pytest.raises(GenericError, match="Mistake"):
+        mistaken.result(PATIENCE)
+    (record,) = caplog.records
+    assert record.exc_info is not None
+    assert record.exc_info[0] is Mistake
+    assert setting.readable == ["0", "x", "x", "x"]
+    assert setting.store.commits == 2
+
+
+def test_mistakes_do_not_fill_the_log(
+    threads: Threads, setting: Setting, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(FAULTS_LOGGED + 3):
+        with pytest.raises(GenericError):
+            threads.driver.wait(lambda: submit_mistake(setting))
+    assert len(caplog.records) == FAULTS_LOGGED
+    counted = setting.core.statistics.counts["operations that failed alone"]
+    assert counted == FAULTS_LOGGED + 3
 
 
 def test_on_a_full_disk_receives_go_on(threads: Threads, setting: Setting) -> None:
@@ -745,6 +794,26 @@ def test_a_store_that_refuses_is_reported_to_the_tasks_and_used_again(
                 await sent
         await loop.send("a")
         assert setting.readable == ["a"]
+
+    run(setting, test)
+
+
+def test_an_operation_that_raises_fails_alone_in_a_loop(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        setting.store.gate.clear()
+        first = asyncio.create_task(loop.send("0"))
+        await loop.committing()
+        sends = [asyncio.create_task(loop.send("x"))]
+        await asyncio.sleep(0)
+        mistaken = asyncio.create_task(loop.driver.wait(lambda: submit_mistake(setting)))
+        await asyncio.sleep(0)
+        sends += [asyncio.create_task(loop.send("y")) for _ in range(3)]
+        await loop.until(lambda: setting.core.operations_waiting == 5)
+        setting.store.gate.set()
+        await asyncio.gather(first, *sends)
+        with pytest.raises(GenericError, match="Mistake"):
+            await mistaken
+        assert setting.readable == ["0", "x", "y", "y", "y"]
 
     run(setting, test)
 

@@ -185,7 +185,7 @@ def test_a_delivery_elsewhere_is_told(manager: Manager) -> None:
     dispatching = manager.local.dispatching
     outgoing = manager.open(name)
     (sent,) = manager.send(outgoing, Message(b"x"))
-    manager.done(dispatching.delivered(outgoing, dispatching.take(outgoing, 1, 1)))
+    manager.done(dispatching.delivered(outgoing, dispatching.take(outgoing, 1, 1, NO_GUID)))
     assert texts(manager, sent)[-1] == f"was delivered to {name}"
 
 
@@ -204,7 +204,7 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
     core = manager.local.core
     outgoing = manager.open(name)
     (sent,) = manager.send_in(outgoing, Message(b"x", journal=True))
-    manager.local.dispatching.take(outgoing, 1, 1)
+    manager.local.dispatching.take(outgoing, 1, 1, NO_GUID)
     confirming = Confirming(core)
     sequence = core.numbers.sequences.identifier(outgoing.sequences.all[0])
     confirming.ordered(sequence, 1)

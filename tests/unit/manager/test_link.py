@@ -415,7 +415,7 @@ def test_a_session_ack_is_all_that_an_early_message_gets() -> None:
     net, a, b = pair()
     queue = a.out(TO_C)
     a.send(queue, *messages("early"))
-    (entry,) = a.local.dispatching.take(queue, 1, 10_000)
+    (entry,) = a.local.dispatching.take(queue, 1, 10_000, b.transfers.identity)
     peer = net.dial(b)
     peer.send(entry.packet)
     net.run()

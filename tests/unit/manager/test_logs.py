@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmsmq.errors import StorageFull
-from openmsmq.manager.logs import JsonLines, TextLines, log_event, set_up_logs
+from openmsmq.manager import logs as module
+from openmsmq.manager.logs import JsonLines, TextLines, Throttle, log_event, set_up_logs
 
 
 def line(formatter: logging.Formatter, event: str, **given: object) -> str:
@@ -118,3 +119,59 @@ def test_logs_can_be_set_up_again(logs: StringIO) -> None:
     assert "seen" in logs.getvalue()
     assert "more" not in logs.getvalue()
     assert json.loads(again.getvalue())["event"] == "more"
+
+
+# Many lines
+
+
+def throttled(monkeypatch: pytest.MonkeyPatch, time: list[float]) -> Throttle:
+    """Two lines of a kind, in ten seconds by a clock of its own."""
+    monkeypatch.setattr(module, "LINES_MAX", 2)
+    monkeypatch.setattr(module, "WINDOW", 10.0)
+    return Throttle(lambda: time[0])
+
+
+def record(event: str, *values: object, **fields: object) -> logging.LogRecord:
+    made = logging.LogRecord("test", logging.INFO, "", 0, event, values, None)
+    if not values:
+        made.msg, made.args = "%s", (event,)
+        made.fields = fields
+    return made
+
+
+def test_lines_of_one_kind_are_bounded_and_the_next_says_how_many_were_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    time = [5.0]
+    throttle = throttled(monkeypatch, time)
+    assert [throttle.filter(record("session over", n=n)) for n in range(5)] == [True] * 2 + [
+        False
+    ] * 3
+    assert throttle.filter(record("session open")), "another kind"
+    time[0] = 15.0
+    next_one = record("session over", n=6)
+    assert throttle.filter(next_one)
+    assert next_one.__dict__["fields"] == {"n": 6, "left_out": 3}
+    again = record("session over", n=7)
+    assert throttle.filter(again)
+    assert again.__dict__["fields"] == {"n": 7}
+
+
+def test_lines_of_others_go_by_their_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    throttle = throttled(monkeypatch, [0.0])
+    assert [throttle.filter(record("try %d", n)) for n in range(3)] == [True, True, False]
+
+
+def test_kinds_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KINDS_MAX", 3)
+    throttle = throttled(monkeypatch, [0.0])
+    found = [throttle.filter(record(f"event {n}")) for n in range(100)]
+    assert sum(found) == 3 + 2
+    assert len(throttle._kinds) == 4
+
+
+def test_the_logs_of_a_service_are_bounded(logs: StringIO) -> None:
+    set_up_logs("json", "info", logs)
+    for n in range(1000):
+        log_event(logging.getLogger("test"), "session over", n=n)
+    assert len(logs.getvalue().splitlines()) == module.LINES_MAX

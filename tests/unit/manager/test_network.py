@@ -35,4 +35,4 @@ def test_a_connection_of_the_event_loop_is_a_wire() -> None:
 
 def test_a_link_speaks_on_a_wire() -> None:
     assert members(Machine) <= set(dir(Link))
-    assert members(Machine) - {"room"} <= set(dir(Spoken)), "it is told of room by the connection"
+    assert members(Machine) - {"room", "close", "is_open", "pending"} <= set(dir(Spoken))

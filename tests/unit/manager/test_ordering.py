@@ -81,6 +81,18 @@ def test_but_not_later_than_10_seconds_after_the_first(watched: Watched) -> None
     assert (DELAY, DELAY_MAX) == (0.5, 10)
 
 
+def test_and_before_its_sender_gives_a_message_up(watched: Watched) -> None:
+    """AMB-50: messages that live for a short time are acknowledged while they do."""
+    for _ in range(12):
+        message = Message(b"", time_to_reach_queue=2, dead_letter=True)
+        watched.a.send_in(watched.queue, message)
+        watched.net.wait(0.4)
+    watched.net.wait(5)
+    dead = watched.a.local.core.queues.transactional_dead_letter
+    assert watched.a.bodies(dead) == []
+    assert watched.unacknowledged == 0
+
+
 def test_and_at_once_after_256_messages(watched: Watched) -> None:
     """A busy sender need not remember more."""
     watched.send(COUNT_MAX - 1)

@@ -192,7 +192,7 @@ def several(manager: Manager) -> Queue:
 
 
 def test_a_message_to_several_queues_arrives_in_each(manager: Manager, several: Queue) -> None:
-    """With identifiers of their own, and the names of all (DMPR-198, DMPR-199)."""
+    """With identifiers of their own, and the names of all (DMPR-198, DMPR-199, MQQB-097)."""
     ids = manager.send(several, Message(b"1"), Message(b"2"))
     assert len(set(ids)) == 6
     assert several.kind is Kind.MULTIPLE
@@ -218,6 +218,14 @@ def test_all_quotas_are_looked_at_before_anything_is_sent(manager: Manager, seve
         manager.local.send(several, [Message(b"x")], None)
     assert [manager.bodies(member) for member in several.members] == [[], [], []]
     assert not manager.local.core.wants_commit
+
+
+def test_each_message_has_the_number_after_the_last_one(manager: Manager) -> None:
+    """MQQB-196: in whatever queue it is."""
+    sent = manager.send(manager.create(), Message(b"1"), Message(b"2"))
+    sent = [*sent, *manager.send(manager.open(THERE), Message(b"3"))]
+    first, *others = [int(str(identifier).rpartition("\\")[2]) for identifier in sent]
+    assert others == [first + 1, first + 2]
 
 
 def test_a_member_that_is_gone_lets_the_send_fail(manager: Manager, several: Queue) -> None:

@@ -353,7 +353,7 @@ def test_acknowledgements_use_the_session_that_the_sender_began() -> None:
 
 
 def test_order_acknowledgements_too() -> None:
-    """MQQB-285, MQQB-286."""
+    """MQQB-286."""
     net, a, b = pair(transactional=True)
     queue = a.out(TO_B)
     a.send_in(queue, *messages("1", "2"))

@@ -9,7 +9,7 @@ from tests.unit.manager.wires import Net, Station, state
 
 from openmsmq.manager.ways import PORT, RETRY_MAX, Addresses, Way, address_text, way_key
 from openmsmq.model.queue import Queue
-from openmsmq.model.transfer import ATTEMPTS_MAX, Attempt, ConnectionStatus, TransferState
+from openmsmq.model.transfer import ATTEMPTS_MAX, Attempt, ConnectionStatus, TransferState, has_way
 from openmsmq.names.format import parse_format_name
 
 MANAGER = UUID("11111111-2222-4333-8444-555566667777")
@@ -38,6 +38,7 @@ def queue() -> Queue:
 def test_the_name_says_which_way_messages_go(name: str, key: str | UUID | None) -> None:
     """MQQB-172: there is no directory that knows public queues, and HTTP is no session."""
     assert way_key(parse_format_name(name)) == key
+    assert has_way(parse_format_name(name)) is (key is not None)
 
 
 def test_a_computer_in_any_spelling_is_one_way() -> None:

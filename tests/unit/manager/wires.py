@@ -17,6 +17,7 @@ from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.transfer import ConnectionStatus, TransferState
 from openmsmq.packet.framing import PacketFramer
 from openmsmq.packet.packet import Packet, decode_packet
+from openmsmq.session.events import End as Reason
 from openmsmq.session.timing import Timing
 from openmsmq.store.memory import Disk, MemoryStore
 
@@ -351,6 +352,9 @@ class Station(Manager):
 class Peer:
     """The other side of a connection, played by a test."""
 
+    is_open = is_known = False
+    pending = 0
+
     def __init__(self) -> None:
         self.is_full = False
         self.is_lost = False
@@ -376,7 +380,7 @@ class Peer:
         assert self._wire is not None
         self._wire.write(b"".join(packets))
 
-    def close(self) -> None:
+    def close(self, reason: Reason | None = None, detail: str = "") -> None:
         """Hang up."""
         assert self._wire is not None
         self._wire.close()

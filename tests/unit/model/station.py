@@ -149,7 +149,8 @@ class Station:
     def finals(self, source: UUID = SOMEBODY) -> list[tuple[MessageClass, int]]:
         """The FinalAcks on their way to a sender: class and number of each."""
         found = []
-        for view in self.world.views(self.core.queues.outgoing(order_queue(source))):
+        queue = self.core.queues.find_outgoing(order_queue(source))
+        for view in [] if queue is None else self.world.views(queue):
             body = ack_body(view)
             assert isinstance(body, FinalAckBody)
             assert body.source_guid == source
@@ -184,11 +185,15 @@ class Station:
         sequence.peers = (SOMEBODY,)
         queue.sequences.follow(sequence, NUMBER_MAX)
         queue.sequences.start_over()
+        self.core.submit(
+            lambda batch: sequence.write(batch.writer), lambda: None, lambda error: None
+        )
+        commit_all(self.core)
 
-    def order(self, ordinal: int, number: int) -> None:
+    def order(self, ordinal: int, number: int, origin: Origin | None = None) -> None:
         """An OrderAck comes."""
         ack = self.order_ack(ordinal, number)
-        self.confirming.take_express(self.origin, ack, MessageClass.ORDER_ACK)
+        self.confirming.take_express(origin or self.origin, ack, MessageClass.ORDER_ACK)
         commit_all(self.core)
 
     def order_ack(self, ordinal: int, number: int) -> OrderAckBody:
@@ -196,11 +201,17 @@ class Station:
         return OrderAckBody(self.identifier(ordinal), number, number - 1)
 
     def final(
-        self, ordinal: int, number: int, message_id: int, message_class: int, source: UUID = ME
+        self,
+        ordinal: int,
+        number: int,
+        message_id: int,
+        message_class: int,
+        source: UUID = ME,
+        origin: Origin | None = None,
     ) -> None:
         """A FinalAck comes."""
         body = FinalAckBody(self.identifier(ordinal), number, number - 1, source, message_id)
-        self.confirming.take_express(self.origin, body, message_class)
+        self.confirming.take_express(origin or self.origin, body, message_class)
         commit_all(self.core)
 
     def identifier(self, ordinal: int) -> TxSequenceID:

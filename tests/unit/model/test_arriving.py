@@ -7,16 +7,18 @@ from uuid import UUID
 
 import pytest
 from tests.unit.model.station import ADDRESS, ADMIN, Station, events, in_order, parcel
-from tests.unit.model.world import HERE, ME, NOW, SOMEBODY, commit, commit_all
+from tests.unit.model.world import HERE, ME, NOW, SOMEBODY, commit, commit_all, letter
 
 from openmsmq.errors import StorageFailed
 from openmsmq.limits import HOP_COUNT_MAX
 from openmsmq.model import arriving
 from openmsmq.model.arrival import Origin, Refused
+from openmsmq.model.committing import Batch
 from openmsmq.model.duplicates import SEEN
 from openmsmq.model.history import Event
 from openmsmq.model.incoming import INCOMING, sequence_key
 from openmsmq.model.layout import Record
+from openmsmq.model.queue import Queue
 from openmsmq.model.reporting import Reporting
 from openmsmq.model.settings import Settings
 from openmsmq.names.direct import DirectName
@@ -58,7 +60,7 @@ def ordered(*numbers: int, sequence: int = 1) -> list[bytes]:
 
 def stored(station: Station) -> tuple[int, int, int]:
     """Sequence, number and reject count as they are on disk."""
-    ((_, found),) = station.restart().core.incoming.items()
+    (found,) = station.restart().core.incoming.items()
     return found.id & 0xFFFFFFFF, found.number, found.rejects
 
 
@@ -336,12 +338,13 @@ def test_a_duplicate_of_what_is_being_written_is_not_known_for_good(station: Sta
 
 
 def test_messages_in_order_are_taken(station: Station) -> None:
-    """MQQB-278, MQQB-290: and how far they have come is on disk."""
+    """DMPR-051, MQQB-278, MQQB-290: and how far they have come is on disk."""
     assert station.take(*ordered(1, 2, 3)) is None
     assert station.bodies("t") == ["1", "2", "3"]
     assert stored(station) == (1, 3, 0)
-    ((source, found),) = station.core.incoming.items()
-    assert (source, found.address, found.name) == (SOMEBODY, ADDRESS, HERE + "t")
+    (found,) = station.core.incoming.items()
+    assert (UUID(bytes_le=found.source), found.address) == (SOMEBODY, ADDRESS)
+    assert found.name == HERE + "t"
     assert found.time == NOW
 
 
@@ -437,7 +440,7 @@ def test_a_failed_commit_consumes_no_number(station: Station) -> None:
 def test_too_many_sequences_are_forgotten_with_the_next_message(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openmsmq.model.incoming.COUNT_MAX", 2)
+    monkeypatch.setattr("openmsmq.model.incoming.STRANGERS_MAX", 2)
     for second, name in enumerate("abcd"):
         station.world.tick(1)
         station.take(parcel("x", number=second + 1, to=HERE + name, place=(1, 1, 0)))
@@ -829,7 +832,7 @@ WANTS = pytest.mark.parametrize(
 def test_the_sender_hears_that_it_was_received(
     station: Station, given: dict[str, bool], told: bool
 ) -> None:
-    """MQQB-289."""
+    """DMPR-095, MQQB-289."""
     give(station, wanting(**given))
     assert station.finals() == []
     station.world.take(station.world.find("t"))
@@ -1000,6 +1003,92 @@ def test_an_acknowledgement_that_no_queue_takes_is_discarded(station: Station) -
     assert station.bodies() == ["1", "1"]
     assert station.world.count("acknowledgements without a queue") == 2
     assert station.bodies("t") == []
+
+
+# Packets that are harmful
+
+LONG = "x" * 125
+"More characters than the name of a queue can have."
+
+
+def to_long_name(packet: bytes) -> bytes:
+    """The same packet with a destination that is no name."""
+    old, new = (f"OS:here\\{name}\0".encode("utf-16-le") for name in (LONG[1:], LONG))
+    old, new = (len(name).to_bytes(2, "little") + name for name in (old, new))
+    new += bytes(-len(new) % 4)
+    assert packet.count(old) == 1
+    longer = packet.replace(old, new)
+    return longer[:8] + len(longer).to_bytes(4, "little") + longer[12:]
+
+
+@pytest.mark.parametrize("place", [None, (1, 1, 0)], ids=["plain", "transactional"])
+def test_a_destination_that_is_no_name_is_refused_and_harms_no_other_message(
+    station: Station, place: tuple[int, int, int] | None
+) -> None:
+    """It shares its commit with messages of others and of programs here."""
+    bad = to_long_name(parcel("bad", to=HERE + LONG[1:], place=place))
+    other = Origin("192.0.2.10", "other")
+    good = station.begin(parcel("1", number=1, source=UUID(int=98)), origin=other)
+    refused = station.begin(bad)
+    sent = station.world.sending.send(station.world.find("q"), [letter("2")])
+    commit_all(station.core)
+    assert (good, refused, sent.error) == ([None], [None], None)
+    assert station.bodies() == ["1", "2"]
+    words = arriving.REJECTED + describe_class(MessageClass.NACK_BAD_DST_Q)
+    assert station.core.statistics.counts[words] == 1
+    if place is not None:
+        assert station.finals() == [(MessageClass.NACK_BAD_DST_Q, 1)]
+        (found,) = station.restart().core.incoming.items()
+        assert (found.number, LONG in found.name) == (1, True)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_message_that_cannot_be_written_fails_alone_and_comes_again(
+    station: Station, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Whatever it had staged before is forgotten, also that of the messages around it."""
+    origins = [Origin(f"192.0.2.{n}", str(n)) for n in range(3)]
+    sources = [UUID(int=90 + n) for n in range(3)]
+    with monkeypatch.context() as patch:
+        insert = Batch.insert_many
+
+        def broken(batch: Batch, queue: Queue, messages: Any, by: str) -> list[int]:
+            places = insert(batch, queue, messages, by)
+            if by == str(number):
+                raise ZeroDivisionError
+            return places
+
+        patch.setattr(Batch, "insert_many", broken)
+        answers = []
+        for n in range(3):
+            own = parcel(f"t{n}", to=HERE + "t", place=(1, 1, 0), source=sources[n])
+            plain = parcel(f"q{n}", number=2, source=sources[n])
+            answers.append(station.begin(own, plain, origin=origins[n]))
+        commit_all(station.core)
+    errors = [answer for (answer,) in answers]
+    assert [error is None for error in errors] == [n != number for n in range(3)]
+    assert [origin.is_refused for origin in origins] == [n == number for n in range(3)]
+    assert station.bodies() == [f"q{n}" for n in range(3) if n != number]
+    assert len(station.core.incoming.items()) == 2
+    own = parcel(f"t{number}", to=HERE + "t", place=(1, 1, 0), source=sources[number])
+    plain = parcel(f"q{number}", number=2, source=sources[number])
+    assert station.take(own, plain, origin=Origin("192.0.2.9", "again")) is None
+    assert sorted(station.bodies()) == ["q0", "q1", "q2"]
+    assert sorted(station.bodies("t")) == ["t0", "t1", "t2"]
+
+
+@EXPRESS
+@pytest.mark.parametrize("admin", [f"PUBLIC={SOMEBODY}", "DIRECT=HTTP://there/msmq/admin"])
+def test_an_acknowledgement_that_can_never_leave_is_discarded(
+    station: Station, admin: str, express: bool
+) -> None:
+    """MQQB-303: no outgoing queue is made in which it would wait for ever."""
+    before = set(station.core.queues.by_number)
+    asked = Acknowledge.POS_ARRIVAL
+    give(station, parcel("1", admin=admin, acknowledge=asked, express=express), express=express)
+    assert station.bodies() == ["1"]
+    assert station.world.count("acknowledgements without a queue") == 1
+    assert set(station.core.queues.by_number) == before
 
 
 # Many in a row

@@ -11,7 +11,7 @@ from openmsmq.model import confirming
 from openmsmq.model.history import Event
 from openmsmq.model.layout import JOURNAL_BIT
 from openmsmq.model.queue import Kind
-from openmsmq.model.sequences import OUTGOING
+from openmsmq.model.sequences import OUTGOING, SENT_STEP
 from openmsmq.model.storage import Table
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import (
@@ -23,7 +23,7 @@ from openmsmq.packet.acks import (
 )
 from openmsmq.packet.transaction import TxSequenceID
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import MessageClass
+from openmsmq.properties.message import INFINITE, MessageClass
 
 RECEIVED = MessageClass.ACK_RECEIVE
 REFUSED = MessageClass.NACK_NOT_TRANSACTIONAL_Q
@@ -103,19 +103,38 @@ def test_what_was_never_sent_stays_whatever_somebody_says(station: Station) -> N
     assert left(station) == ["3"]
 
 
-def test_after_a_restart_anything_may_have_been_sent(station: Station) -> None:
-    """MQQB-268."""
-    put(station, "1", "2")
-    station = station.restart()
-    station.order(1, 2)
-    assert left(station) == []
+def test_after_a_restart_what_was_never_sent_stays_whatever_the_receiver_says(
+    station: Station,
+) -> None:
+    """MQQB-268: who answered and how far it was sent is on disk, in blocks."""
+    count = SENT_STEP + 500
+    put(station, *(str(number) for number in range(1, count + 1)))
+    station.pump(700)
+    commit_all(station.core)
+    again = station.restart()
+    again.order(1, count)
+    assert left(again) == [str(number) for number in range(SENT_STEP + 1, count + 1)]
+
+
+def test_before_it_is_sent_the_block_on_disk_grows(station: Station) -> None:
+    """MQQB-268: a receiver may acknowledge all that it has got, whatever happens here."""
+    count = 2 * SENT_STEP + 1
+    put(station, *(str(number) for number in range(1, count + 1)))
+    for size, block in ((SENT_STEP, 1), (1, 2), (SENT_STEP - 1, 2), (1, 3)):
+        assert len(station.pump(size)) == size
+        commit_all(station.core)
+        (sequence,) = station.restart().out.sequences.all
+        assert sequence.sent == block * SENT_STEP
+    again = station.restart()
+    again.order(1, count)
+    assert left(again) == []
 
 
 @pytest.mark.parametrize("number", [0])
 def test_a_number_that_none_can_have_changes_nothing(station: Station, number: int) -> None:
     """MQQB-260."""
     send(station, "1")
-    station.confirming.ordered(station.identifier(1), number)
+    station.confirming.ordered(station.origin, station.identifier(1), number)
     commit_all(station.core)
     assert left(station) == ["1"]
     assert station.progress == []
@@ -125,7 +144,7 @@ def test_another_sequence_changes_nothing(station: Station) -> None:
     """MQQB-260: nor one of another store."""
     send(station, "1")
     station.order(2, 1)
-    station.confirming.ordered(TxSequenceID(1, 5), 1)
+    station.confirming.ordered(station.origin, TxSequenceID(1, 5), 1)
     commit_all(station.core)
     assert left(station) == ["1"]
     assert station.world.count("order acknowledgements of unknown sequences") == 2
@@ -181,11 +200,11 @@ def test_a_message_that_is_sent_meanwhile_keeps_its_sequence(station: Station) -
     station.dispatching.pause(station.out)
     send(station, "1")
     world, queue = station.world, station.out
-    station.confirming.ordered(station.identifier(1), 1)
+    station.confirming.ordered(station.origin, station.identifier(1), 1)
     world.commit()  # now the sequence is to end with the next commit
     transaction = world.transacting.begin()
     world.sending.send(queue, [letter("2", number=2, transactional=True)], transaction)
-    operations = station.core._operations
+    operations = station.core._operations._waiting
     world.transacting.commit(transaction)
     operations.insert(0, operations.pop())  # before it
     commit_all(station.core)
@@ -201,12 +220,12 @@ def test_a_message_that_is_sent_right_after_begins_another(station: Station) -> 
     station.dispatching.pause(station.out)
     send(station, "1")
     world, queue = station.world, station.out
-    station.confirming.ordered(station.identifier(1), 1)
-    station.confirming.ordered(station.identifier(1), 1)
+    station.confirming.ordered(station.origin, station.identifier(1), 1)
+    station.confirming.ordered(station.origin, station.identifier(1), 1)
     world.commit()
     transaction = world.transacting.begin()
     world.sending.send(queue, [letter("2", number=2, transactional=True)], transaction)
-    operations = station.core._operations
+    operations = station.core._operations._waiting
     assert len(operations) == 2  # each tries to end it
     world.transacting.commit(transaction)
     operations.insert(1, operations.pop())  # between the two
@@ -238,7 +257,7 @@ def test_an_acknowledgement_does_not_reach_into_the_next_sequence(station: Stati
 def test_a_sequence_that_could_not_be_ended_is_ended_later(station: Station) -> None:
     station.dispatching.pause(station.out)
     send(station, "1")
-    station.confirming.ordered(station.identifier(1), 1)
+    station.confirming.ordered(station.origin, station.identifier(1), 1)
     station.world.commit()
     station.world.commit(StorageFailed("disk"))
     assert len(station.out.sequences.all) == len(station.rows(OUTGOING)) == 1
@@ -250,7 +269,7 @@ def test_a_sequence_that_could_not_be_ended_is_ended_later(station: Station) -> 
 def test_on_a_full_disk_a_sequence_ends_with_the_next_commit(station: Station) -> None:
     station.dispatching.pause(station.out)
     send(station, "1")
-    station.confirming.ordered(station.identifier(1), 1)
+    station.confirming.ordered(station.origin, station.identifier(1), 1)
     station.world.commit()
     station.core.submit(lambda batch: None, lambda: None, lambda error: None, grows=True)
     station.world.commit(StorageFull("disk"))
@@ -262,7 +281,7 @@ def test_on_a_full_disk_a_sequence_ends_with_the_next_commit(station: Station) -
 def test_a_manager_that_stops_ends_no_sequence(station: Station) -> None:
     station.dispatching.pause(station.out)
     send(station, "1")
-    station.confirming.ordered(station.identifier(1), 1)
+    station.confirming.ordered(station.origin, station.identifier(1), 1)
     station.core.is_stopping = True
     commit_all(station.core)
     assert len(station.rows(OUTGOING)) == 1
@@ -274,7 +293,7 @@ def test_many_messages_leave_step_by_step(
     """MQQB-268: none of the commits is long."""
     monkeypatch.setattr(confirming, "STEP", 10)
     send(station, *(str(number) for number in range(1, 31)))
-    station.confirming.ordered(station.identifier(1), 25)
+    station.confirming.ordered(station.origin, station.identifier(1), 25)
     steps = 0
     while station.core.wants_commit:
         station.world.commit()
@@ -287,7 +306,7 @@ def test_when_the_commit_fails_they_are_sent_again(station: Station) -> None:
     """MQQB-274."""
     send(station, "1", "2")
     station.pump()
-    station.confirming.ordered(station.identifier(1), 2)
+    station.confirming.ordered(station.origin, station.identifier(1), 2)
     station.world.commit(StorageFailed("disk"))
     assert left(station) == ["1", "2"]
     station.order(1, 2)
@@ -393,6 +412,77 @@ def test_an_order_ack_that_covers_a_refused_message_comes_after_it(station: Stat
     assert kept(station) == ([], ["1"])
 
 
+def send_for(station: Station, receive: int, reach: int, *, dead_letter: bool = True) -> None:
+    """A message with lifetimes is sent, and has reached its queue."""
+    lives = min(receive, reach)
+    sent = letter(
+        "1",
+        transactional=True,
+        dead_letter=dead_letter,
+        journal=True,
+        expires=NOW + lives if lives != INFINITE else INFINITE,
+        reach=reach,
+        receive=receive,
+    )
+    station.world.send_in(station.out, sent)
+    station.pump()
+    station.order(1, 1)
+    assert station.unconfirmed == 1
+
+
+@pytest.mark.parametrize("reach", [3, 10, 900, INFINITE])
+@pytest.mark.parametrize("grace", [0, 2, 60])
+def test_without_a_last_word_a_message_is_given_up_some_time_after_its_own(
+    station: Station, reach: int, grace: int
+) -> None:
+    """AMB-50: class 0xC003, whatever its time to reach the queue was."""
+    station.world.done(station.core.configure(confirmation_grace=grace))
+    send_for(station, 10, reach)
+    station.world.tick(10 + grace)
+    assert kept(station) == ([], [])
+    station.world.tick(1)
+    assert kept(station) == ([], ["1"])
+    (record,) = station.world.records(station.core.queues.transactional_dead_letter)
+    assert record.message_class == MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER
+    assert not station.rows(OUTGOING)
+    happened = station.core.history.of(
+        station.core.snapshot, PacketView(letter("1").packet).identifier
+    )
+    assert [Event(item.event) for item in happened][-2:] == [Event.EXPIRED, Event.DEAD_LETTERED]
+    assert happened[-1].extra.startswith("not confirmed, may have been received")
+    station.final(1, 1, 1, RECEIVED)
+    assert kept(station) == ([], ["1"]), "it is too late"
+
+
+def test_it_is_given_up_without_a_trace_if_no_dead_letter_is_wanted(station: Station) -> None:
+    send_for(station, 10, 900, dead_letter=False)
+    station.world.tick(13)
+    assert (station.unconfirmed, kept(station)) == (0, ([], []))
+    assert station.world.count("expired") == 1
+
+
+def test_one_that_may_be_received_at_any_time_waits_for_ever(station: Station) -> None:
+    send_for(station, INFINITE, 10)
+    station.world.tick(10**6)
+    assert station.unconfirmed == 1
+
+
+@pytest.mark.parametrize("jump", [-3600, 3600])
+def test_a_clock_that_jumps_does_not_change_how_long_a_word_is_waited_for(
+    station: Station, jump: int
+) -> None:
+    """Not even if it jumps between the send and the OrderAck."""
+    sent = letter(transactional=True, dead_letter=True, expires=NOW + 100, reach=100, receive=200)
+    station.world.send_in(station.out, sent)
+    station.pump()
+    station.world.tick(50, jump=jump)
+    station.order(1, 1)
+    station.world.tick(151)
+    assert station.unconfirmed == 1
+    station.world.tick(2)
+    assert station.unconfirmed == 0
+
+
 def test_a_class_that_nobody_knows_is_a_refusal(station: Station) -> None:
     """AMB-12."""
     send(station, "1", dead_letter=True)
@@ -423,7 +513,8 @@ def test_one_of_a_sequence_reaches_no_message_of_the_next(station: Station) -> N
     again = station.restart()
     send(again, "2")
     first, second = again.out.sequences.all
-    again.final(1, second.first - first.first + 1, 2, REFUSED)
+    first.first = second.first - 1  # so that the number fits 32 bits
+    again.final(1, 2, 2, REFUSED)
     assert left(again) == ["1", "2"]
 
 
@@ -447,7 +538,7 @@ def test_two_that_come_with_one_commit_count_once(station: Station) -> None:
     send(station, "1", dead_letter=True)
     body = FinalAckBody(station.identifier(1), 1, 0, ME, 1)
     for _ in range(2):
-        station.confirming.take_express(body, REFUSED)
+        station.confirming.take_express(station.origin, body, REFUSED)
     commit_all(station.core)
     assert kept(station) == ([], ["1"])
     assert station.world.count("rejected") == 1
@@ -457,7 +548,7 @@ def test_one_that_comes_with_its_order_ack_finds_the_message(station: Station) -
     """MQQB-276: the message moves and goes in one commit."""
     send(station, "1", dead_letter=True)
     station.pump()
-    station.confirming.ordered(station.identifier(1), 1)
+    station.confirming.ordered(station.origin, station.identifier(1), 1)
     station.final(1, 1, 1, REFUSED)
     assert kept(station) == ([], ["1"])
     assert not station.rows(OUTGOING)
@@ -497,7 +588,7 @@ def test_when_the_commit_fails_the_last_word_is_lost_with_it(station: Station) -
     send(station, "1", dead_letter=True)
     station.pump()
     body = FinalAckBody(station.identifier(1), 1, 0, ME, 1)
-    station.confirming.take_express(body, REFUSED)
+    station.confirming.take_express(station.origin, body, REFUSED)
     station.world.commit(StorageFailed("disk"))
     assert kept(station) == ([], [])
     assert left(station) == ["1"]

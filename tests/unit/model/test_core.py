@@ -9,6 +9,7 @@ import pytest
 from tests.unit.model.world import MANY, NOW, OWNER, World, commit_all, message, packets, properties
 
 from openmsmq.errors import (
+    GenericError,
     IllegalPropertyValue,
     InsufficientResources,
     OperationCancelled,
@@ -20,11 +21,11 @@ from openmsmq.errors import (
     StorageFull,
 )
 from openmsmq.model import emptying
-from openmsmq.model.core import NUMBERS_LEFT
+from openmsmq.model.committing import Batch
 from openmsmq.model.opening import Access, Mode, Share
 from openmsmq.model.pending import Pending
 from openmsmq.model.reading import Holder
-from openmsmq.model.recovery import MESSAGE_ID_BLOCK
+from openmsmq.model.recovery import MESSAGE_ID_BLOCK, NUMBERS_LEFT
 from openmsmq.model.settings import Settings
 from openmsmq.model.storage import Table
 from openmsmq.model.system import NAMES
@@ -139,6 +140,100 @@ def test_on_a_full_disk_what_is_alone_is_refused(world: World, grows: bool) -> N
     world.commit(StorageFull("disk"))
     assert isinstance(pending.error, StorageFull)
     assert world.read(queue) == ["a"]
+
+
+def test_an_operation_that_cannot_be_written_fails_alone(world: World) -> None:
+    queue = world.queue()
+    failed: list[BaseException] = []
+
+    def apply(batch: Batch) -> None:
+        batch.insert_many(queue, [message("never")], "")
+        raise ZeroDivisionError("a mistake")
+
+    first = world.sending.send(queue, [message("1")])
+    world.core.submit(apply, lambda: failed.clear(), failed.append)
+    second = world.sending.send(queue, [message("2")])
+    commit_all(world.core)
+    (error,) = failed
+    assert isinstance(error, GenericError)
+    assert "a mistake" in str(error)
+    assert (first.error, second.error) == (None, None)
+    assert world.read(queue) == ["1", "2"]
+    assert world.restart().read(world.restart().find("q")) == ["1", "2"]
+    assert world.core.statistics.counts["operations that failed alone"] == 1
+
+
+def test_a_refusal_by_an_operation_is_told_as_it_is(world: World) -> None:
+    failed: list[BaseException] = []
+
+    def apply(batch: Batch) -> None:
+        raise QueueNotFound("q")
+
+    world.core.submit(apply, lambda: None, failed.append)
+    commit_all(world.core)
+    assert isinstance(failed[0], QueueNotFound)
+
+
+@pytest.mark.parametrize("error", [StorageFull("disk"), StorageFailed("disk")])
+def test_what_the_store_cannot_write_is_nobodys_fault(
+    world: World, error: StorageFull | StorageFailed
+) -> None:
+    queue = world.queue()
+
+    def apply(batch: Batch) -> None:
+        raise error
+
+    pending = world.sending.send(queue, [message("1")])
+    world.core.submit(apply, lambda: None, lambda error: None, grows=True)
+    world.commit()
+    assert pending.error is error
+
+
+def test_rows_that_cannot_be_written_cost_only_the_operation_that_has_them(world: World) -> None:
+    """Though all rows of a table are written in one go."""
+    queue = world.queue()
+    failed: list[BaseException] = []
+
+    def apply(batch: Batch) -> None:
+        batch._index_rows.append((b"", b"no key is empty"))
+
+    sends = [world.sending.send(queue, [message(str(n))]) for n in range(3)]
+    world.core.submit(apply, lambda: None, failed.append)
+    sends += [world.sending.send(queue, [message(str(n))]) for n in range(3, 6)]
+    commit_all(world.core)
+    assert len(failed) == 1
+    assert all(send.error is None for send in sends)
+    assert world.read(queue) == list("012345")
+
+
+def test_what_is_submitted_together_fails_together(world: World) -> None:
+    answers: list[object] = []
+
+    def apply(batch: Batch) -> None:
+        raise ZeroDivisionError
+
+    with world.core.together():
+        for _ in range(2):
+            world.core.submit(lambda batch: None, lambda: answers.append("done"), answers.append)
+        world.core.submit(apply, lambda: answers.append("done"), answers.append)
+    commit_all(world.core)
+    assert [type(answer) for answer in answers] == [GenericError] * 3
+
+
+def test_a_queue_that_cannot_be_created_cannot_be_changed_with_the_same_commit(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(Batch, "write_queue_number", None)
+        made = world.core.queues.create(properties("new"))
+        queue = world.core.queues.find("new")
+        changed = world.core.queues.change(queue, NOW, {"label": "x"})
+        sent = world.sending.send(queue, [message("a")])
+        commit_all(world.core)
+    assert isinstance(made.error, GenericError)
+    assert isinstance(changed.error, QueueNotAvailable)
+    assert isinstance(sent.error, QueueNotAvailable)
+    assert names(world) == names(world.restart()) == []
 
 
 def test_when_no_commit_can_be_begun_everybody_is_told(world: World) -> None:

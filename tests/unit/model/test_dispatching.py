@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.unit.model.station import places
-from tests.unit.model.world import NOW, World, commit_all, letter, message
+from tests.unit.model.world import NOW, SOMEBODY, World, commit_all, letter, message
 
 from openmsmq.errors import StorageFailed, UnsupportedOperation
 from openmsmq.model.dispatching import Dispatching, Urgency, dispatch_priority
@@ -73,7 +73,7 @@ class Office:
 
     def take(self, queue: Queue, count: int = 100, size_max: int = 1 << 20) -> list[Entry]:
         """What the port takes."""
-        return self.dispatching.take(queue, count, size_max)
+        return self.dispatching.take(queue, count, size_max, SOMEBODY)
 
     def taken(self, queue: Queue, count: int = 100) -> list[str]:
         """The bodies of what the port takes."""
@@ -347,6 +347,21 @@ def test_a_queue_that_was_locked_waits_when_hardened_mode_is_off(office: Office)
     found = office.world.restart().core.queues.by_number[locked.number]
     assert found.transfer is not None
     assert found.transfer.state is TransferState.WAITING
+
+
+def test_a_queue_is_locked_when_hardened_mode_is_on_at_the_start(office: Office) -> None:
+    """DMPR-386: one with an HTTP name is not."""
+    http = office.world.core.queues.outgoing(parse_format_name("DIRECT=HTTP://a/msmq/q"))
+    http.pins += 1
+    for queue in (office.a, http):
+        office.world.send(queue, message("1"))
+    office.world.done(office.world.core.configure(hardened=True))
+    again = office.world.restart()
+    found = [again.core.queues.by_number[queue.number].transfer for queue in (office.a, http)]
+    assert [transfer and transfer.state for transfer in found] == [
+        TransferState.LOCKED,
+        TransferState.WAITING,
+    ]
 
 
 def test_what_was_taken_back_meanwhile_is_not_delivered(office: Office) -> None:

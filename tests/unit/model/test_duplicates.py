@@ -7,11 +7,21 @@ from collections.abc import Sequence
 import pytest
 
 from openmsmq.model import duplicates
-from openmsmq.model.duplicates import AGE_MAX, KEY_SIZE, SEEN, Duplicates
+from openmsmq.model.duplicates import (
+    AGE_MAX,
+    KEY_SIZE,
+    SEEN,
+    Duplicates,
+    Owner,
+    read_seen,
+    seen_row,
+)
 from openmsmq.model.storage import Table
 from openmsmq.store.memory import MemoryStore
 
 NOW = 1000
+PEER = Owner("aa", is_known=True)
+"A peer of the table."
 
 
 def key(text: str) -> bytes:
@@ -25,24 +35,26 @@ class Shelf:
         self.store = store or MemoryStore()
         self.history = Duplicates(self.store.snapshot)
 
-    def add(self, *texts: str, now: int = NOW) -> None:
+    def add(self, *texts: str, now: int = NOW, owner: Owner = PEER) -> None:
         """Messages that must not be lost have come."""
-        self.add_together([texts], now)
+        self.add_together([texts], now, owner)
 
-    def add_together(self, groups: Sequence[Sequence[str]], now: int = NOW) -> None:
+    def add_together(
+        self, groups: Sequence[Sequence[str]], now: int = NOW, owner: Owner = PEER
+    ) -> None:
         """Messages of several sessions have come with one commit."""
         writer = self.store.begin()
         keys = [[key(text) for text in texts] for texts in groups]
-        rows = [self.history.write(writer, group, now) for group in keys]
+        rows = [self.history.write(writer, owner, group, now) for group in keys]
         self.store.commit()
         self.store.refresh()
         for row, group in zip(rows, keys, strict=True):
-            self.history.committed(row, group, now)
+            self.history.committed(row, owner, group, now)
 
-    def note(self, *texts: str, now: int = NOW) -> None:
+    def note(self, *texts: str, now: int = NOW, owner: Owner = PEER) -> None:
         """Express messages have come."""
         for text in texts:
-            self.history.note([key(text)], now)
+            self.history.note(owner, [key(text)], now)
 
     def known(self, texts: str) -> str:
         """Those of some that are remembered; each has one letter."""
@@ -92,7 +104,7 @@ def test_what_must_not_be_lost_is_remembered_through_a_restart(shelf: Shelf) -> 
 
 def test_what_is_written_counts_when_it_is_on_disk(shelf: Shelf) -> None:
     writer = shelf.store.begin()
-    shelf.history.write(writer, [key("a")], NOW)
+    shelf.history.write(writer, PEER, [key("a")], NOW)
     assert shelf.known("a") == ""
     shelf.store.abort()
     assert shelf.restart().known("a") == ""
@@ -154,7 +166,7 @@ def test_no_row_is_left_behind_when_sessions_share_a_commit(small: Shelf) -> Non
     small.add("z")
     small.add("z")
     left = small.store.committed.tables[Table.TRANSFER]
-    assert sum((len(row) - 4) // KEY_SIZE for row in left.values()) <= 5
+    assert sum(len(read_seen(found, row).keys) for found, row in left.items()) <= 5
     assert all(found.startswith(SEEN) for found in left)
 
 
@@ -162,7 +174,7 @@ def test_rows_that_a_failed_commit_did_not_delete_go_with_the_next(small: Shelf)
     small.add("a", "b", "c", "d")
     small.add("e")
     writer = small.store.begin()
-    small.history.write(writer, [key("f")], NOW)
+    small.history.write(writer, PEER, [key("f")], NOW)
     small.store.abort()
     assert small.rows == 2
     small.add("f")
@@ -171,8 +183,92 @@ def test_rows_that_a_failed_commit_did_not_delete_go_with_the_next(small: Shelf)
 
 
 def test_several_at_once_are_as_one_after_the_other(shelf: Shelf) -> None:
-    shelf.history.note([key("a"), key("b")], NOW)
-    shelf.history.note([key("b"), key("c")], NOW)
-    shelf.history.note([], NOW + 1)
+    shelf.history.note(PEER, [key("a"), key("b")], NOW)
+    shelf.history.note(PEER, [key("b"), key("c")], NOW)
+    shelf.history.note(PEER, [], NOW + 1)
     assert shelf.known("abcd") == "abc"
     assert len(shelf.history) == 3
+
+
+# Strangers
+
+
+FLOOD = Owner("198.51.100.1", is_known=False)
+OTHER = Owner("198.51.100.2", is_known=False)
+
+
+@pytest.fixture
+def strict(monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    """One that remembers four of known peers and four of all others."""
+    monkeypatch.setattr(duplicates, "COUNT_MAX", 4)
+    monkeypatch.setattr(duplicates, "STRANGERS_MAX", 4)
+    monkeypatch.setattr(duplicates, "GROUP_MAX", 1)
+    return Shelf()
+
+
+def test_a_flood_of_strangers_displaces_nothing_of_known_peers(strict: Shelf) -> None:
+    strict.add("a", "b")
+    strict.note("c")
+    for text in "0123456789":
+        strict.note(text, owner=FLOOD)
+        strict.add(text.upper() + "x", owner=FLOOD)
+    assert strict.known("abc") == "abc"
+    assert len(strict.history) == 3 + 4
+    assert strict.restart().known("ab") == "ab"
+
+
+def test_the_stranger_with_the_most_loses_its_oldest_first(strict: Shelf) -> None:
+    strict.add("o", owner=OTHER)
+    for text in "123456":
+        strict.note(text, owner=FLOOD)
+    assert strict.known("o123456") == "o456"
+
+
+def test_among_known_peers_the_one_with_the_most_loses_its_oldest_first(strict: Shelf) -> None:
+    strict.add("o", owner=Owner("bb", is_known=True))
+    for text in "123456":
+        strict.add(text)
+    assert strict.known("o123456") == "o456"
+
+
+def test_the_owner_of_what_came_is_known_after_a_restart(strict: Shelf) -> None:
+    strict.add("a", owner=PEER)
+    strict.add("b", owner=FLOOD)
+    rows = strict.store.committed.tables[Table.TRANSFER]
+    assert [read_seen(found, row).owner for found, row in sorted(rows.items())] == [PEER, FLOOD]
+    again = strict.restart()
+    for text in "1234":
+        again.note(text, owner=FLOOD)
+    assert again.known("ab1234") == "a1234"
+
+
+def test_rows_of_strangers_that_are_forgotten_go_from_the_disk(strict: Shelf) -> None:
+    for text in "123456789":
+        strict.add(text, owner=FLOOD)
+    assert strict.rows <= 5
+
+
+def test_what_is_forgotten_early_is_forgotten_once(
+    strict: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The queue by age holds no more than twice as many groups as are remembered."""
+    monkeypatch.setattr(duplicates, "DROPPED_MAX", 10)
+    strict.add("a")
+    for at in range(100):
+        strict.note(f"x{at}", owner=FLOOD)
+        assert len(strict.history._by_age) <= 2 * 11 + 5
+    strict.note("z", now=NOW + AGE_MAX + 1)
+    assert strict.known("az") == "z"
+    assert len(strict.history) == 1
+
+
+def test_the_messages_of_one_source_are_found_by_what_stands_for_it(shelf: Shelf) -> None:
+    shelf.add("a1", "b1", "a2")
+    assert shelf.history.of_scope(b"a") == [key("a1"), key("a2")]
+
+
+def test_a_row_of_another_size_was_never_written() -> None:
+    row = seen_row(NOW, PEER, [key("a")])
+    assert read_seen(SEEN + bytes(8), row).keys == [key("a")]
+    with pytest.raises(ValueError, match="bytes"):
+        read_seen(SEEN + bytes(8), row[:-1])

@@ -8,12 +8,16 @@ from tests.unit.model.world import World
 from openmsmq.errors import (
     AccessDenied,
     EpochDecided,
+    GenericError,
     InvalidParameter,
     StorageFailed,
     TransactionSequence,
 )
+from openmsmq.model.committing import Batch
+from openmsmq.model.core import Core
 from openmsmq.model.epochs import Decider, Epoch, Epochs
 from openmsmq.model.queue import Queue
+from openmsmq.model.transaction import Transaction
 
 
 @pytest.fixture
@@ -64,6 +68,30 @@ def test_a_crash_before_the_commit_leaves_all_as_it_was(world: World, queue: Que
     again = world.restart()
     assert list(again.core.prepared) == ["w/1/0/a"]
     assert again.done(epochs(again).commit("w", 1, ["w/1/0/a"])) is True
+
+
+def test_if_one_winner_cannot_be_committed_none_is_and_nothing_is_decided(
+    world: World, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for xid in ("w/1/0/a", "w/1/0/b", "w/1/1/a"):
+        prepare(world, queue, xid)
+    found = epochs(world)
+    with monkeypatch.context() as patch:
+        commit = Transaction.commit
+
+        def broken(transaction: Transaction, batch: Batch, core: Core, by: str) -> None:
+            commit(transaction, batch, core, by)
+            if transaction.xid == "w/1/1/a":
+                raise ZeroDivisionError
+
+        patch.setattr(Transaction, "commit", broken)
+        with pytest.raises(GenericError):
+            world.done(found.commit("w", 1, ["w/1/0/b", "w/1/1/a"]))
+    assert world.read(queue) == []
+    assert len(world.core.prepared) == len(world.restart().core.prepared) == 3
+    assert world.done(found.commit("w", 1, ["w/1/0/b", "w/1/1/a"])) is True
+    assert sorted(world.read(queue)) == ["w/1/0/b", "w/1/1/a"]
+    assert not world.core.prepared
 
 
 def test_a_commit_that_fails_can_be_tried_again(world: World, queue: Queue) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.model.station import Station, places
 from tests.unit.model.world import (
     HERE,
     MANY,
@@ -18,14 +19,15 @@ from tests.unit.model.world import (
 from openmsmq.errors import MessageNotFound, ReceiveTimeout, StorageFailed
 from openmsmq.model import expiring
 from openmsmq.model.cursor import Cursor
-from openmsmq.model.expiring import reason
+from openmsmq.model.expiring import UNCONFIRMED, reason
 from openmsmq.model.history import Event
 from openmsmq.model.layout import NEVER, expiry_key
-from openmsmq.model.queue import Kind, Queue
+from openmsmq.model.queue import Kind, Queue, journal_of
 from openmsmq.model.reading import Holder
 from openmsmq.model.receiving import Seek
 from openmsmq.model.storage import Table
 from openmsmq.names.format import parse_format_name
+from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
@@ -447,6 +449,7 @@ def test_the_reason_depends_on_where_the_message_was(world: World, queue: Queue)
     assert reason(world.subqueue(queue)) is MessageClass.NACK_RECEIVE_TIMEOUT
     assert outgoing.kind is Kind.OUTGOING
     assert reason(outgoing) is MessageClass.NACK_REACH_QUEUE_TIMEOUT
+    assert reason(journal_of(outgoing)) is MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER
 
 
 @EXPRESS
@@ -504,3 +507,133 @@ def test_a_wait_for_a_message_that_expires_first_goes_on(world: World, queue: Qu
     world.tick()
     assert not waiting.done
     world.core.cancel(queue, waiting, ReceiveTimeout())
+
+
+# What was sent and is not acknowledged
+
+
+def sender(*lives: int) -> Station:
+    """One that sends messages in a transaction, which live so long; the body is the number."""
+    station = Station()
+    station.dispatching.pause(station.out)  # so that the queue stays
+    letters = [
+        letter(str(n), number=n, transactional=True, dead_letter=True, expires=NOW + life)
+        for n, life in enumerate(lives, 1)
+    ]
+    station.world.send_in(station.out, *letters)
+    station.dispatching.resume(station.out)
+    return station
+
+
+def receiver(*packets: bytes) -> Station:
+    """One that these have reached."""
+    station = Station()
+    station.world.queue("q", transactional=True)
+    station.take(*packets)
+    return station
+
+
+def dead(station: Station) -> list[tuple[str, MessageClass]]:
+    """The dead letters of a sender, and why they are."""
+    queue = station.core.queues.transactional_dead_letter
+    reasons = [MessageClass(record.message_class) for record in station.world.records(queue)]
+    return list(zip(station.world.bodies(queue), reasons, strict=True))
+
+
+def test_a_message_that_was_sent_and_is_not_acknowledged_expires() -> None:
+    """AMB-50: it may have arrived, and its sender is not left waiting for a timer to send again."""
+    station = sender(3, 99)
+    assert len(station.pump()) == 2
+    station.world.tick(3)
+    assert dead(station) == []
+    station.world.tick(1)
+    assert dead(station) == [("1", MessageClass.NACK_REACH_QUEUE_TIMEOUT)]
+    assert station.dispatching.in_transit(station.out) == 1
+    assert station.out.messages == len(station.out.held) == 1
+    identifier = PacketView(letter("1").packet).identifier
+    told = [
+        (item.event, item.extra)
+        for item in station.core.history.of(station.core.snapshot, identifier)
+    ]
+    assert [event for event, _ in told] == [Event.ARRIVED, Event.EXPIRED, Event.DEAD_LETTERED]
+    assert told[1][1] == UNCONFIRMED
+
+
+def test_an_answer_that_comes_after_it_expired_is_ignored() -> None:
+    """AMB-50: an OrderAck confirms the others, a FinalAck nothing."""
+    station = sender(3, 99)
+    station.pump()
+    station.world.tick(5)
+    station.final(1, 1, 1, MessageClass.ACK_RECEIVE)
+    assert station.world.count("final acknowledgements of unknown messages") == 1
+    station.order(1, 2)
+    assert dead(station) == [("1", MessageClass.NACK_REACH_QUEUE_TIMEOUT)]
+    assert (station.world.count("delivered"), station.unconfirmed) == (0, 1)
+
+
+def test_an_acknowledgement_in_the_same_commit_is_in_time() -> None:
+    """AMB-50: what is known when it would expire counts."""
+    station = sender(3)
+    station.pump()
+    station.confirming.ordered(station.origin, station.identifier(1), 1)
+    station.world.pass_time(5)
+    commit_all(station.core)
+    assert dead(station) == []
+    assert station.unconfirmed == 1
+
+
+def test_a_message_outside_a_transaction_waits_for_its_session() -> None:
+    """A-34: that it has arrived is known when the session ends or goes on."""
+    station = Station()
+    station.world.send(station.out, letter("1", dead_letter=True, expires=NOW + 3))
+    station.pump()
+    station.world.tick(5)
+    assert station.out.messages == 1
+
+
+def test_one_that_expires_when_the_session_ends_is_gone_once() -> None:
+    """It is taken back between the commit that removes it and the end of this."""
+    station = sender(3)
+    station.pump()
+    station.world.pass_time(5)
+    core = station.core
+    core.start_commit(core.store.begin())
+    station.dispatching.take_back(station.out)
+    assert station.pump() == []
+    core.store.commit()
+    core.finish_commit()
+    commit_all(core)
+    assert dead(station) == [("1", MessageClass.NACK_REACH_QUEUE_TIMEOUT)]
+    assert not station.out.held
+
+
+@pytest.mark.parametrize("arrived", range(4))
+@pytest.mark.parametrize("known", range(3))
+@pytest.mark.parametrize("expires", [(1,), (2,), (3,), (1, 2), (2, 3), (1, 2, 3)], ids=str)
+@pytest.mark.parametrize("is_lost", [False, True], ids=["same session", "next session"])
+def test_the_rest_of_a_stream_is_taken_whether_it_arrived_or_not(
+    arrived: int, known: int, expires: tuple[int, ...], is_lost: bool
+) -> None:
+    """AMB-27, AMB-50, MQQB-262: gaps close, and nothing behind them is lost or comes twice."""
+    known = min(known, arrived)
+    station = sender(*(3 if n in expires else 999 for n in (1, 2, 3)))
+    packets = [entry.packet for entry in station.pump()]
+    there = receiver(*packets[:arrived])
+    if known:
+        station.order(1, known)
+    station.world.tick(5)
+    if is_lost or arrived < 3:  # a session loses nothing while it is open
+        station.dispatching.take_back(station.out)
+    station.world.send_in(station.out, letter("4", number=4, transactional=True))
+    there.take(*(entry.packet for entry in station.pump()))
+    wanted = [str(n) for n in range(1, 5) if n <= arrived or n not in expires]
+    assert there.bodies() == wanted
+
+
+def test_the_gap_closes_on_the_same_session_too() -> None:
+    """AMB-27: whatever became of the one before it, the next one is taken."""
+    station = sender(3)
+    assert places(station.pump()) == [(1, 1, 0)]
+    station.world.send_in(station.out, letter("2", number=2, transactional=True))
+    station.world.tick(5)
+    assert places(station.pump()) == [(1, 2, 0)]

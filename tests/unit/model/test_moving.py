@@ -213,7 +213,7 @@ def test_an_abort_leaves_it_where_it_was(world: World, ledger: Queue) -> None:
 def test_a_prepared_move_waits_through_a_restart(
     world: World, ledger: Queue, commits: bool
 ) -> None:
-    """DMPR-277, DMPR-284, DMPR-287, DMPR-386."""
+    """DMPR-277, DMPR-284, DMPR-287."""
     lookups = world.lookups(ledger)
     transaction = world.transacting.begin("xid")
     world.move(ledger, lookups[0], world.subqueue(ledger), transaction)
@@ -413,7 +413,6 @@ def refusals(world: World, ledger: Queue) -> list[tuple[type[MQError], Queue, Tr
 
 
 def test_transactions_must_be_open_and_fit_the_queue(world: World, ledger: Queue) -> None:
-    """DMPR-278."""
     for error, source, transaction in refusals(world, ledger):
         (lookup, *_) = before = world.lookups(source)
         with pytest.raises(error):

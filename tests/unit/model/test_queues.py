@@ -303,7 +303,8 @@ def test_what_a_transaction_sends_keeps_it(world: World) -> None:
 def test_names_are_local_or_lead_elsewhere(world: World, queue: Queue) -> None:
     queues = world.core.queues
     assert queues.for_sending(parse_format_name(HERE + "q")) is queue
-    assert queues.for_sending(THERE).kind is Kind.OUTGOING
+    assert queues.for_sending(THERE) is None
+    assert queues.outgoing(THERE).kind is Kind.OUTGOING
     with pytest.raises(QueueNotFound):
         queues.for_sending(parse_format_name(HERE + "nowhere"))
     with pytest.raises(UnsupportedFormatNameOperation):
@@ -312,7 +313,7 @@ def test_names_are_local_or_lead_elsewhere(world: World, queue: Queue) -> None:
 
 def test_without_a_naming_every_name_leads_elsewhere() -> None:
     fresh = Core(MemoryStore(), new_identity=ME)
-    assert fresh.queues.for_sending(parse_format_name(HERE + "q")).kind is Kind.OUTGOING
+    assert fresh.queues.for_sending(parse_format_name(HERE + "q")) is None
 
 
 # Changing

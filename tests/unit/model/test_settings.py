@@ -32,6 +32,7 @@ def test_the_defaults_are_those_of_the_specification() -> None:
     assert made.journal_quota is None
     assert made.time_to_reach_queue == 0x54600
     assert (made.quota, made.history, made.hardened) == (None, HISTORY_MIB, False)
+    assert made.confirmation_grace == 2
 
 
 def test_a_store_without_settings_has_the_defaults() -> None:
@@ -79,6 +80,9 @@ def test_a_change_leaves_the_rest() -> None:
         {"history": None},
         {"history": False},
         {"history": (1 << 20) + 1},
+        {"confirmation_grace": -1},
+        {"confirmation_grace": None},
+        {"confirmation_grace": INFINITE},
         {"hardened": 1},
         {"hardened": None},
     ],
@@ -104,6 +108,7 @@ def test_values_outside_their_sets_are_refused(wrong: dict[str, Any]) -> None:
         {"clock_tolerance": 86_400},
         {"history": 0},
         {"history": 1 << 20},
+        {"confirmation_grace": 0},
     ],
     ids=str,
 )

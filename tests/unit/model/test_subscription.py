@@ -10,6 +10,7 @@ from openmsmq.model import subscription as module
 from openmsmq.model.layout import RECORD_SIZE
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Queue
+from openmsmq.model.ranges import Ranges
 from openmsmq.model.reading import Found
 from openmsmq.model.subscription import Subscription, Way, read_state, with_reader
 
@@ -50,11 +51,13 @@ def looker() -> Looker:
 def test_what_is_stored_is_read_again() -> None:
     made = Subscription("lake", store(1), store(9), Way.COPY)
     made.finished = 1_700_000_000
-    raw = made.pack(done=3, end=7)
-    assert read_state(raw) == (Way.COPY, 3, 7, 1_700_000_000)
-    assert read_state(raw[:-4]) == (Way.COPY, 3, 7, 0), "as it was written at first"
+    raw = made.pack(done=3, end=7, owners=("",))
+    assert read_state(raw) == (Way.COPY, 3, 7, 1_700_000_000, ("",))
+    assert read_state(raw[:-4]) == (Way.COPY, 3, 7, 0, ("",)), "as it was written at first"
     other = Subscription("lake", store(1), store(9), Way.TAKE)
-    other.load(raw)
+    other.load(made.pack(done=3, end=7, owners=("größe", "b", "a")), Ranges(((1, 5),)).pack())
+    assert (other.owner, other.past) == ("größe", ("b", "a"))
+    assert other.read == Ranges(((3, 5),)), "what is done is forgotten"
     assert (other.way, other.done, other.end) == (Way.COPY, 3, 7)
     assert other.finished == 1_700_000_000
 

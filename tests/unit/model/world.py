@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
@@ -39,18 +41,41 @@ ME: Final = UUID(int=7)
 "The queue manager."
 SOMEBODY: Final = UUID(int=99)
 "Another one."
+TWICE: Final = "OPENMSMQ_TEST_COMMITS_TWICE"
+"In the environment: every commit is begun a first time in vain."
 HERE: Final = "DIRECT=OS:here\\"
 "What the names of its queues begin with."
 
 
 def commit(core: Core, error: BaseException | None = None) -> None:
     """Do one commit the way a driver does, or let it fail with `error`."""
-    core.start_commit(core.store.begin())
+    if TWICE in os.environ:
+        _commit_in_vain(core)
+    try:
+        core.start_commit(core.store.begin())
+    except Exception as raised:
+        core.store.abort()
+        core.retreat(raised)
+        return
     if error is None:
         core.store.commit()
     else:
         core.store.abort()
     core.finish_commit(error)
+
+
+def _commit_in_vain(core: Core) -> None:
+    """Begin a commit that comes to nothing; numbers that it gave out are given out again."""
+    numbers = core.numbers
+    names = ("arrival", "packet", "message_id", "queue")
+    before, ordinal = [getattr(numbers, name) for name in names], numbers.sequences.ordinal
+    with suppress(Exception):
+        core.start_commit(core.store.begin())
+    core.store.abort()
+    core.retreat(KeyboardInterrupt())
+    for name, number in zip(names, before, strict=True):
+        setattr(numbers, name, number)
+    numbers.sequences.ordinal = ordinal
 
 
 def commit_all(core: Core) -> None:
@@ -88,6 +113,8 @@ def letter(
     journal: bool = False,
     acknowledge: Acknowledge = Acknowledge.NONE,
     admin: str | None = None,
+    reach: int = INFINITE,
+    receive: int = INFINITE,
 ) -> NewMessage:
     """A message to send with a packet that is one, and all that its sender asks for."""
     builder = PacketBuilder(
@@ -103,6 +130,8 @@ def letter(
         journal=journal,
         message_id=number,
         acknowledge=acknowledge,
+        time_to_reach_queue=reach,
+        time_to_be_received=receive,
         headers=headers,
     )
     priority = 0 if transactional else priority

@@ -57,7 +57,7 @@ def test_four_parts_follow_in_order() -> None:
 
 
 def test_lists_hold_names_of_every_kind() -> None:
-    """MQQB-097, MQQB-099, MQQB-100, MQQB-102: size and count are those of the list."""
+    """MQQB-099, MQQB-100, MQQB-102: size and count are those of the list."""
     names = (DIRECT, PUBLIC, ON_TARGET, parse_format_name(f"DL={OTHER}"))
     elements = tuple(MQFFormatNameElement.of(item) for item in names)
     data = MultiQueueFormatHeader.make(elements, elements[:1], elements[1:2], b"sig").encode()

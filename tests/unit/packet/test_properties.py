@@ -103,7 +103,7 @@ def test_every_class_can_be_read(code: int) -> None:
 
 
 def test_unknown_algorithms_can_be_read() -> None:
-    """MQQB-071 to MQQB-073: they refuse the message, not the packet."""
+    """They refuse the message, not the packet."""
     data = patch(start(), 40, pack("<III", 2, 0xFFFF, 0xFFFF))
     assert read(data).encode() == data
 

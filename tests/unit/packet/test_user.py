@@ -49,7 +49,7 @@ def read(data: bytes) -> UserHeader:
 
 
 def test_every_field_stands_at_its_place() -> None:
-    """MQQB-004, MQQB-042, MQQB-044."""
+    """MQQB-004, MQQB-044."""
     found = read(header())
     assert (found.source_queue_manager, found.queue_manager_address) == (SOURCE, TARGET)
     assert (found.time_to_be_received, found.sent_time, found.message_id) == (600, SENT, 0x1001)

@@ -703,7 +703,7 @@ def test_a_message_at_an_impossible_position_is_found(subscribed: Path) -> None:
         writer.put(Table.INDEX, index_key(number, 9), row)
 
     tamper(subscribed, change)
-    assert found(subscribed) == [f"Message 9 of {LAKE} is not between 2 and 4."]
+    assert found(subscribed) == [f"Message 9 of {LAKE} is not between 1 and 4."]
 
 
 def test_a_message_that_a_subscription_lacks_is_found(subscribed: Path) -> None:

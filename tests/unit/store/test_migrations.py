@@ -16,18 +16,20 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.unit.model.station import Station, places
+from tests.unit.model.station import Station, parcel, places
 from tests.unit.model.world import ME, NOW, World, letter
 
 import openmsmq
 from openmsmq.errors import StoreTooOld
 from openmsmq.manager.maintenance import backup, check
+from openmsmq.model.committing import NewMessage
 from openmsmq.model.incoming import INCOMING, IncomingSequence
-from openmsmq.model.layout import Owed, Record
+from openmsmq.model.layout import NEVER, Owed, Record, owed
 from openmsmq.model.sequences import OUTGOING, SEQUENCE_KEY
 from openmsmq.model.settings import SETTINGS_KEY, Settings
 from openmsmq.model.storage import Table
 from openmsmq.names.format import parse_format_name
+from openmsmq.properties.message import INFINITE
 from openmsmq.store.format import migrate
 from openmsmq.store.lmdb import LmdbStore
 from openmsmq.store.memory import MemoryStore
@@ -150,6 +152,36 @@ def test_where_nothing_waits_no_sequence_begins() -> None:
 
 
 # Format 4
+
+
+def test_messages_that_wait_for_their_last_word_expire() -> None:
+    """AMB-50: an older program kept them for ever."""
+    station = Station()
+    for number, receive in ((1, 10), (2, INFINITE)):
+        packet = parcel(
+            str(number),
+            number=number,
+            source=ME,
+            place=(0, 0, 0),
+            dead_letter=True,
+            receive=receive,
+        )
+        new = NewMessage(packet, 0, NEVER, express=False, flags=owed(packet))
+        station.world.send_in(station.out, new)
+    station.pump()
+    station.order(1, 2)
+    assert not station.world.rows(Table.EXPIRY)
+    store = MemoryStore(station.world.store.committed)
+    migrate(store.begin(), 4, to=5)
+    store.commit()
+    world = World(store.committed, NOW + 12)
+    dead = world.core.queues.transactional_dead_letter
+    world.tick()
+    assert world.bodies(dead) == []
+    world.tick(1)
+    assert world.bodies(dead) == ["1"]
+    world.tick(10**6)
+    assert Station(world).unconfirmed == 1
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""The tools that hold the tests to their word."""

@@ -1,0 +1,100 @@
+"""Which tests run which lines: of all tests that take no long, with one run under coverage."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from coverage import CoverageData
+
+from tools.sandbox import ROOT
+
+PACKAGES: Final = ("model", "session", "store")
+"What is measured: the engine, the sessions, the store."
+TESTS: Final = (
+    "tests/unit",
+    "tests/property",
+    "tests/vectors",
+    "tests/hostile",
+    "tests/simulation",
+)
+FOLDER: Final = ROOT / "build" / "mutants"
+
+Lines = Mapping[int, frozenset[str]]
+"The node ids of the tests that run each line."
+
+
+def coverage_map(jobs: int) -> dict[Path, Lines]:
+    """The tests of each line of each module, measured unless nothing has changed since."""
+    data_file = FOLDER / f"{_state()}.coverage"
+    if not data_file.exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        measure(data_file, jobs)
+    return read(data_file)
+
+
+def measure(data_file: Path, jobs: int) -> None:
+    """Run the tests, and write down what each of them runs."""
+    settings = FOLDER / "coveragerc"
+    packages = "".join(f"\n    openmsmq.{package}" for package in PACKAGES)
+    settings.write_text(f"[run]\ndata_file = {data_file}\nsource_pkgs ={packages}\n")
+    options = ("-q", "-m", "not slow and not torture", "-n", str(jobs), "--tb=short")
+    coverage = ("--cov", "--cov-report=", "--cov-context=test", f"--cov-config={settings}")
+    # A test that only fails when it is measured is no reason to stop: the others are there.
+    subprocess.run(  # noqa: S603  # our own interpreter
+        [sys.executable, "-m", "pytest", *options, *coverage, *TESTS], cwd=ROOT, check=False
+    )
+
+
+def read(data_file: Path) -> dict[Path, Lines]:
+    """What a run has written down, by module: `openmsmq/model/queue.py`."""
+    data = CoverageData(str(data_file))
+    data.read()
+    found: dict[Path, Lines] = {}
+    for file in data.measured_files():
+        module = Path(*Path(file).parts[-3:])
+        found[module] = {
+            line: frozenset(_node_id(context) for context in contexts if context)
+            for line, contexts in data.contexts_by_lineno(file).items()
+        }
+    return found
+
+
+def chosen(tests: Iterable[str], module: Path, most: int) -> list[str]:
+    """The tests to ask about a line: first those of its module, then those nearest to it."""
+    *folders, name = module.parts[1:]
+    own = "/".join(("tests/unit", *folders, f"test_{name}"))
+    near = "/".join(("tests/unit", *folders, ""))
+
+    def distance(test: str) -> tuple[int, str]:
+        if test.startswith(f"{own}::"):
+            return 0, test
+        if test.startswith(near):
+            return 1, test
+        return (2 if test.startswith("tests/unit/") else 3), test
+
+    by_distance: dict[int, list[str]] = defaultdict(list)
+    for place, test in sorted(map(distance, tests)):
+        by_distance[place].append(test)
+    # The last kind, which asks for all inputs, notices what nobody thought of: some of it is asked.
+    last = by_distance[3][: most // 4]
+    others = [test for place in range(3) for test in by_distance[place]]
+    return [*others[: most - len(last)], *last]
+
+
+def _node_id(context: str) -> str:
+    return context.rpartition("|")[0] or context
+
+
+def _state() -> str:
+    """A name for sources and tests as they are now."""
+    digest = hashlib.sha256()
+    for folder in ("src", "tests"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,132 @@
+"""Do the tests notice when the code is wrong? `make mutants`, or `python -m tools.mutants`.
+
+Some mutants of engine, sessions and store are drawn at random, and each is given to the tests that
+run its line. A mutant that no test notices survives. One that cannot be noticed, since it does the
+same, is listed in `equivalent_mutants.txt` with the reason, and does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final
+
+from tools.coverage_map import PACKAGES, Lines, chosen, coverage_map
+from tools.mutation import Mutant, mutants, mutated
+from tools.sandbox import SOURCE, Outcome, Sandbox
+
+BAR: Final = 0.95
+"The share of mutants that has to be noticed."
+TESTS_MAX: Final = 1000
+"Tests that a mutant is given to, the nearest first."
+TIMEOUT: Final = 240.0
+"Seconds for them; code that never ends is noticed, too."
+EQUIVALENT: Final = Path(__file__).with_name("equivalent_mutants.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a mutant."""
+
+    mutant: Mutant
+    outcome: Outcome
+    tests: int
+
+    @property
+    def is_killed(self) -> bool:
+        """A test has noticed it."""
+        return self.outcome in (Outcome.FAILED, Outcome.TIMEOUT)
+
+    def __str__(self) -> str:
+        what = "killed  " if self.is_killed else "SURVIVED"
+        return f"{what} line {self.mutant.line:3} {self.mutant.name} ({self.tests} tests)"
+
+
+def all_mutants() -> list[Mutant]:
+    """Every mutant of engine, sessions and store, always in the same order."""
+    found: list[Mutant] = []
+    for package in PACKAGES:
+        for path in sorted((SOURCE / "openmsmq" / package).glob("*.py")):
+            found += mutants(path.read_text(), path.relative_to(SOURCE))
+    return found
+
+
+def equivalent(text: str) -> dict[str, str]:
+    """The names of mutants that nobody can notice, and why: `name # reason`, one a line."""
+    found = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, mark, reason = line.partition("  # ")
+            assert mark, f"no reason: {line}"
+            assert reason.strip(), f"no reason: {line}"
+            found[name] = reason
+    return found
+
+
+def try_all(drawn: Iterable[Mutant], covered: Mapping[Path, Lines], jobs: int) -> Iterator[Verdict]:
+    """Give each mutant to its tests, some at a time."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        free: SimpleQueue[Sandbox] = SimpleQueue()
+        for number in range(jobs):
+            free.put(Sandbox(Path(folder) / str(number)))
+
+        def judge(mutant: Mutant) -> Verdict:
+            sandbox = free.get()
+            try:
+                return judged(mutant, covered.get(mutant.module, {}), sandbox)
+            finally:
+                free.put(sandbox)
+
+        yield from pool.map(judge, drawn)
+
+
+def judged(mutant: Mutant, lines: Lines, sandbox: Sandbox) -> Verdict:
+    """Give a mutant to the tests that run its line."""
+    tests = chosen(lines.get(mutant.line, ()), mutant.module, TESTS_MAX)
+    if not tests:
+        return Verdict(mutant, Outcome.NO_TESTS, 0)
+    source = (SOURCE / mutant.module).read_text()
+    with sandbox.changed(mutant.module, mutated(source, mutant)):
+        outcome = sandbox.run(tests, timeout=TIMEOUT)
+    if outcome is Outcome.TIMEOUT and sandbox.run(tests, timeout=TIMEOUT) is Outcome.TIMEOUT:
+        outcome = Outcome.PASSED  # the machine is too slow to tell
+    return Verdict(mutant, outcome, len(tests))
+
+
+def main() -> int:
+    """Draw mutants, try them, say what survived; 1 if it is too many."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, help="repeats a run")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="", help="mutants whose names contain this")
+    given = parser.parse_args()
+    seed = random.SystemRandom().randrange(1 << 32) if given.seed is None else given.seed
+    print(f"SEED={seed} repeats this run", flush=True)
+    known = equivalent(EQUIVALENT.read_text())
+    every = [mutant for mutant in all_mutants() if given.only in mutant.name]
+    drawn = random.Random(seed).sample(every, min(given.count, len(every)))  # noqa: S311
+    counted = [mutant for mutant in drawn if mutant.name not in known]
+    print(f"{len(drawn)} of {len(every)} mutants, {len(drawn) - len(counted)} known as equivalent")
+    verdicts = []
+    for verdict in try_all(counted, coverage_map(given.jobs), given.jobs):
+        verdicts.append(verdict)
+        print(f"{len(verdicts):3}/{len(counted)} {verdict}", flush=True)
+    survivors = [verdict for verdict in verdicts if not verdict.is_killed]
+    for verdict in survivors:
+        print(verdict)
+    killed = len(verdicts) - len(survivors)
+    share = killed / len(verdicts) if verdicts else 1.0
+    print(f"{killed} of {len(verdicts)} killed: {share:.1%}; {BAR:.0%} are asked for (SEED={seed})")
+    return 0 if share >= BAR else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

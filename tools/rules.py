@@ -1,0 +1,128 @@
+"""Which functions and which tests answer for each number of the checklists.
+
+A rule's functions are those whose docstrings cite its section; its tests are the functions that
+cite its number. That a test cites a number says little; `noticed` asks more: that a test fails when
+a function of the rule does nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from tools.generate_docs import (
+    CHECKLISTS,
+    ROOT,
+    checklist,
+    cited,
+    citing_tests,
+    reasons,
+    sections_of,
+)
+from tools.sandbox import Outcome, Sandbox, without_effect
+
+SLOW: Final = ("tests/e2e/", "tests/spark/", "tests/docs/", "tests/property/", "tests/simulation/")
+"Where tests take long, or say little about a single function."
+TIMEOUT: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function, or a class all of whose methods are meant."""
+
+    module: Path
+    "`openmsmq/model/queue.py`"
+    name: str
+    "`Queue.open`"
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A number that is called done, with what can be asked of it."""
+
+    number: str
+    functions: tuple[Function, ...]
+    tests: tuple[str, ...]
+    "Node ids of tests, the most special first."
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Every number that has both functions to break and quick tests to notice it."""
+    functions, tests = _functions(), _tests()
+    found = []
+    for name in CHECKLISTS:
+        open_ones = reasons(name)
+        for number, _, sections, _ in checklist(name):
+            of_rule = [f for section in sections_of(sections) for f in functions.get(section, ())]
+            if of_rule and number in tests and number not in open_ones:
+                near = sorted(dict.fromkeys(of_rule), key=_distance(tests[number]))
+                found.append(Rule(number, tuple(near), tests[number]))
+    return tuple(found)
+
+
+def noticed(rule: Rule, sandbox: Sandbox) -> Function | None:
+    """The first function of a rule that its tests miss when it does nothing, if there is one."""
+    for function in rule.functions:
+        text = (sandbox.source / function.module).read_text()
+        with sandbox.changed(function.module, without_effect(text, function.name)):
+            if sandbox.run(rule.tests, timeout=TIMEOUT) in (Outcome.FAILED, Outcome.TIMEOUT):
+                return function
+    return None
+
+
+def _distance(tests: tuple[str, ...]) -> Callable[[Function], bool]:
+    """Functions of the modules that the tests are about come first."""
+    files = {test.partition("::")[0] for test in tests}
+
+    def is_elsewhere(function: Function) -> bool:
+        *folders, name = function.module.parts[1:]
+        return "/".join(("tests/unit", *folders, f"test_{name}")) not in files
+
+    return is_elsewhere
+
+
+@cache
+def _functions() -> dict[str, list[Function]]:
+    """The functions of each section, and then the classes that have methods."""
+    plain: dict[str, list[Function]] = defaultdict(list)
+    classes: dict[str, list[Function]] = defaultdict(list)
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        module = path.relative_to(ROOT / "src")
+        for name, node in _definitions(ast.parse(path.read_text())):
+            for section in cited(ast.get_docstring(node) or ""):
+                if not isinstance(node, ast.ClassDef):
+                    plain[section].append(Function(module, name))
+                elif any(isinstance(part, ast.FunctionDef) for part in node.body):
+                    classes[section].append(Function(module, name))
+    sections = {*plain, *classes}
+    return {section: plain[section] + classes[section] for section in sections}
+
+
+def _definitions(
+    node: ast.AST, before: str = ""
+) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield before + child.name, child
+            if isinstance(child, ast.ClassDef):
+                yield from _definitions(child, f"{before}{child.name}.")
+
+
+@cache
+def _tests() -> dict[str, tuple[str, ...]]:
+    """The quick tests that cite each number; first those that cite few others."""
+    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for module, name, given in citing_tests():
+        if not str(module).startswith(SLOW):
+            for number in given:
+                found[number].append((len(given), f"{module}::{name}"))
+    return {number: tuple(test for _, test in sorted(tests)) for number, tests in found.items()}
