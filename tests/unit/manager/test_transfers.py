@@ -363,6 +363,17 @@ def test_order_acknowledgements_too() -> None:
     assert len(net.tries) == 1
 
 
+def test_a_sequence_whose_messages_have_all_expired_is_over() -> None:
+    """MQQB-271: the next message begins another; no acknowledgement ends this one."""
+    net, a, b = pair(transactional=True)
+    b.die()
+    queue = a.out(TO_B)
+    a.send_in(queue, Message(b"1", time_to_reach_queue=3))
+    assert [item.ordinal for item in queue.sequences.all] == [1]
+    net.wait(10)
+    assert (queue.messages, queue.sequences.all) == (0, [])
+
+
 def test_a_sender_that_is_gone_is_looked_for_where_it_came_from() -> None:
     """MQQB-285, MQQB-286: an OrderAck that is owed is sent with the next session (AMB-57)."""
     net, a, b = pair(transactional=True)
