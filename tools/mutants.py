@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
-from tools.coverage_map import PACKAGES, Lines, chosen, coverage_map
+from tools.coverage_map import PACKAGES, TESTS, Lines, chosen, coverage_map
 from tools.mutation import Mutant, mutants, mutated
 from tools.sandbox import SOURCE, Outcome, Sandbox
 
@@ -107,6 +107,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="repeats a run")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="mutants whose names contain this")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="where the tests are")
     given = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 32) if given.seed is None else given.seed
     print(f"SEED={seed} repeats this run", flush=True)
@@ -116,7 +117,7 @@ def main() -> int:
     counted = [mutant for mutant in drawn if mutant.name not in known]
     print(f"{len(drawn)} of {len(every)} mutants, {len(drawn) - len(counted)} known as equivalent")
     verdicts = []
-    for verdict in try_all(counted, coverage_map(given.jobs), given.jobs):
+    for verdict in try_all(counted, coverage_map(given.jobs, given.tests), given.jobs):
         verdicts.append(verdict)
         print(f"{len(verdicts):3}/{len(counted)} {verdict}", flush=True)
     survivors = [verdict for verdict in verdicts if not verdict.is_killed]
