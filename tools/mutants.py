@@ -51,11 +51,13 @@ class Verdict:
 
 def all_mutants() -> list[Mutant]:
     """Every mutant of engine, sessions and store, always in the same order."""
-    found: list[Mutant] = []
-    for package in PACKAGES:
-        for path in sorted((SOURCE / "openmsmq" / package).glob("*.py")):
-            found += mutants(path.read_text(), path.relative_to(SOURCE))
-    return found
+    return [m for module in modules() for m in mutants((SOURCE / module).read_text(), module)]
+
+
+def modules() -> list[Path]:
+    """The modules that are changed."""
+    folders = [SOURCE / "openmsmq" / package for package in PACKAGES]
+    return [path.relative_to(SOURCE) for folder in folders for path in sorted(folder.glob("*.py"))]
 
 
 def equivalent(text: str) -> dict[str, str]:
