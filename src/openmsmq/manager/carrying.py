@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from openmsmq.errors import BackupDamaged
 from openmsmq.manager.config import CONFIG_FILE, OPTIONS, Config, ConfigError, load_config
-from openmsmq.manager.config_values import OFF
-from openmsmq.manager.tokens import TOKENS_FILE
+from openmsmq.manager.config_values import OFF, PeerEntry
+from openmsmq.manager.tokens import TOKENS_FILE, Grant
 from openmsmq.store import copying
 
 SERVING_FILE: Final = "serving.toml"
@@ -32,7 +32,7 @@ FILES: Final = (
 "All that a backup may hold beside the store."
 _TLS: Final = {"tls_cert": FILES[2], "tls_client_ca": FILES[3], "tls_key": KEY_FILE}
 _PLAIN: Final = Config(data=Path())
-_LEFT_OUT: Final = frozenset({"data", "ready_file"})
+_LEFT_OUT: Final = frozenset({"data", "ready_file", "restored"})
 "What is about one start only."
 
 
@@ -76,10 +76,23 @@ def _toml(value: object) -> str:
             return str(value)
         case tuple():
             return f"[{', '.join(map(_toml, value))}]"
+        case PeerEntry():
+            return _toml(_peer_table(value))
+        case Grant():
+            rights = tuple(value.role.split("+"))
+            return _toml({"rights": rights, "queues": value.patterns} if value.patterns else rights)
         case Mapping():
             items = (f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items())
             return f"{{ {', '.join(items)} }}"
     return json.dumps(str(value), ensure_ascii=False)
+
+
+def _peer_table(entry: PeerEntry) -> object:
+    """A peer as the file says it: its address alone, or a table with what else there is."""
+    if entry == PeerEntry(entry.address):
+        return entry.address
+    pinned = {} if entry.id is None else {"id": str(entry.id)}
+    return {"address": entry.address, **pinned, "relay": entry.relay}
 
 
 def pack(source: Path, folder: Path, *, with_keys: bool) -> dict[str, str]:

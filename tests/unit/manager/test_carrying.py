@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -13,8 +14,10 @@ import openmsmq
 from openmsmq.errors import BackupDamaged, StoreExists
 from openmsmq.manager.carrying import FILES, KEY_FILE, SERVING_FILE, config_text, write_down
 from openmsmq.manager.config import Config, load_config
+from openmsmq.manager.config_values import PeerEntry
 from openmsmq.manager.maintenance import backup, read_backup, restore
-from openmsmq.manager.tokens import Tokens
+from openmsmq.manager.tokens import Grant, Tokens
+from openmsmq.model.peers import Identity
 
 CERT, KEY, CA = b"certificate", b"private key", b"authorities"
 
@@ -25,7 +28,16 @@ def started(directory: Path, **given: Any) -> Config:
         data=directory,
         aliases=("orders", "\N{SNOWMAN}"),
         bind="0.0.0.0",  # to see that it stays
-        peers={"north west": "192.0.2.7:1801"},
+        peers={
+            "north west": PeerEntry("192.0.2.7:1801"),
+            "bank": PeerEntry("192.0.2.8", UUID(int=7)),
+            "hub": PeerEntry("192.0.2.9", relay=True),
+        },
+        identity=Identity.PINNED,
+        tls_clients={
+            "CN=web shop": Grant("send", certificate="CN=web shop"),
+            "DNS=lake": Grant("read+send", ("private$\\x*",), certificate="DNS=lake"),
+        },
         app_port=None,
         binary_port=2801,
         retry=False,

@@ -533,7 +533,7 @@ def test_five_classes_are_withheld_from_strangers(
     admin = world.queue("admin")
     world.done(world.core.configure(insecure_nacks=insecure))
     packet = letter(acknowledge=ALL, admin=ADMIN, express=True).packet
-    world.core.outcomes.acknowledge(None, packet, reason)
+    world.core.answering.acknowledge(None, packet, reason, 0)
     is_sent = insecure or reason not in INSECURE_CLASSES
     assert classes(world, admin) == [reason] * is_sent
 
