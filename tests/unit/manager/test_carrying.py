@@ -34,10 +34,6 @@ def started(directory: Path, **given: Any) -> Config:
             "hub": PeerEntry("192.0.2.9", relay=True),
         },
         identity=Identity.PINNED,
-        tls_clients={
-            "CN=web shop": Grant("send", certificate="CN=web shop"),
-            "DNS=lake": Grant("read+send", ("private$\\x*",), certificate="DNS=lake"),
-        },
         app_port=None,
         binary_port=2801,
         retry=False,
@@ -62,6 +58,23 @@ def data(tmp_path: Path) -> Path:
     )
     write_down(config, "shop01")
     return directory
+
+
+def test_rights_of_certificates_are_written_as_they_are_read(tmp_path: Path) -> None:
+    shop, lake = "CN=web shop", "DNS=lake"
+    config = Config(
+        data=tmp_path,
+        tls_cert=tmp_path / "cert",
+        tls_key=tmp_path / "key",
+        tls_client_ca=tmp_path / "ca",
+        tls_clients={
+            shop: Grant("send", certificate=shop),
+            lake: Grant("read+send", ("private$\\x*",), certificate=lake),
+        },
+    )
+    file = tmp_path / "file.toml"
+    file.write_text(config_text(config))
+    assert load_config(file, {"data": tmp_path}).tls_clients == config.tls_clients
 
 
 def test_a_configuration_is_written_as_it_is_read(tmp_path: Path) -> None:
