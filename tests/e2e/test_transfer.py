@@ -15,6 +15,8 @@ from uuid import UUID
 import pytest
 
 from openmsmq import Acknowledge, Manager, Message, ReceivedMessage
+from openmsmq.cli.checkup import check_up
+from openmsmq.cli.options import Location
 from openmsmq.properties.message import MessageClass
 from tests.e2e.managers import (
     PATIENCE,
@@ -159,6 +161,32 @@ def test_a_refused_transactional_message_is_in_the_dead_letters_of_the_sender(pa
     found = dead.receive(timeout=PATIENCE)
     assert (found.text, found.message_class) == ("lost", MessageClass.NACK_BAD_DST_Q)
     until(lambda: is_everything_sent(pair.a))
+
+
+@pytest.mark.parametrize("kind", ["express", "recoverable"])
+@pytest.mark.parametrize(
+    ("to", "reason"),
+    [
+        ("nowhere", MessageClass.NACK_BAD_DST_Q),
+        ("transactional", MessageClass.NACK_NOT_TRANSACTIONAL_MSG),
+    ],
+)
+def test_a_refused_message_leaves_a_trace_where_it_was_refused(
+    pair: Pair, kind: str, to: str, reason: MessageClass
+) -> None:
+    """The protocol does not tell its sender."""
+    refused = pair.b.open_queue(".\\Refused$")
+    refused.purge()
+    (sent,) = pair.send(far_name(to), letter("lost", kind, dead_letter=True), kind=kind)
+    found = refused.peek(timeout=PATIENCE)
+    assert (found.id, found.text, found.message_class) == (sent, "lost", reason)
+    until(lambda: pair.a.explain(sent)[-1].event == "handed_over")
+    assert pair.b.explain(sent)[-1].text.startswith(r"is kept in .\Refused$: ")
+    findings = list(check_up(Location(None, pair.far.app)))
+    assert [f.level for f in findings if f.subject == r".\Refused$"] == ["problem"]
+    log = (pair.far.folder / "log").read_text()
+    assert "messages refused" in log
+    assert refused.receive(timeout=0).id == sent
 
 
 def test_a_direct_name_may_be_an_address(pair: Pair) -> None:

@@ -57,6 +57,7 @@ INCIDENTS: Final = (
     "operations that failed alone",
     "order acknowledgements of unknown sequences",
     "out of order",
+    "refused and not kept",
     "refused for lack of room",
     "repeated sends",
     "reports without a queue",
@@ -222,7 +223,7 @@ def _report_manager(page: Page, local: LocalManager) -> None:
     page.add("openmsmq_info", 1, _version(), local.name)
     counts = Counter(core.statistics.counts)
     for event in Event:
-        if event is not Event.ARRIVED_EXPRESS:  # counted with all that arrived
+        if event not in (Event.ARRIVED_EXPRESS, Event.HANDED_OVER):  # arrived, delivered
             page.add("openmsmq_messages_total", counts.pop(event.word, 0), event.word)
     for reason in map(describe_class, REASONS):
         page.add("openmsmq_messages_rejected_total", counts.pop(REJECTED + reason, 0), reason)

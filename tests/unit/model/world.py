@@ -26,6 +26,7 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import join_queue
+from openmsmq.names.path import PathName
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
 from openmsmq.packet.transaction import TransactionHeader
 from openmsmq.packet.view import PacketView
@@ -143,8 +144,10 @@ def packets(entries: list[Entry]) -> list[str]:
     return [entry.packet.decode() for entry in entries]
 
 
-def resolve(name: FormatName) -> str | None:
+def resolve(name: PathName | FormatName) -> str | None:
     """The part of a name behind `HERE`."""
+    if isinstance(name, PathName):
+        name = name.to_direct()
     if isinstance(name, DirectName) and name.address == "here":
         return join_queue(name.queue_parts)
     return None

@@ -902,3 +902,11 @@ def test_handshake_and_messages_may_come_byte_by_byte() -> None:
         EstablishConnection,
         ConnectionParameters,
     ]
+
+
+def test_the_part_of_a_packet_goes_with_its_session() -> None:
+    session = opened()
+    session.receive_data(message()[:-1], START)
+    assert session.pending
+    session.close(End.PENDING)
+    assert session.pending == 0

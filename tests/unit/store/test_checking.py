@@ -21,6 +21,7 @@ from openmsmq.model.layout import (
     DELETED_ROW,
     JOURNAL_BIT,
     PURGED_ROW,
+    READ_ROW,
     SUBSCRIPTION_ROW,
     Record,
     due_key,
@@ -689,6 +690,22 @@ def subscribed(tmp_path: Path) -> Path:
 def test_a_store_with_subscriptions_is_whole(subscribed: Path) -> None:
     report = check(subscribed)
     assert (report.findings, report.queues, report.messages) == ((), 1, 6 + 3 + 6)
+
+
+def test_what_a_subscription_has_skipped_is_no_fault(subscribed: Path) -> None:
+    with openmsmq.open(subscribed) as manager:
+        lake = manager.open_queue("orders").subscription("lake", owner="me")
+        lake.bind()
+        lake.mark_read(1, 2)
+        lake.finish(3)
+    assert check(subscribed).findings == ()
+
+    def change(writer: Writer) -> None:
+        writer.put(Table.QUEUES, queue_key(store_of(writer, "lake"), READ_ROW), b"123")
+
+    tamper(subscribed, change)
+    [finding] = found(subscribed)
+    assert "of the table queues makes no sense" in finding
 
 
 def store_of(reader: Snapshot, name: str) -> int:

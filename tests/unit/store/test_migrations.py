@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tarfile
 from pathlib import Path
 from struct import pack
 from uuid import UUID
@@ -49,6 +50,7 @@ from openmsmq.store.memory import MemoryStore
 
 OLD = Path(__file__).parent / "format-1.mdb.gz"
 OLD_3 = OLD.with_name("format-3.mdb.gz")
+BEFORE_OWNERS = Path(__file__).parents[2] / "spark" / "before_owners.tar.gz"
 
 
 @pytest.fixture
@@ -404,6 +406,28 @@ def test_a_store_to_which_nothing_came_has_no_other_names() -> None:
     store.commit()
     store.refresh()
     assert store.snapshot.get(Table.META, SETTINGS_KEY) is None
+
+
+@pytest.fixture
+def owned(tmp_path: Path) -> Path:
+    """A store of format 4 with a subscription, which `tests/spark` has beside its checkpoint."""
+    with tarfile.open(BEFORE_OWNERS) as archive:
+        archive.extract("data/data.mdb", tmp_path, filter="data")
+    return tmp_path / "data"
+
+
+def test_a_subscription_of_format_4_has_no_owner_and_can_get_one(owned: Path) -> None:
+    with openmsmq.open(owned) as manager:
+        [info] = manager.subscriptions()
+        assert (info.name, info.done, info.end) == ("spark", 4, 5)
+        assert (info.owner, info.waiting, info.unread) == ("", 1, 0)
+        lake = manager.open_queue("orders").subscription("spark", owner="me")
+        lake.bind(read=5)
+        lake.finish(5)
+    with openmsmq.open(owned) as manager:
+        [info] = manager.subscriptions()
+        assert (info.owner, info.done, info.unread) == ("me", 5, 0)
+    assert check(owned).findings == ()
 
 
 # Afterwards
