@@ -3,67 +3,118 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
 from openmsmq.model.history import Event
-from openmsmq.model.layout import packet_place, split_index_key
-from openmsmq.model.queue import Kind
+from openmsmq.model.layout import (
+    ARRIVAL_BITS,
+    ARRIVAL_MASK,
+    packet_key,
+    packet_place,
+    split_index_key,
+)
+from openmsmq.model.queue import Kind, Purpose, Queue
 from openmsmq.model.sequences import OUTGOING
 from openmsmq.model.storage import Table
-from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import Acknowledge, MessageClass, describe_class
 from openmsmq.store.checking import check_tables
-from tests.simulation.fates import Fate, Fates
+from tests.simulation.fates import FOREIGN, Fate, Fates
 from tests.simulation.ledger import Ledger, Letter, Sort, State
-from tests.simulation.node import Node
+from tests.simulation.node import START, Node
 from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL
 
-REFUSALS: Final = (
-    MessageClass.NACK_BAD_DST_Q,
-    MessageClass.NACK_NOT_TRANSACTIONAL_Q,
-    MessageClass.NACK_NOT_TRANSACTIONAL_MSG,
-)
+Sent = Mapping[int, Sequence[tuple[int, int]]]
+"On which connections messages were sent, and their places there."
+TOO_LATE: Final = describe_class(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
 
 
-def check(nodes: list[Node], ledger: Ledger, *, drained: bool) -> None:
-    """Hold everything against what was sent."""
+def check(nodes: list[Node], ledger: Ledger, sent: Sent, *, drained: bool) -> None:
+    """Hold everything against what was sent; managers with copies are on their own."""
     by_name = {node.name: node for node in nodes}
     for node in nodes:
-        check_quiet(node, drained=drained)
+        if not node.is_copied:
+            check_quiet(node, ledger, by_name, drained=drained)
         check_books(node)
     fates = Fates(by_name)
+    copied = {node.name for node in nodes if node.is_copied}
+    ledger.letters = {
+        uid: letter
+        for uid, letter in ledger.letters.items()
+        if not copied & {letter.source, letter.target}
+    }
     for letter in ledger.letters.values():
         check_existence(letter)
-        if letter.is_stored:
+        check_late(letter, fates, by_name)
+        if letter.is_touched and letter.is_stored:
+            check_touched(letter, fates.of(letter))
+        elif letter.is_stored:
             check_stored(letter, fates.of(letter))
+    for node in nodes:
+        check_gaps(node, ledger)
     for letters in ledger.transactions:
         assert len({letter.is_out for letter in letters}) <= 1, f"half a transaction: {letters}"
     check_order(ledger)
     check_receipts(ledger, by_name)
-    check_express(ledger, by_name, fates)
+    check_express(ledger, by_name)
+    check_sent_order(ledger, fates, sent)
 
 
 # A manager by itself
 
 
-def check_quiet(node: Node, *, drained: bool) -> None:
+def check_quiet(node: Node, ledger: Ledger, nodes: dict[str, Node], *, drained: bool) -> None:
     """Nothing is under way, and nothing is kept that nobody needs."""
     core = node.core
+    waits = 0
     for queue in core.queues.everything:
+        if _leads_away(queue, nodes):
+            waits += queue.kind is Kind.UNCONFIRMED or bool(queue.messages)
+            continue
         assert not queue.held, f"{node.name}: {queue.name} has held {queue.held}"
         if queue.kind is Kind.OUTGOING:
             left = queue.messages, len(queue.express.lookups())
             assert left == (0, 0), f"{node.name}: {queue.name} keeps {left} ({queue.transfer})"
         if queue.kind is Kind.UNCONFIRMED and drained:
-            assert not queue.messages, f"{node.name}: {queue.name} waits for ever"
+            left_over = [ledger.letters[uid] for uid in _uids(node, queue)]
+            waits += len(left_over)
+            # A receiver that was restored does not know any more what it owes.
+            for letter in left_over:
+                assert letter.is_touched, f"{node.name}: {queue.name} waits for ever: {letter}"
     assert not core.wants_commit
     assert not core.is_committing
     rows = node.store.committed.tables[Table.TRANSFER]
     sequences = [key for key in rows if key.startswith(OUTGOING)]
     known = sum(len(queue.sequences.all) for queue in core.queues.everything)
     assert len(sequences) == known, f"{node.name}: {len(sequences)} sequences, not {known}"
-    if drained:
+    if drained and not waits:
         assert not sequences, f"{node.name}: sequences of nothing: {sequences}"
+
+
+def _leads_away(queue: Queue, nodes: dict[str, Node]) -> bool:
+    """Whether a queue is for managers that are not to be trusted, or that are two."""
+    name = queue.name.lower()
+    if queue.kind not in (Kind.OUTGOING, Kind.UNCONFIRMED):
+        return False
+    if queue.main.properties.purpose is Purpose.ANSWER:
+        return not any(str(node.guid) in name for node in nodes.values())
+    copied = [node for node in nodes.values() if node.is_copied]
+    away = ["os:h\\", FOREIGN.split()[-1], *(str(node.guid) for node in copied)]
+    away += [f"os:{node.name}\\" for node in copied]
+    return any(part in name for part in away)
+
+
+def _uids(node: Node, queue: Queue) -> list[int]:
+    """Which messages are in a queue."""
+    tables = node.store.committed.tables
+    found = []
+    for key, row in tables[Table.INDEX].items():
+        if split_index_key(key)[0] == queue.number:
+            packet = tables[Table.PACKETS][packet_key(packet_place(row)[0], 0)]
+            found.append(PacketView(packet).app_specific)
+    return found
 
 
 def check_books(node: Node) -> None:
@@ -126,6 +177,33 @@ def check_stored(letter: Letter, fate: Fate) -> None:
     check_acks(letter, fate, given_up)
 
 
+def check_touched(letter: Letter, fate: Fate) -> None:
+    """After a restore only that is lost which the backup did not know.
+
+    A message that its sender knows is in its queue, or was there before that queue was restored,
+    or there is a reason.
+    """
+    if letter.is_out and not letter.is_forgotten and not letter.arrivals and not letter.undone:
+        reasons = {Event.EXPIRED, Event.PURGED} & {*fate.at_source}
+        assert reasons or fate.refused is not None, f"lost after a restore: {letter} {fate}"
+
+
+def check_gaps(node: Node, ledger: Ledger) -> None:
+    """What is missing after a restore is reported, and nothing else is."""
+    rows = node.core.incoming.items()
+    if not node.past:
+        assert not any(row.missing for row in rows), f"{node.name} misses {rows}"
+        return
+    here = [letter for letter in ledger.letters.values() if letter.target == node.name]
+    came = [item for letter in here for item in letter.arrivals if item.stream]
+    lost = [item for letter in here for item in letter.undone if not letter.arrivals]
+    for gone in lost:
+        later = [item for item in came if item.stream == gone.stream and item.time > gone.time]
+        if later and min(later).previous >= gone.number:
+            known = any(row.missing for row in rows)
+            assert known, f"{node.name} does not know that {gone} is missing: {rows}"
+
+
 def expiry_class(fate: Fate) -> MessageClass:
     """Why a message expired where it was sent: before it was known to have arrived, or after."""
     if Event.REACHED in fate.at_source:
@@ -146,6 +224,21 @@ def check_reason(letter: Letter, refused: MessageClass) -> None:
     if letter.reach is not None or letter.receive is not None:
         allowed.add(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
     assert refused in allowed, f"refused as {refused!r}: {letter}"
+
+
+def check_late(letter: Letter, fates: Fates, nodes: dict[str, Node]) -> None:
+    """No message is refused as too late because two clocks differ by what they may (AMB-41)."""
+    source, target = nodes[letter.source], nodes[letter.target]
+    if source.clock.has_jumped or target.clock.has_jumped:
+        return
+    ahead = target.clock.offset - source.clock.offset
+    limits = [letter.receive] if letter.receive is not None else []
+    if letter.reach is not None:
+        limits.append(letter.reach + target.core.settings.clock_tolerance)
+    for item in fates.happened[letter.target].get(letter.identifier, ()):
+        if item.event is Event.REJECTED and item.why == TOO_LATE:
+            age = item.time - START - target.clock.offset - letter.sent_at
+            assert age + ahead >= min(limits) - 1, f"not late after {age} s: {letter}"
 
 
 def check_dead(letter: Letter, fate: Fate, given_up: MessageClass | None) -> None:
@@ -206,7 +299,7 @@ def check_order(ledger: Ledger) -> None:
         if letter.sort is Sort.TRANSACTIONAL and letter.arrivals:
             came[letter.source, letter.target, letter.queue].append(letter)
     for letters in came.values():
-        letters.sort(key=lambda letter: letter.arrivals[0])
+        letters.sort(key=lambda letter: letter.arrivals[0].lookup)
         for before, after in pairwise(letters):
             assert before.order < after.order, f"out of order: {after} came behind {before}"
 
@@ -215,18 +308,18 @@ def check_receipts(ledger: Ledger, nodes: dict[str, Node]) -> None:
     """Nobody received a message twice, and what is left in a queue was received by nobody."""
     taken = Counter(receipt.uid for receipt in ledger.receipts)
     for uid, count in taken.items():
-        letter = ledger.letters[uid]
-        if letter.is_stored:
+        letter = ledger.letters.get(uid)
+        if letter is not None and letter.is_stored:
             assert count == 1, f"received {count} times: {letter}"
     for node in nodes.values():
         for name in (*PLAIN, *TRANSACTIONAL):
             for view in Fates.views(node, name):
-                letter = ledger.letters[view.app_specific]
-                if letter.is_stored:
+                letter = ledger.letters.get(view.app_specific)
+                if letter is not None and letter.is_stored:
                     assert not taken[letter.uid], f"received and still there: {letter}"
 
 
-def check_express(ledger: Ledger, nodes: dict[str, Node], fates: Fates) -> None:
+def check_express(ledger: Ledger, nodes: dict[str, Node]) -> None:
     """Express messages come once at most, and are lost only if a computer stopped."""
     seen: dict[int, list[float]] = defaultdict(list)
     for receipt in ledger.receipts:
@@ -255,3 +348,28 @@ def check_lost_express(letter: Letter, ledger: Ledger, nodes: dict[str, Node]) -
     purged |= (letter.source, f"DIRECT=OS:{letter.target}\\{letter.queue}") in ledger.purged
     crashed = nodes[letter.target].crashes or nodes[letter.source].crashes
     assert not (is_at_home and lives_for_ever and not purged and not crashed), f"lost: {letter}"
+
+
+def check_sent_order(ledger: Ledger, fates: Fates, sent: Sent) -> None:
+    """Messages of one priority that one session brings to a queue are there in their order.
+
+    (DMPR-043.) Those that were sent more than once may have come with either try.
+    """
+    by_way: dict[tuple[int, str, int], list[tuple[int, Letter, int]]] = defaultdict(list)
+    for letter in ledger.letters.values():
+        tries = sent.get(letter.uid, ())
+        if letter.is_touched or len(tries) != 1:
+            continue
+        came = [
+            item
+            for item in fates.happened[letter.target].get(letter.identifier, ())
+            if item.event in (Event.ARRIVED, Event.ARRIVED_EXPRESS)
+        ]
+        if len(came) == 1:
+            rank, arrival = came[0].lookup >> ARRIVAL_BITS, came[0].lookup & ARRIVAL_MASK
+            link, place = tries[0]
+            by_way[link, letter.queue, rank].append((place, letter, arrival))
+    for letters in by_way.values():
+        letters.sort(key=lambda item: item[0])
+        for before, after in pairwise(letters):
+            assert before[2] < after[2], f"overtaken: {after[1]} came before {before[1]}"

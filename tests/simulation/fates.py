@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from openmsmq.model import history
 from openmsmq.model.history import IDENTIFIER_SIZE, Event
@@ -14,10 +14,13 @@ from openmsmq.model.queue import Kind
 from openmsmq.model.storage import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass, describe_class
+from openmsmq.store.memory import Disk
 from tests.simulation.ledger import Letter
 from tests.simulation.node import Node
 from tests.simulation.programs import ADMIN
 
+FOREIGN: Final = "manager at 10.0.0.66"
+"What histories call the hostile manager."
 WORDS: Final = {describe_class(item): item for item in MessageClass}
 LOST: Final = {
     Event.PURGED: MessageClass.NACK_Q_PURGED,
@@ -60,6 +63,18 @@ class Fate:
         return next((LOST[event] for event in self.at_target if event in LOST), None)
 
 
+class Happened(NamedTuple):
+    """One event of a message's life."""
+
+    time: int
+    "As the clock there showed."
+    event: Event
+    queue: int
+    lookup: int
+    by: str
+    why: str
+
+
 class Fates:
     """Finds out what became of each message."""
 
@@ -68,7 +83,7 @@ class Fates:
         self._dead: dict[bytes, list[tuple[str, MessageClass]]] = defaultdict(list)
         self._journal: dict[bytes, int] = defaultdict(int)
         self._acks: dict[bytes, list[MessageClass]] = defaultdict(list)
-        self._happened = {name: _histories(node) for name, node in nodes.items()}
+        self.happened = {name: _histories(node) for name, node in nodes.items()}
         for node in nodes.values():
             self._gather(node)
 
@@ -88,7 +103,9 @@ class Fates:
             pending = node.local.receiving.peek(queue, 10_000, node, wait=False)
             for entry in [] if pending.error is not None else pending.result():
                 reason = MessageClass(local_facts(entry.record)[3])
-                self._dead[PacketView(entry.packet).identifier].append((node.name, reason))
+                view = PacketView(entry.packet)
+                if view.app_specific:
+                    self._dead[view.identifier].append((node.name, reason))
         pending = node.local.receiving.peek(queues.system_journal, 10_000, node, wait=False)
         for entry in [] if pending.error is not None else pending.result():
             self._journal[PacketView(entry.packet).identifier] += 1
@@ -105,29 +122,55 @@ class Fates:
         for name, events in ((letter.source, at_source), (letter.target, at_target)):
             node = self._nodes[name]
             kinds = {queue.number: queue.kind for queue in node.core.queues.everything}
-            for event, queue, extra in self._happened[name].get(key, ()):
+            for _, event, queue, _, _, why in self.happened[name].get(key, ()):
                 if event is Event.DISCARDED:
                     discarded.append(name)
                 elif name == letter.target and event is Event.REJECTED:
-                    refusals.append(extra)
+                    refusals.append(why)
                 elif kinds.get(queue) is not Kind.SYSTEM:
                     events.append(event)
         dead, acks = self._dead[key], self._acks[key]
         return Fate(at_source, at_target, refusals, dead, self._journal[key], acks, discarded)
 
 
-def _histories(node: Node) -> dict[bytes, list[tuple[Event, int, str]]]:
-    """What happened to all messages of a manager: what, in which queue, and why."""
-    found: dict[bytes, list[tuple[Event, int, str]]] = defaultdict(list)
-    for _, page in node.core.snapshot.scan(Table.HISTORY, b"", b"\xff" * 9):
+def _histories(node: Node) -> dict[bytes, list[Happened]]:
+    """What happened to all messages of a manager, also what a restore has undone since.
+
+    What a hostile manager has sent does not count, though it may bear the name of another message.
+    """
+    found: dict[bytes, list[Happened]] = defaultdict(list)
+    foreign: set[tuple[int, int]] = set()
+    pages = [page for disk in node.past for page in _pages_of(disk)]
+    pages += [page for _, page in node.core.snapshot.scan(Table.HISTORY, b"", b"\xff" * 9)]
+    for key, happened in _events(pages):
+        place = happened.queue, happened.lookup
+        if happened.by == FOREIGN:
+            foreign.add(place)
+        elif happened.event in (Event.ARRIVED, Event.ARRIVED_EXPRESS):
+            foreign.discard(place)  # a place can be taken again after a restore
+        if place not in foreign and happened.by != FOREIGN:
+            found[key].append(happened)
+    return found
+
+
+def _pages_of(disk: Disk) -> list[bytes]:
+    rows = disk.tables[Table.HISTORY]
+    return [rows[key] for key in sorted(rows)]
+
+
+def _events(pages: list[bytes]) -> Iterator[tuple[bytes, Happened]]:
+    for page in pages:
         at = history._page.size
+        time = history._page.unpack_from(page)[0]
         while at < len(page):
             event, queue, count, detail_size, _ = history._event.unpack_from(page, at)
             ids = at + history._event.size
-            detail = ids + count * (IDENTIFIER_SIZE + 8)
+            places = ids + count * IDENTIFIER_SIZE
+            detail = places + count * 8
             at = detail + detail_size
-            extra = page[detail:at].decode().partition("\x1f")[2]
-            for start in range(ids, ids + count * IDENTIFIER_SIZE, IDENTIFIER_SIZE):
+            by, _, why = page[detail:at].decode().partition("\x1f")
+            for place in range(count):
+                start = ids + place * IDENTIFIER_SIZE
+                lookup = int.from_bytes(page[places + place * 8 : places + place * 8 + 8], "little")
                 key = page[start : start + IDENTIFIER_SIZE]
-                found[key].append((Event(event), queue, extra))
-    return found
+                yield key, Happened(time, Event(event), queue, lookup, by, why)

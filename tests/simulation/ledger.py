@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from openmsmq.model.incoming import transaction_of
 from openmsmq.model.layout import packet_key, packet_place, split_index_key
 from openmsmq.model.queue import Kind
 from openmsmq.model.queues import VISIBLE
@@ -16,10 +17,14 @@ from openmsmq.properties.message import Acknowledge
 
 if TYPE_CHECKING:
     from openmsmq.model.queue import Queue
+    from openmsmq.store.memory import Disk
+    from tests.simulation.events import Scheduler
     from tests.simulation.node import Node
 
 Changes = Sequence[tuple[Table, bytes, bytes | None]]
 NORMAL: Final = 0
+BAITS: Final = 1_000_000_000
+"Identifiers of messages to a hostile manager begin here: nothing is known of those later."
 
 
 class Sort(StrEnum):
@@ -40,6 +45,17 @@ class State(StrEnum):
     "The manager died before it answered."
 
 
+class Arrival(NamedTuple):
+    """A message came into its queue, on disk."""
+
+    lookup: int
+    time: float
+    stream: int = 0
+    "TxSequenceID of a transactional message."
+    number: int = 0
+    previous: int = 0
+
+
 @dataclass(slots=True, eq=False)
 class Letter:
     """A message that a program sent."""
@@ -55,14 +71,23 @@ class Letter:
     acknowledge: Acknowledge = Acknowledge.NONE
     reach: int | None = None
     receive: int | None = None
+    sent_at: float = 0.0
     state: State = State.SENDING
     order: tuple[int, int] = (0, 0)
     "When its transaction was committed, and its place there."
     identifier: bytes = b""
     is_out: bool = False
     "It was on its sender's disk, to be sent."
-    arrivals: list[int] = field(default_factory=list)
+    out_at: float = 0.0
+    "When that was."
+    arrivals: list[Arrival] = field(default_factory=list)
     "Where it came into its queue, on disk."
+    undone: list[Arrival] = field(default_factory=list)
+    "The same, but a restore of that manager from a backup has undone it."
+    is_forgotten: bool = False
+    "Its sender was restored from a backup that does not hold it yet."
+    is_touched: bool = False
+    "Its sender or receiver was restored after it was sent: what is told of it may be lost."
 
     def __str__(self) -> str:
         words = [f"m{self.uid}", self.sort, f"{self.source} -> {self.target}\\{self.queue}"]
@@ -82,6 +107,8 @@ class Receipt(NamedTuple):
     """A program has received a message for good."""
 
     time: float
+    on_disk: float
+    "When that was committed."
     node: str
     queue: str
     lookup: int
@@ -99,9 +126,14 @@ class Coming(NamedTuple):
 class Ledger:
     """All messages of a simulation."""
 
-    def __init__(self) -> None:
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
         self.letters: dict[int, Letter] = {}
+        self.baits: dict[int, str] = {}
+        "Messages to a hostile manager that were on their sender's disk, and who that is."
         self.receipts: list[Receipt] = []
+        self.repeated: list[Receipt] = []
+        "Those that a restore has undone: these messages are in their queue again."
         self.transactions: list[list[Letter]] = []
         "Messages that were to be committed together."
         self.purged: set[tuple[str, str]] = set()
@@ -111,6 +143,7 @@ class Ledger:
     def add(self, letter: Letter) -> None:
         """A program sends something."""
         self.letters[letter.uid] = letter
+        letter.sent_at = self._scheduler.now
 
     def coming(self, node: Node, changes: Changes) -> list[Coming]:
         """The messages that a commit will bring into queues of a manager."""
@@ -136,19 +169,45 @@ class Ledger:
     def _came(self, node: Node, queue: Queue, lookup: int, packet: bytes) -> None:
         view = PacketView(packet)
         uid = view.app_specific
-        if view.message_class != NORMAL or not uid:
+        if view.message_class != NORMAL or not uid or node.is_copied:
+            return
+        now = self._scheduler.now
+        if uid >= BAITS:
+            self.baits[uid] = node.name
             return
         letter = self.letters[uid]
         letter.identifier = view.identifier
         if queue.kind is Kind.OUTGOING:
             assert node.name == letter.source
             letter.is_out = True
+            letter.out_at = now
         elif queue.kind in VISIBLE:
             assert (node.name, queue.name) == (letter.target, letter.queue), f"{letter} is astray"
-            letter.arrivals.append(lookup)
+            is_transactional = letter.sort is Sort.TRANSACTIONAL
+            place = transaction_of(packet)[1:] if is_transactional else ()
+            letter.arrivals.append(Arrival(lookup, now, *place))
 
     def died(self, node: Node) -> None:
         """Nobody will hear what became of what was being sent."""
         for letter in self.letters.values():
             if letter.source == node.name and letter.state is State.SENDING:
                 letter.state = State.UNKNOWN
+
+    def restored(self, node: Node, disk: Disk, since: float) -> None:
+        """A manager goes on with a disk as it was before: all that happened since is undone."""
+        self._known = {item for item in self._known if item[0] != node.name}
+        for key in disk.tables[Table.INDEX]:
+            self._known.add((node.name, *split_index_key(key)))
+        for letter in self.letters.values():
+            if node.name not in (letter.source, letter.target):
+                continue
+            letter.is_touched = True
+            if letter.source == node.name and letter.out_at > since:
+                letter.is_forgotten = True
+            if letter.target == node.name:
+                letter.undone += [item for item in letter.arrivals if item.time > since]
+                letter.arrivals = [item for item in letter.arrivals if item.time <= since]
+        here = [item for item in self.receipts if item.node == node.name and item.on_disk > since]
+        self.repeated += here
+        self.receipts = [item for item in self.receipts if item not in here]
+        self.baits = {uid: name for uid, name in self.baits.items() if name != node.name}

@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from openmsmq.manager.network import Machine, Wire
+from openmsmq.model.peers import Identity, Pin
 from openmsmq.model.transfer import ConnectionStatus
 from tests.simulation.events import Event, Scheduler
 from tests.simulation.trace import Trace
@@ -22,10 +23,31 @@ NEVER_HEARS: Final = 400.0
 "Seconds after which even the side that nobody tells learns that its connection is over."
 
 
+class Host(Protocol):
+    """What can be connected with others."""
+
+    name: str
+    address: str
+    generation: int
+
+    @property
+    def is_up(self) -> bool:
+        """It runs."""
+        ...
+
+    def enter(self, generation: int, call: Callable[[], object]) -> None:
+        """Let something happen in a process, if that is still there."""
+        ...
+
+    def accept(self, wire: Wire) -> Machine:
+        """Another computer has connected."""
+        ...
+
+
 class End:
     """One side of a connection, as the manager there sees it."""
 
-    def __init__(self, net: Net, node: Node, other: Node) -> None:
+    def __init__(self, net: Net, node: Host, other: Host) -> None:
         self._net = net
         self.node = node
         self.generation = node.generation
@@ -122,15 +144,19 @@ class Net:
         self.scheduler = scheduler
         self.chance = chance
         self.trace = trace
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, Host] = {}
         "By address."
+        self.names: dict[str, str] = {}
+        "Addresses by name."
+        self.identity = Identity.ADDRESS
+        self.pins: dict[str, Pin] = {}
         self.is_faulty = True
         self.is_slow = False
         self._ends: dict[End, None] = {}
 
     def connect(
         self,
-        node: Node,
+        node: Host,
         host: str,
         made: Callable[[Wire], Machine],
         failed: Callable[[ConnectionStatus, str], None],
@@ -159,9 +185,9 @@ class Net:
 
     def _join(
         self,
-        node: Node,
+        node: Host,
         generation: int,
-        other: Node,
+        other: Host,
         made: Callable[[Wire], Machine],
         fail: Callable[[], None],
         latency: float,
@@ -175,8 +201,7 @@ class Net:
         self._ends |= {here: None, there: None}
 
         def accept() -> None:
-            assert other.transfers is not None
-            there.machine = other.transfers.accept(there)
+            there.machine = other.accept(there)
 
         def established() -> None:
             here.machine = made(here)
@@ -203,7 +228,7 @@ class Net:
             wait = self.chance.choice((0.01, 1.0, 20.0, NEVER_HEARS)) * self.chance.random()
             self.scheduler.after(wait, side.end)
 
-    def cut_all(self, node: Node) -> None:
+    def cut_all(self, node: Host) -> None:
         """A manager is gone, or its wires are."""
         for end in list(self._ends):
             if end.node is node and end.generation == node.generation and not end.is_over:

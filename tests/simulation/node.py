@@ -10,9 +10,11 @@ from uuid import UUID
 
 from openmsmq.errors import OperationCancelled, StorageFull
 from openmsmq.manager.local import LocalManager
+from openmsmq.manager.network import Machine, Wire
 from openmsmq.manager.transfers import Transfers
 from openmsmq.model.committing import Batch
 from openmsmq.model.core import Core
+from openmsmq.packet.user import NO_GUID
 from openmsmq.session.timing import Timing
 from openmsmq.store.memory import Crash, Disk, MemoryStore
 from tests.simulation.events import Event, Scheduler
@@ -20,6 +22,7 @@ from tests.simulation.ledger import Ledger
 from tests.simulation.network import Net, NodeNetwork
 from tests.simulation.trace import Trace
 
+NAMES: Final = "abcd"
 START: Final = 1_000_000_000.0
 "What correct clocks show when a simulation begins."
 
@@ -36,6 +39,7 @@ class NodeClock:
         self._number = number
         self._given = 0
         self.offset = 0.0
+        self.has_jumped = False
 
     def now(self) -> float:
         """What the clock shows."""
@@ -57,7 +61,7 @@ class Node:
     def __init__(
         self, number: int, scheduler: Scheduler, net: Net, ledger: Ledger, chance: Random
     ) -> None:
-        self.name = "abcd"[number]
+        self.name = NAMES[number]
         self.address = f"10.0.0.{number + 1}"
         self.generation = 0
         self.crashes: list[float] = []
@@ -70,10 +74,21 @@ class Node:
         "Programs are not served any more."
         self.fails = 0.0
         "How likely a commit fails."
+        self.dies = 0.0
+        "How likely the disk fails for good with a commit, so that the process ends."
         self.breaks = 0.0
         "How likely an operation raises when it is written."
         self.slow_disk = 0.01
         "Seconds that a commit takes, at most."
+        self.committed_at = 0.0
+        "When the last commit was on disk."
+        self.is_restored = False
+        "The next process is the first on a disk from a backup."
+        self.past: list[Disk] = []
+        "Disks that were replaced by older ones."
+        self.is_copied = False
+        "Another manager runs on a copy of its disk, or this one is the copy."
+        self.guid = NO_GUID
         self.on_death: Callable[[], None] = lambda: None
         self.on_start: Callable[[], None] = lambda: None
         self._scheduler = scheduler
@@ -84,6 +99,7 @@ class Node:
         self._is_committing = False
         self._timer: Event | None = None
         net.nodes[self.address] = self
+        net.names[self.name] = self.address
 
     @property
     def is_up(self) -> bool:
@@ -110,16 +126,24 @@ class Node:
         self._timer = None
         self._trace.note(f"{self.name} starts")
         try:
-            self.local = LocalManager(self.store, self.clock, name=self.name)
+            self.local = LocalManager(
+                self.store, self.clock, name=self.name, restored=self.is_restored
+            )
             self._break_some(self.local.core)
-            peers = {node.name: (node.address, 1801) for node in self._net.nodes.values()}
-            network = NodeNetwork(self._net, self)
             self.transfers = Transfers(
-                self.local, self.clock, network, peers=peers, timing=self.timing
+                self.local,
+                self.clock,
+                NodeNetwork(self._net, self),
+                peers={name: (address, 1801) for name, address in self._net.names.items()},
+                pins=self._net.pins,
+                identity=self._net.identity,
+                timing=self.timing,
             )
         except Crash:
             self.die()
             return
+        self.is_restored = False
+        self.guid = self.core.identity
         self.on_start()
         self._go_on()
 
@@ -132,6 +156,21 @@ class Node:
         self.local = None
         self.transfers = None
         self.generation += 1
+
+    def restore(self, disk: Disk, since: float) -> None:
+        """Let the next process go on with the disk as it was before."""
+        if self.is_up:
+            self.die()
+        self._trace.note(f"{self.name} gets the disk that it had at {since:.3f}")
+        self.past.append(self.store.committed)
+        self.store = MemoryStore(disk)
+        self.is_restored = True
+        self._ledger.restored(self, disk, since)
+
+    def accept(self, wire: Wire) -> Machine:
+        """Another computer has connected."""
+        assert self.transfers is not None
+        return self.transfers.accept(wire)
 
     def stop(self) -> None:
         """End the process as its owner would, in so much time as that is given."""
@@ -243,6 +282,9 @@ class Node:
             store.abort()
             self._later(lambda: self._finish(StorageFull("the disk is full")))
             return
+        if self._chance.random() < self.dies:
+            self._trace.note(f"{self.name} has a disk that fails")
+            store.fail_at(1, after=self._chance.random() < 0.5)
         writer = store._writer
         assert writer is not None
         coming = self._ledger.coming(self, writer.changes)
@@ -253,6 +295,7 @@ class Node:
                 self._ledger.committed(self, coming)
             raise
         self._ledger.committed(self, coming)
+        self.committed_at = self._scheduler.now
         self._later(lambda: self._finish(None))
 
     def _finish(self, error: BaseException | None) -> None:

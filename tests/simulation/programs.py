@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 from typing import Final
@@ -17,7 +17,7 @@ from openmsmq.model.transaction import Transaction
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
 from tests.simulation.events import Scheduler
-from tests.simulation.ledger import Ledger, Letter, Receipt, Sort, State
+from tests.simulation.ledger import NORMAL, Ledger, Letter, Receipt, Sort, State
 from tests.simulation.node import Node
 from tests.simulation.trace import Trace
 
@@ -242,6 +242,25 @@ class Programs:
 
         _then(pending, again)
 
+    def greet(self, queues: Sequence[str]) -> None:
+        """Send to everybody, so that all know each other, or to see that it still works."""
+        for target in self._others:
+            letter = self._letter(target, PLAIN[0], Sort.RECOVERABLE)
+            letter.reach = letter.receive = None
+            pending = self._try_send(target, PLAIN[0], [letter], None)
+            if pending is not None:
+                self._answer(pending, [letter])
+            for queue in queues:
+                self._transact_with(target, queue)
+
+    def _transact_with(self, target: Node, queue: str) -> None:
+        assert self.node.local is not None
+        letter = self._letter(target, queue, Sort.TRANSACTIONAL)
+        letter.reach = letter.receive = None
+        transaction = self.node.local.begin()
+        if self._try_send(target, queue, [letter], transaction) is not None:
+            self._commit(transaction, [letter])
+
     # Receiving
 
     def _receive(self) -> None:
@@ -289,12 +308,14 @@ class Programs:
 
     def _got(self, queue: Queue, entries: list[Entry]) -> None:
         for entry in entries:
-            uid = PacketView(entry.packet).app_specific
+            view = PacketView(entry.packet)
+            uid = view.app_specific
+            if view.message_class != NORMAL or not uid:
+                continue  # of others
             self._trace.note(f"{self.node.name} got m{uid} from {queue.name}")
-            now = self._scheduler.now
-            self._ledger.receipts.append(
-                Receipt(now, self.node.name, queue.name, entry.lookup, uid)
-            )
+            now, name = self._scheduler.now, self.node.name
+            on_disk = now if entry.express else self.node.committed_at
+            self._ledger.receipts.append(Receipt(now, on_disk, name, queue.name, entry.lookup, uid))
 
     def _find(self, name: str) -> Queue:
         return self.node.core.queues.find(name)

@@ -15,16 +15,20 @@ from openmsmq.manager import link, ordering
 from openmsmq.manager.link import Link
 from openmsmq.model import confirming, emptying, expiring, recovery, transaction
 from openmsmq.model.queue import Queue
+from openmsmq.model.reading import Entry
+from openmsmq.packet.view import PacketView
 from openmsmq.session.timing import Timing
 from tests.simulation.checks import check
 from tests.simulation.events import Scheduler
-from tests.simulation.ledger import Ledger
+from tests.simulation.ledger import NORMAL, Ledger
 from tests.simulation.network import Net
 from tests.simulation.node import Node
-from tests.simulation.programs import Programs, set_up
+from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL, Programs, set_up
+from tests.simulation.restoring import Backups
 from tests.simulation.trace import Trace
 
 EVENTS_MAX: Final = 300_000
+OFFSETS: Final = (0.0, 1.0, -1.0, 20.0, -20.0, 3600.0, -3600.0)
 QUIET: Final = 3000.0
 "Seconds without faults after which everything is where it belongs."
 
@@ -37,9 +41,16 @@ class World:
         self.chance = Random(seed)
         self.scheduler = Scheduler()
         self.trace = Trace(self.scheduler, is_on=trace)
-        self.ledger = Ledger()
+        self.ledger = Ledger(self.scheduler)
         self.net = Net(self.scheduler, self.chance, self.trace)
         number = 2 if self.chance.random() < 0.6 else 3
+        self.extra = Random(f"{seed} extra")
+        "For what is rare: without it, a seed is what it would be if that did not exist."
+        self.restores = self.extra.random() < 0.3
+        self.failing_disks = self.extra.random() < 0.15
+        self.offsets = self.extra.random() < 0.25
+        self.sent: dict[int, list[tuple[int, int]]] = {}
+        "On which connections messages were sent, and their places there."
         self.nodes = [
             Node(place, self.scheduler, self.net, self.ledger, self.chance)
             for place in range(number)
@@ -55,9 +66,10 @@ class World:
             )
             for node in self.nodes
         ]
+        self.backups = Backups(self.nodes, self.scheduler, self.extra)
         self.is_faulty = True
         self._choose()
-        self.calm_at = 1.0 + self.span
+        self.calm_at = 2.0 + self.span
         "When the faults end."
 
     def _choose(self) -> None:
@@ -131,6 +143,7 @@ class World:
     def _jump(self, node: Node) -> None:
         if self.jumps:
             node.clock.offset = self.chance.choice((0.0, -900.0, 900.0, 7.0, -7.0))
+            node.clock.has_jumped = True
 
     def _configure(self, node: Node, quota: int | None) -> None:
         assert node.local is not None
@@ -156,28 +169,52 @@ class World:
                 dies = self.is_faulty and self.chance.random() < 0.2
                 node.start(dies_at=1 + self.chance.randrange(40) if dies else 0)
 
+    def _prepare(self) -> None:
+        """What is rare, if this seed has any of it."""
+        for node in self.nodes:
+            if self.failing_disks:
+                node.dies = self.extra.choice((0.01, 0.05))
+        if self.restores:
+            self.backups.begin(self.span)
+
     # One run
 
     def run(self) -> None:
         """Everything, to the end."""
-        self.net.is_faulty, faulty = False, self.net.is_faulty
-        for node in self.nodes:
-            node.start()
-            node.do(partial(set_up, node))
-        self._let_pass(1.0)
-        self.net.is_faulty = faulty
+        self._begin()
         for programs in self.programs:
             programs.go()
         self._fault()
         self._revive()
+        self._prepare()
         self._let_pass(self.span)
         self._calm()
         self._let_pass(15.0)
+        self._wind_up()
+        check(self.nodes, self.ledger, self.sent, drained=self.drains)
+
+    def _begin(self) -> None:
+        """All managers run, and know each other."""
+        self.net.is_faulty, faulty = False, self.net.is_faulty
+        for node in self.nodes:
+            if self.offsets:
+                node.clock.offset = self.extra.choice(OFFSETS)
+            node.start()
+            node.do(partial(set_up, node))
+        self._let_pass(1.0)
+        if self.is_rare:
+            self._greet((*TRANSACTIONAL, *PLAIN, MISSING))
+            self._let_pass(1.0)
+        self.net.is_faulty = faulty
+
+    def _wind_up(self) -> None:
+        """Nothing more is sent, and everything gets where it belongs."""
         for programs in self.programs:
             programs.node.do(programs.resume_all)
             programs.node.do(partial(self._configure, programs.node, None))
-        for programs in self.programs:
             programs.is_sending = programs.is_receiving = False
+        if self.is_rare:
+            self._greet(TRANSACTIONAL[:1])
         self._let_pass(QUIET)
         if self.drains:
             for programs in self.programs:
@@ -188,15 +225,23 @@ class World:
                 node.die()
                 node.start()
             self._let_pass(QUIET)
-        check(self.nodes, self.ledger, drained=self.drains)
+
+    @property
+    def is_rare(self) -> bool:
+        """Something happens that only some seeds have."""
+        return self.restores or self.failing_disks or self.offsets
+
+    def _greet(self, queues: Sequence[str]) -> None:
+        for programs in self.programs:
+            programs.node.do(partial(programs.greet, queues))
 
     def _calm(self) -> None:
         """No more faults; what holds messages back ends."""
         self.trace.note("faults end")
-        self.is_faulty = False
+        self.is_faulty = self.backups.is_on = False
         self.net.is_faulty = self.net.is_slow = False
         for node, programs in zip(self.nodes, self.programs, strict=True):
-            node.fails = node.breaks = 0.0
+            node.fails = node.breaks = node.dies = 0.0
             node.slow_disk = 0.01
             node.store._fails_at = -1
             programs.is_pausing = False
@@ -221,18 +266,35 @@ TIGHT: Final[Sequence[tuple[ModuleType, str, int]]] = (
 
 
 @contextmanager
-def repeatable(*, tight: bool) -> Iterator[None]:
-    """Let sets keep the same order in every run; `tight` lets what needs many messages need few."""
+def repeatable(world: World) -> Iterator[None]:
+    """Let sets keep the same order in every run, and watch what is sent.
+
+    If the world is tight, what needs many messages needs few.
+    """
     numbers = count()
     hashes: dict[int, int] = {}
+    places = count()
+    links: dict[Link, None] = {}
+    send = Link._send
 
     def of_link(made: Link) -> int:
         return hashes.setdefault(id(made), next(numbers))
 
+    def watched(made: Link, queue: Queue, entries: list[Entry]) -> None:
+        links[made] = None  # so that no other gets its number
+        for entry in entries:
+            view = PacketView(entry.packet)
+            letter = world.ledger.letters.get(view.app_specific)
+            if letter is not None and view.message_class == NORMAL:
+                letter.identifier = view.identifier
+                world.sent.setdefault(letter.uid, []).append((hash(made), next(places)))
+        send(made, queue, entries)
+
     with ExitStack() as stack:
+        stack.enter_context(patch.object(Link, "_send", watched))
         stack.enter_context(patch.object(Queue, "__hash__", lambda queue: queue.number))
         stack.enter_context(patch.object(Link, "__hash__", of_link))
-        for module, name, value in TIGHT if tight else ():
+        for module, name, value in TIGHT if world.is_tight else ():
             stack.enter_context(patch.object(module, name, value))
         yield
 
@@ -244,7 +306,7 @@ class Failed(Exception):
 def simulate(seed: int, *, trace: bool = False) -> World:
     """Run one seed; `Failed` with what does not hold."""
     world = World(seed, trace=trace)
-    with repeatable(tight=world.is_tight):
+    with repeatable(world):
         try:
             world.run()
         except Exception as error:

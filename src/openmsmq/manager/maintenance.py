@@ -24,21 +24,14 @@ from uuid import UUID
 from openmsmq.clock import SystemClock
 from openmsmq.errors import BackupDamaged, StoreDamaged, StoreExists, StoreForeign, StoreMissing
 from openmsmq.manager import carrying
-from openmsmq.model.committing import QUEUE_NUMBER_KEY
 from openmsmq.model.layout import COUNTERS_ROW, PROPERTIES_ROW, unpack_counters
 from openmsmq.model.queue import QueueProperties
 from openmsmq.model.queues import VISIBLE
 from openmsmq.model.recovery import (
-    ARRIVAL_BLOCK,
-    ARRIVAL_KEY,
     IDENTITY_KEY,
-    MESSAGE_ID_BLOCK,
-    MESSAGE_ID_KEY,
     RESTORING_KEY,
-    pack_number,
 )
-from openmsmq.model.storage import Snapshot, Table, Writer
-from openmsmq.model.system import FIRST_QUEUE_NUMBER
+from openmsmq.model.storage import Snapshot, Table
 from openmsmq.store import checking, copying
 from openmsmq.store.checking import UNREADABLE, Report
 from openmsmq.store.copying import Copied, Progress, StoreReader, no_progress
@@ -52,13 +45,6 @@ Directory = str | os.PathLike[str]
 
 INFO_FILE: Final = "backup.json"
 INFO_SIZE_MAX: Final = 1 << 16
-BLOCKS_SKIPPED: Final = 1024
-"""Blocks of numbers that a restored store does not use: the original may have gone on with them.
-
-Each start of a manager takes one, and so do 65536 messages sent.
-"""
-QUEUES_SKIPPED: Final = 1024
-"Queues that may have been created since the backup was made."
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +278,6 @@ def _make_own(staged: Path, source: Path, *, new_identity: bool) -> str:
         raise BackupDamaged(f"{source}: {error.detail}") from error
     with contextlib.closing(store):
         writer = store.begin()
-        _skip_numbers(writer)
         # Others know more of this manager than the backup does: see `recovery.start_over`.
         writer.put(Table.META, RESTORING_KEY, b"")
         if new_identity:
@@ -300,18 +285,6 @@ def _make_own(staged: Path, source: Path, *, new_identity: bool) -> str:
         identity = _identity(writer)
         store.commit()
     return identity
-
-
-def _skip_numbers(writer: Writer) -> None:
-    """Leave out all numbers that the original may have given out since the backup."""
-    for key, least, skipped in (
-        (ARRIVAL_KEY, 0, BLOCKS_SKIPPED * ARRIVAL_BLOCK),
-        (MESSAGE_ID_KEY, 0, BLOCKS_SKIPPED * MESSAGE_ID_BLOCK),
-        (QUEUE_NUMBER_KEY, FIRST_QUEUE_NUMBER, QUEUES_SKIPPED),
-    ):
-        row = writer.get(Table.META, key)
-        number = least if row is None else int.from_bytes(row, "little")
-        writer.put(Table.META, key, pack_number(number + skipped))
 
 
 def _suffix() -> str:

@@ -104,6 +104,7 @@ class Confirming:
         found = self._core.numbers.sequences.find(identifier)
         if found is None:
             self._core.statistics.count("order acknowledgements of unknown sequences")
+            self._overtaken(origin, identifier)
             return
         queue, sequence = found
         if not self._may_confirm(origin, queue, sequence):
@@ -116,6 +117,23 @@ class Confirming:
             first, end = sequence.lookup(begin), last + 1
             self._leave(queue, index_key(queue.number, first), index_key(queue.number, end))
             self.on_progress(queue)
+
+    def _overtaken(self, origin: Origin, identifier: TxSequenceID) -> None:
+        """After a restore, the receiver may be ahead of what the backup knows.
+
+        A sequence is begun only when all messages of those before it were acknowledged
+        (`Dispatching`): so these have arrived. Here no unguessable identifier proves who says so,
+        hence the session must.
+        """
+        overtaken = self._core.numbers.sequences.overtaken_by(identifier)
+        if overtaken is None or not origin.is_proven:
+            return
+        queue, sequences = overtaken
+        for sequence in sequences:
+            if self._may_confirm(origin, queue, sequence):
+                first, end = queue.sequences.range_of(sequence)
+                self._leave(queue, index_key(queue.number, first), index_key(queue.number, end))
+        self.on_progress(queue)
 
     def _leave(self, queue: Queue, first: bytes, end: bytes) -> None:
         """Messages between two keys have reached their queue; some with each commit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from struct import Struct, pack, unpack
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -46,6 +47,13 @@ STARTS_MAX: Final = 256
 ARRIVAL_BLOCK: Final = 1 << 32
 "Arrival numbers reserved at each start; 56 bits allow sixteen million starts."
 MESSAGE_ID_BLOCK: Final = 1 << 16
+BLOCKS_SKIPPED: Final = 1024
+"""Blocks of numbers that a restored store does not use: the original may have gone on with them.
+
+Each start of a manager takes one.
+"""
+QUEUES_SKIPPED: Final = 1024
+"Queues that may have been created since the backup was made."
 NUMBERS_LEFT: Final = 1000
 "Numbers that may still be used while a manager stops."
 _u64 = Struct("<Q")
@@ -95,12 +103,12 @@ def load(
     starts = [*_load_starts(snapshot), now][-STARTS_MAX:]
     writer = store.begin()
     try:
+        if restored or writer.get(Table.META, RESTORING_KEY) is not None:
+            start_over(writer, numbers, now, entropy)
         writer.put(Table.META, IDENTITY_KEY, identity.bytes)
         writer.put(Table.META, ARRIVAL_KEY, pack_number(numbers.arrival_end))
         writer.put(Table.META, MESSAGE_ID_KEY, pack_number(numbers.message_id_end))
         writer.put(Table.META, STARTS_KEY, pack(f"<{len(starts)}I", *starts))
-        if restored or writer.get(Table.META, RESTORING_KEY) is not None:
-            start_over(writer, numbers.sequences, now)
         _write_queues(writer, missing)
         _drop_orphans(writer, queues)
         batch = Batch(writer, numbers, now, history, statistics)
@@ -127,16 +135,26 @@ def load(
     )
 
 
-def start_over(writer: Writer, sequences: SequenceNumbers, now: int) -> None:
+def start_over(writer: Writer, numbers: Numbers, now: int, entropy: bytes) -> None:
     """The store is older than what others know of this manager: it came from a backup.
 
     Every incoming sequence may pass over what came since the backup, once, and so may those that
-    the backup does not know; outgoing ones go on with identifiers that were never used.
+    the backup does not know; outgoing ones go on with identifiers that were never used. Nor are
+    other numbers used that the original may have given out since the backup. Those of messages go
+    on anywhere, since there are not enough to leave many out: receivers would drop one with a
+    number that they have seen lately (AMB-39).
     """
+    drawn = blake2b(b"message ids", key=entropy, digest_size=4).digest()
+    numbers.message_id += int.from_bytes(drawn, "big")
+    numbers.message_id_end = numbers.message_id + MESSAGE_ID_BLOCK
+    numbers.arrival += BLOCKS_SKIPPED * ARRIVAL_BLOCK
+    numbers.arrival_end = numbers.arrival + ARRIVAL_BLOCK
+    numbers.queue += QUEUES_SKIPPED
+    writer.put(Table.META, QUEUE_NUMBER_KEY, pack_number(numbers.queue))
     for key, row in list(writer.scan(Table.TRANSFER, INCOMING, INCOMING + b"\xff" * 24)):
         sequence = IncomingSequence.unpack(row)._replace(may_skip=True)
         writer.put(Table.TRANSFER, key, sequence.pack())
-    sequences.start_over(writer)
+    numbers.sequences.start_over(writer)
     writer.put(Table.META, RESTORED_KEY, pack_number(now))
     writer.delete(Table.META, RESTORING_KEY)
 

@@ -38,13 +38,15 @@ SENT_STEP: Final = 1000
 "How far a sequence was sent is written down in steps of so many numbers."
 PEERS_MAX: Final = 16
 "Managers that are remembered to have answered at the destination of a sequence, the last ones."
+OVERTAKEN_MAX: Final = 1 << 20
+"Sequences that a destination may have begun between a backup and its restore."
 NUMBER_MAX: Final = 0xFFFFFFFF
 LOOKUP_BASE: Final = PRIORITY_MAX << ARRIVAL_BITS
 "Transactional messages have priority 0."
 _FIRST_ORDINAL_MASK: Final = 0x7FFFFFFF
 
 _key = Struct(">cII")
-_row = Struct("<IQI")
+_row = Struct("<IQIB")
 _destination = Struct("<III")
 _floor = Struct("<I")
 _GUID: Final = 16
@@ -66,6 +68,8 @@ class OutgoingSequence:
     "No message above this number was sent, as far as the disk knows."
     peers: tuple[UUID, ...] = ()
     "The managers that answered when messages of it were sent: these may acknowledge them."
+    is_restored: bool = False
+    "It comes from a backup: its messages, and later sequences, may have arrived since."
 
     @property
     def id(self) -> SequenceId:
@@ -81,7 +85,8 @@ class OutgoingSequence:
         """Keep it."""
         key = _key.pack(OUTGOING, self.time_stamp, self.ordinal)
         peers = b"".join(peer.bytes_le for peer in self.peers)
-        writer.put(Table.TRANSFER, key, _row.pack(self.queue, self.first, self.sent) + peers)
+        start = _row.pack(self.queue, self.first, self.sent, self.is_restored)
+        writer.put(Table.TRANSFER, key, start + peers)
 
     @classmethod
     def unpack(cls, key: bytes, row: bytes) -> OutgoingSequence:
@@ -91,8 +96,8 @@ class OutgoingSequence:
         if len(rest) % _GUID:
             raise ValueError(f"a row of {len(row)} bytes")
         peers = [UUID(bytes_le=rest[at : at + _GUID]) for at in range(0, len(rest), _GUID)]
-        queue, first, sent = _row.unpack_from(row)
-        return cls(time_stamp, ordinal, queue, first, sent, tuple(peers))
+        queue, first, sent, is_restored = _row.unpack_from(row)
+        return cls(time_stamp, ordinal, queue, first, sent, tuple(peers), bool(is_restored))
 
     def number(self, lookup: int) -> int:
         """TxSequenceNumber of a message."""
@@ -242,7 +247,7 @@ class SequenceNumbers:
         self._last[key] = used = _Destination(stamp, ordinal, min(now, NUMBER_MAX))
         writer.put(Table.TRANSFER, DESTINATION + key, _destination.pack(*used))
         self._evict(writer)
-        sequence = OutgoingSequence(stamp, ordinal, queue.number, arrival)
+        sequence = OutgoingSequence(stamp, ordinal, queue.number, arrival, SENT_STEP)
         sequence.write(writer)
         return sequence
 
@@ -264,8 +269,11 @@ class SequenceNumbers:
     def start_over(self, writer: Writer) -> None:
         """After a restore: every destination gets a TimeStamp above all that were used before.
 
-        The original may have gone on with any of these series.
+        The original may have gone on with any of these series (see `overtaken_by`).
         """
+        for _, sequence in self.live.values():
+            sequence.is_restored = True
+            sequence.write(writer)
         stamps = [last.time_stamp for last in self._last.values()]
         self.floor = max([self.floor, *stamps])
         for key in self._last:
@@ -284,6 +292,30 @@ class SequenceNumbers:
         if found is None or found[0].deleted or found[1] not in found[0].sequences.all:
             return None
         return found
+
+    def overtaken_by(self, identifier: TxSequenceID) -> tuple[Queue, list[OutgoingSequence]] | None:
+        """The sequences that a later one of the same destination has overtaken, and their queue.
+
+        The later one was begun after the backup was taken from which this store was restored, so
+        that it is not known here. Other destinations may have the same TimeStamp, but are far away,
+        since the first Ordinal of each is random.
+        """
+        stamp, ordinal = identifier.time_stamp, identifier.ordinal
+        before = {
+            sequence.ordinal: queue
+            for queue, sequence in self.live.values()
+            if sequence.is_restored
+            and sequence.time_stamp == stamp
+            and 0 < ordinal - sequence.ordinal <= OVERTAKEN_MAX
+        }
+        if not before:
+            return None
+        queue = before[max(before)]
+        return queue, [
+            item
+            for item in queue.sequences.all
+            if item.is_restored and item.time_stamp == stamp and item.ordinal < ordinal
+        ]
 
     def ended(self, sequences: Iterable[OutgoingSequence]) -> None:
         """Sequences are not on disk any longer."""

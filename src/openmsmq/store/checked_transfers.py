@@ -69,6 +69,8 @@ class CheckedTransfers:
                     f"Sequence {sequence.ordinal} is of queue number {sequence.queue},"
                     " from which nothing is sent."
                 )
+            elif sequence.is_restored:
+                continue  # its series is at an end
             elif self._used.get(destination_digest(queue.name), (0, 0)) < sequence.id:
                 yield f"The number of sequence {sequence.ordinal} would be given out again."
 

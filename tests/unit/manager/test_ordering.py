@@ -7,6 +7,8 @@ from uuid import UUID
 import pytest
 from tests.unit.manager.wires import Net, Station, pair
 from tests.unit.model.station import parcel
+from tests.unit.model.world import SOMEBODY
+from tests.unit.session.joined import establish, parameters
 
 from openmsmq.manager import ordering
 from openmsmq.manager.link import Link
@@ -16,6 +18,8 @@ from openmsmq.model.answering import DROPPED
 from openmsmq.model.arrival import Carrier, Origin
 from openmsmq.model.incoming import SOURCE, IncomingSequence, sequence_key
 from openmsmq.packet.acks import OrderAckBody, ack_body, order_queue
+from openmsmq.packet.message import UserMessage
+from openmsmq.packet.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
 
@@ -172,6 +176,20 @@ def test_what_is_not_on_disk_is_not_acknowledged(watched: Watched) -> None:
     watched.b.go_on()
     watched.net.wait(1)
     assert watched.unacknowledged == 0
+
+
+def test_what_does_not_follow_is_not_acknowledged(watched: Watched) -> None:
+    """MQQB-284: the number is that of the last message in sequence, whatever came behind it."""
+    peer = watched.net.dial(watched.b)
+    peer.send(establish(SOMEBODY, NO_GUID), parameters())
+    for number, previous in ((1, 0), (2, 1), (4, 3)):
+        place = (1, number, previous)
+        peer.send(parcel(str(number), number=number, to=TO_B, place=place, admin=None))
+    watched.net.wait(0.6)
+    assert watched.b.texts("q") == ["1", "2"]
+    sent = [PacketView(p.encode()) for p in peer.packets() if isinstance(p, UserMessage)]
+    bodies = [ack_body(view) for view in sent]
+    assert [body.tx_sequence_number for body in bodies if isinstance(body, OrderAckBody)] == [2]
 
 
 def test_a_message_that_comes_again_is_acknowledged_again(watched: Watched) -> None:

@@ -370,6 +370,17 @@ def test_order_acknowledgements_too() -> None:
     assert len(net.tries) == 1
 
 
+def test_a_sequence_whose_messages_have_all_expired_is_over() -> None:
+    """MQQB-271: the next message begins another; no acknowledgement ends this one."""
+    net, a, b = pair(transactional=True)
+    b.die()
+    queue = a.out(TO_B)
+    a.send_in(queue, Message(b"1", time_to_reach_queue=3))
+    assert len(queue.sequences.all) == 1
+    net.wait(10)
+    assert (queue.messages, queue.sequences.all) == (0, [])
+
+
 def test_an_order_ack_that_is_owed_goes_with_the_next_session() -> None:
     """MQQB-285, MQQB-286, AMB-57: nobody is dialled for it, since the sender sends again."""
     net, a, b = pair(transactional=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.model.world import OWNER, World, commit_all, message, packets
+from tests.unit.model.world import HERE, OWNER, World, commit_all, letter, message, packets
 
 from openmsmq.errors import (
     IllegalCursorAction,
@@ -29,6 +29,7 @@ from openmsmq.model.queue import Queue
 from openmsmq.model.reading import REMOVING, Entry, Holder
 from openmsmq.model.receiving import Seek
 from openmsmq.model.storage import Table
+from openmsmq.properties.message import Acknowledge, MessageClass
 
 READER = Holder()
 "Whoever reads in two steps."
@@ -387,6 +388,19 @@ def test_a_message_purged_meanwhile_is_removed_by_the_second_step(
     assert result(world, waiting) == ["new"]
     assert world.read(queue) == []
     assert queue.total_size == 0
+
+
+@pytest.mark.parametrize("delete", [True, False])
+def test_the_sender_hears_that_it_was_purged(world: World, queue: Queue, delete: bool) -> None:
+    """DMPR-217: once, and not that it was received."""
+    admin = world.queue("admin")
+    asked = Acknowledge.FULL_RECEIVE
+    world.done(world.core.queues.purge(queue))
+    world.send(queue, letter("x", acknowledge=asked, admin=HERE + "admin"))
+    (taken,) = world.take(queue, 1, READER)
+    world.done(world.core.queues.purge(queue))
+    world.done(world.receiving.end(queue, [taken.lookup], delete=delete))
+    assert [view.message_class for view in world.views(admin)] == [MessageClass.NACK_Q_PURGED]
 
 
 def test_only_what_was_begun_can_be_ended(world: World, held: Queue) -> None:

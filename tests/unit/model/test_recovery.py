@@ -21,6 +21,7 @@ from openmsmq.model.recovery import (
     load,
     pack_number,
 )
+from openmsmq.model.settings import SETTINGS_KEY, Settings
 from openmsmq.model.storage import Table
 from openmsmq.model.system import FIRST_QUEUE_NUMBER, NAMES
 from openmsmq.model.transaction import SPILL_SIZE
@@ -171,6 +172,17 @@ def test_rows_about_queues_that_this_version_does_not_know_are_left_alone() -> N
     disk.tables[Table.QUEUES][queue_key(FIRST_QUEUE_NUMBER, 9)] = b"?"
     again = World(disk)
     assert again.read(again.core.queues.find("q")) == ["a"]
+
+
+def test_a_history_that_is_not_wanted_any_more_is_gone_after_the_start() -> None:
+    world = World()
+    world.send(world.queue(), letter("a"))
+    assert world.core.history.state.size
+    world.store.begin().put(Table.META, SETTINGS_KEY, Settings(history=0).to_row())
+    world.store.commit()
+    again = World(world.store.committed)
+    assert again.core.history.state.size == 0
+    assert not again.rows(Table.HISTORY)
 
 
 def test_a_start_that_fails_changes_nothing() -> None:

@@ -1,0 +1,56 @@
+"""Backups of simulated managers, of any age, and restores from them."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+
+from openmsmq.store.memory import Disk
+from tests.simulation.events import Scheduler
+from tests.simulation.node import Node
+
+
+class Backup(NamedTuple):
+    """A disk as it was."""
+
+    time: float
+    disk: Disk
+
+
+class Backups:
+    """Takes copies of disks at times, and lets managers go on with them later."""
+
+    def __init__(self, nodes: list[Node], scheduler: Scheduler, chance: Random) -> None:
+        self.is_on = False
+        self._nodes = nodes
+        self._scheduler = scheduler
+        self._chance = chance
+        self._taken: dict[Node, list[Backup]] = {}
+
+    def begin(self, span: float) -> None:
+        """Some backups, and a restore or two, within so many seconds."""
+        self.is_on = True
+        for node in self._nodes:
+            self._take(node)
+        chance, after = self._chance, self._scheduler.after
+        for _ in range(chance.choice((2, 4, 8))):
+            after(chance.random() * span, lambda: self._take(chance.choice(self._nodes)))
+        for _ in range(chance.choice((1, 1, 2, 3))):
+            after(chance.random() * span, lambda: self._restore(chance.choice(self._nodes)))
+
+    def _take(self, node: Node) -> None:
+        backup = Backup(self._scheduler.now, node.store.committed)
+        self._taken.setdefault(node, []).append(backup)
+
+    def _restore(self, node: Node) -> None:
+        if not self.is_on:
+            return
+        backup = self._chance.choice(self._taken[node])
+        node.restore(backup.disk, backup.time)
+        # What a second restore from before the first undoes is known to none of the two.
+        self._taken[node] = [backup]
+        if self._chance.random() < 0.3:  # its clock is behind what its messages said before
+            node.clock.offset -= 900.0
+            node.clock.has_jumped = True
+        if self._chance.random() < 0.5:
+            node.start()
