@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pytest
 
@@ -19,7 +19,7 @@ from openmsmq.model.committing import Batch
 from openmsmq.model.confirming import Confirming
 from openmsmq.model.dispatching import Dispatching
 from openmsmq.model.duplicates import Duplicates
-from openmsmq.model.incoming import Head, Incoming
+from openmsmq.model.incoming import Head, Incoming, IncomingSequence, destination_key
 from openmsmq.model.outcomes import Outcomes
 from openmsmq.model.sequences import LOOKUP_BASE, OutgoingSequence, Sequences
 from openmsmq.model.storage import Writer
@@ -127,13 +127,17 @@ def sequences_overtake_each_other(patch: pytest.MonkeyPatch) -> None:
 
 def order_before_the_disk(patch: pytest.MonkeyPatch) -> None:
     """A sender is told of messages in order that are not on disk yet."""
-    patch.setattr(Incoming, "committed_one", Incoming.get)
+
+    def furthest(self: Incoming, packet: bytes, scopes: Iterable[bytes]) -> IncomingSequence | None:
+        return self.furthest(scope + destination_key(packet) for scope in scopes)
+
+    patch.setattr(Incoming, "last_of", furthest)
     take_next = Arriving._take_next
 
     def wrong(arriving: Arriving, work: Work, packet: bytes, head: Head) -> None:
         take_next(arriving, work, packet, head)
         for key, (last, count) in work.orders.items():
-            arriving.on_order(key, last, 300 * count)
+            arriving.on_order(work.origin, key, last, 300 * count)
 
     patch.setattr(Arriving, "_take_next", wrong)
 

@@ -662,7 +662,7 @@ def test_a_message_for_another_computer_is_not_put_into_our_queue(
     give(strict, packet)
     give(strict, parcel("2", number=2, to=HERE + queue, place=place))
     assert strict.bodies(queue) == ["2"]
-    event = strict.core.history.of(strict.core.snapshot, PacketView(packet).identifier)[0]
+    event, *_ = strict.core.history.of(strict.core.snapshot, PacketView(packet).identifier)
     assert (event.event, event.extra) == (Event.REJECTED, "wrong")
     assert strict.finals() == [(MessageClass.NACK_BAD_DST_Q, 1)] * (place is not None)
 

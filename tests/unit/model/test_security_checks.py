@@ -80,7 +80,7 @@ def test_what_cannot_be_read_or_verified_is_refused_with_its_class(
         assert station.take_express(packet)
     else:
         assert station.take(packet) is None
-        assert events(station, packet)[0] is Event.REJECTED
+        assert events(station, packet) == [Event.REJECTED, Event.REFUSED]
     assert station.bodies() == []
     assert station.admin() == [reason]
     assert reason in arriving.REASONS

@@ -69,15 +69,15 @@ def _commit_in_vain(core: Core) -> None:
     """Begin a commit that comes to nothing; numbers that it gave out are given out again."""
     numbers = core.numbers
     names = ("arrival", "packet", "message_id", "queue")
-    before = [getattr(numbers, name) for name in names]
-    series = dict(numbers.sequences._last)
+    before, sequences = [getattr(numbers, name) for name in names], numbers.sequences
+    series = dict(sequences._last), sequences._drawn, sequences.floor
     with suppress(Exception):
         core.start_commit(core.store.begin())
     core.store.abort()
     core.retreat(KeyboardInterrupt())
     for name, number in zip(names, before, strict=True):
         setattr(numbers, name, number)
-    numbers.sequences._last = series
+    sequences._last, sequences._drawn, sequences.floor = series
 
 
 def commit_all(core: Core) -> None:
