@@ -26,6 +26,7 @@ from openmsmq.messages.message import Message
 from openmsmq.model import reading
 from openmsmq.model.history import Event
 from openmsmq.model.opening import Access
+from openmsmq.model.owning import bind
 from openmsmq.model.queue import Kind, Queue, QueueProperties
 from openmsmq.model.subscription import Way
 from openmsmq.model.transfer import TransferState
@@ -205,6 +206,12 @@ def test_subscriptions_are_reported_with_what_waits_for_them(watched: Watched) -
     manager.done(manager.local.reservations.finish(lake, 2))
     manager.clock.wait(2)
     assert watched.scrape()["openmsmq_subscription_messages", labels] == 1
+    assert watched.scrape()["openmsmq_subscription_unread_messages", labels] == 0
+    manager.done(bind(manager.local.core, lake, "me"))
+    manager.done(manager.local.reservations.finish(lake, 3, owner="me"))
+    assert watched.scrape()["openmsmq_subscription_messages", labels] == 0
+    assert watched.scrape()["openmsmq_subscription_unread_messages", labels] == 1
+    manager.clock.wait(2)
     assert watched.scrape()["openmsmq_subscription_idle_seconds", labels] == 2
 
 
