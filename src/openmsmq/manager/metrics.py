@@ -282,7 +282,9 @@ def _report_subscriptions(page: Page, local: LocalManager, now: float) -> None:
             continue
         labels = label(subscription.source, local.name), subscription.name
         store, idle = subscription.store, max(0, int(now) - subscription.finished)
-        page.add("openmsmq_subscription_messages", store.messages, *labels)
+        waiting = subscription.end - subscription.done
+        page.add("openmsmq_subscription_messages", waiting, *labels)
+        page.add("openmsmq_subscription_unread_messages", subscription.unread, *labels)
         page.add("openmsmq_subscription_bytes", store.size, *labels)
         page.add("openmsmq_subscription_idle_seconds", idle, *labels)
 

@@ -28,6 +28,7 @@ from openmsmq.model.answering import DROPPED
 from openmsmq.model.confirming import FORGED
 from openmsmq.model.history import Event
 from openmsmq.model.opening import Access
+from openmsmq.model.owning import bind
 from openmsmq.model.queue import Kind, Queue, QueueProperties
 from openmsmq.model.subscription import Way
 from openmsmq.model.transfer import TransferState
@@ -207,7 +208,12 @@ def test_subscriptions_are_reported_with_what_waits_for_them(watched: Watched) -
     manager.done(manager.local.reservations.finish(lake, 2))
     manager.clock.wait(2)
     assert watched.scrape()["openmsmq_subscription_messages", labels] == 1
+    assert watched.scrape()["openmsmq_subscription_unread_messages", labels] == 0
     assert watched.scrape()["openmsmq_subscription_idle_seconds", labels] == 2
+    manager.done(bind(manager.local.core, lake, "me"))
+    manager.done(manager.local.reservations.finish(lake, 3, owner="me"))
+    assert watched.scrape()["openmsmq_subscription_messages", labels] == 0
+    assert watched.scrape()["openmsmq_subscription_unread_messages", labels] == 1
 
 
 def test_a_queue_that_is_deleted_is_gone_from_the_page(watched: Watched) -> None:

@@ -270,6 +270,8 @@ def test_offsets_without_owners_are_adopted(manager: Manager) -> None:
         reader().latestOffset(old(2), ReadMaxRows(1))
     with pytest.raises(SubscriptionTaken):
         read(reader(), old(1), end | {"owner": "another"})
+    with pytest.raises(SubscriptionTaken, match="belongs to another stream"):
+        read(reader(), old(3), old(4))
 
 
 @pytest.mark.usefixtures("_five")
