@@ -335,3 +335,41 @@ def has_ipv6() -> bool:
     except OSError:
         return False
     return socket.has_ipv6
+
+
+# The computer in a name
+
+
+@pytest.mark.parametrize(
+    ("options", "file", "taken"),
+    [
+        ((), "", False),
+        (("--alias", "old"), "", True),
+        ((), "[binary]\nignore_os_name_validation = true\n", True),
+    ],
+    ids=["unknown", "alias", "switched off"],
+)
+def test_a_message_under_another_name_is_taken_only_if_that_is_known(
+    tmp_path: Path, options: tuple[str, ...], file: str, taken: bool
+) -> None:
+    """AMB-70, DMPR-071: it comes back to the dead-letter queue that it names, else."""
+    far = ManagerProcess(tmp_path, "b", options=options)
+    (far.folder / "data").mkdir(mode=0o700)
+    (far.folder / "data/openmsmq.toml").write_text(file)
+    with running(far):
+        near = ManagerProcess(tmp_path, "a", peers={"old": far.place})
+        with running(near), near.connect() as a, far.connect() as b:
+            orders = b.create_queue("orders", transactional=True)
+            dead = a.create_queue("dead", transactional=True)
+            with a.transaction() as transaction:
+                queue = a.open_queue(r"DIRECT=OS:old\private$\orders")
+                message = Message("x", dead_letter_queue="dead")
+                sent = queue.send(message, transaction=transaction)
+            if taken:
+                found = orders.receive(timeout=PATIENCE)
+                assert (found.text, found.dead_letter_queue) == ("x", None)
+                return
+            found = dead.receive(timeout=PATIENCE)
+            assert (found.text, found.message_class) == ("x", MessageClass.NACK_BAD_DST_Q)
+            (event,) = b.explain(sent)
+            assert "--alias old" in event.text
