@@ -244,7 +244,7 @@ class Core:
         for call in waiting:
             call()
         self._is_busy = False
-        self._wake_all()
+        self.settle()
         self.queues.tidy()
         reserve_arrivals(self)
 
@@ -258,7 +258,7 @@ class Core:
     def refuse(self, error: BaseException) -> None:
         """No commit could be begun: tell everybody who asked for one."""
         self._operations.refuse(error)
-        self._wake_all()
+        self.settle()
 
     def _has_made_room(self, error: BaseException) -> bool:
         """Whether what frees room can be tried again."""
@@ -286,7 +286,7 @@ class Core:
         if not self.expiring.is_due:
             return begins
         begins |= self.expiring.sweep()
-        self._wake_all()
+        self.settle()
         return begins
 
     def _write_shift(self) -> None:
@@ -380,7 +380,7 @@ class Core:
                 follower.came(found)
             self._awake.append((queue, found))
 
-    def _wake_all(self) -> None:
+    def settle(self) -> None:
         """Message Position Available ([MS-MQDMPR] 3.1.7.2.2): waiting readers, oldest first.
 
         What readers make readable in turn is dealt with after them, never in their midst.
@@ -398,10 +398,6 @@ class Core:
                         queue.waiters.remove(waiter)
         finally:
             self._is_busy = False
-
-    def settle(self) -> None:
-        """Wake readers after something became readable without a commit."""
-        self._wake_all()
 
     def insert_express(
         self,
