@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final
 from uuid import UUID
 
-from openmsmq.errors import OperationCancelled, StorageFull
+from openmsmq.errors import OperationCancelled, StorageFailed, StorageFull
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.transfers import Transfers
 from openmsmq.model.committing import Batch
@@ -70,6 +70,8 @@ class Node:
         "Programs are not served any more."
         self.fails = 0.0
         "How likely a commit fails."
+        self.io_errors = 0.0
+        "How likely the disk fails for good in a commit."
         self.breaks = 0.0
         "How likely an operation raises when it is written."
         self.slow_disk = 0.01
@@ -245,6 +247,9 @@ class Node:
             return
         writer = store._writer
         assert writer is not None
+        if self.io_errors and self._chance.random() < self.io_errors:
+            self._fail_for_good()
+            return
         coming = self._ledger.coming(self, writer.changes)
         try:
             store.commit()
@@ -254,6 +259,14 @@ class Node:
             raise
         self._ledger.committed(self, coming)
         self._later(lambda: self._finish(None))
+
+    def _fail_for_good(self) -> None:
+        """As drivers do: all who wait are told, and this is the end of the process."""
+        self._trace.note(f"{self.name} has a disk that fails")
+        self.store.abort()
+        self.core.break_off(StorageFailed("EIO"))
+        assert not self.core.wants_commit
+        self.die()
 
     def _finish(self, error: BaseException | None) -> None:
         self._is_committing = False
