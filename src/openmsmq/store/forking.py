@@ -7,9 +7,9 @@ give out the same numbers twice.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import weakref
+from importlib import import_module
 from typing import Final, Protocol
 
 
@@ -32,6 +32,8 @@ def watch(opened: Inherited) -> None:
 
 def never_free(thing: object) -> None:
     """Let an object outlive the interpreter, so that nothing is done when it would be freed."""
+    # Not imported where nobody forks: a service may be denied the memory that it takes at once.
+    ctypes = import_module("ctypes")
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
