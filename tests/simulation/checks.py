@@ -11,17 +11,15 @@ from openmsmq.model.history import Event
 from openmsmq.model.layout import (
     ARRIVAL_BITS,
     ARRIVAL_MASK,
-    packet_key,
     packet_place,
     split_index_key,
 )
 from openmsmq.model.queue import Kind, Purpose, Queue
 from openmsmq.model.sequences import OUTGOING
 from openmsmq.model.storage import Table
-from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass, describe_class
 from openmsmq.store.checking import check_tables
-from tests.simulation.fates import FOREIGN, Fate, Fates
+from tests.simulation.fates import FOREIGN, Fate, Fates, uids
 from tests.simulation.ledger import Ledger, Letter, Sort, State
 from tests.simulation.node import START, Node
 from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL
@@ -78,7 +76,7 @@ def check_quiet(node: Node, ledger: Ledger, nodes: dict[str, Node], *, drained: 
             left = queue.messages, len(queue.express.lookups())
             assert left == (0, 0), f"{node.name}: {queue.name} keeps {left} ({queue.transfer})"
         if queue.kind is Kind.UNCONFIRMED and drained:
-            left_over = [ledger.letters[uid] for uid in _uids(node, queue)]
+            left_over = [ledger.letters[uid] for uid in uids(node, queue)]
             waits += len(left_over)
             # A receiver that was restored does not know any more what it owes.
             for letter in left_over:
@@ -100,21 +98,14 @@ def _leads_away(queue: Queue, nodes: dict[str, Node]) -> bool:
         return False
     if queue.main.properties.purpose is Purpose.ANSWER:
         return not any(str(node.guid) in name for node in nodes.values())
+    if queue.main.properties.purpose is Purpose.ACKNOWLEDGE and (
+        "10.9." in name or "nowhere" in name
+    ):
+        return True  # a manager that was dialled once may name any queue
     copied = [node for node in nodes.values() if node.is_copied]
-    away = ["os:h\\", FOREIGN.split()[-1], *(str(node.guid) for node in copied)]
+    away = ["os:h\\", "-0066-", FOREIGN.split()[-1], *(str(node.guid) for node in copied)]
     away += [f"os:{node.name}\\" for node in copied]
     return any(part in name for part in away)
-
-
-def _uids(node: Node, queue: Queue) -> list[int]:
-    """Which messages are in a queue."""
-    tables = node.store.committed.tables
-    found = []
-    for key, row in tables[Table.INDEX].items():
-        if split_index_key(key)[0] == queue.number:
-            packet = tables[Table.PACKETS][packet_key(packet_place(row)[0], 0)]
-            found.append(PacketView(packet).app_specific)
-    return found
 
 
 def check_books(node: Node) -> None:

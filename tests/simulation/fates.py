@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from openmsmq.model import history
 from openmsmq.model.history import IDENTIFIER_SIZE, Event
-from openmsmq.model.layout import local_facts
-from openmsmq.model.queue import Kind
+from openmsmq.model.layout import local_facts, packet_key, packet_place, split_index_key
+from openmsmq.model.queue import Kind, Queue
 from openmsmq.model.storage import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass, describe_class
@@ -144,10 +144,9 @@ def _histories(node: Node) -> dict[bytes, list[Happened]]:
     pages += [page for _, page in node.core.snapshot.scan(Table.HISTORY, b"", b"\xff" * 9)]
     for key, happened in _events(pages):
         place = happened.queue, happened.lookup
-        if happened.by == FOREIGN:
-            foreign.add(place)
-        elif happened.event in (Event.ARRIVED, Event.ARRIVED_EXPRESS):
-            foreign.discard(place)  # a place can be taken again after a restore
+        if happened.event in (Event.ARRIVED, Event.ARRIVED_EXPRESS):
+            # A place can be taken again after a restore.
+            foreign.add(place) if happened.by == FOREIGN else foreign.discard(place)
         if place not in foreign and happened.by != FOREIGN:
             found[key].append(happened)
     return found
@@ -174,3 +173,14 @@ def _events(pages: list[bytes]) -> Iterator[tuple[bytes, Happened]]:
                 lookup = int.from_bytes(page[places + place * 8 : places + place * 8 + 8], "little")
                 key = page[start : start + IDENTIFIER_SIZE]
                 yield key, Happened(time, Event(event), queue, lookup, by, why)
+
+
+def uids(node: Node, queue: Queue) -> list[int]:
+    """Which messages are in a queue."""
+    tables = node.store.committed.tables
+    found = []
+    for key, row in tables[Table.INDEX].items():
+        if split_index_key(key)[0] == queue.number:
+            packet = tables[Table.PACKETS][packet_key(packet_place(row)[0], 0)]
+            found.append(PacketView(packet).app_specific)
+    return found

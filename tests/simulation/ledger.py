@@ -131,6 +131,8 @@ class Ledger:
         self.letters: dict[int, Letter] = {}
         self.baits: dict[int, str] = {}
         "Messages to a hostile manager that were on their sender's disk, and who that is."
+        self.baited = BAITS
+        "The last number that one of these got."
         self.receipts: list[Receipt] = []
         self.repeated: list[Receipt] = []
         "Those that a restore has undone: these messages are in their queue again."

@@ -90,6 +90,8 @@ class Node:
         "Disks that were replaced by older ones."
         self.is_copied = False
         "Another manager runs on a copy of its disk, or this one is the copy."
+        self.is_absent = False
+        "It is not there yet."
         self.guid = NO_GUID
         self.on_death: Callable[[], None] = lambda: None
         self.on_start: Callable[[], None] = lambda: None

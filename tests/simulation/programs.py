@@ -245,18 +245,38 @@ class Programs:
     def greet(self, queues: Sequence[str]) -> None:
         """Send to everybody, so that all know each other, or to see that it still works."""
         for target in self._others:
-            letter = self._letter(target, PLAIN[0], Sort.RECOVERABLE)
-            letter.reach = letter.receive = None
+            letter = self._plain(self._letter(target, PLAIN[0], Sort.RECOVERABLE))
             pending = self._try_send(target, PLAIN[0], [letter], None)
             if pending is not None:
                 self._answer(pending, [letter])
             for queue in queues:
                 self._transact_with(target, queue)
 
+    def bait(self, name: str) -> None:
+        """Send some messages in a transaction to a manager that lies."""
+        assert self.node.local is not None
+        local = self.node.local
+        queue = local.open_queue(f"DIRECT=OS:{name}\\private$\\bait", SEND)[0]
+        transaction = local.begin()
+        try:
+            for _ in range(self._chance.choice((1, 3))):
+                self._ledger.baited += 1
+                local.send(queue, [Message(app_specific=self._ledger.baited)], transaction)
+            local.commit(transaction)
+        except MQError:
+            self._undo(transaction)
+
+    @staticmethod
+    def _plain(letter: Letter) -> Letter:
+        """A message that asks for nothing: its receiver may not know its sender yet."""
+        letter.reach = letter.receive = None
+        letter.journal = letter.dead_letter = False
+        letter.acknowledge = Acknowledge.NONE
+        return letter
+
     def _transact_with(self, target: Node, queue: str) -> None:
         assert self.node.local is not None
-        letter = self._letter(target, queue, Sort.TRANSACTIONAL)
-        letter.reach = letter.receive = None
+        letter = self._plain(self._letter(target, queue, Sort.TRANSACTIONAL))
         transaction = self.node.local.begin()
         if self._try_send(target, queue, [letter], transaction) is not None:
             self._commit(transaction, [letter])

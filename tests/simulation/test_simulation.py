@@ -9,20 +9,36 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import pytest
 
 from openmsmq.manager.link import Link
-from openmsmq.model.arrival import Work
+from openmsmq.manager.sessions import Sessions
+from openmsmq.manager.transfers import Transfers
+from openmsmq.manager.ways import Way
+from openmsmq.model import recovery
+from openmsmq.model.arrival import Origin, Work
 from openmsmq.model.arriving import Arriving
 from openmsmq.model.committing import Batch
 from openmsmq.model.confirming import Confirming
 from openmsmq.model.dispatching import Dispatching
-from openmsmq.model.duplicates import Duplicates
+from openmsmq.model.duplicates import Duplicates, Owner, _Pool
 from openmsmq.model.incoming import Head, Incoming, IncomingSequence, destination_key
+from openmsmq.model.numbers import Numbers
 from openmsmq.model.outcomes import Outcomes
-from openmsmq.model.sequences import LOOKUP_BASE, OutgoingSequence, Sequences
-from openmsmq.model.storage import Writer
+from openmsmq.model.queue import Queue
+from openmsmq.model.sequences import (
+    LOOKUP_BASE,
+    NUMBER_MAX,
+    OutgoingSequence,
+    SequenceNumbers,
+    Sequences,
+    write_floor,
+)
+from openmsmq.model.storage import Snapshot, Writer
+from openmsmq.packet.transaction import TxSequenceID
+from openmsmq.packet.user import NO_GUID
 from openmsmq.store.memory import MemoryStore
 from tests.simulation.world import Failed, simulate
 
@@ -108,13 +124,19 @@ def no_history_after_a_restart(patch: pytest.MonkeyPatch) -> None:
 def no_incoming_sequences_after_a_restart(patch: pytest.MonkeyPatch) -> None:
     """How far sequences have come is not remembered beyond a crash."""
     begin = Incoming.__init__
-    patch.setattr(Incoming, "__init__", lambda self, snapshot: begin(self, MemoryStore().snapshot))
+
+    def wrong(self: Incoming, snapshot: Snapshot, is_known: Callable[[bytes], bool]) -> None:
+        begin(self, MemoryStore().snapshot, is_known)
+
+    patch.setattr(Incoming, "__init__", wrong)
 
 
 def history_beside_the_commit(patch: pytest.MonkeyPatch) -> None:
     """That a message has come is not written with it."""
 
-    def wrong(seen: Duplicates, writer: Writer, keys: Sequence[bytes], now: int) -> int:
+    def wrong(
+        seen: Duplicates, writer: Writer, owner: Owner, keys: Sequence[bytes], now: int
+    ) -> int:
         return 0
 
     patch.setattr(Duplicates, "write", wrong)
@@ -128,10 +150,13 @@ def sequences_overtake_each_other(patch: pytest.MonkeyPatch) -> None:
 def order_before_the_disk(patch: pytest.MonkeyPatch) -> None:
     """A sender is told of messages in order that are not on disk yet."""
 
-    def furthest(self: Incoming, packet: bytes, scopes: Iterable[bytes]) -> IncomingSequence | None:
-        return self.furthest(scope + destination_key(packet) for scope in scopes)
+    def ahead(
+        incoming: Incoming, packet: bytes, scopes: Iterable[bytes]
+    ) -> IncomingSequence | None:
+        destination = destination_key(packet)
+        return incoming.furthest(scope + destination for scope in scopes)
 
-    patch.setattr(Incoming, "last_of", furthest)
+    patch.setattr(Incoming, "last_of", ahead)
     take_next = Arriving._take_next
 
     def wrong(arriving: Arriving, work: Work, packet: bytes, head: Head) -> None:
@@ -165,7 +190,157 @@ def refused_messages_are_acknowledged(patch: pytest.MonkeyPatch) -> None:
 
 def express_messages_come_twice(patch: pytest.MonkeyPatch) -> None:
     """Nobody remembers which express messages have come."""
-    patch.setattr(Duplicates, "note", lambda self, key, now: None)
+    patch.setattr(Duplicates, "note", lambda self, owner, keys, now: None)
+
+
+# Mistakes about peers that lie, restores and order
+
+
+def order_acks_from_anybody(patch: pytest.MonkeyPatch) -> None:
+    """Any session may say that messages have arrived."""
+    ordered = Confirming.ordered
+
+    def wrong(self: Confirming, origin: Origin, identifier: TxSequenceID, number: int) -> None:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(Confirming, "_may_confirm", lambda *_: True)
+            ordered(self, origin, identifier, number)
+
+    patch.setattr(Confirming, "ordered", wrong)
+
+
+def final_acks_from_anybody(patch: pytest.MonkeyPatch) -> None:
+    """Any session may say what became of messages."""
+    final = Confirming._final
+
+    def wrong(self: Confirming, *given: Any) -> None:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(Confirming, "_may_confirm", lambda *_: True)
+            final(self, *given)
+
+    patch.setattr(Confirming, "_final", wrong)
+
+
+def identifiers_can_be_guessed(patch: pytest.MonkeyPatch) -> None:
+    """The identifiers of sequences begin with 1."""
+    patch.setattr(SequenceNumbers, "_draw", lambda self: 1)
+
+
+def what_was_never_sent_is_acknowledged(patch: pytest.MonkeyPatch) -> None:
+    """After a restart, an acknowledgement may name any number."""
+    limit = Sequences.limit
+
+    def wrong(self: Sequences, sequence: OutgoingSequence) -> int:
+        is_current = self.is_current and sequence is self.all[-1]
+        return limit(self, sequence) if is_current else NUMBER_MAX
+
+    patch.setattr(Sequences, "limit", wrong)
+
+
+def sources_are_believed(patch: pytest.MonkeyPatch) -> None:
+    """What any session brings in the name of a source counts as if the source had."""
+    patch.setattr(Origin, "scopes", lambda self, source: (source,))
+
+
+def gaps_are_refused_after_a_restore(patch: pytest.MonkeyPatch) -> None:
+    """A receiver that was restored waits for what came since the backup."""
+    gap_before = IncomingSequence.gap_before
+
+    def wrong(self: IncomingSequence, identifier: int, number: int, previous: int) -> int | None:
+        return gap_before(self._replace(may_skip=False), identifier, number, previous)
+
+    patch.setattr(IncomingSequence, "gap_before", wrong)
+
+
+def gaps_are_not_reported(patch: pytest.MonkeyPatch) -> None:
+    """What is missing after a restore is passed over in silence."""
+    gap_before = IncomingSequence.gap_before
+
+    def wrong(self: IncomingSequence, identifier: int, number: int, previous: int) -> int | None:
+        return None if gap_before(self, identifier, number, previous) is None else 0
+
+    patch.setattr(IncomingSequence, "gap_before", wrong)
+
+
+def series_go_on_after_a_restore(patch: pytest.MonkeyPatch) -> None:
+    """A sender that was restored gives identifiers that it has given since the backup."""
+    patch.setattr(SequenceNumbers, "start_over", lambda self, writer: None)
+
+
+def time_stamps_follow_the_clock_after_a_restore(patch: pytest.MonkeyPatch) -> None:
+    """Whatever the backup says, they are what the clock shows, though that may be behind."""
+    start_over = SequenceNumbers.start_over
+
+    def wrong(self: SequenceNumbers, writer: Writer) -> None:
+        start_over(self, writer)
+        self.floor = 0
+        write_floor(writer, 0)
+
+    patch.setattr(SequenceNumbers, "start_over", wrong)
+
+
+def overtaken_sequences_wait(patch: pytest.MonkeyPatch) -> None:
+    """A restored sender does not understand that its receiver is ahead of the backup."""
+    patch.setattr(Confirming, "_overtaken", lambda self, origin, identifier: None)
+
+
+def message_numbers_come_again_after_a_restore(patch: pytest.MonkeyPatch) -> None:
+    """New messages have the numbers of others that were sent since the backup."""
+    begin = recovery.start_over
+
+    def wrong(writer: Writer, numbers: Numbers, *rest: Any) -> None:
+        first = numbers.message_id, numbers.message_id_end
+        begin(writer, numbers, *rest)
+        numbers.message_id, numbers.message_id_end = first
+
+    patch.setattr(recovery, "start_over", wrong)
+
+
+def sessions_are_hijacked(patch: pytest.MonkeyPatch) -> None:
+    """What is for a manager goes by any session that claims its identity."""
+    link_of = Transfers.link_of
+
+    def wrong(self: Transfers, way: Way, queue: Queue) -> Link | None:
+        for link in self.sessions.of(way.peer or NO_GUID):
+            if link.is_open and not link.is_superseded:
+                return link
+        return link_of(self, way, queue)
+
+    patch.setattr(Transfers, "link_of", wrong)
+
+
+def clones_are_not_named(patch: pytest.MonkeyPatch) -> None:
+    """A newer session replaces an older one, wherever it comes from."""
+    patch.setattr(Sessions, "_note_clones", lambda self, peer: None)
+
+
+def express_messages_overtake(patch: pytest.MonkeyPatch) -> None:
+    """Express messages do not wait for others of their session that are being written."""
+    patch.setattr(Arriving, "_is_behind", lambda self, origin, queue: False)
+
+
+def strangers_are_not_bounded(patch: pytest.MonkeyPatch) -> None:
+    """What is kept for strangers grows with what they send."""
+    patch.setattr(_Pool, "surplus", lambda self: None)
+    patch.setattr(Incoming, "surplus", lambda self: [])
+
+
+LATER = (
+    order_acks_from_anybody,
+    final_acks_from_anybody,
+    identifiers_can_be_guessed,
+    what_was_never_sent_is_acknowledged,
+    sources_are_believed,
+    gaps_are_refused_after_a_restore,
+    gaps_are_not_reported,
+    series_go_on_after_a_restore,
+    time_stamps_follow_the_clock_after_a_restore,
+    overtaken_sequences_wait,
+    message_numbers_come_again_after_a_restore,
+    sessions_are_hijacked,
+    clones_are_not_named,
+    express_messages_overtake,
+    strangers_are_not_bounded,
+)
 
 
 def journals_forget(patch: pytest.MonkeyPatch) -> None:
@@ -185,6 +360,7 @@ MISTAKES = (
     refused_messages_are_acknowledged,
     express_messages_come_twice,
     journals_forget,
+    *LATER,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from openmsmq.errors.peer import Malformed
 from openmsmq.packet.acks import OrderAckBody, ack_body
 from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.framing import PacketFramer
@@ -37,8 +38,11 @@ class Trace:
         framer = self._framers.setdefault(end, PacketFramer())
         framer.receive_data(data)
         way = f"{end.node.name} -> {end.peer.node.name}"
-        for packet in framer.packets():
-            self.note(f"{way}  {describe(packet)}")
+        try:
+            for packet in framer.packets():
+                self.note(f"{way}  {describe(packet)}")
+        except Malformed as error:
+            self.note(f"{way}  no packet: {error}")
 
 
 def describe(packet: bytes) -> str:

@@ -13,13 +13,27 @@ from unittest.mock import patch
 
 from openmsmq.manager import link, ordering
 from openmsmq.manager.link import Link
-from openmsmq.model import confirming, emptying, expiring, recovery, transaction
+from openmsmq.model import (
+    answering,
+    confirming,
+    dispatching,
+    duplicates,
+    emptying,
+    expiring,
+    incoming,
+    recovery,
+    sequences,
+    transaction,
+)
+from openmsmq.model.peers import Identity, Pin
 from openmsmq.model.queue import Queue
 from openmsmq.model.reading import Entry
 from openmsmq.packet.view import PacketView
 from openmsmq.session.timing import Timing
+from openmsmq.store.memory import MemoryStore
 from tests.simulation.checks import check
 from tests.simulation.events import Scheduler
+from tests.simulation.hostile import NAME, Hostile, check_baits, check_bounds
 from tests.simulation.ledger import NORMAL, Ledger
 from tests.simulation.network import Net
 from tests.simulation.node import Node
@@ -49,6 +63,10 @@ class World:
         self.restores = self.extra.random() < 0.3
         self.failing_disks = self.extra.random() < 0.15
         self.offsets = self.extra.random() < 0.25
+        self.has_hostile = self.extra.random() < 0.35
+        self.clones = self.extra.random() < 0.12
+        if self.clones:
+            number, self.restores = 4, False
         self.sent: dict[int, list[tuple[int, int]]] = {}
         "On which connections messages were sent, and their places there."
         self.nodes = [
@@ -66,6 +84,18 @@ class World:
             )
             for node in self.nodes
         ]
+        self.identity = Identity.ADDRESS
+        self.hostile: Hostile | None = None
+        if self.has_hostile:
+            honest = self.nodes[:2] if self.clones else self.nodes
+            self.hostile = Hostile(honest, self.scheduler, self.net, self.ledger, self.extra)
+            self.hostile.claims = self.extra.random() < 0.8
+            others = (Identity.ADDRESS, Identity.PINNED, Identity.CLAIMED)
+            usual = (Identity.ADDRESS, Identity.ADDRESS, Identity.PINNED)
+            self.identity = self.extra.choice(usual if self.hostile.claims else others)
+        for node in self.nodes[2:] if self.clones else ():
+            node.is_copied = True
+            node.is_absent = node is self.nodes[-1]
         self.backups = Backups(self.nodes, self.scheduler, self.extra)
         self.is_faulty = True
         self._choose()
@@ -170,7 +200,11 @@ class World:
         if self.scheduler.now < self.calm_at + 10:
             self.scheduler.after(self.chance.random() * 5, self._revive)
         for node in self.nodes:
-            if not node.is_up and (not self.is_faulty or self.chance.random() < 0.4):
+            if (
+                not node.is_up
+                and not node.is_absent
+                and (not self.is_faulty or self.chance.random() < 0.4)
+            ):
                 dies = self.is_faulty and self.chance.random() < 0.2
                 node.start(dies_at=1 + self.chance.randrange(40) if dies else 0)
 
@@ -181,6 +215,25 @@ class World:
                 node.dies = self.extra.choice((0.01, 0.05))
         if self.restores:
             self.backups.begin(self.span)
+        if self.clones:
+            self.scheduler.after(self.extra.random() * self.span, self._clone)
+        if self.hostile is not None:
+            self.hostile.begin(self.span)
+            for _ in range(10):
+                programs = self.extra.choice(self.programs)
+                self.scheduler.after(self.extra.random() * self.span, partial(self._bait, programs))
+
+    def _bait(self, programs: Programs) -> None:
+        node = programs.node
+        if node.is_up and not node.is_stopping and not node.is_copied:
+            node.do(partial(programs.bait, NAME))
+
+    def _clone(self) -> None:
+        """A machine starts with a copy of another one's disk."""
+        original, copy = self.nodes[2:]
+        copy.store = MemoryStore(original.store.committed)
+        copy.is_absent = False
+        copy.start()
 
     # One run
 
@@ -196,7 +249,20 @@ class World:
         self._calm()
         self._let_pass(15.0)
         self._wind_up()
+        if self.hostile is not None:
+            for node in self.nodes:
+                check_bounds(node)
+                check_baits(node, self.ledger, self.hostile)
         check(self.nodes, self.ledger, self.sent, drained=self.drains)
+
+    def _check_clones(self) -> None:
+        """Those who speak to both of two managers with one identity name both."""
+        original, copy = self.nodes[2:]
+        assert original.guid == copy.guid
+        for node in self.nodes[:2]:
+            assert node.transfers is not None
+            named = node.transfers.sessions.clones.get(original.guid, ())
+            assert {*named} == {original.address, copy.address}, f"{node.name} names {named}"
 
     def _begin(self) -> None:
         """All managers run, and know each other."""
@@ -204,13 +270,28 @@ class World:
         for node in self.nodes:
             if self.offsets:
                 node.clock.offset = self.extra.choice(OFFSETS)
-            node.start()
-            node.do(partial(set_up, node))
+            if not node.is_absent:
+                node.start()
+                node.do(partial(set_up, node))
         self._let_pass(1.0)
         if self.is_rare:
             self._greet((*TRANSACTIONAL, *PLAIN, MISSING))
             self._let_pass(1.0)
+        self._pin()
         self.net.is_faulty = faulty
+
+    def _pin(self) -> None:
+        """Configure what is asked of peers, now that it is known who is who."""
+        if self.identity is self.net.identity:
+            return
+        self.net.identity = self.identity
+        self.net.pins = {
+            node.name: Pin(node.guid) for node in self.nodes if node.is_up and not node.is_copied
+        }
+        for node in self.nodes:
+            if node.is_up:
+                node.die()
+                node.start()
 
     def _wind_up(self) -> None:
         """Nothing more is sent, and everything gets where it belongs."""
@@ -220,6 +301,12 @@ class World:
             programs.is_sending = programs.is_receiving = False
         if self.is_rare:
             self._greet(TRANSACTIONAL[:1])
+        if self.clones:
+            self._let_pass(60.0)
+            self._check_clones()
+        if self.hostile is not None:
+            for node in self.nodes:
+                check_bounds(node)
         self._let_pass(QUIET)
         if self.drains:
             for programs in self.programs:
@@ -234,7 +321,8 @@ class World:
     @property
     def is_rare(self) -> bool:
         """Something happens that only some seeds have."""
-        return self.restores or self.failing_disks or self.offsets
+        rare = (self.restores, self.failing_disks, self.offsets, self.has_hostile, self.clones)
+        return any(rare)
 
     def _greet(self, queues: Sequence[str]) -> None:
         for programs in self.programs:
@@ -244,6 +332,8 @@ class World:
         """No more faults; what holds messages back ends."""
         self.trace.note("faults end")
         self.is_faulty = self.backups.is_on = False
+        if self.hostile is not None:
+            self.hostile.end()
         self.net.is_faulty = self.net.is_slow = False
         for node, programs in zip(self.nodes, self.programs, strict=True):
             node.fails = node.breaks = node.dies = node.io_errors = 0.0
@@ -266,6 +356,12 @@ TIGHT: Final[Sequence[tuple[ModuleType, str, int]]] = (
     (link, "TAKE_SIZE_MAX", 1500),
     (link, "IN_FLIGHT_SIZE_MAX", 4000),
     (link, "ARRIVED_SIZE_MAX", 2000),
+    (sequences, "SENT_STEP", 1),
+    (dispatching, "SENT_STEP", 1),
+    (incoming, "STRANGERS_MAX", 20),
+    (duplicates, "STRANGERS_MAX", 30),
+    (answering, "UNSOLICITED_MAX", 3),
+    (answering, "ANSWERS_MAX", 3),
 )
 "What lets happen after few messages what else happens after many."
 

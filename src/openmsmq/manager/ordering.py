@@ -70,7 +70,8 @@ class Ordering:
     def came(self, origin: Origin, key: bytes, packet: bytes, count: int, now: float) -> None:
         """Messages of a sequence came, in order or not; the last is `packet`."""
         source = packet[SOURCE]
-        if origin.peer != source and not self._core.peers.knows(source):
+        is_own = source == self._core.identity.bytes_le
+        if is_own or (origin.peer != source and not self._core.peers.knows(source)):
             self._core.statistics.count(DROPPED)
             return
         due = self._due.get(key)

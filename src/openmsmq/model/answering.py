@@ -93,6 +93,8 @@ class Answering:
             if purpose in self._by_purpose:
                 self._by_purpose[purpose][queue] = None
             return queue
+        if not of_stranger:
+            core.queues.outgoing(name, Purpose.ACKNOWLEDGE)
         purpose = queue.properties.purpose
         if purpose is Purpose.UNSOLICITED and self._size() >= UNSOLICITED_SIZE_MAX:
             return None

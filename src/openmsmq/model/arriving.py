@@ -303,11 +303,14 @@ class Arriving:
     def _may_answer(self, origin: Origin, head: Head) -> bool:
         """Whether the source of a message is to hear of it: it is at the other end, or known.
 
-        Otherwise there is no way to it, and no reason to believe that it sent the message.
+        Otherwise there is no way to it, and no reason to believe that it sent the message. Nor is
+        there one to this manager itself, if another one claims its identity.
         """
-        if origin.peer == head.source or self._core.peers.knows(head.source):
+        core, source = self._core, head.source
+        is_own = source == core.identity.bytes_le
+        if not is_own and (origin.peer == source or core.peers.knows(source)):
             return True
-        self._core.statistics.count(DROPPED)
+        core.statistics.count(DROPPED)
         return False
 
     def _new(self, origin: Origin, packet: bytes, head: Head, marks: int) -> NewMessage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid5
 
 from openmsmq.errors import (
@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from openmsmq.names.direct import DirectName
 
 VISIBLE = (Kind.PRIVATE, Kind.PUBLIC)
+
+_RANKS: Final = tuple(Purpose)
+"Purposes, the one that counts most first."
 
 
 class Queues:
@@ -166,7 +169,8 @@ class Queues:
     def outgoing(self, name: FormatName, purpose: Purpose = Purpose.SEND) -> Queue:
         """The outgoing queue for a destination, one for each ([MS-MQDMPR] 3.1.7.1.5, A-24).
 
-        One that a program sends to is a program's from then on.
+        One that a program sends to is a program's from then on, and one that is for known peers,
+        too, is not bounded as those for strangers are.
         """
         queue = self._by_name.get(name.key)
         if queue is None:
@@ -174,7 +178,7 @@ class Queues:
             label = str(name)[:LABEL_MAX]
             queue.properties = replace(queue.properties, label=label, purpose=purpose)
             queue.transfer = Transfer.to(name, hardened=self._core.settings.hardened)
-        elif purpose is Purpose.SEND is not queue.properties.purpose:
+        elif _RANKS.index(purpose) < _RANKS.index(queue.properties.purpose):
             queue.properties = replace(queue.properties, purpose=purpose)
             if queue.is_stored:
                 self._keep_properties(queue)
