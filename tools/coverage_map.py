@@ -64,12 +64,10 @@ def read(data_file: Path) -> dict[Path, Lines]:
 
 def chosen(tests: Iterable[str], module: Path, most: int) -> list[str]:
     """The tests to ask about a line: first those of its module, then those nearest to it."""
-    *folders, name = module.parts[1:]
-    own = "/".join(("tests/unit", *folders, f"test_{name}"))
-    near = "/".join(("tests/unit", *folders, ""))
+    own, near = tests_of(module), tests_of(module).rpartition("test_")[0]
 
     def distance(test: str) -> tuple[int, str]:
-        if test.startswith(f"{own}::"):
+        if test.startswith(own):
             return 0, test
         if test.startswith(near):
             return 1, test
@@ -84,6 +82,12 @@ def chosen(tests: Iterable[str], module: Path, most: int) -> list[str]:
     return [*others[: most - len(last)], *last]
 
 
+def tests_of(module: Path) -> str:
+    """What the node ids of a module's own tests begin with."""
+    *folders, name = module.parts[1:]
+    return "/".join(("tests/unit", *folders, f"test_{name}::"))
+
+
 def _node_id(context: str) -> str:
     return context.rpartition("|")[0] or context
 
@@ -91,7 +95,7 @@ def _node_id(context: str) -> str:
 def _state(tests: Sequence[str]) -> str:
     """A name for sources and tests as they are now."""
     digest = hashlib.sha256(" ".join(tests).encode())
-    for folder in ("src", "tests"):
+    for folder in ("src", *tests):
         for path in sorted((ROOT / folder).rglob("*.py")):
             digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
     return digest.hexdigest()[:16]

@@ -710,6 +710,19 @@ def test_a_cursor_waits_for_messages(world: World, empty: Queue) -> None:
     assert result(world, following) == ["b"]
 
 
+def test_a_cursor_that_waits_goes_back_to_a_new_message(world: World, empty: Queue) -> None:
+    """DMPR-400: also if the one beside it was read before."""
+    world.send(empty, "low", priority=1)
+    world.send(empty, "first")
+    cursor = Cursor()
+    assert result(world, world.cursor_peek(empty, cursor)) == ["first"]
+    assert result(world, world.cursor_peek(empty, cursor, following=True)) == ["low"]
+    waiting = world.cursor_peek(empty, cursor, wait=True, following=True)
+    assert not waiting.done
+    world.send(empty, "second")
+    assert result(world, waiting) == ["second"]
+
+
 def test_a_cursor_finds_what_arrives_behind_it_after_it_was_at_the_end(
     world: World, queue: Queue
 ) -> None:
@@ -769,6 +782,7 @@ def test_a_receive_that_waited_in_vain_leaves_the_cursor_at_the_end(
     world: World, empty: Queue
 ) -> None:
     """Behind what others hold, so that it is not met again when given back (DMPR-260)."""
+    world.send(world.queue("next"), "in another queue", priority=0)
     world.send(empty, "a")
     world.send(empty, "b", priority=1, express=True)
     taken = world.take(empty, 2, READER)
