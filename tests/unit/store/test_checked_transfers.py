@@ -109,9 +109,9 @@ def test_every_kind_of_row_has_a_mark_of_its_own() -> None:
     [
         (b"", b""),
         (b"X", b""),
-        (OUTGOING + bytes(8), bytes(15)),
-        (OUTGOING + bytes(8), bytes(17)),
-        (OUTGOING + bytes(7), bytes(16)),
+        (OUTGOING + bytes(8), bytes(16)),
+        (OUTGOING + bytes(8), bytes(18)),
+        (OUTGOING + bytes(7), bytes(17)),
         (DESTINATION + bytes(15), bytes(12)),
         (DESTINATION + bytes(16), bytes(11)),
         (PEER + bytes(15), b'{"names": [], "address": "", "port": 1}'),
