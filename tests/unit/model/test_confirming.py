@@ -845,6 +845,19 @@ def test_final_acks_that_wait_are_bounded(
     assert old.world.count(FORGED) == 6
 
 
+def test_final_acks_that_wait_go_with_their_sequence(station: Station) -> None:
+    """Those of others than the manager that answered are about nothing then."""
+    put(station, "1")
+    old = of_old(station)
+    old.final(1, 1, 1, REFUSED, origin=stranger())
+    assert len(old.rows(PARKED)) == 1
+    old.pump()
+    commit_all(old.core)
+    old.order(1, 1)
+    assert not old.out.sequences.all
+    assert not old.rows(PARKED)
+
+
 def test_a_final_ack_that_waits_can_be_read(station: Station) -> None:
     put(station, "1")
     old = of_old(station)
