@@ -114,8 +114,8 @@ async def run(target: Target, count: int) -> None:
     verdict = "met" if attacked <= BAR_MS and ratio <= BAR_RATIO else "missed"
     print(f"  p99 {ratio:.1f} times that without; {BAR_MS:.0f} ms and {BAR_RATIO:.0f}x: {verdict}")
     print(
-        f"  it took {took:.1f} s; the manager worked {work:.1f} s, grew by {grown:.0f} MiB, wrote"
-        f" {target.log.stat().st_size:,} bytes of log",
+        f"  it took {took:.1f} s; the manager worked {work:.1f} s, grew by {grown:.0f} MiB,"
+        f" and wrote {target.log.stat().st_size:,} bytes of log",
         flush=True,
     )
 
