@@ -289,6 +289,15 @@ def test_copies_for_two_queues_are_both_taken(station: Station) -> None:
     assert station.bodies("q") == station.bodies("r") == ["1"]
 
 
+def test_nothing_is_kept_of_a_commit_that_is_over(station: Station) -> None:
+    """MQQB-228: what came is in the history then."""
+    give(station, parcel("1", number=1))
+    give(station, parcel("2", number=2))
+    assert station.arriving._staged == set()
+    assert station.arriving._staged_size == 0
+    assert len(station.core.duplicates) == 2
+
+
 def test_what_comes_again_after_a_restart_is_known(station: Station) -> None:
     """MQQB-229."""
     give(station, parcel("1"))
