@@ -81,6 +81,21 @@ class Speaker:
         """It wants no more bytes for now."""
         return False
 
+    @property
+    def is_open(self) -> bool:
+        """A session is established."""
+        return self.session.is_open
+
+    @property
+    def is_known(self) -> bool:
+        """The other side is one of the managers that this one knows."""
+        return True
+
+    @property
+    def pending(self) -> int:
+        """Bytes of a packet whose rest has not come."""
+        return self.session.pending
+
     def receive_data(self, data: bytes) -> None:
         """Take what the other side sent."""
         self.session.receive_data(data, self._hostile.scheduler.now)
@@ -100,10 +115,10 @@ class Speaker:
             self.session.tick(self._hostile.scheduler.now)
             self._act()
 
-    def close(self) -> None:
+    def close(self, reason: End = End.STOPPED, detail: str = "") -> None:
         """End it."""
         if not self._is_over:
-            self.session.close(End.STOPPED)
+            self.session.close(reason, detail)
             self._act()
 
     def _act(self) -> None:

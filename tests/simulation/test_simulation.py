@@ -220,11 +220,6 @@ def final_acks_from_anybody(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Confirming, "_final", wrong)
 
 
-def identifiers_can_be_guessed(patch: pytest.MonkeyPatch) -> None:
-    """The identifiers of sequences begin with 1."""
-    patch.setattr(SequenceNumbers, "_draw", lambda self: 1)
-
-
 def what_was_never_sent_is_acknowledged(patch: pytest.MonkeyPatch) -> None:
     """After a restart, an acknowledgement may name any number."""
     limit = Sequences.limit
@@ -327,7 +322,6 @@ def strangers_are_not_bounded(patch: pytest.MonkeyPatch) -> None:
 LATER = (
     order_acks_from_anybody,
     final_acks_from_anybody,
-    identifiers_can_be_guessed,
     what_was_never_sent_is_acknowledged,
     sources_are_believed,
     gaps_are_refused_after_a_restore,
