@@ -88,8 +88,8 @@ class Speaker:
 
     @property
     def is_known(self) -> bool:
-        """It knows nobody."""
-        return False
+        """The other side is one of the managers that this one knows."""
+        return True
 
     @property
     def pending(self) -> int:
@@ -282,15 +282,15 @@ class Hostile:
         ]
 
     def _jump(self, victim: Node, claimed: UUID) -> list[tuple[bytes, bool]]:
-        """A place in a sequence of another manager behind which nothing comes any more."""
+        """A place in a sequence of another manager behind which nothing comes any more.
+
+        The identifier of a real one, if it were known, would be proof enough: the victim says to
+        the source that so much has come.
+        """
         source, chance = self._source(victim), self._chance
         queue = chance.choice((*TRANSACTIONAL, PLAIN[0]))
         stamp, ordinal = chance.choice((self._wall(source), HIGHEST)), HIGHEST
         number = chance.choice((0, 1, HIGHEST))
-        found = self._overheard(source, f"OS:{victim.name}\\{queue}")
-        if found is not None and chance.random() < 0.5:
-            stamp, ordinal = found.identifier.time_stamp, found.identifier.ordinal
-            number = HIGHEST
         previous = chance.choice((0, max(0, number - 1)))
         place = TransactionHeader(0, TxSequenceID(ordinal, stamp), number, previous)
         reach = chance.choice((1, INFINITE))
@@ -343,7 +343,7 @@ class Hostile:
         chance = self._chance
         may_confirm = self._net.identity is not Identity.PINNED
         may_confirm &= claimed in [node.guid for node in self._nodes]
-        found = None if may_confirm else self._overheard(victim, "")
+        found = None if may_confirm else self._overheard(victim)
         if found is not None and chance.random() < 0.8:
             return found
         stamp = int(START + victim.clock.offset) + chance.choice((0, 1, 2))
@@ -351,12 +351,12 @@ class Hostile:
         identifier = TxSequenceID(chance.randrange(1, 8), stamp)
         return Stream(identifier, chance.randrange(1, 60), max(0, last - chance.randrange(10)))
 
-    def _overheard(self, node: Node, name: str) -> Stream | None:
+    def _overheard(self, node: Node) -> Stream | None:
         """A message of a sequence that a manager sends to another one, as it is."""
         if not node.is_up:
             return None
-        live = list(node.core.numbers.sequences.live.values())
-        live = [item for item in live if name in item[0].name and AWAY not in item[0].name]
+        found = node.core.numbers.sequences.live.values()
+        live = [item for item in found if AWAY not in item[0].name]
         if not live:
             return None
         queue, sequence = self._chance.choice(live)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
+from openmsmq.model.sequences import OUTGOING
+from openmsmq.model.storage import Table
 from openmsmq.store.memory import Disk
 from tests.simulation.events import Scheduler
 from tests.simulation.node import Node
@@ -15,6 +17,11 @@ class Backup(NamedTuple):
 
     time: float
     disk: Disk
+
+    @property
+    def is_busy(self) -> bool:
+        """Transactional messages were on their way."""
+        return any(key.startswith(OUTGOING) for key in self.disk.tables[Table.TRANSFER])
 
 
 class Backups:
@@ -33,10 +40,15 @@ class Backups:
         for node in self._nodes:
             self._take(node)
         chance, after = self._chance, self._scheduler.after
-        for _ in range(chance.choice((2, 4, 8))):
+        for _ in range(chance.choice((4, 8, 16))):
             after(chance.random() * span, lambda: self._take(chance.choice(self._nodes)))
         for _ in range(chance.choice((1, 1, 2, 3))):
             after(chance.random() * span, lambda: self._restore(chance.choice(self._nodes)))
+
+    def _choose(self, taken: list[Backup]) -> Backup:
+        """Any of them, but often one with messages that were under way."""
+        busy = [backup for backup in taken if backup.is_busy]
+        return self._chance.choice(busy if busy and self._chance.random() < 0.7 else taken)
 
     def _take(self, node: Node) -> None:
         backup = Backup(self._scheduler.now, node.store.committed)
@@ -45,7 +57,7 @@ class Backups:
     def _restore(self, node: Node) -> None:
         if not self.is_on:
             return
-        backup = self._chance.choice(self._taken[node])
+        backup = self._choose(self._taken[node])
         node.restore(backup.disk, backup.time)
         # What a second restore from before the first undoes is known to none of the two.
         self._taken[node] = [backup]

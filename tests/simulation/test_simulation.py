@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from multiprocessing import Pool
 from typing import Any
 
 import pytest
@@ -40,7 +41,8 @@ from openmsmq.model.storage import Snapshot, Writer
 from openmsmq.packet.transaction import TxSequenceID
 from openmsmq.packet.user import NO_GUID
 from openmsmq.store.memory import MemoryStore
-from tests.simulation.world import Failed, simulate
+from tests.simulation.__main__ import attempt
+from tests.simulation.world import Failed, World, simulate
 
 CHUNK = 25
 CHUNKS = 12
@@ -55,7 +57,7 @@ def _quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-def run(seeds: range) -> None:
+def run(seeds: Iterable[int]) -> None:
     """One seed after the other, until one fails."""
     for seed in seeds:
         simulate(seed)
@@ -70,6 +72,13 @@ def test_nothing_goes_wrong(seed: int) -> None:
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_nor_does_it_with_many_seeds(chunk: int) -> None:
     run(range(CHUNK * chunk, CHUNK * (chunk + 1)))
+
+
+@pytest.mark.torture
+def test_nor_with_very_many() -> None:
+    with Pool() as pool:
+        problems = [text for text in pool.imap_unordered(attempt, range(10_000), 8) if text]
+    assert not problems
 
 
 def test_the_same_seed_is_the_same_run() -> None:
@@ -193,6 +202,11 @@ def express_messages_come_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Duplicates, "note", lambda self, owner, keys, now: None)
 
 
+def journals_forget(patch: pytest.MonkeyPatch) -> None:
+    """The last word about a message does not lead to the copy that its sender wants."""
+    patch.setattr(Outcomes, "_place", lambda self, packet, wanted, flags: None)
+
+
 # Mistakes about peers that lie, restores and order
 
 
@@ -218,11 +232,6 @@ def final_acks_from_anybody(patch: pytest.MonkeyPatch) -> None:
             final(self, *given)
 
     patch.setattr(Confirming, "_final", wrong)
-
-
-def identifiers_can_be_guessed(patch: pytest.MonkeyPatch) -> None:
-    """The identifiers of sequences begin with 1."""
-    patch.setattr(SequenceNumbers, "_draw", lambda self: 1)
 
 
 def what_was_never_sent_is_acknowledged(patch: pytest.MonkeyPatch) -> None:
@@ -324,28 +333,22 @@ def strangers_are_not_bounded(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Incoming, "surplus", lambda self: [])
 
 
-LATER = (
-    order_acks_from_anybody,
-    final_acks_from_anybody,
-    identifiers_can_be_guessed,
-    what_was_never_sent_is_acknowledged,
-    sources_are_believed,
-    gaps_are_refused_after_a_restore,
-    gaps_are_not_reported,
-    series_go_on_after_a_restore,
-    time_stamps_follow_the_clock_after_a_restore,
-    overtaken_sequences_wait,
-    message_numbers_come_again_after_a_restore,
-    sessions_are_hijacked,
-    clones_are_not_named,
-    express_messages_overtake,
-    strangers_are_not_bounded,
-)
-
-
-def journals_forget(patch: pytest.MonkeyPatch) -> None:
-    """The last word about a message does not lead to the copy that its sender wants."""
-    patch.setattr(Outcomes, "_place", lambda self, packet, wanted, flags: None)
+RARE: dict[Callable[[pytest.MonkeyPatch], None], str] = {
+    order_acks_from_anybody: "has_hostile",
+    final_acks_from_anybody: "has_hostile",
+    what_was_never_sent_is_acknowledged: "has_hostile",
+    sources_are_believed: "has_hostile",
+    sessions_are_hijacked: "has_hostile",
+    strangers_are_not_bounded: "has_hostile",
+    gaps_are_refused_after_a_restore: "restores",
+    gaps_are_not_reported: "restores",
+    series_go_on_after_a_restore: "restores",
+    time_stamps_follow_the_clock_after_a_restore: "restores",
+    overtaken_sequences_wait: "restores",
+    message_numbers_come_again_after_a_restore: "restores",
+    clones_are_not_named: "clones",
+}
+"Mistakes that show only in some worlds, and in which."
 
 
 MISTAKES = (
@@ -360,7 +363,8 @@ MISTAKES = (
     refused_messages_are_acknowledged,
     express_messages_come_twice,
     journals_forget,
-    *LATER,
+    express_messages_overtake,
+    *RARE,
 )
 
 
@@ -369,6 +373,8 @@ MISTAKES = (
 def test_a_mistake_is_found(
     plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    world = RARE.get(plant)
+    seeds = [seed for seed in range(SEEDS_MAX) if world is None or getattr(World(seed), world)]
     plant(monkeypatch)
     with pytest.raises(Failed):
-        run(range(SEEDS_MAX))
+        run(seeds)
