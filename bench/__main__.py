@@ -1,6 +1,7 @@
 """`make bench`: every benchmark there is, one after the other."""
 
 from bench import (
+    attack,
     codec,
     core,
     crowd,
@@ -18,6 +19,8 @@ for table in (codec, core):
     for line in table.lines():
         print(line, flush=True)
     print()
-for whole in (service, distributed, peers, hot_path, crowd, transfer, sessions, spark, pipelines):
+for whole in (
+    *(service, distributed, peers, hot_path, crowd, transfer, sessions, attack, spark, pipelines),
+):
     whole.main()
     print()

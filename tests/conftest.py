@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
+from openmsmq.manager import opening
+
 SPARK = "tests/spark/"
 ALONE = ("test_cluster.py", "test_kill.py", "test_pipeline_process.py")
 "Tests of Spark that start sessions of their own."
@@ -21,6 +23,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Java that lives for seconds has no use for its second compiler, which takes a quarter of its time.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# Tests make thousands of stores, and pytest keeps those of the last runs.
+setattr(opening, "BALLAST_SIZE", 0)  # noqa: B010  # it is a constant to everybody else
 
 # Whoever runs in the background may have been told to ignore it, and would hand that on to the
 # processes that tests start: some interrupt those, or themselves.

@@ -6,7 +6,7 @@ import hashlib
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,11 +17,8 @@ from tools.sandbox import ROOT
 PACKAGES: Final = ("model", "session", "store")
 "What is measured: the engine, the sessions, the store."
 TESTS: Final = (
-    "tests/unit",
-    "tests/property",
-    "tests/vectors",
-    "tests/hostile",
-    "tests/simulation",
+    *("tests/unit/model", "tests/unit/session", "tests/unit/store", "tests/unit/manager"),
+    *("tests/unit/client", "tests/property", "tests/vectors", "tests/simulation"),
 )
 FOLDER: Final = ROOT / "build" / "mutants"
 
@@ -29,16 +26,16 @@ Lines = Mapping[int, frozenset[str]]
 "The node ids of the tests that run each line."
 
 
-def coverage_map(jobs: int) -> dict[Path, Lines]:
+def coverage_map(jobs: int, tests: Sequence[str] = TESTS) -> dict[Path, Lines]:
     """The tests of each line of each module, measured unless nothing has changed since."""
-    data_file = FOLDER / f"{_state()}.coverage"
+    data_file = FOLDER / f"{_state(tests)}.coverage"
     if not data_file.exists():
         FOLDER.mkdir(parents=True, exist_ok=True)
-        measure(data_file, jobs)
+        measure(data_file, jobs, tests)
     return read(data_file)
 
 
-def measure(data_file: Path, jobs: int) -> None:
+def measure(data_file: Path, jobs: int, tests: Sequence[str]) -> None:
     """Run the tests, and write down what each of them runs."""
     settings = FOLDER / "coveragerc"
     packages = "".join(f"\n    openmsmq.{package}" for package in PACKAGES)
@@ -47,7 +44,7 @@ def measure(data_file: Path, jobs: int) -> None:
     coverage = ("--cov", "--cov-report=", "--cov-context=test", f"--cov-config={settings}")
     # A test that only fails when it is measured is no reason to stop: the others are there.
     subprocess.run(  # noqa: S603  # our own interpreter
-        [sys.executable, "-m", "pytest", *options, *coverage, *TESTS], cwd=ROOT, check=False
+        [sys.executable, "-m", "pytest", *options, *coverage, *tests], cwd=ROOT, check=False
     )
 
 
@@ -67,12 +64,10 @@ def read(data_file: Path) -> dict[Path, Lines]:
 
 def chosen(tests: Iterable[str], module: Path, most: int) -> list[str]:
     """The tests to ask about a line: first those of its module, then those nearest to it."""
-    *folders, name = module.parts[1:]
-    own = "/".join(("tests/unit", *folders, f"test_{name}"))
-    near = "/".join(("tests/unit", *folders, ""))
+    own, near = tests_of(module), tests_of(module).rpartition("test_")[0]
 
     def distance(test: str) -> tuple[int, str]:
-        if test.startswith(f"{own}::"):
+        if test.startswith(own):
             return 0, test
         if test.startswith(near):
             return 1, test
@@ -87,14 +82,20 @@ def chosen(tests: Iterable[str], module: Path, most: int) -> list[str]:
     return [*others[: most - len(last)], *last]
 
 
+def tests_of(module: Path) -> str:
+    """What the node ids of a module's own tests begin with."""
+    *folders, name = module.parts[1:]
+    return "/".join(("tests/unit", *folders, f"test_{name}::"))
+
+
 def _node_id(context: str) -> str:
     return context.rpartition("|")[0] or context
 
 
-def _state() -> str:
+def _state(tests: Sequence[str]) -> str:
     """A name for sources and tests as they are now."""
-    digest = hashlib.sha256()
-    for folder in ("src", "tests"):
+    digest = hashlib.sha256(" ".join(tests).encode())
+    for folder in ("src", *tests):
         for path in sorted((ROOT / folder).rglob("*.py")):
             digest.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
     return digest.hexdigest()[:16]

@@ -8,6 +8,7 @@ annotations and docstrings are not.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import copy, deepcopy
 from dataclasses import dataclass
@@ -66,19 +67,24 @@ class Mutant:
     after: str
     number: int
     "Its place among the mutants of the module."
+    copy: int = 1
+    "Its place among those of the function that look the same."
 
     @property
     def name(self) -> str:
         """What it is called in the list of equivalent ones: without a line, which moves."""
-        return f"{self.module}:{self.function}: {self.before} -> {self.after}"
+        copy = f" ({self.copy})" if self.copy > 1 else ""
+        return f"{self.module}:{self.function}: {self.before} -> {self.after}{copy}"
 
 
 def mutants(source: str, module: Path) -> Iterator[Mutant]:
     """Every change of a module."""
+    alike: Counter[tuple[str, str, str]] = Counter()
     for number, (function, node, change) in enumerate(_all_changes(ast.parse(source))):
         line: int = getattr(node, "lineno", 0)
-        before = _shown(node)
-        yield Mutant(module, function, line, before, _shown(change(deepcopy(node))), number)
+        kind = function, _shown(node), _shown(change(deepcopy(node)))
+        alike[kind] += 1
+        yield Mutant(module, function, line, *kind[1:], number, alike[kind])
 
 
 def mutated(source: str, mutant: Mutant) -> str:
@@ -148,8 +154,12 @@ def _changes(node: ast.AST) -> Iterator[Change]:
         case ast.Constant(value=int()):
             yield _one_more
             yield _one_less
-        case ast.Return(value=ast.expr()):
+        case ast.Return(value=ast.expr() as value) if not _is_none(value):
             yield _return_nothing
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _can_be_left_out(node: ast.AST) -> bool:

@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -30,6 +30,8 @@ class Outcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     TIMEOUT = "timeout"
+    STOPPED = "stopped"
+    "The tests could not be found or run at all."
     NO_TESTS = "no tests"
 
 
@@ -83,9 +85,24 @@ class Sandbox:
             return Outcome.TIMEOUT
         finally:
             _end(process)
-        if code == _FAILED or code in _STOPPED or code < 0:
+        if code in _STOPPED:
+            return Outcome.STOPPED
+        if code == _FAILED or code < 0:
             return Outcome.FAILED
         return Outcome.PASSED if code == 0 else Outcome.NO_TESTS
+
+    def ask(self, module: Path, text: str, tests: Sequence[str], *, timeout: float) -> Outcome:
+        """What tests say about another text of a module: `FAILED` if they notice it.
+
+        A module that cannot be imported stops them, and one that waits for ever makes them late.
+        That counts if nothing of the kind happens without the change.
+        """
+        with self.changed(module, text):
+            outcome = self.run(tests, timeout=timeout)
+        if outcome in (Outcome.STOPPED, Outcome.TIMEOUT):
+            unchanged = self.run(tests, timeout=timeout)
+            return Outcome.FAILED if unchanged is Outcome.PASSED else Outcome.NO_TESTS
+        return outcome
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -27,3 +27,8 @@ ACK_TIMEOUT_MS: Final = (20_000, 120_000)
 
 MULTI_QUEUE_ELEMENTS_MAX: Final = 4096
 "Names in one part of a MultiQueueFormatHeader; the specification sets no bound of its own."
+
+REFUSED_SIZE_MAX: Final = 64 << 20
+"Bytes of messages of other managers that are kept although they were refused, unless set."
+REFUSED_COUNT_MAX: Final = 10_000
+"How many of them are kept; others are counted only."

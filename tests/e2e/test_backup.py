@@ -17,7 +17,9 @@ from tools.generate_docs import ROOT
 
 import openmsmq
 from openmsmq import Message, ReceivedMessage
+from openmsmq.manager.config import load_config
 from openmsmq.manager.maintenance import check, read_backup, restore
+from tests.e2e.managers import ManagerProcess, running, until
 from tests.e2e.pairs import QUEUES
 
 pytestmark = pytest.mark.slow
@@ -189,3 +191,26 @@ def test_damaged_backups_are_refused_and_never_end_with_a_signal(tmp_path: Path)
     assert "whole: 300 messages of 1 queue" in run("check", "--data", back)[0]
     run("compact", "--data", back)
     assert "whole: 300 messages of 1 queue" in run("check", "--data", back)[0]
+
+
+def test_a_restored_service_comes_up_as_the_original_was_started(tmp_path: Path) -> None:
+    """Its name and aliases were given on the command line, and are in the backup."""
+    office = ManagerProcess(tmp_path, "office", options=("--alias", "headquarters"))
+    with running(office):
+        command = [sys.executable, "-m", "openmsmq", "backup", str(tmp_path / "copy")]
+        subprocess.run([*command, "--data", str(office.folder / "data")], check=True)
+        identity = office.id
+        office.stop()
+    restore(tmp_path / "copy", tmp_path / "again")
+    found = load_config(None, {"data": tmp_path / "again"})
+    assert (found.name, found.aliases, found.app_port) == ("office", ("headquarters",), None)
+    ready = tmp_path / "ready.json"
+    command = [sys.executable, "-m", "openmsmq", "serve", "--data", str(tmp_path / "again")]
+    service = subprocess.Popen([*command, "--ready-file", str(ready)])
+    try:
+        until(ready.exists, "it did not start")
+        said = json.loads(ready.read_text())
+        assert (said["name"], said["id"]) == ("office", identity)
+    finally:
+        service.kill()
+        service.wait()

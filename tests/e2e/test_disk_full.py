@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ import pytest
 import openmsmq
 from openmsmq import Message
 from openmsmq.errors import StorageFull
+from openmsmq.manager import opening
+from openmsmq.store.ballast import BALLAST_FILE, BALLAST_SIZE
+from openmsmq.store.checking import check
 
 pytestmark = pytest.mark.slow
 
@@ -75,3 +79,48 @@ def test_a_disk_filled_by_others_refuses_sends_until_there_is_room(small_disk: P
         other.unlink()
         queue.send(Message(b"third"))
         assert [m.body for m in queue.receive_many(9, timeout=0)] == [b"third"]
+
+
+def take_all(folder: Path) -> Path:
+    """Another program takes the last byte of the disk."""
+    other = folder / "other"
+    with other.open("wb", buffering=0) as file:
+        for size in (1 << 20, 4096, 1):
+            with contextlib.suppress(OSError):
+                while True:
+                    file.write(bytes(size))
+    assert os.statvfs(folder).f_bavail == 0
+    return other
+
+
+@pytest.mark.parametrize("when", ["open", "closed"])
+def test_messages_are_received_though_others_took_the_last_byte(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """Of the ballast that the store held; there is ballast again when there is room again."""
+    monkeypatch.setattr(opening, "BALLAST_SIZE", BALLAST_SIZE)
+    data = small_disk / "data"
+    ballast = data / BALLAST_FILE
+    manager = openmsmq.open(data)
+    manager.create_queue("orders").send_many([Message(b"%d" % n) for n in range(50)])
+    assert ballast.stat().st_size == BALLAST_SIZE
+    if when == "closed":
+        manager.close()
+    other = take_all(small_disk)
+    if when == "closed":
+        manager = openmsmq.open(data)
+    queue = manager.open_queue("orders")
+    for number in range(40):
+        assert queue.receive(timeout=0).body == b"%d" % number
+    assert ballast.stat().st_size == 0
+    with pytest.raises(StorageFull):
+        queue.send(Message(b"later"))
+    other.unlink()
+    queue.send(Message(b"50"))
+    queue.send(Message(b"51"))
+    assert ballast.stat().st_size == BALLAST_SIZE
+    manager.close()
+    assert check(data).is_whole
+    with openmsmq.open(data) as manager:
+        found = manager.open_queue("orders").receive_many(99, timeout=0)
+    assert [int(message.body) for message in found] == list(range(40, 52))

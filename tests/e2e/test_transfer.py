@@ -15,6 +15,8 @@ from uuid import UUID
 import pytest
 
 from openmsmq import Acknowledge, Manager, Message, ReceivedMessage
+from openmsmq.cli.checkup import check_up
+from openmsmq.cli.options import Location
 from openmsmq.properties.message import MessageClass
 from tests.e2e.managers import (
     PATIENCE,
@@ -159,6 +161,32 @@ def test_a_refused_transactional_message_is_in_the_dead_letters_of_the_sender(pa
     found = dead.receive(timeout=PATIENCE)
     assert (found.text, found.message_class) == ("lost", MessageClass.NACK_BAD_DST_Q)
     until(lambda: is_everything_sent(pair.a))
+
+
+@pytest.mark.parametrize("kind", ["express", "recoverable"])
+@pytest.mark.parametrize(
+    ("to", "reason"),
+    [
+        ("nowhere", MessageClass.NACK_BAD_DST_Q),
+        ("transactional", MessageClass.NACK_NOT_TRANSACTIONAL_MSG),
+    ],
+)
+def test_a_refused_message_leaves_a_trace_where_it_was_refused(
+    pair: Pair, kind: str, to: str, reason: MessageClass
+) -> None:
+    """The protocol does not tell its sender."""
+    refused = pair.b.open_queue(".\\Refused$")
+    refused.purge()
+    (sent,) = pair.send(far_name(to), letter("lost", kind, dead_letter=True), kind=kind)
+    found = refused.peek(timeout=PATIENCE)
+    assert (found.id, found.text, found.message_class) == (sent, "lost", reason)
+    until(lambda: pair.a.explain(sent)[-1].event == "handed_over")
+    assert pair.b.explain(sent)[-1].text.startswith(r"is kept in .\Refused$: ")
+    findings = list(check_up(Location(None, pair.far.app)))
+    assert [f.level for f in findings if f.subject == r".\Refused$"] == ["problem"]
+    log = (pair.far.folder / "log").read_text()
+    assert "messages refused" in log
+    assert refused.receive(timeout=0).id == sent
 
 
 def test_a_direct_name_may_be_an_address(pair: Pair) -> None:
@@ -307,3 +335,41 @@ def has_ipv6() -> bool:
     except OSError:
         return False
     return socket.has_ipv6
+
+
+# The computer in a name
+
+
+@pytest.mark.parametrize(
+    ("options", "file", "taken"),
+    [
+        ((), "", False),
+        (("--alias", "old"), "", True),
+        ((), "[binary]\nignore_os_name_validation = true\n", True),
+    ],
+    ids=["unknown", "alias", "switched off"],
+)
+def test_a_message_under_another_name_is_taken_only_if_that_is_known(
+    tmp_path: Path, options: tuple[str, ...], file: str, taken: bool
+) -> None:
+    """AMB-70, DMPR-071: it comes back to the dead-letter queue that it names, else."""
+    far = ManagerProcess(tmp_path, "b", options=options)
+    (far.folder / "data").mkdir(mode=0o700)
+    (far.folder / "data/openmsmq.toml").write_text(file)
+    with running(far):
+        near = ManagerProcess(tmp_path, "a", peers={"old": far.place})
+        with running(near), near.connect() as a, far.connect() as b:
+            orders = b.create_queue("orders", transactional=True)
+            dead = a.create_queue("dead", transactional=True)
+            with a.transaction() as transaction:
+                queue = a.open_queue(r"DIRECT=OS:old\private$\orders")
+                message = Message("x", dead_letter_queue="dead")
+                sent = queue.send(message, transaction=transaction)
+            if taken:
+                found = orders.receive(timeout=PATIENCE)
+                assert (found.text, found.dead_letter_queue) == ("x", None)
+                return
+            found = dead.receive(timeout=PATIENCE)
+            assert (found.text, found.message_class) == ("x", MessageClass.NACK_BAD_DST_Q)
+            (event,) = b.explain(sent)
+            assert "--alias old" in event.text

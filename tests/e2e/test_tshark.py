@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from openmsmq.packet.connection import SessionAck
 from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
 from openmsmq.wire.capture import read_frames
 from openmsmq.wire.pcap import Endpoint
+from tests.e2e.managers import PATIENCE, ManagerProcess, running
 from tests.samples import MESSAGES, SESSION, SOURCE, properties, user_message
 
 TSHARK = shutil.which("tshark")
@@ -120,3 +122,20 @@ def test_frames_of_an_interface_can_be_read(tmp_path: Path) -> None:
     [packet] = captured_packets(read_frames([made.read_bytes()]))
     assert (packet.source, packet.target) == (("192.0.2.7", 1234), ("192.0.2.1", 3527))
     assert packet.description.data == PING
+
+
+def test_a_service_records_pings(tmp_path: Path) -> None:
+    """`serve --record --ping-port`: what was asked and answered, once the service is stopped."""
+    folder = tmp_path / "recorded"
+    options = ("--record", str(folder), "--ping-port", "0")
+    manager = ManagerProcess(tmp_path, "a", options=options)
+    with running(manager), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
+        asker.settimeout(PATIENCE)
+        asker.connect(tuple(manager.ready["ping"]))
+        asker.send(PING)
+        answer = asker.recv(1000)
+        manager.stop()
+    [path] = folder.glob("*-pings_0-*.pcap")
+    assert path.stat().st_mode & 0o077 == 0
+    shown = tshark(path, *CHECKED, "-T", "fields", "-e", "udp.payload", "-e", "udp.checksum.status")
+    assert shown.split() == [PING.hex(), "1", answer.hex(), "1"]

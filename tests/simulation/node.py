@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final
 from uuid import UUID
 
-from openmsmq.errors import OperationCancelled, StorageFull
+from openmsmq.errors import OperationCancelled, StorageFailed, StorageFull
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.network import Machine, Wire
 from openmsmq.manager.transfers import Transfers
@@ -76,6 +76,8 @@ class Node:
         "How likely a commit fails."
         self.dies = 0.0
         "How likely the disk fails for good with a commit, so that the process ends."
+        self.io_errors = 0.0
+        "How likely the disk fails for good in a commit."
         self.breaks = 0.0
         "How likely an operation raises when it is written."
         self.slow_disk = 0.01
@@ -289,6 +291,9 @@ class Node:
             store.fail_at(1, after=self._chance.random() < 0.5)
         writer = store._writer
         assert writer is not None
+        if self.io_errors and self._chance.random() < self.io_errors:
+            self._fail_for_good()
+            return
         coming = self._ledger.coming(self, writer.changes)
         try:
             store.commit()
@@ -299,6 +304,14 @@ class Node:
         self._ledger.committed(self, coming)
         self.committed_at = self._scheduler.now
         self._later(lambda: self._finish(None))
+
+    def _fail_for_good(self) -> None:
+        """As drivers do: all who wait are told, and this is the end of the process."""
+        self._trace.note(f"{self.name} has a disk that fails")
+        self.store.abort()
+        self.core.break_off(StorageFailed("EIO"))
+        assert not self.core.wants_commit
+        self.die()
 
     def _finish(self, error: BaseException | None) -> None:
         self._is_committing = False

@@ -82,7 +82,7 @@ def test_nor_with_very_many() -> None:
 
 
 def test_the_same_seed_is_the_same_run() -> None:
-    first, second = (simulate(17, trace=True).trace.lines for _ in range(2))
+    first, second = (simulate(18, trace=True).trace.lines for _ in range(2))
     assert len(first) > 100
     assert first == second
 

@@ -109,6 +109,7 @@ class World:
         self.cuts = chance.random() < 0.7
         self.full_disks = chance.random() < 0.2
         self.breaks = chance.random() < 0.2
+        self.io_errors = chance.random() < 0.2
         self.quotas = chance.random() < 0.15
         self.jumps = chance.random() < 0.2
         self.net.is_slow = chance.random() < 0.2
@@ -144,10 +145,11 @@ class World:
                 self._slow_disk,
                 self._full_disk,
                 self._break,
+                self._io_error,
                 self._quota,
                 self._jump,
             ),
-            (30, 20, 20, 10, 10, 10, 10),
+            (30, 20, 20, 10, 10, 5, 10, 10),
         )[0]
         if node.is_up:
             fault(node)
@@ -164,6 +166,9 @@ class World:
 
     def _break(self, node: Node) -> None:
         node.breaks = self.chance.choice((0.0, 0.02, 0.3)) if self.breaks else 0.0
+
+    def _io_error(self, node: Node) -> None:
+        node.io_errors = self.chance.choice((0.0, 0.02, 0.2)) if self.io_errors else 0.0
 
     def _quota(self, node: Node) -> None:
         if self.quotas:
@@ -331,7 +336,7 @@ class World:
             self.hostile.end()
         self.net.is_faulty = self.net.is_slow = False
         for node, programs in zip(self.nodes, self.programs, strict=True):
-            node.fails = node.breaks = node.dies = 0.0
+            node.fails = node.breaks = node.dies = node.io_errors = 0.0
             node.slow_disk = 0.01
             node.store._fails_at = -1
             programs.is_pausing = False

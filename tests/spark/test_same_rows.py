@@ -76,9 +76,10 @@ def test_a_batch_is_the_same_when_others_interfere(
     again.commit(end)
     for queue in (plain, safe):
         queue.purge()
-    assert names(rows(reader(1), end, next_end)) == ["late", "held"]
+    last = reader(1)
+    assert names(rows(last, end, next_end)) == ["late", "held"]
     assert again.latestOffset(next_end, again.getDefaultReadLimit()) == next_end
-    for one in (first, again):
+    for one in (first, again, last):
         one.stop()
 
 

@@ -41,7 +41,16 @@ def test_each_kind_of_change(body: str, expected: list[tuple[str, str]]) -> None
 
 @pytest.mark.parametrize(
     "body",
-    ["assert a < b", '"""Text."""', "x: int = a", "x = a", "x = 'text'", "return", "y = a.b"],
+    [
+        "assert a < b",
+        '"""Text."""',
+        "x: int = a",
+        "x = a",
+        "x = 'text'",
+        "return",
+        "return None",
+        "y = a.b",
+    ],
 )
 def test_what_no_test_could_notice_is_left_alone(body: str) -> None:
     assert changes(body) == []
@@ -57,6 +66,12 @@ def test_a_change_has_its_place_and_leaves_the_rest() -> None:
     assert first == Mutant(HERE, "A.f", 3, "n + n", "n - n", 0)
     assert mutated(source, first) == ast.unparse(ast.parse(source.replace("+", "-")))
     assert first.name == "openmsmq/here.py:A.f: n + n -> n - n"
+
+
+def test_changes_that_look_the_same_are_told_apart() -> None:
+    found = [m.name for m in mutants("def f(a):\n    a.x = a + a\n    a.y = a + a\n", HERE)]
+    same = "openmsmq/here.py:f: a + a -> a - a"
+    assert [name for name in found if name.startswith(same)] == [same, f"{same} (2)"]
 
 
 def test_conditions_are_negated_and_functions_inside_functions_are_changed_once() -> None:

@@ -16,6 +16,7 @@ from openmsmq import limits
 from openmsmq.app.stamping import (
     Destination,
     check_for_sending,
+    check_trailer,
     require_room,
     stamp,
     with_destination,
@@ -24,6 +25,7 @@ from openmsmq.app.stamping import (
 from openmsmq.packet.base import SIGNATURE, VERSION, BaseHeader
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
 from openmsmq.packet.properties import MessagePropertiesStart
+from openmsmq.packet.trailer import split_stored
 from openmsmq.packet.user import UserFlags, UserHeaderStart
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, LABEL, NAMES, SIZES, USER, after_names
@@ -54,6 +56,8 @@ class Way(NamedTuple):
     flags: int
     "UserHeader.Flags."
     acknowledge: int
+    letters: str = ""
+    "The path of its own dead-letter queue, if it has one."
 
 
 class Stamped(NamedTuple):
@@ -222,6 +226,7 @@ class Stamper:
 
     def _learn(self, packet: bytes) -> _Front:
         """Look closely at a packet whose front is new."""
+        packet = split_stored(packet)[0]
         flags = check_for_sending(packet).flags
         start, end = after_names(packet, flags & UserFlags.DQ), after_names(packet, flags)
         names = self._destination.name + packet[start:end] + self._headers.before_properties
@@ -229,8 +234,13 @@ class Stamper:
         return _Front(packet[FLAGS:end], changed, names)
 
     def _stamp_closely(self, packet: bytes, number: int, sent_time: int) -> tuple[bytes, Way]:
-        """One message, step by step: traced, with a class, or one that may not be sent."""
+        """One message, step by step: traced, with a class, or one that may not be sent.
+
+        So is one with a dead-letter queue of its own, which stays behind it.
+        """
+        packet, trailer = split_stored(packet)
         check_for_sending(packet)
+        letters = check_trailer(trailer, len(packet))
         packet = with_headers(with_destination(packet, self._destination), self._headers)
         packet = stamp(
             packet,
@@ -240,12 +250,13 @@ class Stamper:
             time_to_reach_queue=self._reach,
         )
         view = PacketView(packet)
-        return packet, Way(
+        return packet + trailer, Way(
             view.priority,
             view.time_to_reach_queue,
             view.time_to_be_received,
             view.flags,
             view.acknowledge,
+            letters,
         )
 
 

@@ -20,11 +20,13 @@ from openmsmq.names.reference import reference_for
 from openmsmq.packet.base import BaseFlags, BaseHeader
 from openmsmq.packet.builder import OptionalHeaders
 from openmsmq.packet.properties import MessagePropertiesStart
+from openmsmq.packet.trailer import Trailer, letter_trailer
 from openmsmq.packet.user import NO_GUID, UserFlags, UserHeaderStart
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, NAMES, SIZES, USER, after_names, is_plain, u16, u32
 from openmsmq.properties.message import INFINITE, MessageClass, is_permitted_class
 from openmsmq.wire.fixed import Bits
+from openmsmq.wire.reader import decode_whole
 
 _BASE_FLAGS: Final = BaseHeader.offset_of("Flags")
 _SIZE: Final = BaseHeader.offset_of("PacketSize")
@@ -72,6 +74,19 @@ def check_for_sending(packet: bytes) -> PacketView:
     if not plain and (surplus := view.message().surplus):
         raise Malformed("end", len(packet) - len(surplus), f"{len(surplus)} bytes too many")
     return view
+
+
+def check_trailer(trailer: bytes, offset: int) -> str:
+    """The dead-letter queue that is named behind a packet of `offset` bytes; empty for none.
+
+    `Malformed` if that is not what a program may say there ([MS-MQRR] 2.2.5).
+    """
+    if not trailer:
+        return ""
+    header = decode_whole(trailer, Trailer.read).dead_letter
+    if header is None or trailer != letter_trailer(header.path_name):
+        raise Malformed("end", offset, f"{len(trailer)} bytes that name no dead-letter queue")
+    return header.path_name
 
 
 def _refuse_flags(field: str, offset: int, kind: type[Bits], bits: int) -> NoReturn:

@@ -30,8 +30,10 @@ from openmsmq.errors import (
     TokenRefused,
 )
 from openmsmq.manager.info import QueueInfo
+from openmsmq.manager.naming import shown
 from openmsmq.manager.outgoing import OFFLINE, STATUS_WORDS, OutgoingInfo
 from openmsmq.model.queue import POISON_SUBQUEUE, Kind
+from openmsmq.model.system import NAMES, REFUSED
 from openmsmq.model.transfer import ConnectionStatus
 from openmsmq.model.unit_name import decider_of
 from openmsmq.model.units import UnitState
@@ -196,6 +198,25 @@ def _dead_letters(manager: Manager, queues: list[QueueInfo]) -> Iterator[Finding
                 info.name,
                 f"{count_text(count, 'dead letter')}: {describe_class(code)} (0x{code:04X})",
                 f"openmsmq message peek '{info.name}' shows them, explain tells how it came.",
+            )
+
+
+def _refused(manager: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
+    """Messages of other managers that were not accepted and whose senders do not know it."""
+    for info in queues:
+        if not (info.messages and fold(info.name) == _REFUSED):
+            continue
+        with manager.open_queue(info.name) as queue:
+            read = islice(walk(queue), DEAD_LETTERS_READ)
+            classes = Counter(message.message_class for message in read)
+        for code, count in classes.most_common():
+            yield Finding(
+                Level.PROBLEM,
+                info.name,
+                f"{count_text(count)} of other queue managers refused:"
+                f" {describe_class(code)} (0x{code:04X})",
+                f"openmsmq message peek '{info.name}' shows what was sent and where to; their"
+                " senders take them for delivered. Purge it when that is dealt with.",
             )
 
 
@@ -388,6 +409,7 @@ def _whole(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
 
 
 Look = Callable[[Manager, list[QueueInfo]], Iterator[Finding]]
+_REFUSED: Final = fold(shown(NAMES[REFUSED]))
 _POISON: Final = fold(f";{POISON_SUBQUEUE}")
 _READ_BY_APPLICATIONS: Final = ("private", "public", "subqueue")
 _LOOKS: Final[tuple[Look, ...]] = (
@@ -395,6 +417,7 @@ _LOOKS: Final[tuple[Look, ...]] = (
     _history,
     _quotas,
     _dead_letters,
+    _refused,
     _journals,
     _old_messages,
     _poison,

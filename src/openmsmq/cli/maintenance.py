@@ -22,21 +22,24 @@ _FOLDER = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("destination", metavar="DEST", type=_FOLDER)
+@click.option("--with-keys", is_flag=True, help="With the private key of the certificate.")
 @directory_options
-def backup(destination: Path, *, directory: Path, as_json: bool) -> None:
+def backup(destination: Path, *, directory: Path, as_json: bool, with_keys: bool) -> None:
     """Copy the store to DEST, also while another process works with it.
 
     The copy shows one moment: all that was acknowledged before it, and every transaction whole or
-    not at all. Express messages are in memory only, and not in it. DEST must not be there yet, or
-    be an empty directory; it appears when it is whole and checked.
+    not at all. Express messages are in memory only, and not in it. With the store go tokens, the
+    certificate and how the service was started last: name, ports and all else. DEST must not be
+    there yet, or be an empty directory; it appears when it is whole and checked.
 
     \b
     Examples:
       openmsmq backup /backup/orders-monday --data data
       openmsmq backup "/backup/$(date +%F)" --data data --json | jq .messages
+      openmsmq backup /safe/orders-monday --data data --with-keys
     """
     with _bars(shown=not as_json) as progress:
-        made = maintenance.backup(directory, destination, progress)
+        made = maintenance.backup(directory, destination, progress, with_keys=with_keys)
     if as_json:
         print_json({"backup": str(destination), **asdict(made)})
     else:
@@ -48,7 +51,7 @@ def backup(destination: Path, *, directory: Path, as_json: bool) -> None:
 
 @click.command()
 @click.argument("source", metavar="BACKUP", type=_FOLDER)
-@click.option("--force", is_flag=True, help="Replace the store that is there; it is kept aside.")
+@click.option("--force", is_flag=True, help="Replace what is there; it is kept aside.")
 @click.option(
     "--new-identity",
     is_flag=True,
@@ -64,8 +67,11 @@ def restore(
     lookup identifiers go on far behind those in the backup, so that none that the original has
     given out since is used again.
 
+    Configuration, tokens and certificate are put in place, too, so that serve --data DIR comes up
+    as the original did; a private key only if the backup has it.
+
     Two queue managers with the same GUID must not work at the same time: give a copy that works
-    beside its original a --new-identity.
+    beside its original a --new-identity. It gets no configuration and no tokens.
 
     \b
     Examples:
@@ -82,6 +88,7 @@ def restore(
             "directory": str(done.directory),
             "identity": done.identity,
             "replaced": None if done.replaced is None else str(done.replaced),
+            "kept": list(map(str, done.kept)),
             "backup": asdict(done.backup),
         }
         print_json(document)
@@ -90,8 +97,9 @@ def restore(
         f"restored {count_text(done.backup.messages)} of"
         f" {count_text(done.backup.queues, 'queue')} to {directory}"
     )
-    if done.replaced is not None:
-        click.echo(f"what was there before is {done.replaced}")
+    for kept in (done.replaced, *done.kept):
+        if kept is not None:
+            click.echo(f"what was there before is {kept}")
 
 
 @click.command()

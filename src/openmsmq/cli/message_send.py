@@ -127,6 +127,10 @@ _SECONDS = click.FloatRange(0)
 @click.option("--journal", is_flag=True, help="Keep a copy in the sender's journal.")
 @click.option("--dead-letter", is_flag=True, help="If it fails, keep it as a dead letter.")
 @click.option(
+    "--dead-letter-queue",
+    help="The same in this queue of the sending manager instead of the system's.",
+)
+@click.option(
     "--acknowledge",
     type=AcknowledgeType(),
     help="What to report, with commas between: arrival, receive, negative-arrival,"

@@ -82,6 +82,7 @@ def _optional(message: ReceivedMessage) -> Iterator[tuple[str, str]]:
     yield "reports", ", ".join(reports)
     yield "admin queue", str(message.admin_queue or "")
     yield "response queue", str(message.response_queue or "")
+    yield "dead letters", str(message.dead_letter_queue or "")
     yield "correlation id", _correlation(message.correlation_id)
     yield "app specific", str(message.app_specific or "")
     yield "sender", message.sender_id or ""

@@ -144,6 +144,7 @@ SETTINGS_KEYS: Final[Mapping[str, Read]] = {
     "history": _whole(0, _HISTORY_MAX),
     "time_to_reach_queue": _or_none(_whole(0, _SECONDS_MAX)),
     "confirmation_grace": _whole(0, _SECONDS_MAX),
+    "keep_refused": _flag,
     "once_count": _whole(1, ONCE_COUNT_MAX),
     "once_time": _whole(1, _SECONDS_MAX),
     "clock_tolerance": _whole(0, CLOCK_TOLERANCE_MAX),

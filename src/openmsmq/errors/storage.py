@@ -28,6 +28,13 @@ class StorageFailed(StorageError):
     """
 
 
+class StoreDenied(StorageFailed):
+    """The system does not let this process use the directory of the store.
+
+    Check its path, its owner and its permissions, and whether the file system can be written to.
+    """
+
+
 class StoreMissing(StorageError):
     """There is no store in this directory, and it was not to be made."""
 

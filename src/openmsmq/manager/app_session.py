@@ -28,6 +28,7 @@ from openmsmq.errors import (
     TransactionTimedOut,
     UserBufferTooSmall,
 )
+from openmsmq.manager.acting import ActingDriver
 from openmsmq.manager.app_readers import Readers
 from openmsmq.manager.app_reading import Reading
 from openmsmq.manager.app_subscriptions import Subscriptions
@@ -85,7 +86,7 @@ class AppSession:
         """`is_trusted`: it came through a door that needs no token."""
         self.door = door
         self.local = door.local
-        self.driver = door.driver
+        self.driver = ActingDriver(door.driver, door.local.core)
         self.connection = connection
         self.is_over = False
         self.grant: Grant | None = None
@@ -172,7 +173,6 @@ class AppSession:
         """Handle what has come, as far as the credit goes."""
         if self._must_wait:
             return
-        self.local.core.by = self.by
         try:
             for frame in self._framer.frames():
                 self._handle(frame)
@@ -233,7 +233,7 @@ class AppSession:
             )
             return
         self.grant = grant
-        self.local.core.by = self.by = f"{_shown(hello.client)} at {peer}"
+        self.driver.by = self.by = f"{_shown(hello.client)} at {peer}"
         self._framer.limit = FRAME_SIZE_MAX
         config = self.door.config
         welcome = Welcome(
@@ -293,7 +293,6 @@ class AppSession:
         self.is_over = True
         self._deadline.cancel()
         if not self.driver.is_closed:
-            self.local.core.by = self.by
             self.driver.call(self._let_go)
 
     def _let_go(self) -> None:

@@ -55,7 +55,7 @@ class BinaryDoor:
         self._looking: asyncio.TimerHandle | None = None
         self._connecting: set[asyncio.Task[None]] = set()
         self._clock = clock
-        self._recorder = None if config.record is None else Recorder(config.record)
+        self.recorder = None if config.record is None else Recorder(config.record)
         self._flushing: asyncio.Task[None] | None = None
         entries = config.peers.items()
         peers = {name: split_address(entry.address, PORT) for name, entry in entries}
@@ -77,17 +77,17 @@ class BinaryDoor:
         """Let other managers in; where they find the door."""
         assert self._config.binary_port is not None
         bound = await bind(self._config.peer_bind, self._config.binary_port)
-        if self._recorder is not None:
+        if self.recorder is not None:
             self._flushing = asyncio.get_running_loop().create_task(self._flush())
         self._look_again()
         return self._listener.start(bound)
 
     async def _flush(self) -> None:
         """Have what is recorded written, though nothing more may be said."""
-        assert self._recorder is not None
+        assert self.recorder is not None
         while True:
             await asyncio.sleep(FLUSH_AFTER)
-            self._recorder.flush(self._clock.now())
+            self.recorder.flush(self._clock.now())
 
     def _accept(self, connection: Connection) -> Spoken:
         spoken = self._speak(connection, self.transfers.accept, accepted=True)
@@ -98,9 +98,9 @@ class BinaryDoor:
         self, connection: Connection, make: Callable[[Wire], Machine], *, accepted: bool
     ) -> Spoken:
         tap = None
-        if self._recorder is not None:
+        if self.recorder is not None:
             ends = connection.local, connection.remote
-            recording = self._recorder.session(*ends, self._clock.now(), accepted=accepted)
+            recording = self.recorder.session(*ends, self._clock.now(), accepted=accepted)
             tap = Tap(connection, recording, self._clock)
         return Spoken(self, self._driver, connection, make, tap)
 
@@ -204,9 +204,9 @@ class BinaryDoor:
         end = asyncio.get_running_loop().time() + FAREWELL
         while self.transfers.links and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        if self._recorder is not None and self._flushing is not None:
+        if self.recorder is not None and self._flushing is not None:
             self._flushing.cancel()
-            self._recorder.flush(self._clock.now())
+            self.recorder.flush(self._clock.now())
 
 
 class Tap:

@@ -23,18 +23,20 @@ class CommitThread:
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def do(self, work: Callable[[], T], then: Callable[[T], None]) -> None:
-        """Have something done there; the event loop goes on with what it gives.
-
-        What it raises is raised in the event loop, as for any callback.
-        """
+    def do(
+        self,
+        work: Callable[[], T],
+        then: Callable[[T], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        """Have something done there; the event loop goes on with what it gives, or raises."""
         loop = asyncio.get_running_loop()
 
         def job() -> None:
             try:
                 result = work()
             except BaseException as error:
-                loop.call_soon_threadsafe(_raise, error)
+                loop.call_soon_threadsafe(failed, error)
             else:
                 loop.call_soon_threadsafe(then, result)
 
@@ -53,7 +55,3 @@ class CommitThread:
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()
-
-
-def _raise(error: BaseException) -> None:
-    raise error

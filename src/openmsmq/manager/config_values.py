@@ -49,16 +49,19 @@ def split_address(text: str, port: int) -> tuple[str, int]:
 
 
 def read_text(value: object) -> str:
+    """A text without spaces around it."""
     if isinstance(value, str) and value.strip() == value != "" and value.isprintable():
         return value
     raise ValueError("a text is needed")
 
 
 def read_path(value: object) -> Path:
+    """A file or directory."""
     return value if isinstance(value, Path) else Path(read_text(value))
 
 
 def read_computer(value: object) -> str:
+    """The name of a computer."""
     name = read_text(value)
     try:
         parse_path_name(f"{name}\\queue")
@@ -68,12 +71,14 @@ def read_computer(value: object) -> str:
 
 
 def read_computers(value: object) -> tuple[str, ...]:
+    """Names of computers."""
     if isinstance(value, list | tuple):
         return tuple(map(read_computer, value))
     raise ValueError("a list of names is needed")
 
 
 def read_peers(value: object) -> dict[str, PeerEntry]:
+    """Other computers by name."""
     if isinstance(value, dict):
         found = {name: _read_peer(entry) for name, entry in value.items()}
         if len({host_key(read_computer(name)) for name in value}) == len(value):
@@ -98,12 +103,14 @@ def _read_peer(value: object) -> PeerEntry:
 
 
 def read_identity(value: object) -> Identity:
+    """What is asked of a session before it may speak for a manager."""
     if value in tuple(Identity):
         return Identity(str(value))
     raise ValueError(f"one of {', '.join(Identity)} is needed")
 
 
 def read_flag(value: object) -> bool:
+    """True or false."""
     if isinstance(value, bool):
         return value
     raise ValueError("true or false is needed")
@@ -114,6 +121,8 @@ def _is_whole(value: object, least: int, most: int) -> bool:
 
 
 def whole(least: int, most: int) -> Read:
+    """A whole number."""
+
     def read(value: object) -> object:
         if _is_whole(value, least, most):
             return value
@@ -123,6 +132,8 @@ def whole(least: int, most: int) -> Read:
 
 
 def whole_or_off(least: int, most: int) -> Read:
+    """A whole number, or `off`."""
+
     def read(value: object) -> object:
         if value == OFF or _is_whole(value, least, most):
             return None if value == OFF else value
@@ -138,6 +149,8 @@ def not_built(value: object) -> None:
 
 
 def one_of(*words: str) -> Read:
+    """One of these words."""
+
     def read(value: object) -> object:
         if value in words:
             return value

@@ -20,6 +20,7 @@ from openmsmq.manager.local import LocalManager
 from openmsmq.manager.logs import log_event
 from openmsmq.manager.metrics import ServiceMetrics
 from openmsmq.manager.ping_door import PingDoor
+from openmsmq.manager.recorder import Recorder
 from openmsmq.manager.service import Door
 from openmsmq.manager.tokens import Tokens
 
@@ -94,10 +95,14 @@ class StandardDoors:
                 certificates=self._certificates,
                 tls=self._app_tls,
             )
+        binary = None
         if config.binary_port is not None:
-            doors["binary"] = BinaryDoor(local, driver, config, SystemClock())
+            doors["binary"] = binary = BinaryDoor(local, driver, config, SystemClock())
         if config.ping_port is not None:
-            doors["ping"] = PingDoor(local, config.peer_bind, config.ping_port)
+            recorder = None if config.record is None else Recorder(config.record)
+            if binary is not None:
+                recorder = binary.recorder  # two would give their files the same numbers
+            doors["ping"] = PingDoor(local, config.peer_bind, config.ping_port, recorder=recorder)
         return doors
 
     def renew(self, config: Config) -> None:

@@ -7,20 +7,22 @@ timer: a batch is whatever came meanwhile.
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from openmsmq.errors import (
     InvalidHandle,
     MQError,
     OperationCancelled,
     ReceiveTimeout,
-    StorageFailed,
+    StorageFull,
 )
 from openmsmq.manager.commit_thread import CommitThread
+from openmsmq.manager.failing import FaultLog, is_fatal, storage_failure
+from openmsmq.manager.interrupts import Shield
+from openmsmq.manager.process import Owner
 from openmsmq.model.core import Core
 from openmsmq.model.pending import Pending
 from openmsmq.model.storage import Writer
@@ -29,9 +31,6 @@ T = TypeVar("T")
 GiveUp = Callable[[Pending[T], MQError], bool]
 "Takes a call that waits back; False if it does not wait any longer."
 CLOSED = "the queue manager is closed"
-FAULTS_LOGGED: Final = 100
-"Operations with mistakes of ours that are written down in one run; the statistics count all."
-_log: Final = logging.getLogger(__name__)
 
 
 class Commit(NamedTuple):
@@ -44,21 +43,6 @@ class Commit(NamedTuple):
     sync_seconds: float
     "Of these, what the disk took."
     failed: bool = False
-
-
-class _Faults:
-    """Writes down operations that raise what they should not."""
-
-    def __init__(self) -> None:
-        self._left = FAULTS_LOGGED
-
-    def log(self, error: Exception) -> None:
-        """One more; it fails alone."""
-        if isinstance(error, MQError) or not self._left:
-            return
-        self._left -= 1
-        more = "" if self._left else "; no more of these are written down"
-        _log.error("an operation failed, please report it%s", more, exc_info=error)
 
 
 def _ignore(commit: Commit) -> None:
@@ -76,24 +60,30 @@ class ThreadDriver:
         """`tick` tells the core what time it is (`Core.tick`)."""
         self._core = core
         self._tick = tick
-        self._faults = _Faults()
+        self._faults = FaultLog()
         self._changed = threading.Condition()
         self._broken: MQError | None = None
         "Why nothing can be committed any more."
         self._followers = 0
         "Threads that wait for something to happen."
         self._closed = False
-        "Nothing new is taken: somebody closes it, or a commit was interrupted."
+        "Nothing new is taken."
         self._ended = False
         "Somebody closes it, or has."
+        self._owner = Owner()
 
     def call(self, make: Callable[[], T]) -> T:
         """Call the core when no other thread does."""
-        with self._changed:
+        self._owner.check()
+        with Shield(self._wake), self._changed:
             self._require_open()
             self._sweep()
             self._changed.notify_all()  # a call may answer others: to close a handle ends reads
             return make()
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def _sweep(self) -> None:
         """Do what is due before a call, so that nobody sees what should be gone."""
@@ -113,7 +103,8 @@ class ThreadDriver:
         A caller that is interrupted does not get its answer: `undo` is done with it instead.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        with self._changed:
+        self._owner.check()
+        with Shield(self._wake) as shield, self._changed:
             self._require_open()
             self._sweep()
             pending = make()
@@ -128,9 +119,12 @@ class ThreadDriver:
                         deadline = None
                     else:
                         self._follow(deadline)
-            except KeyboardInterrupt:
-                _abandon(pending, give_up, undo)
-                self._changed.notify_all()
+                        shield.give()
+                shield.give()
+            except BaseException:
+                if self._broken is None:
+                    _abandon(pending, give_up, undo)
+                    self._changed.notify_all()
                 raise
             if self._core.wants_commit and not self._followers:
                 self._commit()  # nobody waits for what is left, so nobody else would
@@ -143,49 +137,68 @@ class ThreadDriver:
             self._changed.wait(_sooner(_left(deadline), self._core.next_deadline))
         finally:
             self._followers -= 1
-        self._tick()
+        if self._broken is None:
+            self._tick()
 
     def _commit(self) -> None:
         """Commit for everybody; others may call the core while the disk works."""
-        core = self._core
-        error: BaseException | None = None
         try:
-            if self._broken is not None:
-                raise self._broken
-            writer = core.store.begin()
-        except MQError as refused:
-            core.refuse(refused)
+            if self._begin():
+                self._sync()
+        except BaseException as error:
+            self._break_off(error)
+            if not isinstance(error, Exception):
+                raise
+        finally:
             self._changed.notify_all()
-            return
+
+    def _begin(self) -> bool:
+        """Write all that was asked for; False if there is nothing to be synced."""
+        core = self._core
+        try:
+            writer = core.store.begin()
+        except StorageFull as full:
+            core.refuse(full)
+            return False
         try:
             core.start_commit(writer)
         except Exception as raised:
             core.store.abort()
+            if is_fatal(raised):
+                raise
             self._faults.log(raised)
             core.retreat(raised)
-            self._changed.notify_all()
-            return
+            return False
+        return True
+
+    def _sync(self) -> None:
+        error: MQError | None = None
         self._changed.release()
         try:
-            core.store.commit()
-        except MQError as refused:
-            error = refused
-        except BaseException:
-            # Whether it is on disk nobody can say: only a fresh look at the store can.
-            error = self._broken = StorageFailed("interrupted; open the directory again")
-            self._closed = True
-            raise
+            self._core.store.commit()
+        except StorageFull as full:
+            error = full
         finally:
             self._changed.acquire()
-            core.finish_commit(error)
-            self._changed.notify_all()
+        self._core.finish_commit(error)
+
+    def _break_off(self, error: BaseException) -> None:
+        """Nothing can be committed any more, and perhaps memory is in no order: this is the end."""
+        self._broken, self._closed = storage_failure(error), True
+        self._core.break_off(self._broken)
+        self._core.store.close()
 
     def close(self) -> None:
         """Finish what was asked for; later calls are refused."""
-        with self._changed:
+        if not self._owner.is_here:
+            return
+        with Shield(self._wake), self._changed:
             if self._ended:
                 return
-            self._closed = self._ended = True
+            self._ended = True
+            if self._closed:
+                return
+            self._closed = True
             self._core.cancel_everywhere(OperationCancelled(CLOSED))
             self._core.stop()
             self._changed.notify_all()
@@ -197,6 +210,8 @@ class ThreadDriver:
             self._core.store.close()
 
     def _require_open(self) -> None:
+        if self._broken is not None:
+            raise self._broken
         if self._closed:
             raise InvalidHandle(CLOSED)
 
@@ -238,7 +253,7 @@ class LoopDriver:
         """`tick` tells the core what time it is (`Core.tick`)."""
         self._core = core
         self._tick = tick
-        self._faults = _Faults()
+        self._faults = FaultLog()
         self._timer: asyncio.TimerHandle | None = None
         self._on_commit: list[asyncio.Future[None]] = []
         "Those who wait for the commit that runs or comes next."
@@ -252,8 +267,12 @@ class LoopDriver:
         self._idle: asyncio.Future[None] | None = None
         "Who waits for the last commit."
         self._closed = False
+        self._broken: MQError | None = None
+        self._owner = Owner()
         self.observer: Callable[[Commit], None] = _ignore
         "Told about every commit; the event loop waits meanwhile."
+        self.on_broken: Callable[[MQError], None] = lambda error: None
+        "Told when nothing can be committed any more."
 
     @property
     def is_closed(self) -> bool:
@@ -347,19 +366,30 @@ class LoopDriver:
         """Begin a commit, unless one is under way; what is asked for until it has begun is in."""
         if self._core.wants_commit and not self._is_busy:
             self._is_busy = True
-            self._thread.do(self._begin, self._write)
+            self._do(self._begin, self._write)
 
-    def _begin(self) -> Writer | MQError:
+    def _do(self, work: Callable[[], T], then: Callable[[T], None]) -> None:
+        """Have the thread do something, and go on with it; whatever raises is the end."""
+
+        def go_on(result: T) -> None:
+            try:
+                then(result)
+            except Exception as error:
+                self._break_off(error)
+
+        self._thread.do(work, go_on, self._break_off)
+
+    def _begin(self) -> Writer | StorageFull:
         """On the thread: begin a transaction."""
         try:
             return self._core.store.begin()
-        except MQError as refused:
-            return refused
+        except StorageFull as full:
+            return full
 
-    def _write(self, begun: Writer | MQError) -> None:
+    def _write(self, begun: Writer | StorageFull) -> None:
         """Write all that was asked for, and hand it to the disk."""
         core = self._core
-        if isinstance(begun, MQError):
+        if isinstance(begun, StorageFull):
             self.observer(Commit(core.operations_waiting, 0, 0, failed=True))
             core.refuse(begun)
             self._tell()
@@ -371,31 +401,33 @@ class LoopDriver:
             core.start_commit(begun)
         except Exception as raised:
             error = raised  # the other name ends here
-            self._thread.do(core.store.abort, lambda _: self._retreat(error))
+            self._do(core.store.abort, lambda _: self._retreat(error))
             return
         self._synced = time.perf_counter()
-        self._thread.do(self._commit_and_begin, self._finish)
+        self._do(self._commit_and_begin, self._finish)
 
-    def _commit_and_begin(self) -> tuple[MQError | None, Writer | MQError | None]:
+    def _commit_and_begin(self) -> tuple[StorageFull | None, Writer | StorageFull | None]:
         """On the thread: commit, and begin what follows at once if there is something to do.
 
         To be sent here a second time would take longer than a quick disk.
         """
         try:
             self._core.store.commit()
-        except MQError as refused:
-            return refused, None
+        except StorageFull as full:
+            return full, None
         return None, self._begin() if self._core.operations_waiting else None
 
     def _retreat(self, error: Exception) -> None:
         """What was written is forgotten: go on with those whose fault it is not."""
         self.observer(Commit(self._operations, time.perf_counter() - self._started, 0, failed=True))
+        if is_fatal(error):
+            raise error
         self._faults.log(error)
         self._core.retreat(error)
         self._tell()
         self._go_on_with(None)
 
-    def _finish(self, ended: tuple[MQError | None, Writer | MQError | None]) -> None:
+    def _finish(self, ended: tuple[StorageFull | None, Writer | StorageFull | None]) -> None:
         """A commit is over: tell everybody, and go on with the one that follows."""
         error, following = ended
         now = time.perf_counter()
@@ -405,7 +437,7 @@ class LoopDriver:
         self._tell()
         self._go_on_with(following)
 
-    def _go_on_with(self, following: Writer | MQError | None) -> None:
+    def _go_on_with(self, following: Writer | StorageFull | None) -> None:
         if following is not None:
             self._write(following)
             return
@@ -418,13 +450,35 @@ class LoopDriver:
         """A commit is over."""
         waiting, self._on_commit = self._on_commit, []
         for commit in waiting:
-            if not commit.cancelled():
+            if not commit.done():
                 commit.set_result(None)
         self._set_timer()
 
+    def _break_off(self, error: BaseException) -> None:
+        """Nothing can be committed any more, and perhaps memory is in no order: this is the end."""
+        if self._broken is not None:
+            return
+        self._broken = broken = storage_failure(error)
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self.observer(Commit(self._operations, 0, 0, failed=True))
+        self._core.break_off(broken)
+        self._tell()
+        # A transaction belongs to the thread, and the store is closed with it.
+        self._thread.do(self._core.store.close, lambda _: self._ended(), lambda _: self._ended())
+        self.on_broken(broken)
+
+    def _ended(self) -> None:
+        self._is_busy = False
+        if self._idle is None:
+            self._thread.close()
+        elif not self._idle.done():
+            self._idle.set_result(None)
+
     async def close(self) -> None:
         """Finish what was asked for; later calls are refused."""
-        if self._closed:
+        if self._closed or not self._owner.is_here:
             return
         self._closed = True
         if self._timer is not None:
@@ -439,5 +493,8 @@ class LoopDriver:
         self._core.store.close()
 
     def _require_open(self) -> None:
+        self._owner.check()
+        if self._broken is not None:
+            raise self._broken
         if self._closed:
             raise InvalidHandle(CLOSED)

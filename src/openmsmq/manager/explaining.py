@@ -14,6 +14,7 @@ from openmsmq.errors import InvalidParameter
 from openmsmq.manager.naming import shown
 from openmsmq.model.core import Core
 from openmsmq.model.history import Event, Happened
+from openmsmq.model.layout import DELAYED_BIT, JOURNAL_BIT
 from openmsmq.model.queue import Kind
 
 
@@ -50,6 +51,10 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
     Event.PUT_BACK: lambda e, q: f"is back in {q}: whoever received it was gone before the answer",
     Event.DISCARDED: lambda e, q: f"a copy for {q} was discarded: {e.extra}",
     Event.DELIVERED: lambda e, q: f"was delivered to {e.extra or q}",
+    Event.HANDED_OVER: lambda e, q: (
+        f"was handed over to the queue manager of {e.extra or q}, which may still refuse it"
+    ),
+    Event.REFUSED: lambda e, q: f"is kept in {q}: {e.extra}",
     Event.REJECTED: lambda e, q: f"was not accepted: {e.extra}",
     Event.RETURNED: lambda e, q: f"is back in {q}: the subscription {e.extra} has ended",
     Event.RESERVED: lambda e, q: f"was given to the subscription {e.extra} of {q}",
@@ -60,6 +65,7 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
         f"is in {e.extra or q}; the answer is awaited whether it is received there"
     ),
 }
+_ARRIVED: Final = (Event.ARRIVED, Event.ARRIVED_EXPRESS)
 _REMAINS: Final = (Event.ARRIVED_EXPRESS, Event.MOVED, Event.PUT_BACK)
 "After these a message is in its queue."
 _SENT_ON: Final = "waits to be sent to {}"
@@ -68,7 +74,8 @@ _SENT_ON: Final = "waits to be sent to {}"
 def explain(core: Core, message_id: str) -> list[HistoryEvent]:
     """All that is known of a message, oldest first; nothing if its history is not kept any more."""
     happened = core.history.of(core.snapshot, parse_id(message_id))
-    events = [_event(core, item) for item in happened]
+    emptied = {item.queue: item.extra for item in happened if item.event in _ARRIVED and item.extra}
+    events = [_event(core, item, emptied) for item in happened]
     lost = _lost(core, happened)
     return [*events, lost] if lost is not None else events
 
@@ -82,19 +89,24 @@ def parse_id(text: str) -> bytes:
         raise InvalidParameter(f"{text!r}: a message id is written guid\\number") from None
 
 
-def _event(core: Core, item: Happened) -> HistoryEvent:
+def _event(core: Core, item: Happened, emptied: Mapping[int, str]) -> HistoryEvent:
+    """An event in words; `emptied` has the names of outgoing queues, which come and go."""
     queue = core.queues.get(item.queue)
     if queue is not None and queue.kind in (Kind.UNCONFIRMED, Kind.DELAYED):
         queue = queue.main
-    name = "a queue that was deleted" if queue is None else _shown(queue.name)
-    if queue is not None and queue.kind is Kind.OUTGOING and item.event <= Event.ARRIVED_EXPRESS:
-        text = _SENT_ON.format(name)
-    else:
-        text = _TEXTS[item.event](item, name)
+    sent_to = emptied.get(item.queue & ~(JOURNAL_BIT | DELAYED_BIT), "")
+    known = sent_to if queue is None else _shown(queue.name)
+    name = known or "a queue that was deleted"
+    is_outgoing = bool(sent_to) if queue is None else queue.kind is Kind.OUTGOING
+    text = (
+        _SENT_ON.format(name)
+        if is_outgoing and item.event in _ARRIVED
+        else _TEXTS[item.event](item, name)
+    )
     return HistoryEvent(
         datetime.fromtimestamp(item.time, UTC),
         Event(item.event).word,
-        "" if queue is None else name,
+        known,
         text,
         item.lookup,
         item.by,

@@ -16,6 +16,7 @@ from openmsmq.model.core import Core
 from openmsmq.model.queue import NO_QUOTA, Kind, Poison, Queue
 from openmsmq.model.queues import VISIBLE
 from openmsmq.model.reading import oldest
+from openmsmq.model.system import HIDDEN
 from openmsmq.names.parts import fold
 
 BEFORE_ALL: Final = -1
@@ -140,7 +141,7 @@ def _is_made(queue: Queue) -> bool:
 
 
 def _is_worth_seeing(queue: Queue) -> bool:
-    if queue.deleted or (queue.kind is Kind.SYSTEM and not queue.name.startswith("SYSTEM$")):
+    if queue.deleted or queue.number in HIDDEN:
         return False
     if queue.kind in (Kind.UNCONFIRMED, Kind.RESERVED):
         return False  # told with the outgoing queue or the subscription it belongs to

@@ -1,8 +1,8 @@
 """Looking after a store on disk: backup, restore, check and compaction.
 
-A backup is a directory of its own: data.mdb, which is a store, and backup.json, which says what is
-in it. It is made beside its place and moved there when it is whole, so that whatever has the name
-of a backup is one.
+A backup is a directory of its own: data.mdb, which is a store, what the manager is started with
+(`carrying`), and backup.json, which says what is in it. It is made beside its place and moved there
+when it is whole, so that whatever has the name of a backup is one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -23,6 +23,7 @@ from uuid import UUID
 
 from openmsmq.clock import SystemClock
 from openmsmq.errors import BackupDamaged, StoreDamaged, StoreExists, StoreForeign, StoreMissing
+from openmsmq.manager import carrying
 from openmsmq.model.layout import COUNTERS_ROW, PROPERTIES_ROW, unpack_counters
 from openmsmq.model.queue import QueueProperties
 from openmsmq.model.queues import VISIBLE
@@ -66,6 +67,8 @@ class Backup:
     "Bytes of the data file."
     sha256: str
     "Of the data file."
+    files: dict[str, str] = field(default_factory=dict)
+    "What else is in it (`carrying.FILES`), and the SHA-256 of each."
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ class Restored:
     "The GUID of the queue manager there."
     replaced: Path | None
     "Where the data file is that was there before."
+    kept: tuple[Path, ...] = ()
+    "Where other files are that were there before: configuration, tokens, certificates."
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +94,17 @@ class Compacted:
 
 
 def backup(
-    directory: Directory, destination: Directory, progress: Progress | None = None
+    directory: Directory,
+    destination: Directory,
+    progress: Progress | None = None,
+    *,
+    with_keys: bool = False,
 ) -> Backup:
     """Copy a store as it is at one moment, while another process may be working with it.
 
-    The destination must not be there yet, or be an empty directory.
+    With it goes what the manager is started with: configuration, tokens and certificate, and
+    `with_keys` also the private key. The destination must not be there yet, or be an empty
+    directory.
     """
     source, target = _absolute(directory), _absolute(destination)
     _require_free(target)
@@ -102,7 +113,8 @@ def backup(
     with _making(target) as folder:
         with copying.read_along(source) as reader:
             copied = reader.copy(folder / DATA_FILE, progress or no_progress)
-            made = _describe(source, reader, copied)
+            carried = carrying.pack(source, folder, with_keys=with_keys)
+            made = replace(_describe(source, reader, copied), files=carried)
         copying.check_pages(folder, progress or no_progress)
         _write_info(folder / INFO_FILE, made)
         sync_directory(folder)
@@ -124,14 +136,17 @@ def restore(
 
     The numbers that the original may have given out since are never used again. A copy that is to
     work beside the original needs a `new_identity`, for two queue managers with the same GUID take
-    each other's messages.
+    each other's messages; nor does it get the configuration and tokens of the original.
     """
     folder, target = _absolute(source), _absolute(directory)
     info = read_backup(folder)
+    files = {} if new_identity else info.files
+    carrying.check(folder, info.files)
     make_directory(target)
     with copying.alone(target):
-        if (target / DATA_FILE).exists() and not force:
-            raise StoreExists(str(target))
+        for name in () if force else (DATA_FILE, *files):
+            if (target / name).exists():
+                raise StoreExists(str(target if name == DATA_FILE else target / name))
         with copying.staging(target) as staged:
             copied = copying.copy_file(
                 folder / DATA_FILE, staged / DATA_FILE, progress or no_progress
@@ -140,8 +155,12 @@ def restore(
                 raise BackupDamaged(f"{folder}: {DATA_FILE} is not what {INFO_FILE} says")
             identity = _make_own(staged, folder, new_identity=new_identity)
             replaced = _keep(target / DATA_FILE)
+            try:
+                kept = tuple(carrying.unpack(folder, files, target, replaced=_suffix()))
+            except OSError as error:
+                raise storage_error(error, target) from error
             copying.put_in_place(staged, target)
-    return Restored(info, target, identity, replaced)
+    return Restored(info, target, identity, replaced, kept)
 
 
 def check(directory: Directory, progress: Progress | None = None) -> Report:
@@ -166,9 +185,9 @@ def read_backup(folder: Directory) -> Backup:
         raise storage_error(error) from error
     except (ValueError, TypeError, RecursionError) as error:
         raise BackupDamaged(f"{path} cannot be read: {error}") from error
-    for field in fields(info):
-        if type(getattr(info, field.name)).__name__ != field.type:
-            raise BackupDamaged(f"{path}: {field.name} has a wrong value")
+    for entry in fields(info):
+        if type(getattr(info, entry.name)).__name__ != str(entry.type).partition("[")[0]:
+            raise BackupDamaged(f"{path}: {entry.name} has a wrong value")
     if not (Path(folder) / DATA_FILE).is_file():
         raise BackupDamaged(f"{folder} has no {DATA_FILE}")
     return info
@@ -268,12 +287,17 @@ def _make_own(staged: Path, source: Path, *, new_identity: bool) -> str:
     return identity
 
 
+def _suffix() -> str:
+    """What the name of a file ends with that was replaced."""
+    now = datetime.fromtimestamp(SystemClock().now(), UTC)
+    return f".replaced-{now:%Y%m%d-%H%M%S-%f}"
+
+
 def _keep(data: Path) -> Path | None:
     """Give a file that is to be replaced a second name; it has the first one until then."""
     if not data.exists():
         return None
-    now = datetime.fromtimestamp(SystemClock().now(), UTC)
-    kept = data.with_name(f"{data.name}.replaced-{now:%Y%m%d-%H%M%S-%f}")
+    kept = data.with_name(data.name + _suffix())
     try:
         os.link(data, kept)
     except OSError as error:

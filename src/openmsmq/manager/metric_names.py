@@ -96,7 +96,13 @@ METRICS: Final = (
         "Messages that the subscription was given and is not done with.",
         _SUBSCRIPTION,
     ),
-    Metric("openmsmq_subscription_bytes", "gauge", "Their bytes.", _SUBSCRIPTION),
+    Metric(
+        "openmsmq_subscription_unread_messages",
+        "gauge",
+        "Messages that its owner said it was done with and had never read: they stay with it.",
+        _SUBSCRIPTION,
+    ),
+    Metric("openmsmq_subscription_bytes", "gauge", "The bytes of these and those.", _SUBSCRIPTION),
     Metric(
         "openmsmq_subscription_idle_seconds",
         "gauge",

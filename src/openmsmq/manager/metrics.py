@@ -26,7 +26,9 @@ from openmsmq.manager.metric_names import METRICS
 from openmsmq.manager.naming import shown
 from openmsmq.manager.outgoing import unprocessed
 from openmsmq.manager.transfers import Transfers
+from openmsmq.model.answering import DROPPED
 from openmsmq.model.arriving import REASONS, REJECTED
+from openmsmq.model.confirming import FORGED
 from openmsmq.model.core import Core
 from openmsmq.model.history import Event
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue
@@ -44,13 +46,18 @@ from openmsmq.store.pages import DATA_FILE
 COMPUTER_QUEUES: Final = "Computer Queues"
 "What Windows calls dead letters and the journal of sent messages together."
 INCIDENTS: Final = (
+    DROPPED,
+    FORGED,
     "acknowledgements without a queue",
     "duplicates",
     "final acknowledgements of unknown messages",
     "flow control",
+    "gaps after a restore",
     "messages lost because they could not be put back",
+    "operations that failed alone",
     "order acknowledgements of unknown sequences",
     "out of order",
+    "refused and not kept",
     "refused for lack of room",
     "repeated sends",
     "reports without a queue",
@@ -216,7 +223,7 @@ def _report_manager(page: Page, local: LocalManager) -> None:
     page.add("openmsmq_info", 1, _version(), local.name)
     counts = Counter(core.statistics.counts)
     for event in Event:
-        if event is not Event.ARRIVED_EXPRESS:  # counted with all that arrived
+        if event not in (Event.ARRIVED_EXPRESS, Event.HANDED_OVER):  # arrived, delivered
             page.add("openmsmq_messages_total", counts.pop(event.word, 0), event.word)
     for reason in map(describe_class, REASONS):
         page.add("openmsmq_messages_rejected_total", counts.pop(REJECTED + reason, 0), reason)
@@ -275,7 +282,9 @@ def _report_subscriptions(page: Page, local: LocalManager, now: float) -> None:
             continue
         labels = label(subscription.source, local.name), subscription.name
         store, idle = subscription.store, max(0, int(now) - subscription.finished)
-        page.add("openmsmq_subscription_messages", store.messages, *labels)
+        waiting = subscription.end - subscription.done
+        page.add("openmsmq_subscription_messages", waiting, *labels)
+        page.add("openmsmq_subscription_unread_messages", subscription.unread, *labels)
         page.add("openmsmq_subscription_bytes", store.size, *labels)
         page.add("openmsmq_subscription_idle_seconds", idle, *labels)
 

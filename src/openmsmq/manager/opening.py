@@ -9,6 +9,7 @@ from pathlib import Path
 from openmsmq.clock import SystemClock
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.process import this_process
+from openmsmq.store.ballast import BALLAST_SIZE
 from openmsmq.store.lmdb import LmdbStore
 
 
@@ -25,7 +26,7 @@ def open_directory(
     the messages of all queues together while it is open, in KiB. `restored` says that the
     directory is older than what other managers know of this one.
     """
-    store = LmdbStore.open(Path(directory))
+    store = LmdbStore.open(Path(directory), ballast=BALLAST_SIZE)
     try:
         manager = LocalManager(
             store,

@@ -18,7 +18,7 @@ from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
 from openmsmq.model.committing import NewMessage
 from openmsmq.model.core import Core
-from openmsmq.model.layout import NEVER, owed_for
+from openmsmq.model.layout import NEVER, Owed, owed_for
 from openmsmq.model.onces import once_key
 from openmsmq.model.pending import Pending
 from openmsmq.model.queue import Kind, Queue
@@ -31,6 +31,7 @@ from openmsmq.names.format import MultipleName, parse_format_name
 from openmsmq.names.mqf import MQFFormatNameElement
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
 from openmsmq.packet.multi_queue import MultiQueueFormatHeader
+from openmsmq.packet.trailer import letter_path
 from openmsmq.packet.transaction import TransactionHeader
 from openmsmq.packet.user import UserFlags
 from openmsmq.properties.message import INFINITE
@@ -176,16 +177,24 @@ class Posting:
         start = self._core.timeline.now
         is_outgoing = queue.kind is Kind.OUTGOING
         new: list[NewMessage] = []
-        for (priority, reach, receive, flags, acknowledge), packets in stamped:
+        for (priority, reach, receive, flags, acknowledge, letters), packets in stamped:
             expires = NEVER if receive == INFINITE else expiry(start, receive, NEVER)
             if is_outgoing and reach != INFINITE:
                 expires = min(expires, expiry(start, reach, NEVER))
             owed = 0
             if acknowledge or transactional or flags & _JOURNALING:
                 owed = owed_for(flags, acknowledge)
+            if letters:
+                owed |= self._own_letters(letters, owed)
             express = not flags & UserFlags.DM
             new += [NewMessage(packet, priority, expires, express, owed) for packet in packets]
         return new
+
+    def _own_letters(self, path: str, owed: int) -> int:
+        """What is owed beside for a message that names a dead-letter queue, which must be one."""
+        transactional = bool(owed & Owed.TRANSACTIONAL)
+        self._core.queues.for_letters(path, transactional=transactional)
+        return Owed.OWN_LETTERS.value
 
     def _name_of(self, queue: Queue) -> FormatName:
         if queue.kind is Kind.OUTGOING:
@@ -227,6 +236,8 @@ class Posting:
             priority = 0 if transactional else message.priority
             express = not (transactional or message.recoverable)
             owed = _owed(message, transactional=transactional)
+            if message.dead_letter_queue is not None:
+                owed |= self._own_letters(letter_path(packet), owed)
             new.append(NewMessage(packet, priority, expires, express, owed))
         return new
 

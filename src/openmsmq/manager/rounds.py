@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.errors import StorageError
+from openmsmq.manager.acting import ActingDriver
 from openmsmq.manager.logs import log_event
 from openmsmq.model.transaction import State
 from openmsmq.model.unit_name import decider_of
@@ -122,8 +123,8 @@ class Rounds:
                 session.abandon(transaction)
             self._aborted("idle", transaction.xid, limit, session.by)
 
-        door.local.core.by = "app.idle_transaction_limit"
-        door.driver.begin(lambda: door.local.abort(transaction), answered)
+        rule = ActingDriver(door.driver, door.local.core, "app.idle_transaction_limit")
+        rule.begin(lambda: door.local.abort(transaction), answered)
 
     def _abort_prepared(self) -> None:
         """Abort prepared transactions that nobody has decided for too long."""
@@ -143,8 +144,8 @@ class Rounds:
             if pending.error is None:  # else the next round tries again
                 self._aborted("abandoned", xid, age)
 
-        door.local.core.by = "app.abandon_prepared_after"
-        door.driver.begin(lambda: door.local.abort_prepared(xid), answered)
+        rule = ActingDriver(door.driver, door.local.core, "app.abandon_prepared_after")
+        rule.begin(lambda: door.local.abort_prepared(xid), answered)
 
     def _aborted(self, why: str, xid: str, seconds: int, client: str = "") -> None:
         self._door.metrics.transaction_aborted(why)

@@ -26,8 +26,10 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     StorageFailed,
     StorageFull,
+    StoreDenied,
     StoreInUse,
 )
+from openmsmq.manager.carrying import write_down
 from openmsmq.manager.config import OPTIONS, Config, changes
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.local import LocalManager, ManagerState
@@ -41,7 +43,7 @@ RETRY_AFTER: Final = (120.0, 900.0)
 DOORS: Final = ("binary", "ping", "app", "rpc", "srmp", "console")
 "All there will be; the ready file names each."
 MAY_PASS: Final = (StoreInUse, StorageFailed, StorageFull)
-"Why a store cannot be opened now and perhaps can be later."
+"Why a store cannot be opened now and perhaps can be later; but see `StoreDenied`."
 PATIENCE: Final = 10.0
 "Seconds that a door gets to say farewell."
 _KILLED: Final = 128
@@ -112,6 +114,8 @@ class Service:
         self._open: dict[str, Door] = {}
         self._addresses: dict[str, Address] = {}
         self._reason = ""
+        self._failure: MQError | None = None
+        "Why it cannot go on."
         self._stop = asyncio.Event()
 
     def stop(self, reason: str) -> None:
@@ -122,8 +126,8 @@ class Service:
     async def run(self) -> None:
         """Start, work until `stop`, and end in good order.
 
-        (States and their order, [MS-MQSO] 5.1.1.1, 6.6.2.) An error that ends the start is raised
-        when all that had been opened is closed again.
+        (States and their order, [MS-MQSO] 5.1.1.1, 6.6.2.) An error that ends the start, or a store
+        that fails later, is raised when all that had been opened is closed again.
         """
         self._remove_ready_file()  # what somebody left there who was killed
         with self._signals():
@@ -132,13 +136,22 @@ class Service:
                 opened = await self._initialize()
                 if opened is not None:
                     await self._open_doors(self._doors.late(*opened, self.config, self._tokens))
-                    self._announce(opened[0])
+                    if self._failure is None:
+                        self._announce(opened[0])
                     await self._stop.wait()
             except MQError as error:
                 self._reason = f"cannot start: {error}"
                 raise
             finally:
                 await self._end()
+        if self._failure is not None:
+            raise self._failure
+
+    def _break_off(self, error: MQError) -> None:
+        """The store failed: nobody is served any more, and whoever watches starts it anew."""
+        self._failure = error
+        self._enter(ManagerState.STOPPING)
+        self.stop(f"cannot go on: {error}")
 
     async def _initialize(self) -> tuple[LocalManager, LoopDriver] | None:
         """Open the store, again and again if it takes that; None if it is to stop before.
@@ -152,7 +165,7 @@ class Service:
                 return self._open_store()
             except MAY_PASS as error:
                 self._enter(ManagerState.STOPPED)
-                if not self.config.retry:
+                if isinstance(error, StoreDenied) or not self.config.retry:
                     raise
                 log_event(
                     _log, "cannot start yet", level=logging.ERROR, error=error, retry_after=delay
@@ -166,6 +179,7 @@ class Service:
         config = self.config
         self._tokens.refresh()
         local = open_directory(config.data, config.name, restored=config.restored)
+        local.core.by = ""  # what nobody asks for is the manager's own doing
         local.naming = Naming(
             local.core,
             [local.name, *config.aliases],
@@ -174,6 +188,7 @@ class Service:
             takes_all=config.ignore_os_name_validation,
         )
         self._local, self._driver = local, LoopDriver(local.core, local.tick)
+        self._driver.on_broken = self._break_off
         self._enter(ManagerState.INITIALIZING)
         return local, self._driver
 
@@ -191,6 +206,7 @@ class Service:
     def _announce(self, local: LocalManager) -> None:
         """Tell those who wait for it that the manager is ready."""
         self._enter(ManagerState.READY)
+        self._write_down(local)
         identity = str(local.core.identity)
         if self.config.ready_file is not None:
             document = {"pid": os.getpid(), "id": identity, "name": local.name}
@@ -200,6 +216,13 @@ class Service:
             _log, "ready", name=local.name, id=identity, data=self.config.data, pid=os.getpid()
         )
         notify_systemd("READY=1")
+
+    def _write_down(self, local: LocalManager) -> None:
+        """Keep how the manager was started, for backups."""
+        try:
+            write_down(self.config, local.name)
+        except OSError as error:  # a full disk: backups have what was written down before
+            log_event(_log, "start not written down", level=logging.WARNING, error=error)
 
     async def _end(self) -> None:
         """Close everything, what was opened last first; commits that were begun are finished."""

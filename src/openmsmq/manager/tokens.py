@@ -24,6 +24,7 @@ from typing import Any, Final, Literal, get_args
 from openmsmq.clock import Clock, SystemClock
 from openmsmq.errors import InvalidParameter, StorageError
 from openmsmq.manager.logs import log_event
+from openmsmq.model.system import NAMES, REFUSED
 from openmsmq.names.parts import fold
 from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
@@ -87,7 +88,7 @@ class Grant:
         Who may read a queue may read its subqueues. Settings, counters, and transactions of others
         belong to the manager: they are for those who are not limited to some queues.
         """
-        if not self.has(operation):
+        if not self.has(operation) or (queue is not None and self._is_closed(queue)):
             return False
         return not self.patterns or (queue is not None and self._names(queue))
 
@@ -95,12 +96,17 @@ class Grant:
         """Whether the role has a right, be it for some queues only."""
         return self.role == "admin" or right in self.role.split("+")
 
+    def _is_closed(self, queue: str) -> bool:
+        """Whether it is for administrators: what was refused may be secret, and not for this."""
+        return self.role != "admin" and fold(queue) == _REFUSED
+
     def _names(self, queue: str) -> bool:
         name = fold(queue.removeprefix(_HERE))
         names = {name, name.partition(";")[0]}
         return any(fnmatchcase(name, fold(p)) for p in self.patterns for name in names)
 
 
+_REFUSED: Final = fold(_HERE + NAMES[REFUSED])
 EVERYTHING: Final = Grant("admin")
 "For those who need no token."
 

@@ -18,6 +18,7 @@ from openmsmq.manager.local import LocalManager
 from openmsmq.manager.logs import log_event
 from openmsmq.manager.network import Network, Timer, Wire
 from openmsmq.manager.ordering import Ordering
+from openmsmq.manager.refusals import RefusalLog
 from openmsmq.manager.resending import Resending
 from openmsmq.manager.sessions import Sessions
 from openmsmq.manager.ways import Addresses, Way, WayKey, address_text, next_hops, way_key_of
@@ -94,6 +95,7 @@ class Transfers:
         self.peers.configure(identity, {host_key(name): pin for name, pin in pins.items()})
         self.arriving.on_order = self._came
         self.arriving.on_gap = self._log_gap
+        self.arriving.on_refused = RefusalLog(self.now).refused
         self.confirming.on_progress = self._resending.progress
         self.confirming.on_unknown = self._dial
         self.dispatching.on_answered = self.confirming.answered

@@ -22,6 +22,7 @@ from openmsmq.errors import (
     LabelTooLong,
 )
 from openmsmq.names.base import FormatName
+from openmsmq.names.direct import Protocol
 from openmsmq.names.format import DirectName, PrivateName, PublicName
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import Suffix, show
@@ -136,6 +137,16 @@ def queue_name(field: str, value: object) -> FormatName:
         _wrong_type(field, "the name of a queue is", name)
     if not _can_be_carried(name):
         raise IllegalFormatName(f"{field}: a message cannot carry {show(str(name))}")
+    return name
+
+
+def letter_queue(value: object) -> DirectName:
+    """A queue of the sender's own computer by its path, as a dead-letter queue is named."""
+    name = queue_name("dead_letter_queue", value)
+    if not isinstance(name, DirectName) or name.protocol is not Protocol.OS or name.suffix:
+        raise IllegalFormatName(
+            f"dead_letter_queue: {show(str(name))} is no path such as .\\private$\\dead"
+        )
     return name
 
 

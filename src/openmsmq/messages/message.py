@@ -20,6 +20,7 @@ from openmsmq.messages.fields import (
     flag,
     integer,
     label_text,
+    letter_queue,
     octets,
     queue_name,
     seconds,
@@ -54,6 +55,8 @@ class Message:
     "A copy stays in the sender's journal."
     dead_letter: bool
     "If it fails, it goes to the sender's dead-letter queue."
+    dead_letter_queue: FormatName | None
+    "Instead of that to this one, a queue of the sending manager; then `dead_letter` is set, too."
     acknowledge: Acknowledge
     "What to report to `admin_queue`."
     admin_queue: FormatName | None
@@ -74,7 +77,7 @@ class Message:
     # Written out, as callers may give more types than the fields have. What is not the default is
     # checked, and only that. The test is by identity: quick, and never wrong about a value that
     # needs its check.
-    def __init__(  # noqa: C901  # one test for each field is all there is to it
+    def __init__(  # noqa: C901, PLR0912  # one test for each field is all there is to it
         self,
         body: bytes | str = b"",
         *,
@@ -84,6 +87,7 @@ class Message:
         recoverable: bool = True,
         journal: bool = False,
         dead_letter: bool = False,
+        dead_letter_queue: QueueName | None = None,
         acknowledge: Acknowledge | int = _NO_ACKNOWLEDGE,
         admin_queue: QueueName | None = None,
         response_queue: QueueName | None = None,
@@ -106,6 +110,8 @@ class Message:
             flag("journal", journal)
             flag("dead_letter", dead_letter)
             flag("trace", trace)
+        if dead_letter_queue is not None:
+            dead_letter_queue, dead_letter = letter_queue(dead_letter_queue), True
         if acknowledge is not _NO_ACKNOWLEDGE:
             acknowledge = acknowledge_flags(acknowledge)
         if admin_queue is not None:
@@ -129,6 +135,7 @@ class Message:
         _set_recoverable(self, recoverable)
         _set_journal(self, journal)
         _set_dead_letter(self, dead_letter)
+        _set_dead_letter_queue(self, dead_letter_queue)
         _set_acknowledge(self, acknowledge)
         _set_admin_queue(self, admin_queue)
         _set_response_queue(self, response_queue)
@@ -185,6 +192,7 @@ def _short(value: object) -> str:
     _set_recoverable,
     _set_journal,
     _set_dead_letter,
+    _set_dead_letter_queue,
     _set_acknowledge,
     _set_admin_queue,
     _set_response_queue,

@@ -15,6 +15,7 @@ from openmsmq.names.format import PrivateName, PublicName, parse_format_name
 from openmsmq.names.path import THIS_COMPUTER
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
 from openmsmq.packet.properties import NO_CORRELATION
+from openmsmq.packet.trailer import letter_trailer
 from openmsmq.packet.transaction import TransactionHeader
 from openmsmq.packet.user import NO_GUID
 from openmsmq.properties.message import INFINITE
@@ -30,10 +31,11 @@ IN_TRANSACTION: Final = OptionalHeaders(transaction=TransactionHeader())
 class Packer:
     """Writes the messages of one queue manager ([MS-MQDMPR] 3.1.7.1.30, 3.1.7.1.32)."""
 
-    __slots__ = ("_builder",)
+    __slots__ = ("_builder", "_computer")
 
     def __init__(self, source: UUID, *, computer: str = THIS_COMPUTER) -> None:
         """`computer` is what others know this one by: it replaces the `.` in names of queues."""
+        self._computer = computer
         self._builder = lru_cache(maxsize=BUILDERS_MAX)(partial(_make_builder, source, computer))
 
     def pack(
@@ -72,7 +74,8 @@ class Packer:
 
         `sent_time` is in seconds since 1970 UTC. `destination_manager` is needed for a public
         queue only: other names say where the queue is. A transactional message is recoverable and
-        has priority 0. `time_to_reach_queue` is for messages that do not say. `MessageTooLarge`
+        has priority 0. What the manager keeps behind a packet follows it (`split_stored`).
+        `time_to_reach_queue` is for messages that do not say. `MessageTooLarge`
         for a message that does not fit into a packet.
         """
         queue = str(destination)
@@ -113,7 +116,8 @@ class Packer:
                 message.extension,
                 headers,
             )
-            add(packet)
+            letters = message.dead_letter_queue
+            add(packet if letters is None else packet + _letters(str(letters), self._computer))
         return packets
 
 
@@ -139,6 +143,14 @@ def _make_builder(
     return PacketBuilder(
         source, queue, destination_manager=manager, admin=admin_queue, response=response_queue
     )
+
+
+@lru_cache(maxsize=BUILDERS_MAX)
+def _letters(queue: str, computer: str) -> bytes:
+    """What names the dead-letter queue of a message, behind its packet ([MS-MQRR] 2.2.5.4)."""
+    name = _at_home(parse_format_name(queue), computer)
+    assert isinstance(name, DirectName), "a dead-letter queue has a path"
+    return letter_trailer(str(name.path))
 
 
 def _at_home(name: FormatName, computer: str) -> FormatName:

@@ -9,11 +9,13 @@ from functools import lru_cache
 from typing import NoReturn
 from uuid import UUID
 
-from openmsmq.errors import IllegalFormatName, Malformed
+from openmsmq.errors import IllegalFormatName, IllegalQueuePathName, Malformed
 from openmsmq.messages.message import FIELDS, Message
 from openmsmq.names.base import FormatName
+from openmsmq.names.path import parse_path_name
 from openmsmq.packet.properties import NO_CORRELATION
 from openmsmq.packet.security import SecurityFlags
+from openmsmq.packet.trailer import split_stored
 from openmsmq.packet.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, SenderIdType
@@ -51,8 +53,8 @@ class ReceivedMessage(Message):
 
     @property
     def packet(self) -> bytes:
-        """The whole message as it came."""
-        return self._view.data
+        """The whole message as it travels."""
+        return split_stored(self._view.data)[0]
 
     def to_message(self) -> Message:
         """The same to send, for `dataclasses.replace`."""
@@ -87,6 +89,11 @@ class ReceivedMessage(Message):
     @property
     def dead_letter(self) -> bool:
         return self._view.dead_letter
+
+    @property
+    def dead_letter_queue(self) -> FormatName | None:
+        path = self._view.dead_letter_path
+        return _own_queue(path) if path else None
 
     @property
     def acknowledge(self) -> Acknowledge:
@@ -211,10 +218,10 @@ class ReceivedMessage(Message):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ReceivedMessage):
             return NotImplemented
-        return self._facts == other._facts and self.packet == other.packet
+        return self._facts == other._facts and self._view.data == other._view.data
 
     def __hash__(self) -> int:
-        return hash((self._facts, self.packet))
+        return hash((self._facts, self._view.data))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
@@ -223,7 +230,7 @@ class ReceivedMessage(Message):
         raise FrozenInstanceError(f"cannot delete field {name!r}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _remade, (self.packet, *self._facts)
+        return _remade, (self._view.data, *self._facts)
 
     def _shown(self) -> Iterator[str]:
         yield f"id={self.id!r}"
@@ -254,6 +261,15 @@ def _remade(
         move_count=move_count,
         message_class=message_class,
     )
+
+
+@lru_cache(maxsize=1024)
+def _own_queue(path: str) -> FormatName | None:
+    """The dead-letter queue with this path; None if what stands there is no name."""
+    try:
+        return parse_path_name(path).to_direct()
+    except IllegalQueuePathName:
+        return None
 
 
 def _named(view: PacketView, field: str) -> FormatName | None:

@@ -10,7 +10,7 @@ from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.history import Event
 from openmsmq.model.layout import Owed, Record
 from openmsmq.model.onces import find_once, remember
-from openmsmq.model.queue import Queue
+from openmsmq.model.queue import Queue, outgoing_name
 from openmsmq.packet.view import PacketView
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Admitting:
             return lookup
         lookup = batch.insert_stored(queue, priority, record)
         batch.count(Event.ARRIVED.word)
-        batch.note(Event.ARRIVED, queue, [lookup], identifier, by)
+        batch.note(Event.ARRIVED, queue, [lookup], identifier, by, outgoing_name(queue))
         if record.flags & (Owed.JOURNAL | Owed.ACK_ARRIVAL):
             packet = batch.packet(record.pack())
             new = NewMessage(packet, priority, record.expires, False, record.flags)

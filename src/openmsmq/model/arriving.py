@@ -28,6 +28,7 @@ from openmsmq.model.incoming import (
 )
 from openmsmq.model.layout import NEVER, Owed, owed_for
 from openmsmq.model.queue import NO_QUOTA, Queue
+from openmsmq.model.refusing import Refusing
 from openmsmq.model.reporting import Reporting
 from openmsmq.model.security_checks import PROTECTED
 from openmsmq.model.sending import EXPRESS_SIZE_MAX, KIB
@@ -67,6 +68,9 @@ class Arriving:
         self._core = core
         self._confirming = confirming
         self.reporting = Reporting(core)
+        self.on_refused: Callable[[Origin, bytes, MessageClass, bool], None] = _ignore_refused
+        "Given a message that is refused without its sender's knowledge, why, and if it is kept."
+        self._refusing = Refusing(core)
         self.on_order: Callable[[Origin, bytes, bytes, int], None] = _ignore
         "Given how many messages of a sequence came, and the last: its sender is owed an OrderAck."
         self.on_gap: Callable[[IncomingSequence], None] = lambda sequence: None
@@ -457,6 +461,13 @@ class Arriving:
                 core.answering.final_ack(batch, packet, reason, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.outcomes.bury(batch, packet, view.priority, reason)
+        else:
+            is_kept = self._refusing.keep(batch, packet, view.priority, reason)
+            self.on_refused(origin, packet, reason, is_kept)
+
+
+def _ignore_refused(origin: Origin, packet: bytes, reason: MessageClass, is_kept: bool) -> None:
+    """Nothing is logged."""
 
 
 def _ignore(origin: Origin, key: bytes, packet: bytes, count: int) -> None:

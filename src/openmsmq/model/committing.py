@@ -36,7 +36,7 @@ from openmsmq.model.layout import (
     queue_key,
 )
 from openmsmq.model.numbers import Numbers
-from openmsmq.model.queue import Kind, Queue, QueueProperties, delayed_of
+from openmsmq.model.queue import Kind, Queue, QueueProperties, delayed_of, outgoing_name
 from openmsmq.model.reading import Entry
 from openmsmq.model.sequences import OutgoingSequence, needs_sequence
 from openmsmq.model.statistics import Statistics
@@ -216,7 +216,7 @@ class Batch:
                     self._expire(moment, queue, lookup)
         self._count(queue, len(sizes), sum(sizes))
         self.inserted[queue] += lookups
-        self.note(Event.ARRIVED, queue, lookups, ids, by)
+        self.note(Event.ARRIVED, queue, lookups, ids, by, outgoing_name(queue))
         self._counted[Event.ARRIVED.word] += len(lookups)
         return lookups
 

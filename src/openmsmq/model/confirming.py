@@ -27,7 +27,7 @@ from openmsmq.model.sequences import (
     forget_sequence,
     is_finished,
 )
-from openmsmq.model.storage import Table
+from openmsmq.model.storage import Snapshot, Table
 from openmsmq.model.timeline import expiry
 from openmsmq.names.format import PrivateName, parse_format_name
 from openmsmq.packet.acks import FinalAckBody, OrderAckBody
@@ -225,6 +225,8 @@ class Confirming:
                     ended.append(sequence)
             for sequence in ended:
                 forget_sequence(batch.writer, sequence)
+                for key, _ in parked_rows(batch.writer, sequence):
+                    batch.writer.delete(Table.TRANSFER, key)
 
         def take_back() -> None:
             for sequence in ended:
@@ -311,26 +313,21 @@ class Confirming:
     def answered(self, sequence: OutgoingSequence, peer: UUID) -> None:
         """It is known now who answers at a destination: take what that manager said before."""
         core = self._core
-        prefix = _parked.pack(PARKED, *sequence.id, 0, bytes(16))[:9]
-        if (
-            next(iter(core.snapshot.scan(Table.TRANSFER, prefix, prefix + b"\xff" * 21)), None)
-            is None
-        ):
+        if not parked_rows(core.snapshot, sequence):
             return
         after: list[Callable[[], None]] = []
 
         def apply(batch: Batch) -> None:
             after.clear()
-            for key, row in list(batch.writer.scan(Table.TRANSFER, prefix, prefix + b"\xff" * 21)):
-                if key[-16:] == peer.bytes_le:
-                    ack, found = (
-                        FinalAckBody.unpack(row[2:]),
-                        core.numbers.sequences.find(sequence.identifier),
-                    )
-                    place = None if found is None else self._place(batch, *found, ack)
-                    if place is not None:
-                        self._confirm(batch, place, int.from_bytes(row[:2], "little"), after)
-                    batch.writer.delete(Table.TRANSFER, key)
+            found = core.numbers.sequences.find(sequence.identifier)
+            for key, row in parked_rows(batch.writer, sequence):
+                if key[-16:] != peer.bytes_le:
+                    continue
+                ack = FinalAckBody.unpack(row[2:])
+                place = None if found is None else self._place(batch, *found, ack)
+                if place is not None:
+                    self._confirm(batch, place, int.from_bytes(row[:2], "little"), after)
+                batch.writer.delete(Table.TRANSFER, key)
 
         core.submit(apply, lambda: _call(after), lambda error: None)
 
@@ -360,6 +357,12 @@ def _addressee(name: str) -> UUID | None:
     """The manager that a destination names by its identity, if it does."""
     parsed = parse_format_name(name)
     return parsed.guid if isinstance(parsed, PrivateName) else None
+
+
+def parked_rows(snapshot: Snapshot, sequence: OutgoingSequence) -> list[tuple[bytes, bytes]]:
+    """The FinalAcks about messages of a sequence that wait."""
+    prefix = _parked.pack(PARKED, *sequence.id, 0, bytes(16))[:9]
+    return list(snapshot.scan(Table.TRANSFER, prefix, prefix + b"\xff" * 21))
 
 
 def read_parked(key: bytes, row: bytes) -> FinalAckBody:

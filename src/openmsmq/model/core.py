@@ -38,7 +38,7 @@ from openmsmq.model.outcomes import Outcomes
 from openmsmq.model.peers import Peers
 from openmsmq.model.pending import Pending
 from openmsmq.model.poisoning import Poisoning
-from openmsmq.model.queue import Kind, Queue
+from openmsmq.model.queue import Kind, Queue, outgoing_name
 from openmsmq.model.queues import Queues
 from openmsmq.model.reading import Entry
 from openmsmq.model.recovery import (
@@ -206,15 +206,15 @@ class Core:
     def finish_commit(self, error: BaseException | None = None) -> None:
         """Tell everybody that the commit is on disk, or that it is not."""
         assert self._committing is not None, "no commit is under way"
-        operations, batch = self._committing
+        _, batch = self._committing
         self._committing = None
         self._is_busy = True
         if error is not None:
-            self._fail(operations, error)
+            self._forget_staged()
+            self._operations.fail(error, has_room=self._has_made_room(error))
         else:
             self._show(batch)
-            for operation in operations:
-                operation.committed()
+            self._operations.answer()
         self._go_on()
 
     def _show(self, batch: Batch) -> None:
@@ -244,22 +244,25 @@ class Core:
         for call in waiting:
             call()
         self._is_busy = False
-        self._wake_all()
+        self.settle()
         self.queues.tidy()
         reserve_arrivals(self)
 
+    def break_off(self, error: MQError) -> None:
+        """Nothing can be committed any more: let all fail that was asked for, and all reads."""
+        self._committing = None
+        self._operations.abandon(error)
+        self.cancel_everywhere(error)
+        self._operations.abandon(error)
+
     def refuse(self, error: BaseException) -> None:
         """No commit could be begun: tell everybody who asked for one."""
-        self._fail(self._operations.take_all(), error)
-        self._wake_all()
+        self._operations.refuse(error)
+        self.settle()
 
-    def _fail(self, operations: list[Operation], error: BaseException) -> None:
-        """On a full disk what needs room is refused, and what frees some is tried again."""
-        self._forget_staged()
-        if isinstance(error, StorageFull):
-            operations = self._operations.only_growing(operations)
-        for operation in operations:
-            operation.failed(error)
+    def _has_made_room(self, error: BaseException) -> bool:
+        """Whether what frees room can be tried again."""
+        return isinstance(error, StorageFull) and self.store.make_room()
 
     def take_message_ids(self, count: int) -> None:
         """Identifiers have been given to messages; more are reserved before they run out."""
@@ -283,7 +286,7 @@ class Core:
         if not self.expiring.is_due:
             return begins
         begins |= self.expiring.sweep()
-        self._wake_all()
+        self.settle()
         return begins
 
     def _write_shift(self) -> None:
@@ -377,7 +380,7 @@ class Core:
                 follower.came(found)
             self._awake.append((queue, found))
 
-    def _wake_all(self) -> None:
+    def settle(self) -> None:
         """Message Position Available ([MS-MQDMPR] 3.1.7.2.2): waiting readers, oldest first.
 
         What readers make readable in turn is dealt with after them, never in their midst.
@@ -395,10 +398,6 @@ class Core:
                         queue.waiters.remove(waiter)
         finally:
             self._is_busy = False
-
-    def settle(self) -> None:
-        """Wake readers after something became readable without a commit."""
-        self._wake_all()
 
     def insert_express(
         self,
@@ -423,7 +422,7 @@ class Core:
         if self.history.limit:
             ids = identifiers([message.packet for message in messages])
             by = self.by if event is Event.ARRIVED_EXPRESS else ""
-            why = describe_class(message_class) if message_class else ""
+            why = describe_class(message_class) if message_class else outgoing_name(queue)
             self.note(event, queue, lookups, ids, by, why)
         if event is Event.ARRIVED_EXPRESS:
             self.statistics.count(Event.ARRIVED.word, len(messages))

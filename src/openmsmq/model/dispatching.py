@@ -35,10 +35,12 @@ from openmsmq.model.sequences import (
 )
 from openmsmq.model.storage import Table
 from openmsmq.model.transfer import Transfer
+from openmsmq.packet.trailer import split_stored
 from openmsmq.packet.walk import numbered
 from openmsmq.properties.message import PRIORITY_MAX, MessageClass
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_OWN_LETTERS: Final = Owed.OWN_LETTERS.value
 
 
 class Port(Protocol):
@@ -118,6 +120,8 @@ class Dispatching:
         hold(queue, entries, IN_TRANSIT, from_start=True)
         in_transit = self._in_transit.setdefault(queue, set())
         in_transit.update(entry.lookup for entry in entries)
+        if any(flags_of(entry.record) & _OWN_LETTERS for entry in entries):
+            entries = [entry._replace(packet=split_stored(entry.packet)[0]) for entry in entries]
         if rank < PRIORITY_MAX:
             return entries
         return [

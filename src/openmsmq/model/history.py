@@ -68,6 +68,10 @@ class Event(IntEnum):
     "It had to wait after it was aborted, and can be read again."
     POISONED = 21
     "It was aborted too often."
+    HANDED_OVER = 22
+    "Another manager has it; what it did with it, only that one knows."
+    REFUSED = 23
+    "It came from another manager, was not accepted, and is kept for people to see."
 
     @property
     def word(self) -> str:

@@ -189,7 +189,7 @@ class Incoming:
         return order_queue(UUID(bytes_le=packet[SOURCE]))
 
     def stage(self, key: bytes, sequence: IncomingSequence) -> None:
-        """A message has consumed its number, if this commit succeeds."""
+        """A message has consumed its number, if this commit succeeds ([MS-MQQB] 3.1.5.8.8)."""
         self._staged[key] = sequence
 
     def write(self, writer: Writer, keys: set[bytes]) -> None:

@@ -92,6 +92,8 @@ class Owed(IntFlag):
     "Its sender, another manager, is to be told what became of it ([MS-MQQB] 3.1.1.6.2)."
     STRANGER = 256
     "A peer outside the peer table brought it: what it makes us send is bounded (`answering`)."
+    OWN_LETTERS = 512
+    "It names a dead-letter queue of its own, behind its packet."
 
 
 class Record(NamedTuple):

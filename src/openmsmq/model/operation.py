@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from openmsmq.errors import StorageFull
 from openmsmq.model.committing import Batch
 
 
@@ -57,8 +59,8 @@ class Operations:
         self._waiting: list[Operation] = []
         self._writing: list[Operation] = []
         "Those of the commit under way."
-        self._applied = 0
-        "How many of these are applied."
+        self._applied = self._answered = 0
+        "How many of these are applied, and how many are answered."
         self._most: int | None = None
         "How many the next commit takes; None for all."
 
@@ -80,13 +82,8 @@ class Operations:
         self._writing = self._waiting[: self._most]
         del self._waiting[: len(self._writing)]
         self._most = None
-        self._applied = 0
+        self._applied = self._answered = 0
         return self._writing
-
-    def take_all(self) -> list[Operation]:
-        """Those that wait; no commit begins."""
-        waiting, self._waiting = self._waiting, []
-        return waiting
 
     def apply(self, batch: Batch) -> None:
         """Let all that were taken add their rows."""
@@ -109,10 +106,47 @@ class Operations:
         self._waiting[:0] = operations
         return faulty
 
-    def only_growing(self, operations: list[Operation]) -> list[Operation]:
-        """Those that need room; the others wait again, unless there are only others."""
-        growing = [operation for operation in operations if operation.grows]
-        if not growing:
-            return operations
-        self._waiting[:0] = [operation for operation in operations if not operation.grows]
-        return growing
+    def answer(self) -> None:
+        """The commit is on disk: answer those who asked for it."""
+        for operation in self._writing:
+            operation.committed()
+            self._answered += 1
+        self._writing = []
+
+    def refuse(self, error: BaseException) -> None:
+        """No commit can begin: all that wait fail."""
+        self.take()
+        self.fail(error)
+
+    def fail(self, error: BaseException, *, has_room: bool = False) -> None:
+        """The commit came to nothing, and they fail.
+
+        On a full disk only those that need room do; the others may free some, and wait again. If
+        there are only others, that is of use only if the disk `has_room` for them now.
+        """
+        failing = self._writing
+        if isinstance(error, StorageFull):
+            growing = [operation for operation in failing if operation.grows]
+            if growing or has_room:
+                self._waiting[:0] = [operation for operation in failing if not operation.grows]
+                failing = growing
+        for operation in failing:
+            operation.failed(error)
+            self._answered += 1
+        self._writing = []
+
+    def abandon(self, error: BaseException) -> None:
+        """Nothing will be committed any more: all fail that are not answered.
+
+        Something may have raised that should not have, so that memory is in no order: what they
+        raise themselves changes nothing for the others.
+        """
+        left = self._writing[self._answered :]
+        self._writing = []
+        while left or self._waiting:
+            left += self._waiting
+            self._waiting = []
+            for operation in left:
+                with suppress(Exception):
+                    operation.failed(error)
+            left = []

@@ -20,6 +20,7 @@ from openmsmq.model.layout import (
     lookup_id,
     packet_place,
 )
+from openmsmq.model.letters import place_of
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue, journal_of
 from openmsmq.model.reading import Entry
 from openmsmq.properties.message import (
@@ -68,6 +69,7 @@ _DEAD_LETTER: Final = Owed.DEAD_LETTER.value
 _NACK_RECEIVE: Final = Owed.NACK_RECEIVE.value
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
+_OWN_LETTERS: Final = Owed.OWN_LETTERS.value
 _ON_ARRIVAL: Final = _ACK_ARRIVAL | _JOURNAL
 _REJECTED: Final = MessageClass.NACK_RECEIVE_REJECTED
 
@@ -77,7 +79,6 @@ class Outcomes:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._source = core.identity.bytes_le
 
     # Arriving
 
@@ -210,7 +211,9 @@ class Outcomes:
                     self._core.answering.acknowledge(batch, batch.packet(raw), reason, flags)
                 if flags & _FINAL_ACK:
                     self._core.answering.final_ack(batch, batch.packet(raw), reason)
-                target = journal or self._place(start, flags & wanted, flags)
+                if flags & wanted & _DEAD_LETTER and flags & _OWN_LETTERS:
+                    start = batch.packet(raw)
+                target = journal or place_of(self._core, start, flags & wanted, flags)
             if target is None:
                 batch.drop_packet(*packet_place(raw))
             else:
@@ -228,7 +231,8 @@ class Outcomes:
         if core.history.limit:
             ids = identifiers([entry.packet for entry in entries])
             lookups = [entry.lookup for entry in entries]
-            core.note(event, queue, lookups, ids, by, _words(reason, queue))
+            known = Event.HANDED_OVER if event is Event.DELIVERED else event
+            core.note(known, queue, lookups, ids, by, _words(reason, queue))
         journal = self._journal(queue, reason)
         wanted = OWED[reason]
         for entry in entries:
@@ -238,7 +242,7 @@ class Outcomes:
         for entry in entries:
             all_flags = flags_of(entry.record)
             flags = all_flags & wanted
-            target = journal or (self._place(entry.packet, flags, all_flags) if flags else None)
+            target = journal or (place_of(core, entry.packet, flags, all_flags) if flags else None)
             if target is not None:
                 kept = 0 if target is journal or flags & _JOURNAL else reason
                 event = Event.DEAD_LETTERED if kept else Event.JOURNALED
@@ -259,6 +263,8 @@ class Outcomes:
         batch.count(event.word, len(gone))
         if not batch.keeps_history or not gone:
             return ()
+        if event is Event.DELIVERED and not flags_of(gone[0][1]) & _TRANSACTIONAL:
+            event = Event.HANDED_OVER  # no more is known
         starts = batch.first_chunks([raw for _, raw in gone]) if packets is None else packets
         lookups = [lookup for lookup, _ in gone]
         why = words or _words(reason, queue)
@@ -276,26 +282,11 @@ class Outcomes:
     def _journal(self, queue: Queue, reason: MessageClass) -> Queue | None:
         return journal_of(queue.main) if self._is_journaled(queue, reason) else None
 
-    def _place(self, packet: bytes, wanted: int, flags: int) -> Queue | None:
-        """Where a message goes that failed, or that was delivered and is to be kept.
-
-        A transactional message that came from elsewhere is its sender's to keep
-        ([MC-MQAC] 3.1.6.1.1).
-        """
-        queues = self._core.queues
-        if wanted & _JOURNAL:
-            return queues.system_journal
-        if not wanted & _DEAD_LETTER:
-            return None
-        if not flags & _TRANSACTIONAL:
-            return queues.dead_letter
-        return queues.transactional_dead_letter if packet[16:32] == self._source else None
-
     def _keep(
         self, batch: Batch, target: Queue, messages: list[Kept], reason: MessageClass
     ) -> None:
         """Let messages live on in a journal or as dead letters; without room they are gone."""
-        is_dead = target.kind is Kind.SYSTEM and target is not self._core.queues.system_journal
+        is_dead = target is not self._core.queues.system_journal and target.kind is not Kind.JOURNAL
         places, starts = [], []
         for lookup, raw, start in messages:
             number, size = packet_place(raw)
@@ -387,7 +378,8 @@ class Outcomes:
         batch.note(event, queue, [lookup], identifiers([start]), "", _words(reason, queue.main))
         flags = flags_of(raw)
         wanted = flags & (_JOURNAL if is_received else _DEAD_LETTER)
-        target = self._place(start, wanted, flags)
+        packet = batch.packet(raw) if wanted and flags & _OWN_LETTERS else start
+        target = place_of(self._core, packet, wanted, flags)
         if target is None:
             batch.drop_packet(*packet_place(raw))
         else:

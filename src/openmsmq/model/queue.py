@@ -328,3 +328,8 @@ def _is_storable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def outgoing_name(queue: Queue) -> str:
+    """The destination of an outgoing queue, which is forgotten when it is empty; else nothing."""
+    return queue.name if queue.kind is Kind.OUTGOING else ""

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid5
 
 from openmsmq.errors import (
+    IllegalQueuePathName,
     OperationCancelled,
     QueueDeleted,
     QueueExists,
     QueueNotAvailable,
     QueueNotFound,
+    TransactionUsage,
     UnsupportedFormatNameOperation,
 )
 from openmsmq.model.committing import Batch
@@ -43,11 +45,12 @@ from openmsmq.model.queue import (
 )
 from openmsmq.model.sequences import forget_sequence
 from openmsmq.model.storage import Table
-from openmsmq.model.system import DEAD_LETTER, HIDDEN, JOURNAL, TRANSACTIONAL_DEAD_LETTER
+from openmsmq.model.system import DEAD_LETTER, HIDDEN, JOURNAL, REFUSED, TRANSACTIONAL_DEAD_LETTER
 from openmsmq.model.transfer import Transfer, TransferState
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
+from openmsmq.names.path import PathName, parse_path_name
 from openmsmq.properties.message import MessageClass
 
 if TYPE_CHECKING:
@@ -81,7 +84,9 @@ class Queues:
         self.dead_letter = loaded[DEAD_LETTER]
         self.transactional_dead_letter = loaded[TRANSACTIONAL_DEAD_LETTER]
         self.system_journal = loaded[JOURNAL]
-        self.resolve: Callable[[FormatName], str | None] = _nowhere
+        self.refused = loaded[REFUSED]
+        "What other managers sent and was not accepted."
+        self.resolve: Callable[[PathName | FormatName], str | None] = _nowhere
         "What follows the computer in the name of a queue of this manager; None for all others."
         self.misdirected: Callable[[DirectName], str] = lambda name: ""
         "Why a message that came with this name is not for this computer; empty if it is (AMB-70)."
@@ -132,6 +137,29 @@ class Queues:
         queue = self.find(local)
         if queue.kind not in VISIBLE:
             raise UnsupportedFormatNameOperation(f"{name}: nobody sends to a {queue.kind} queue")
+        return queue
+
+    def for_letters(self, path: str, *, transactional: bool) -> Queue:
+        """The queue that takes dead letters of a message that names it ([MS-MQDMPR] 3.1.1.12).
+
+        It is one of this manager, and transactional exactly if the message is (A-73).
+        """
+        local = self.resolve(parse_path_name(path))
+        if local is None:
+            raise IllegalQueuePathName(
+                f"dead_letter_queue {path}: a queue of the sending manager is needed, since a dead"
+                " letter stays where the message was sent"
+            )
+        queue = self.find(local)
+        if queue.kind not in VISIBLE:
+            raise UnsupportedFormatNameOperation(f"dead_letter_queue {path}: a {queue.kind} queue")
+        if queue.properties.transactional is not transactional:
+            needed = (
+                "a transactional queue" if transactional else "a queue that is not transactional"
+            )
+            raise TransactionUsage(
+                f"dead_letter_queue {path}: {needed} is needed, as the message is"
+            )
         return queue
 
     def find_outgoing(self, name: FormatName) -> Queue | None:
@@ -421,5 +449,5 @@ def _key(queue: Queue) -> str:
     return fold(queue.name)
 
 
-def _nowhere(name: FormatName) -> str | None:
+def _nowhere(name: PathName | FormatName) -> str | None:
     return None

@@ -95,7 +95,8 @@ def load(
     identity = new_identity if raw is None else UUID(bytes=raw)
     queues, emptying = _load_queues(snapshot)
     missing = {n: p for n, p in system_queues(identity, now).items() if n not in queues}
-    queues |= {number: Queue(number, properties) for number, properties in missing.items()}
+    made = {number: Queue(number, properties) for number, properties in missing.items()}
+    queues = made | queues  # a name that people gave to a queue before goes on to mean that one
     prepared, abandoned = load_transactions(snapshot, queues)
     numbers = _load_numbers(snapshot, entropy)
     load_sequences(snapshot, queues, numbers.sequences)

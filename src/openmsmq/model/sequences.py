@@ -30,7 +30,7 @@ FLOOR_KEY: Final = b"sequence-floor"
 "META row: every destination that is used for the first time gets a TimeStamp above this one."
 OUTGOING: Final = b"O"
 "What the keys of rows about sequences begin with."
-DESTINATION: Final = b"D"
+DESTINATION: Final = b"T"
 "What the keys of rows about destinations begin with."
 DESTINATIONS_MAX: Final = 10_000
 "Destinations whose last identifier is remembered; those evicted raise the floor for all."

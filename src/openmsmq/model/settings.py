@@ -58,6 +58,8 @@ class Settings:
     inherited_names: tuple[str, ...] = ()
     "Names of this computer under which transactional messages came before names were checked."
 
+    keep_refused: bool = True
+    "Keep what other managers send without a transaction and is not accepted, in `Refused$`."
     reports: bool = False
     "Send reports about messages that are traced (EnableReportMessages)."
     insecure_nacks: bool = False
@@ -74,7 +76,7 @@ class Settings:
         if not (isinstance(names, list | tuple) and all(isinstance(item, str) for item in names)):
             raise IllegalPropertyValue(f"inherited_names {names!r}: a list of names of computers")
         object.__setattr__(self, "inherited_names", tuple(names))
-        for name in ("hardened", "insecure_nacks", "reports"):
+        for name in ("hardened", "insecure_nacks", "keep_refused", "reports"):
             if not isinstance(getattr(self, name), bool):
                 raise IllegalPropertyValue(f"{name} {getattr(self, name)!r}: true or false")
         if not (_is_number(self.history) and 0 <= self.history <= 1 << 20):

@@ -107,6 +107,10 @@ class Store(Protocol):
         """Whether there is space left for new messages, not only for removing old ones."""
         ...
 
+    def make_room(self) -> bool:
+        """Give up room that is kept for the time when the disk is full; False if there is none."""
+        ...
+
     def close(self) -> None:
         """Release everything; what was committed stays."""
         ...

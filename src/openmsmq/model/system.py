@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID, uuid5
 
-from openmsmq.model.queue import Kind, QueueProperties
+from openmsmq import limits
+from openmsmq.model.queue import NO_QUOTA, Kind, QueueProperties
 
 NOTIFICATION: Final = 3
 "[MS-MQCN] 1.9."
@@ -14,6 +15,7 @@ ORDER: Final = 4
 JOURNAL: Final = 5
 DEAD_LETTER: Final = 6
 TRANSACTIONAL_DEAD_LETTER: Final = 7
+REFUSED: Final = 8
 FIRST_QUEUE_NUMBER: Final = 0x10
 "The first number for queues that people make."
 
@@ -23,7 +25,9 @@ NAMES: Final = {
     JOURNAL: "SYSTEM$;JOURNAL",
     DEAD_LETTER: "SYSTEM$;DEADLETTER",
     TRANSACTIONAL_DEAD_LETTER: "SYSTEM$;DEADXACT",
+    REFUSED: "Refused$",
 }
+KIB: Final = 1024
 HIDDEN: Final = frozenset({NOTIFICATION, ORDER})
 "Those that applications do not get to see."
 
@@ -38,6 +42,7 @@ def system_queues(identity: UUID, now: int) -> dict[int, QueueProperties]:
             now,
             transactional=number == TRANSACTIONAL_DEAD_LETTER,
             kind=Kind.SYSTEM,
+            quota=limits.REFUSED_SIZE_MAX // KIB if number == REFUSED else NO_QUOTA,
         )
         for number, name in NAMES.items()
     }

@@ -10,6 +10,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable, Iterable
+from traceback import clear_frames
 from typing import Final, Protocol
 
 BACKLOG: Final = 1024
@@ -128,10 +129,10 @@ class Listener:
             await loop.connect_accepted_socket(
                 self._make, connected, ssl=self._tls, ssl_handshake_timeout=within
             )
-        except ssl.SSLError:
-            self._host.refused(FAILED)
-        except OSError:  # it took too long, or the other side is gone
-            self._host.refused(UNFINISHED)
+        except OSError as error:  # it took too long, or the other side is gone, if it is not TLS
+            self._host.refused(FAILED if isinstance(error, ssl.SSLError) else UNFINISHED)
+            # The error and what it went through hold each other, with the buffers for TLS.
+            clear_frames(error.__traceback__)
 
     def _arrived(self, task: asyncio.Task[None]) -> None:
         self._arriving.pop(task, None)

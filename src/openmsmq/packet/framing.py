@@ -25,6 +25,10 @@ class PacketFramer:
         """Take what the peer sent."""
         self._buffer += data
 
+    def clear(self) -> None:
+        """Forget what waits: nobody wants the rest of it."""
+        self._buffer.clear()
+
     def packets(self) -> Iterator[bytes]:
         """The packets that are whole, each with its SessionHeader if it carries one."""
         buffer = self._buffer

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Final, Self, TypeVar
 
+from openmsmq.packet.base import BaseFlags, BaseHeader
 from openmsmq.wire.fixed import U16, U32, Bits, Bytes16, Fixed, Named, Utf16, fixed
-from openmsmq.wire.reader import Reader
+from openmsmq.wire.reader import Reader, decode_whole
 from openmsmq.wire.text import decode_utf16, encode_utf16z, padding
 
 SUBQUEUE_NAME_SIZE: Final = 64
+_SIZE: Final = BaseHeader.offset_of("PacketSize")
+_FLAGS: Final = BaseHeader.offset_of("Flags")
 
 
 class ExtensionFlags(Bits):
@@ -192,6 +195,33 @@ class Trailer:
         if self.extended_address is not None:
             parts.append(self.extended_address.pack())
         return b"".join((*parts, self.surplus))
+
+
+def letter_trailer(path_name: str) -> bytes:
+    """What follows the packet of a message with a dead-letter queue of its own."""
+    return Trailer.make(
+        SubqueueHeader(), ExtendedAddressHeader(), DeadLetterHeader.make(path_name)
+    ).encode()
+
+
+def split_stored(data: bytes) -> tuple[bytes, bytes]:
+    """A UserMessage as it travels, and what its manager keeps behind it ([MS-MQRR] 2.2.5).
+
+    A SessionHeader, which stands behind it on the wire, belongs to the message.
+    """
+    size = int.from_bytes(data[_SIZE : _SIZE + 4], "little")
+    if len(data) < BaseHeader.SIZE or size >= len(data) or data[_FLAGS] & BaseFlags.SH:
+        return data, b""
+    return data[:size], data[size:]
+
+
+def letter_path(data: bytes) -> str:
+    """The dead-letter queue that a stored message names, by its path; empty if it names none."""
+    trailer = split_stored(data)[1]
+    if not trailer:
+        return ""
+    header = decode_whole(trailer, Trailer.read).dead_letter
+    return "" if header is None else header.path_name
 
 
 def _read_sized(reader: Reader, kind: type[SizedT]) -> SizedT:

@@ -18,6 +18,7 @@ from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet
 from openmsmq.packet.properties import MessagePropertiesStart
 from openmsmq.packet.security import SecurityFlags, SecurityHeader
+from openmsmq.packet.trailer import letter_path, split_stored
 from openmsmq.packet.transaction import TransactionHeader
 from openmsmq.packet.user import UserFlags, UserHeader, UserHeaderStart
 from openmsmq.packet.walk import (
@@ -74,7 +75,7 @@ class PacketView:
 
     def message(self) -> UserMessage:
         """All headers, decoded."""
-        message = decode_packet(self.data)
+        message = decode_packet(split_stored(self.data)[0])
         assert isinstance(message, UserMessage)
         return message
 
@@ -174,6 +175,11 @@ class PacketView:
     def dead_letter(self) -> bool:
         """A message that fails goes to the sender's dead-letter queue."""
         return bool(self.flags & UserFlags.JN)
+
+    @property
+    def dead_letter_path(self) -> str:
+        """The dead-letter queue of its own, where it is stored with one; else empty."""
+        return letter_path(self.data)
 
     @property
     def journal(self) -> bool:

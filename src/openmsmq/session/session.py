@@ -436,6 +436,7 @@ class Session:
     def _end(self, reason: End, detail: str = "") -> None:
         if self.state is not State.CLOSED:
             self.state = State.CLOSED
+            self._framer.clear()  # not when the garbage is collected: it may be megabytes
             self._events.append(Closed(reason, detail))
 
 

@@ -21,9 +21,11 @@ from openmsmq.bodies.headers import decode_headers
 from openmsmq.bodies.text import encodable
 from openmsmq.errors import IllegalFormatName, Malformed
 from openmsmq.model.layout import ARRIVAL_MASK
+from openmsmq.names.path import parse_path_name
 from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.properties import NO_CORRELATION, MessagePropertiesStart
 from openmsmq.packet.security import SecurityFlags, SecurityHeaderStart
+from openmsmq.packet.trailer import Trailer
 from openmsmq.packet.user import UserFlags, UserHeaderStart
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, LABEL, NAMES, USER
@@ -41,6 +43,7 @@ from openmsmq.spark.slices import (
     signed,
     slices,
 )
+from openmsmq.wire.reader import decode_whole
 
 TIME: Final = pa.timestamp("us", tz="UTC")
 HEADERS: Final = pa.map_(pa.string(), pa.string())
@@ -143,6 +146,12 @@ class Columns:
 
     def _dead_letter(self) -> pa.Array:
         return self._block.has(UserFlags.JN)
+
+    def _dead_letter_queue(self) -> pa.Array:
+        trailers = self._block.trailers
+        if not contents(trailers).size:
+            return pa.nulls(len(trailers), pa.string())
+        return by_distinct(trailers, _letters, pa.string())
 
     @cached_property
     def _names(self) -> tuple[pa.Array, int]:
@@ -292,6 +301,12 @@ def _sender(header: bytes) -> str | None:
         return str(Sid.decode(header[SecurityHeaderStart.SIZE :]))
     except Malformed:
         return None
+
+
+def _letters(trailer: bytes) -> str | None:
+    """The dead-letter queue that is named behind a packet, as a format name."""
+    header = decode_whole(trailer, Trailer.read).dead_letter if trailer else None
+    return None if header is None else encodable(str(parse_path_name(header.path_name).to_direct()))
 
 
 def _headers_of(extension: bytes) -> list[tuple[str, str]] | None:

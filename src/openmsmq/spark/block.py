@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from openmsmq.packet.base import BaseHeader
 from openmsmq.packet.security import SecurityHeaderStart
 from openmsmq.packet.transaction import TransactionFlags, TransactionHeaderStart
 from openmsmq.packet.user import UserFlags
@@ -200,8 +201,19 @@ class Block:
 
     @cached_property
     def packets(self) -> pa.BinaryArray:
-        """Each whole packet."""
-        return slices(self.data, self.starts, self.sizes)
+        """Each whole packet, as it travels."""
+        return slices(self.data, self.starts, self.packet_sizes)
+
+    @cached_property
+    def packet_sizes(self) -> pa.Int32Array:
+        """PacketSize of each."""
+        return field(self.head, "I", BaseHeader.offset_of("PacketSize"), NAMES).view(pa.int32())
+
+    @cached_property
+    def trailers(self) -> pa.BinaryArray:
+        """What its manager keeps behind each packet, mostly nothing ([MS-MQRR] 2.2.5)."""
+        ends = pc.add(self.starts, self.packet_sizes)
+        return slices(self.data, ends, pc.subtract(self.sizes, self.packet_sizes))
 
 
 _SIGNED: Final = {"H": pa.uint16(), "I": pa.int32()}

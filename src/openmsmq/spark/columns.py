@@ -39,6 +39,7 @@ READ: Final[Mapping[str, str]] = MappingProxyType(
         "acknowledge": "int",
         "journal": "boolean",
         "dead_letter": "boolean",
+        "dead_letter_queue": "string",
         "trace": "boolean",
         "abort_count": "int",
         "move_count": "int",
@@ -59,6 +60,7 @@ PACKET: Final = tuple(
     not in {
         *("lookup_id", "arrival", "arrived_time", "abort_count", "move_count"),
         *("from_queue", "from_manager", "packet", "body_text", "body_format"),
+        "dead_letter_queue",
     }
 )
 "What the packet itself says, without a queue."
@@ -80,6 +82,7 @@ WRITE: Final[Mapping[str, str]] = MappingProxyType(
         "delivery": "string",
         "journal": "boolean",
         "dead_letter": "boolean",
+        "dead_letter_queue": "string",
         "acknowledge": "int",
         "trace": "boolean",
         "packet": "binary",

@@ -362,6 +362,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
             if partition.owner:
                 self._bind(reader, queue.name)
+            elif reader.owner:
+                raise refusal(options.subscription, queue.name, reader.owner)
             for block in one_ahead(_blocks(reader, partition.after, partition.last)):
                 columns = Columns(block, queue=queue.name, manager=manager.name)
                 yield columns.batch(self._names)

@@ -7,9 +7,18 @@ from typing import Final
 
 import lmdb
 
-from openmsmq.errors import StorageError, StorageFailed, StorageFull, StoreDamaged
+from openmsmq.errors import StorageError, StorageFailed, StorageFull, StoreDamaged, StoreDenied
 
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_DENIED: Final = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+}
 _DAMAGED: Final = (
     lmdb.CorruptedError,
     lmdb.PageNotFoundError,
@@ -24,10 +33,17 @@ def storage_error(error: lmdb.Error | OSError, about: object = "") -> StorageErr
     """The error to raise for one of LMDB or the system; `about` names what it happened to."""
     detail = f"{about}: {error}" if about else str(error)
     if isinstance(error, OSError):
-        return StorageFull(detail) if error.errno in _FULL else StorageFailed(detail)
+        return _of_system(error.errno, detail)
     assert not isinstance(error, lmdb.BadValsizeError), "a key is empty or too long"
     # The library has no code for what it refuses itself: an object whose transaction is over.
     assert error.code, f"used after its transaction: {error}"
-    if isinstance(error, lmdb.MapFullError) or error.code in _FULL:
+    if isinstance(error, lmdb.MapFullError):
         return StorageFull(detail)
-    return StoreDamaged(detail) if isinstance(error, _DAMAGED) else StorageFailed(detail)
+    return StoreDamaged(detail) if isinstance(error, _DAMAGED) else _of_system(error.code, detail)
+
+
+def _of_system(code: int | None, detail: str) -> StorageError:
+    """The error for a number of the system's."""
+    if code in _FULL:
+        return StorageFull(detail)
+    return StoreDenied(detail) if code in _DENIED else StorageFailed(detail)

@@ -3,11 +3,13 @@
 data.mdb        LMDB's pages; complete from its first moment, see `create`
 lock.mdb        LMDB's table of readers, of no worth when the store is closed
 openmsmq.lock   lets one process in
+openmsmq.ballast  takes room, see `ballast.py`
 """
 
 from __future__ import annotations
 
 import os
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -36,9 +38,12 @@ def make_directory(directory: Path) -> None:
     """Have a directory that others cannot look into, and that outlasts a power cut."""
     if directory.is_dir():
         return
+    made = directory.absolute()
+    missing = [made, *takewhile(lambda parent: not parent.is_dir(), made.parents)]
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sync_directory(directory.parent)
+        made.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in missing:
+            sync_directory(path.parent)
     except OSError as error:
         raise storage_error(error) from error
 

@@ -10,6 +10,7 @@ import errno
 import os
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +19,9 @@ import lmdb
 from openmsmq.errors import StorageFull, StoreMissing
 from openmsmq.model.storage import Table
 from openmsmq.store import files, pages
+from openmsmq.store.ballast import Ballast
 from openmsmq.store.faults import storage_error
+from openmsmq.store.forking import never_free, watch
 from openmsmq.store.format import FORMAT, FORMAT_KEY, migrate, read_format
 from openmsmq.store.lock import DirectoryLock
 from openmsmq.store.rows import LmdbSnapshot, LmdbWriter
@@ -38,12 +41,18 @@ class LmdbStore:
     """A `Store` in a directory; `open` is the way to one."""
 
     def __init__(
-        self, directory: Path, lock: DirectoryLock, environment: lmdb.Environment, reserve: int
+        self,
+        directory: Path,
+        lock: DirectoryLock,
+        environment: lmdb.Environment,
+        reserve: int,
+        ballast: Ballast,
     ) -> None:
         self._directory = directory
         self._lock = lock
         self._environment = environment
         self._reserve = reserve
+        self._ballast = ballast
         self._tables: Tables = files.open_tables(environment)
         self._snapshot = LmdbSnapshot(environment.begin(), self._tables)
         self._transaction: Transaction | None = None
@@ -51,7 +60,10 @@ class LmdbStore:
         self._has_room = False
         self._unasked = 0
         "Commits left for which there is plenty of room."
+        self._takes_ballast = False
+        "The next commit looks whether there is room for it again."
         self._is_open = True
+        watch(self)
 
     @classmethod
     def open(
@@ -61,9 +73,12 @@ class LmdbStore:
         create: bool = True,
         map_size: int = files.MAP_SIZE,
         reserve: int = RESERVE,
+        ballast: int = 0,
         walk_max: int = pages.WALK_MAX,
     ) -> LmdbStore:
         """The store in `directory`, made if there is none and `create` allows it.
+
+        `ballast` is how many bytes it holds for the day when the disk is full.
 
         What is there and is no whole store of this program is refused and left as it is:
         `StoreForeign`, `StoreDamaged`, `StoreTooNew`.
@@ -79,7 +94,7 @@ class LmdbStore:
             if not data.exists():
                 files.create(path)
             pages.check(data, walk_max=walk_max)
-            return cls._open_checked(path, lock, map_size, reserve)
+            return cls._open_checked(path, lock, map_size, reserve, Ballast(path, ballast))
         except BaseException:
             lock.release()
             raise
@@ -91,12 +106,13 @@ class LmdbStore:
 
     @classmethod
     def _open_checked(
-        cls, directory: Path, lock: DirectoryLock, map_size: int, reserve: int
+        cls, directory: Path, lock: DirectoryLock, map_size: int, reserve: int, ballast: Ballast
     ) -> LmdbStore:
         try:
             environment = files.open_environment(directory, map_size)
             try:
-                store = cls(directory, lock, environment, reserve)
+                store = cls(directory, lock, environment, reserve, ballast)
+                store._weigh()
                 store._migrate()
             except BaseException:
                 environment.close()
@@ -104,6 +120,15 @@ class LmdbStore:
         except (lmdb.Error, OSError) as error:
             raise storage_error(error, directory) from error
         return store
+
+    def _weigh(self) -> None:
+        """Hold ballast if there is room for it, and none if the disk has become full meanwhile."""
+        if self._ballast.size:
+            space = self._disk_space()
+            if space < self._ballast.size:
+                self._ballast.give_up()
+            elif space >= self._reserve + self._ballast.size:
+                self._ballast.take()
 
     def _migrate(self) -> None:
         row = self._snapshot.get(Table.META, FORMAT_KEY)
@@ -144,6 +169,10 @@ class LmdbStore:
             raise storage_error(error, self._directory) from error
         finally:
             self._has_room = self._unasked > 0
+        if self._takes_ballast:
+            self._takes_ballast = False
+            with suppress(OSError):
+                self._weigh()
 
     def abort(self) -> None:
         """Forget the transaction."""
@@ -173,6 +202,7 @@ class LmdbStore:
         if not self._has_room:
             try:
                 room = self._room()
+                self._takes_ballast = not self._ballast.is_held
                 self._has_room = room >= self._reserve
                 self._unasked = COMMITS_UNASKED if room >= self._reserve + PLENTY else 0
             except (lmdb.Error, OSError) as error:
@@ -189,6 +219,10 @@ class LmdbStore:
         growth = min(self._disk_space(), info["map_size"] - in_file * page_size)
         return growth + max(in_file - used, 0) * page_size
 
+    def make_room(self) -> bool:
+        """Give the ballast up, if the disk is full and there is some."""
+        return self._is_disk_full() and self._ballast.give_up()
+
     def _is_disk_full(self) -> bool:
         try:
             return self._disk_space() < self._reserve
@@ -198,6 +232,14 @@ class LmdbStore:
     def _disk_space(self) -> int:
         disk = os.statvfs(self._directory)
         return disk.f_bavail * disk.f_frsize
+
+    def leave(self) -> None:
+        """This is a forked child: the store stays the parent's."""
+        if self._is_open:
+            self._is_open = False
+            for part in (self._environment, self._transaction, self._snapshot.transaction):
+                never_free(part)
+            self._lock.leave()
 
     def close(self) -> None:
         """Release everything; what was committed stays, an open transaction is forgotten."""

@@ -1,9 +1,8 @@
 """One process at a time: a lock file in the directory, held as long as the store is open.
 
 The kernel holds the lock for the open file, so that of a process that died is gone with it and
-the file it left blocks nobody. A forked child shares the open file and thereby the lock: a process
-with an open store starts others by spawning, never by forking alone, and a child that was forked
-nevertheless must not use the store.
+the file it left blocks nobody. A forked child shares the open file and thereby the lock; it lets go
+of it at once (`forking.py`).
 """
 
 from __future__ import annotations
@@ -45,6 +44,12 @@ class DirectoryLock:
     def release(self) -> None:
         """Let others in. The file stays, for removing it could take it from the next holder."""
         self._write("")
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._file, fcntl.LOCK_UN)  # a child may share the open file for a moment
+        os.close(self._file)
+
+    def leave(self) -> None:
+        """This is a forked child: the lock stays the parent's."""
         os.close(self._file)
 
     def _write(self, holder: str) -> None:

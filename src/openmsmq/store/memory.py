@@ -143,6 +143,8 @@ class MemoryStore:
         "Writes so far: each row put or removed, and each commit."
         self.room = True
         "What `has_room` says."
+        self.ballast = 0
+        "How often `make_room` can help."
 
     @property
     def committed(self) -> Disk:
@@ -208,6 +210,11 @@ class MemoryStore:
     def has_room(self) -> bool:
         """Whether there is space left for new messages: what `room` says."""
         return self.room
+
+    def make_room(self) -> bool:
+        """Give up room: what `ballast` says."""
+        self.ballast -= 1
+        return self.ballast >= 0
 
     def close(self) -> None:
         """Release everything; what was committed stays, an open transaction is forgotten."""

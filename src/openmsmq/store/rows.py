@@ -71,6 +71,11 @@ class LmdbSnapshot(_Reader):
 
     __slots__ = ()
 
+    @property
+    def transaction(self) -> Transaction:
+        """What holds the pages."""
+        return self._transaction
+
     def renew(self, transaction: Transaction) -> None:
         """Go on with a later transaction; what the earlier one gave out is void."""
         self._transaction.abort()

@@ -26,6 +26,13 @@ from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import IN_TRANSACTION, Packer
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
+from openmsmq.packet.trailer import (
+    ExtendedAddressHeader,
+    SubqueueHeader,
+    Trailer,
+    letter_trailer,
+    split_stored,
+)
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
 
@@ -79,6 +86,7 @@ def test_what_decides_about_a_message_is_told(headers: OptionalHeaders) -> None:
                 view.time_to_be_received,
                 view.flags,
                 view.acknowledge,
+                "",
             )
 
 
@@ -201,3 +209,24 @@ def test_a_public_destination_names_its_manager() -> None:
     view = PacketView.parse(made.stamp([PLAIN], first_id=3, sent_time=SENT)[0].packets[0])
     assert (view.destination, view.queue_manager_address) == (PUBLIC, TARGET)
     assert (view.source_queue_manager, view.message_id, view.sent_time) == (SOURCE, 3, SENT)
+
+
+def test_a_dead_letter_queue_of_its_own_stays_behind_the_packet() -> None:
+    """[MS-MQRR] 2.2.5.4: and the manager is told which it is."""
+    trailer = letter_trailer(".\\private$\\dead")
+    packets = [PLAIN, PLAIN + trailer, PLAIN + trailer, PLAIN]
+    plain = stamper(IN_TRANSACTION).stamp([PLAIN] * 4, first_id=1, sent_time=SENT)
+    found = stamper(IN_TRANSACTION).stamp(packets, first_id=1, sent_time=SENT)
+    assert [run.way.letters for run in found] == ["", ".\\private$\\dead", ""]
+    expected = [packet for run in plain for packet in run.packets]
+    kept = [packet for run in found for packet in run.packets]
+    assert [split_stored(packet)[0] for packet in kept] == expected
+    assert [split_stored(packet)[1] for packet in kept] == [b"", trailer, trailer, b""]
+
+
+@pytest.mark.parametrize(
+    "trailer", [b"abcd", Trailer.make(SubqueueHeader(), ExtendedAddressHeader()).encode()]
+)
+def test_nothing_else_may_follow_a_packet(trailer: bytes) -> None:
+    with pytest.raises(Malformed):
+        stamper(NO_HEADERS).stamp([PLAIN + trailer], first_id=1, sent_time=SENT)

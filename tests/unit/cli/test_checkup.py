@@ -12,15 +12,21 @@ from uuid import UUID
 
 import pytest
 from tests.unit.cli.commands import Cli
+from tests.unit.model.station import parcel
+from tests.unit.model.world import HERE, commit_all
 
 from openmsmq import Message
 from openmsmq.cli.checkup import DISK_LOW, JOURNAL_LONG, OLD, Finding, Level, check_up
 from openmsmq.cli.options import Location
 from openmsmq.errors import StoreDamaged
 from openmsmq.manager.deciding import UnitInfo
+from openmsmq.manager.opening import open_directory
 from openmsmq.manager.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.manager.peering import PeerInfo
 from openmsmq.manager.reserving import SubscriptionInfo
+from openmsmq.model.arrival import Origin
+from openmsmq.model.arriving import Arriving
+from openmsmq.model.confirming import Confirming
 from openmsmq.properties.message import MessageClass
 from openmsmq.store.lmdb import RESERVE
 
@@ -228,6 +234,17 @@ def test_subscriptions_that_do_not_go_on_are_found(tmp_path: Path) -> None:
     assert r"openmsmq subscription drop 'lake' '.\private$\orders'" in risk.advice
 
 
+def test_what_streams_have_skipped_is_found(tmp_path: Path) -> None:
+    manager = Manager()
+    lake = SubscriptionInfo("lake", r".\private$\orders", False, 4, 4, 0, 300, 0, 0, None)
+    manager.subscribed = [replace(lake, unread=3), replace(lake, unread=1, copy=True), lake]
+    taken, copied = look(manager, tmp_path, Level.PROBLEM)
+    assert taken.subject == r"subscription lake of .\private$\orders"
+    assert "has 3 messages that its stream committed and never read" in taken.text
+    assert r"drop 'lake' '.\private$\orders' --unread gives them back" in taken.advice
+    assert "--unread drops the copies" in copied.advice
+
+
 def test_units_that_are_not_over_are_found(tmp_path: Path) -> None:
     manager = Manager()
     manager.waiting = [f"unit:{7:032x}:{1:024x}"]
@@ -286,6 +303,21 @@ def test_dead_letters_are_found_by_reason(cli: Cli) -> None:
         f"2 dead letters: nobody received the message in time (0x{code:04X})"
     ]
     assert found[0].level == Level.PROBLEM
+
+
+def test_refused_messages_are_found_by_reason(cli: Cli) -> None:
+    cli.open().close()
+    local = open_directory(cli.directory)
+    arriving = Arriving(local.core, Confirming(local.core))
+    packets = [parcel(number=n, to=HERE + "none") for n in (1, 2)]
+    arriving.take(Origin("192.0.2.9", "x"), packets, lambda error: None)
+    commit_all(local.core)
+    local.core.store.close()
+    [found] = [f for f in check_up(Location(cli.directory)) if f.subject == r".\Refused$"]
+    assert found.level == Level.PROBLEM
+    assert found.text.startswith("2 messages of other queue managers refused: the destination")
+    assert "(0x8000)" in found.text
+    assert "message peek" in found.advice
 
 
 def test_poison_is_found(cli: Cli) -> None:

@@ -56,6 +56,15 @@ def test_every_property_can_be_given(orders: Cli, tmp_path: Path) -> None:
     assert (message.time_to_be_received, message.time_to_reach_queue) == (60, 3601)
 
 
+def test_a_dead_letter_queue_can_be_named(orders: Cli) -> None:
+    """DMPR-071."""
+    with orders.open() as manager:
+        manager.create_queue("dead")
+    message = sent(orders, "--dead-letter-queue", "dead")
+    assert message.dead_letter
+    assert str(message.dead_letter_queue).endswith(r"private$\dead")
+
+
 def test_a_body_comes_from_a_file_or_stdin_as_it_is(orders: Cli, tmp_path: Path) -> None:
     (tmp_path / "body").write_bytes(b"\xff{n}\0")
     message = sent(orders, "--body-file", str(tmp_path / "body"))

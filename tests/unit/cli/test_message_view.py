@@ -79,6 +79,7 @@ def test_everything_that_was_asked_for_is_said(show: Show) -> None:
         acknowledge=Acknowledge.FULL_RECEIVE,
         admin_queue="admin",
         response_queue="answers",
+        dead_letter_queue="dead",
         correlation_id=UUID(int=5).bytes_le + b"\2\1\0\0",
         app_specific=42,
         extension=b"\0\1\2",
@@ -93,6 +94,7 @@ def test_everything_that_was_asked_for_is_said(show: Show) -> None:
     assert facts["reports"] == "receive, failure to arrive, failure to be received"
     assert facts["admin queue"].endswith(r"private$\admin")
     assert facts["response queue"].endswith(r"private$\answers")
+    assert facts["dead letters"].endswith(r"private$\dead")
     assert facts["correlation id"].startswith(f"{UUID(int=5)}\\258 (")
     assert facts["app specific"] == "42"
     assert facts["extension"] == "3 B"

@@ -28,6 +28,7 @@ journal_quota = "none"
 history = 0
 time_to_reach_queue = 60
 confirmation_grace = 5
+keep_refused = false
 once_count = 500
 once_time = 3600
 clock_tolerance = 30
@@ -66,6 +67,7 @@ def test_a_file_says_every_property() -> None:
         "history": 0,
         "time_to_reach_queue": 60,
         "confirmation_grace": 5,
+        "keep_refused": False,
         "once_count": 500,
         "once_time": 3600,
         "clock_tolerance": 30,

@@ -26,7 +26,7 @@ def reading(cli: Cli) -> Cli:
 
 def test_subscriptions_are_listed(reading: Cli) -> None:
     head, audit, lake = reading.lines("subscription", "list")
-    columns = ["NAME", "QUEUE", "WAY", "DONE", "END", "WAITING", "SIZE", "BEHIND", "IDLE"]
+    columns = ["NAME", "QUEUE", "WAY", "DONE", "END", "WAITING", "UNREAD", "SIZE", "BEHIND", "IDLE"]
     assert head.split() == columns
     assert audit.split()[:6] == ["audit", r".\private$\orders", "copy", "0", "0", "0"]
     assert lake.split()[:6] == ["lake", r".\private$\orders", "take", "1", "2", "1"]
@@ -42,6 +42,9 @@ def test_subscriptions_are_listed(reading: Cli) -> None:
         "idle": found["idle"],
         "behind": 1,
         "oldest": found["oldest"],
+        "owner": "",
+        "unread": 0,
+        "queue_id": found["queue_id"],
     }
     assert 0 <= found["oldest"] < 1000
     assert 0 <= found["idle"] < 1000
@@ -92,3 +95,26 @@ def test_a_backup_has_them(reading: Cli, tmp_path: Path) -> None:
     with reading.open() as manager:
         lake = manager.open_queue("orders").subscription("lake")
         assert [message.body for message in lake.read(1, 2)] == [b"2"]
+
+
+def test_what_a_reader_has_skipped_is_given_back(cli: Cli) -> None:
+    with cli.open() as manager:
+        queue = manager.create_queue("orders")
+        queue.send_many([Message(b"1"), Message(b"2"), Message(b"3")])
+        for name, copy in (("lake", False), ("audit", True)):
+            lake = queue.subscription(name, copy=copy, owner="me")
+            lake.bind()
+            lake.finish(lake.reserve(0, 2))
+        queue.purge()
+    (_, _, lake_row) = cli.lines("subscription", "list")
+    assert lake_row.split()[:7] == ["lake", r".\private$\orders", "take", "2", "2", "0", "2"]
+    assert cli.lines("subscription", "drop", "lake", "orders", "--unread") == [
+        r"gave back 2 messages of .\private$\orders that lake never read"
+    ]
+    assert cli.bodies("orders") == [b"1", b"2"]
+    assert cli.objects("subscription", "drop", "lake", "orders", "--unread") == [
+        {"name": "lake", "queue": r".\private$\orders", "unread": 0}
+    ]
+    assert cli.lines("subscription", "drop", "audit", "orders", "--unread") == [
+        r"dropped 1 message of .\private$\orders that audit never read"
+    ]

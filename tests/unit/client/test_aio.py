@@ -33,6 +33,7 @@ from openmsmq.errors import (
     AccessDenied,
     IllegalCursorAction,
     IllegalPropertyValue,
+    IllegalQueuePathName,
     InvalidHandle,
     InvalidParameter,
     MessageAlreadyReceived,
@@ -46,6 +47,7 @@ from openmsmq.errors import (
     StorageFull,
     StoreInUse,
     TransactionSequence,
+    TransactionUsage,
 )
 from openmsmq.model.transaction import SPILL_SIZE
 from openmsmq.packet.view import PacketView
@@ -613,6 +615,40 @@ def test_a_dead_letter_says_why_it_is_one(manager: Manager, queue: Queue) -> Non
     assert queue.info().messages == 0
     with pytest.raises(AccessDenied):
         dead.send("x")
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+def test_a_message_can_name_a_dead_letter_queue_of_its_own(
+    manager: Manager, transactional: bool
+) -> None:
+    """DMPR-071."""
+    queue = manager.create_queue("sent", transactional=transactional)
+    dead = manager.create_queue("dead", transactional=transactional)
+    message = Message("x", dead_letter_queue="dead", time_to_be_received=0)
+    assert message.dead_letter
+
+    def send(message: Message) -> str:
+        if not transactional:
+            return queue.send(message)
+        with manager.transaction() as transaction:
+            return queue.send(message, transaction=transaction)
+
+    sent = send(message)
+    found = dead.receive(timeout=PATIENCE)
+    assert (found.id, found.text, found.message_class) == (sent, "x", 0xC002)
+    assert str(found.dead_letter_queue).endswith("\\private$\\dead")
+    system = ".\\XactDeadLetter$" if transactional else ".\\DeadLetter$"
+    assert manager.open_queue(system).info().messages == 0
+    assert manager.explain(sent)[-2].queue == ".\\private$\\dead"
+    assert "as a dead letter" in manager.explain(sent)[-2].text
+    manager.create_queue("other", transactional=not transactional)
+    with pytest.raises(TransactionUsage, match="dead_letter_queue"):
+        send(Message("x", dead_letter_queue="other"))
+    with pytest.raises(QueueNotFound):
+        send(Message("x", dead_letter_queue="none"))
+    with pytest.raises(IllegalQueuePathName, match="a queue of the sending manager is needed"):
+        send(Message("x", dead_letter_queue=r"elsewhere\private$\dead"))
+    assert queue.info().messages == 0
 
 
 def test_copies_of_what_was_sent_and_received_stay_in_journals(manager: Manager) -> None:

@@ -10,7 +10,12 @@ from tests.unit.client.adapter import Api
 from openmsmq import Manager, Message, Queue, Subscription
 from openmsmq.app.messages import COUNT_MAX, Messages
 from openmsmq.client.remote import received
-from openmsmq.errors import AccessDenied, InvalidParameter, QueueNotFound
+from openmsmq.errors import (
+    AccessDenied,
+    InvalidParameter,
+    QueueNotFound,
+    SubscriptionTaken,
+)
 from openmsmq.model.opening import Access
 
 MANY = 1 << 40
@@ -154,3 +159,44 @@ def test_what_was_given_of_a_deleted_queue_can_be_read_and_finished(
     assert [info.queue for info in kept.subscriptions()] == [r".\private$\orders"]
     assert kept.drop_subscription("lake", "orders") == 1
     assert kept.subscriptions() == []
+
+
+def test_a_subscription_with_an_owner(api: Api, tmp_path: Path) -> None:
+    with api.open(tmp_path) as manager:
+        queue = manager.create_queue("orders")
+        queue.send_many(["a", "b", "c"])
+        lake = queue.subscription("lake", owner="me")
+        assert lake.owner == ""
+        lake.reserve(0)
+        lake.bind()
+        assert lake.owner == "me"
+        assert read(lake, 0, 3) == ["a", "b", "c"]
+        lake.mark_read(0, 2)
+    manager = api.open(tmp_path)
+    queue = manager.open_queue("orders")
+    other = queue.subscription("lake", owner="you")
+    assert other.owner == "me"
+    for call in (lambda: other.read(0, 1), lambda: other.finish(1), other.bind):
+        with pytest.raises(SubscriptionTaken):
+            call()
+    with pytest.raises(SubscriptionTaken):
+        queue.subscription("lake").finish(1)
+    queue.subscription("lake", owner="me").finish(3)
+    [info] = manager.subscriptions()
+    assert (info.owner, info.done, info.waiting, info.unread) == ("me", 3, 0, 1)
+    assert info.queue_id == str(queue.info().id)
+    other.bind(take_over=True, read=3)
+    assert manager.drop_subscription("lake", "orders", unread=True) == 1
+    assert texts(queue) == ["c"]
+    assert other.reserve(3) == 4
+    assert read(other, 3, 4) == ["c"]
+
+
+@pytest.mark.parametrize("places", [(-1, 0), (1, 0), (0, 1), (0, 1 << 64)])
+def test_what_cannot_be_marked(queue: Queue, places: tuple[int, int]) -> None:
+    lake = queue.subscription("lake", owner="me")
+    lake.bind()
+    with pytest.raises(InvalidParameter):
+        lake.mark_read(*places)
+    with pytest.raises(InvalidParameter):
+        lake.bind(read=-1)

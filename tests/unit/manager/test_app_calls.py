@@ -169,7 +169,7 @@ async def test_a_null_is_as_good_as_nothing(house: House) -> None:
 
 
 def test_every_property_of_a_queue_can_be_told() -> None:
-    fixed = {"name", "id", "created", "modified", "kind"}
+    fixed = {"name", "id", "created", "modified", "kind", "purpose"}
     assert set(PROPERTIES) == set(QueueProperties.__dataclass_fields__) - fixed
 
 
@@ -614,6 +614,21 @@ async def test_a_token_may_be_for_some_queues_only(house: House, role: Any) -> N
         await program.call("create_queue", name="orders2")
         await program.call("delete_queue", name="orders2")
     assert len((await admin.call("queues"))["queues"]) == 2
+
+
+@pytest.mark.parametrize("role", ["read", "send", "read+send"])
+@served()
+async def test_what_was_refused_is_seen_by_administrators_only(house: House, role: Any) -> None:
+    program = await house.program(house.token(role))
+    admin = await house.program(house.token("admin"))
+    for name in (r".\Refused$", r"DIRECT=OS:.\refused$", r"localhost\REFUSED$"):
+        await refused(program.open(name), AccessDenied)
+        await refused(program.open(name, "peek"), AccessDenied)
+        handle = await admin.open(name, "receive")
+        assert (await admin.call("purge", handle=handle))["count"] == 0
+    for asker, is_seen in ((program, False), (admin, True)):
+        queues = (await asker.call("queues", everything=True))["queues"]
+        assert (r".\Refused$" in [queue["name"] for queue in queues]) is is_seen
 
 
 @served()

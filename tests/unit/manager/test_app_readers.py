@@ -9,7 +9,13 @@ from tests.unit.manager.programs import House, Program, bodies, lookups, packet,
 
 from openmsmq.app import messages as app
 from openmsmq.app.frames import BATCH_SIZE_MAX, Kind
-from openmsmq.errors import AccessDenied, InvalidHandle, InvalidParameter, QueueNotFound
+from openmsmq.errors import (
+    AccessDenied,
+    InvalidHandle,
+    InvalidParameter,
+    QueueNotFound,
+    SubscriptionTaken,
+)
 
 
 async def open_reader(program: Program, handle: int, name: str = "lake", **given: Any) -> int:
@@ -31,7 +37,7 @@ async def test_what_was_reserved_is_fetched_until_it_is_finished(house: House) -
     places = lookups(await program.read(handle, count=9, mode=app.Mode.PEEK))
     asked = {"handle": handle, "name": "lake"}
     opened = await program.call("open_reader", **asked)
-    assert opened == {"reader": opened["reader"], "done": 0, "end": 0}
+    assert opened == {"reader": opened["reader"], "done": 0, "end": 0, "owner": ""}
     reader = opened["reader"]
     assert await program.call("reserve", reader=reader, after=0, count=2) == {"end": 2}
     found = await fetch(program, reader, 0, 2)
@@ -102,6 +108,11 @@ async def test_a_subscription_of_a_deleted_queue_is_opened_by_name(house: House)
         ("finish", {"reader": 2}),
         ("finish", {"reader": 2, "position": 1 << 64}),
         ("finish", {"reader": 2, "position": 1}),
+        ("bind", {"reader": 2}),
+        ("bind", {"reader": 2, "take_over": 1}),
+        ("bind", {"reader": 2, "read": -1}),
+        ("mark_read", {"reader": 2, "after": 0}),
+        ("mark_read", {"reader": 2, "after": 0, "last": 1}),
         ("subscriptions", {"queue": "orders"}),
         ("drop_subscription", {"name": "lake"}),
     ],
@@ -141,3 +152,34 @@ async def test_to_read_needs_the_role_read_and_to_drop_needs_admin(house: House)
     await refused(sender.call("open_reader", **by_name), AccessDenied)
     assert (await sender.call("subscriptions"))["subscriptions"] == []
     assert await admin.call("drop_subscription", **by_name) == {"count": 1}
+
+
+@served()
+async def test_a_subscription_belongs_to_the_owner_that_it_is_bound_to(house: House) -> None:
+    program = await house.program()
+    handle = await program.create()
+    await program.send(handle, "a", "b", "c")
+    old = await open_reader(program, handle)  # as programs do that know no owners
+    mine = await open_reader(program, handle, owner="me")
+    yours = await open_reader(program, handle, owner="you")
+    assert len({old, mine, yours}) == 3
+    assert await open_reader(program, handle, owner="me") == mine
+    await program.call("reserve", reader=old, after=0, count=3)
+    assert bodies(await fetch(program, old, 0, 1)) == ["a"]
+    await refused(fetch(program, mine, 0, 1), SubscriptionTaken)
+    assert await program.call("bind", reader=mine) == {}
+    assert bodies(await fetch(program, mine, 0, 3)) == ["a", "b", "c"]
+    for other in (old, yours):
+        await refused(fetch(program, other, 0, 1), SubscriptionTaken)
+        await refused(program.call("finish", reader=other, position=1), SubscriptionTaken)
+    await refused(program.call("bind", reader=yours), SubscriptionTaken)
+    assert await program.call("mark_read", reader=mine, after=1, last=3) == {}
+    assert await program.call("finish", reader=mine, position=3) == {}
+    (seen,) = (await program.call("subscriptions"))["subscriptions"]
+    assert (seen["owner"], seen["unread"], seen["waiting"]) == ("me", 1, 0)
+    assert await program.call("bind", reader=yours, take_over=True) == {}
+    opened = await program.call("open_reader", handle=handle, name="lake", owner="me")
+    assert opened["owner"] == "you"
+    back = await program.call("drop_subscription", name="lake", queue="orders", unread=True)
+    assert back == {"count": 1}
+    assert bodies(await program.read(handle, count=9, mode=app.Mode.PEEK)) == ["a"]

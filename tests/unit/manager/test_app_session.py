@@ -70,7 +70,10 @@ async def test_the_welcome_says_what_a_program_needs_to_know(house: House) -> No
         "requests": 7,
         "bytes": 123456,
         "role": "admin",
-        "capabilities": ["subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"],
+        "capabilities": [
+            *("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"),
+            "owners",
+        ],
     }
 
 

@@ -20,6 +20,7 @@ from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.manager import binary_door as module
 from openmsmq.manager.binary_door import BinaryDoor
 from openmsmq.manager.config import Config
+from openmsmq.manager.config_values import PeerEntry
 from openmsmq.manager.drivers import LoopDriver
 from openmsmq.manager.link import Link
 from openmsmq.manager.local import LocalManager, received
@@ -131,7 +132,7 @@ def test_messages_go_from_one_manager_to_another_over_a_socket(tmp_path: Path) -
     async def test() -> None:
         async with at(tmp_path, "b") as (b, (host, port)):
             queue = await b.create()
-            async with at(tmp_path, "a", peers={"b": f"{host}:{port}"}) as (a, _):
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
                 await a.send(r"DIRECT=OS:b\private$\q", "1", "2")
                 assert sorted(await b.receive(queue, 2)) == ["1", "2"]
                 (link,) = a.transfers.links
@@ -147,7 +148,7 @@ def test_more_than_a_socket_takes_at_once_arrives(tmp_path: Path) -> None:
     async def test() -> None:
         async with at(tmp_path, "b") as (b, (host, port)):
             queue = await b.create()
-            async with at(tmp_path, "a", peers={"b": f"{host}:{port}"}) as (a, _):
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
                 texts = [f"{n} {'x' * 400_000}" for n in range(40)]
                 await a.send(r"DIRECT=OS:b\private$\q", *texts)
                 assert await b.receive(queue, len(texts)) == texts
@@ -175,7 +176,7 @@ def test_sending_goes_on_when_a_slow_reader_has_caught_up(tmp_path: Path) -> Non
 
         server = await asyncio.start_server(slow, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        async with server, at(tmp_path, "a", peers={"b": f"127.0.0.1:{port}"}) as (a, _):
+        async with server, at(tmp_path, "a", peers={"b": PeerEntry(f"127.0.0.1:{port}")}) as (a, _):
             await a.send(r"DIRECT=OS:b\private$\q", *["x" * size] * count)
             await asyncio.wait_for(read.wait(), PATIENCE)
 
@@ -217,7 +218,7 @@ def test_nobody_at_the_address_is_a_failure_to_connect(tmp_path: Path) -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))  # and nobody listens
             port = taken.getsockname()[1]
-            async with at(tmp_path, "a", peers={"b": f"127.0.0.1:{port}"}) as (a, _):
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"127.0.0.1:{port}")}) as (a, _):
                 queue = await a.send(r"DIRECT=OS:b\private$\q", "1")
                 await until(lambda: len(status(queue)) > 2)
                 assert status(queue)[1] is ConnectionStatus.SOCKET_CONNECT_FAILURE
@@ -308,7 +309,7 @@ def test_all_that_is_said_can_be_recorded(tmp_path: Path) -> None:
     async def test() -> None:
         async with at(tmp_path, "b", record=tmp_path / "record") as (b, (host, port)):
             queue = await b.create()
-            async with at(tmp_path, "a", peers={"b": f"{host}:{port}"}) as (a, _):
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
                 await a.send(r"DIRECT=OS:b\private$\q", "recorded text")
                 await b.receive(queue)
         found = b"".join(path.read_bytes() for path in (tmp_path / "record").iterdir())
@@ -413,7 +414,7 @@ def test_silent_connections_do_not_keep_other_managers_out(tmp_path: Path) -> No
                 await crowd.connect()
             await until(lambda: b.transfers.ended_by[End.TOO_MANY] == 7)
             host, port = place
-            async with at(tmp_path, "a", peers={"b": f"{host}:{port}"}) as (a, _):
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
                 await a.send(r"DIRECT=OS:b\private$\q", "1")
                 assert await b.receive(queue) == ["1"]
 

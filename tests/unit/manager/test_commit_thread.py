@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from functools import partial
-from typing import Any
 
 from openmsmq.manager.commit_thread import CommitThread
+
+
+def fail(error: BaseException) -> None:
+    raise error
 
 
 def test_work_is_done_elsewhere_and_gone_on_with_here() -> None:
@@ -18,7 +21,7 @@ def test_work_is_done_elsewhere_and_gone_on_with_here() -> None:
         def then(name: str) -> None:
             done.set_result((name, threading.get_ident()))
 
-        thread.do(lambda: threading.current_thread().name, then)
+        thread.do(lambda: threading.current_thread().name, then, fail)
         assert await done == ("worker", here)
         thread.close()
 
@@ -35,8 +38,8 @@ def test_work_is_done_in_its_order_by_one_thread() -> None:
         found: list[tuple[int, int]] = []
         done = asyncio.Event()
         for number in range(20):
-            thread.do(partial(numbered, number), found.append)
-        thread.do(lambda: None, lambda _: done.set())
+            thread.do(partial(numbered, number), found.append, fail)
+        thread.do(lambda: None, lambda _: done.set(), fail)
         await done.wait()
         thread.close()
         numbers, threads = zip(*found, strict=True)
@@ -46,17 +49,16 @@ def test_work_is_done_in_its_order_by_one_thread() -> None:
     asyncio.run(test())
 
 
-def test_what_goes_wrong_is_raised_in_the_event_loop() -> None:
+def test_what_goes_wrong_is_told_to_the_event_loop() -> None:
     async def test() -> None:
-        loop = asyncio.get_running_loop()
-        thread, heard = CommitThread("worker"), loop.create_future()
+        thread, here = CommitThread("worker"), threading.get_ident()
+        heard = asyncio.get_running_loop().create_future()
 
-        def on_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-            heard.set_result(context["exception"])
+        def failed(error: BaseException) -> None:
+            heard.set_result((type(error), threading.get_ident()))
 
-        loop.set_exception_handler(on_error)
-        thread.do(lambda: 1 / 0, lambda _: None)
-        assert isinstance(await heard, ZeroDivisionError)
+        thread.do(lambda: 1 / 0, lambda _: None, failed)
+        assert await heard == (ZeroDivisionError, here)
         thread.close()
 
     asyncio.run(test())
@@ -66,7 +68,7 @@ def test_the_thread_ends_with_the_close() -> None:
     async def test() -> None:
         thread = CommitThread("a worker of its own")
         done = asyncio.Event()
-        thread.do(lambda: None, lambda _: done.set())
+        thread.do(lambda: None, lambda _: done.set(), fail)
         await done.wait()
         thread.close()
         assert "a worker of its own" not in {one.name for one in threading.enumerate()}

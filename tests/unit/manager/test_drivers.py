@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
+import os
 import signal
 import threading
 import time
@@ -22,10 +24,13 @@ from openmsmq.errors import (
     MQError,
     OperationCancelled,
     ReceiveTimeout,
+    StorageError,
     StorageFailed,
     StorageFull,
+    StoreDamaged,
 )
-from openmsmq.manager.drivers import FAULTS_LOGGED, Commit, LoopDriver, ThreadDriver
+from openmsmq.manager.drivers import Commit, LoopDriver, ThreadDriver
+from openmsmq.manager.failing import FAULTS_LOGGED
 from openmsmq.model.committing import Batch, NewMessage
 from openmsmq.model.core import Core
 from openmsmq.model.pending import Pending
@@ -226,11 +231,11 @@ def test_a_store_that_refuses_is_reported_to_all_and_used_again(
     until(lambda: setting.core.is_committing)
     others = [threads.start(lambda: threads.send("x")) for _ in range(3)]
     until(lambda: setting.queue.reserved == 4)
-    setting.store.refuse = {where: StorageFailed("disk")}
+    setting.store.refuse = {where: StorageFull("disk")}
     setting.store.gate.set()
     first.result(PATIENCE)
     for sent in others:
-        with pytest.raises(StorageFailed):
+        with pytest.raises(StorageFull):
             sent.result(PATIENCE)
     threads.send("again")
     assert setting.readable[-1] == "again"
@@ -426,28 +431,143 @@ def test_a_sender_that_is_interrupted_has_sent(threads: Threads, setting: Settin
     assert setting.readable == list("abc")
 
 
-def test_a_commit_that_is_interrupted_ends_the_manager_and_hangs_nobody(
+MISTAKES = [StorageFailed("EIO"), StoreDamaged("page 7"), Mistake(), KeyboardInterrupt()]
+"What ends a manager that meets it in a commit."
+
+
+@pytest.mark.parametrize("error", MISTAKES, ids=repr)
+@pytest.mark.parametrize("where", ["begin", "commit"])
+def test_a_store_that_breaks_ends_the_manager_and_hangs_nobody(
+    threads: Threads, setting: Setting, where: str, error: BaseException
+) -> None:
+    """Nobody can say what is on disk, so that the directory must be opened again."""
+    setting.store.gate.clear()
+    first = threads.start(lambda: threads.send("0"))
+    until(lambda: setting.core.is_committing)
+    gathering = [threads.start(lambda: threads.send("a")) for _ in range(3)]
+    waiting = threads.start(lambda: threads.receive_dead(PATIENCE))
+    dead = setting.core.queues.dead_letter
+    until(lambda: setting.queue.reserved == 4 and dead.waiters)
+    setting.store.refuse = {where: error}
+    setting.store.gate.set()
+    first.result(PATIENCE)
+    told = []
+    asked: list[Future[Any]] = [*gathering, waiting]
+    for one in asked:
+        with pytest.raises((StorageError, type(error))) as info:
+            one.result(PATIENCE)
+        told.append(info.value)
+    interrupted = isinstance(error, KeyboardInterrupt)
+    assert sum(not isinstance(found, StorageError) for found in told) == interrupted
+    with pytest.raises(StorageError):
+        threads.send("c")
+    with pytest.raises(StorageError):
+        threads.driver.call(lambda: None)
+    assert setting.store.closed == 1
+    threads.driver.close()
+
+
+def test_so_does_a_write_that_fails(threads: Threads, setting: Setting) -> None:
+    setting.store.refuse = {"write": StorageFailed("EIO")}
+    with pytest.raises(StorageFailed):
+        threads.send("a")
+    with pytest.raises(StorageFailed):
+        threads.send("b")
+    assert setting.store.closed == 1
+
+
+def test_so_does_an_answer_that_fails(threads: Threads, setting: Setting) -> None:
+    """What the commit did is on disk; memory is in no order."""
+
+    def answered() -> None:
+        raise Mistake
+
+    def submit() -> Pending[None]:
+        setting.core.submit(lambda batch: None, answered, lambda error: None)
+        return setting.send("a")
+
+    with pytest.raises(StorageFailed, match="Mistake"):
+        threads.driver.wait(submit)
+    assert setting.store.closed == 1
+
+
+@needs_main_thread
+def test_a_commit_is_not_interrupted(threads: Threads, setting: Setting) -> None:
+    """Ctrl-C waits until it is over, and nothing of it is lost or left half done."""
+    setting.store.gate.clear()
+
+    def when_it_commits() -> None:
+        until(lambda: setting.core.is_committing)
+        interrupt()
+        setting.store.gate.set()
+
+    interrupting = threads.start(when_it_commits)
+    with pytest.raises(KeyboardInterrupt):
+        threads.send("a")
+    interrupting.result(PATIENCE)
+    threads.send("b")
+    assert setting.readable == ["a", "b"]
+
+
+@needs_main_thread
+def test_a_message_whose_reader_is_interrupted_in_its_commit_is_put_back(
     threads: Threads, setting: Setting
 ) -> None:
-    """Nobody can say whether it is on disk, so that the directory must be opened again."""
+    threads.send("a")
     setting.store.gate.clear()
-    setting.store.refuse = {"commit": KeyboardInterrupt()}
-    committing = threads.start(lambda: threads.send("a"))
-    until(lambda: setting.core.is_committing)
-    gathering = threads.start(lambda: threads.send("b"))
-    waiting = threads.start(lambda: threads.receive(None))
-    until(lambda: setting.queue.reserved == 2 and setting.queue.waiters)
-    setting.store.gate.set()
+
+    def when_it_commits() -> None:
+        until(lambda: setting.core.is_committing)
+        interrupt()
+        setting.store.gate.set()
+
+    interrupting = threads.start(when_it_commits)
     with pytest.raises(KeyboardInterrupt):
-        committing.result(PATIENCE)
-    with pytest.raises(StorageFailed):
-        gathering.result(PATIENCE)
-    with pytest.raises(InvalidHandle):
-        threads.send("c")
-    threads.driver.close()
-    with pytest.raises(OperationCancelled):
-        waiting.result(PATIENCE)
-    assert setting.store.closed == 1
+        threads.receive()
+    interrupting.result(PATIENCE)
+    assert threads.receive() == ["a"]
+
+
+@needs_main_thread
+def test_a_handler_that_raises_nothing_interrupts_nothing(
+    threads: Threads, setting: Setting
+) -> None:
+    seen: list[int] = []
+
+    def handler(number: int, frame: object) -> None:
+        seen.append(number)
+        threads.start(lambda: threads.send("a"))
+
+    def when_it_waits() -> None:
+        until(lambda: setting.queue.waiters)
+        interrupt()
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        threads.start(when_it_waits)
+        assert threads.receive(None) == ["a"]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.SIGINT]
+
+
+def test_a_forked_child_is_refused_and_closes_nothing(threads: Threads, setting: Setting) -> None:
+    """Whatever lock its parent held."""
+    with threads.driver._changed:
+        child = os.fork()
+        if not child:
+            outcome = 1
+            with contextlib.suppress(BaseException):
+                threads.driver.close()
+                with pytest.raises(InvalidHandle, match="forked"):
+                    threads.send("a")
+                with pytest.raises(InvalidHandle, match="forked"):
+                    threads.driver.call(lambda: None)
+                outcome = 10 if setting.store.closed else 0
+            os._exit(outcome)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    threads.send("b")
+    assert setting.readable == ["b"]
 
 
 # Threads and time
@@ -530,7 +650,7 @@ def test_nobody_sees_what_should_be_gone(threads: Threads, setting: Setting) -> 
 @pytest.mark.usefixtures("quick")
 def test_a_sweep_that_fails_is_tried_again(threads: Threads, setting: Setting) -> None:
     threads.driver.wait(lambda: setting.post(dying(setting)))
-    setting.store.refuse = {"commit": StorageFailed("disk")}
+    setting.store.refuse = {"commit": StorageFull("disk")}
     (entry,) = threads.receive_dead(PATIENCE)
     assert PacketView(entry.packet).body == b"a"
 
@@ -756,7 +876,7 @@ def test_a_removal_that_fails_after_its_task_was_cancelled_changes_nothing(
     async def test(loop: Loop) -> None:
         await loop.send("a")
         setting.store.gate.clear()
-        setting.store.refuse = {"commit": StorageFailed("disk")}
+        setting.store.refuse = {"commit": StorageFull("disk")}
         receiving = asyncio.create_task(loop.receive(None))
         await loop.committing()
         receiving.cancel()
@@ -787,13 +907,73 @@ def test_a_store_that_refuses_is_reported_to_the_tasks_and_used_again(
     setting: Setting, where: str
 ) -> None:
     async def test(loop: Loop) -> None:
-        setting.store.refuse = {where: StorageFailed("disk")}
+        setting.store.refuse = {where: StorageFull("disk")}
         sends = [asyncio.create_task(loop.send("x")) for _ in range(3)]
         for sent in sends:
-            with pytest.raises(StorageFailed):
+            with pytest.raises(StorageFull):
                 await sent
         await loop.send("a")
         assert setting.readable == ["a"]
+
+    run(setting, test)
+
+
+@pytest.mark.parametrize("error", MISTAKES, ids=repr)
+@pytest.mark.parametrize("where", ["begin", "write", "commit"])
+def test_a_store_that_breaks_ends_the_manager_of_a_loop(
+    setting: Setting, where: str, error: BaseException
+) -> None:
+    if where == "write" and not isinstance(error, StorageError):
+        pytest.skip("that is the fault of an operation")
+
+    async def test(loop: Loop) -> None:
+        told: list[MQError] = []
+        loop.driver.on_broken = told.append
+        setting.store.refuse = {where: error}
+        asked = [asyncio.create_task(loop.send("x")) for _ in range(3)]
+        asked.append(asyncio.create_task(loop.receive(None)))  # type: ignore[arg-type]
+        for task in asked:
+            with pytest.raises(StorageError):
+                await task
+        with pytest.raises(StorageError):
+            await loop.send("c")
+        with pytest.raises(StorageError):
+            loop.driver.call(lambda: None)
+        await loop.until(lambda: setting.store.closed)
+        await loop.driver.close()
+        assert len(told) == 1
+        assert isinstance(told[0], StorageError)
+
+    before = threading.active_count()
+    run(setting, test)
+    assert threading.active_count() == before
+    assert setting.store.closed == 1
+
+
+def test_a_store_that_breaks_while_a_loop_closes_it_is_closed(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        setting.store.gate.clear()
+        sending = asyncio.create_task(loop.send("a"))
+        await loop.committing()
+        setting.store.refuse = {"commit": StorageFailed("EIO")}
+        closing = asyncio.create_task(loop.driver.close())
+        await asyncio.sleep(0)
+        setting.store.gate.set()
+        await sending
+        await closing
+
+    run(setting, test)
+    assert setting.store.closed
+
+
+def test_so_does_an_answer_that_fails_in_a_loop(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        def answered(pending: Pending[Any]) -> None:
+            raise Mistake
+
+        loop.driver.begin(lambda: setting.send("a"), answered)
+        with pytest.raises(StorageFailed, match="Mistake"):
+            await loop.send("b")
 
     run(setting, test)
 
@@ -844,8 +1024,8 @@ def test_an_observer_is_told_about_commits_that_fail(setting: Setting, where: st
 
     async def test(loop: Loop) -> None:
         loop.driver.observer = seen.append
-        setting.store.refuse = {where: StorageFailed("disk")}
-        with pytest.raises(StorageFailed):
+        setting.store.refuse = {where: StorageFull("disk")}
+        with pytest.raises(StorageFull):
             await loop.send("x")
         await loop.send("a")
 
@@ -974,7 +1154,7 @@ def test_no_task_sees_what_should_be_gone(setting: Setting) -> None:
 def test_a_sweep_that_fails_in_a_loop_is_tried_again(setting: Setting, where: str) -> None:
     async def test(loop: Loop) -> None:
         await loop.driver.wait(lambda: setting.post(dying(setting)))
-        setting.store.refuse = {where: StorageFailed("disk")}
+        setting.store.refuse = {where: StorageFull("disk")}
         (entry,) = await loop.driver.wait(setting.receive_dead)
         assert PacketView(entry.packet).body == b"a"
 

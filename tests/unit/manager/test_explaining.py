@@ -17,7 +17,9 @@ from openmsmq.model.arriving import Arriving
 from openmsmq.model.confirming import Confirming
 from openmsmq.model.history import Event
 from openmsmq.model.queue import Queue, journal_of
+from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import FinalAckBody
+from openmsmq.packet.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass
 
@@ -180,13 +182,36 @@ def test_what_is_on_its_way_is_told(manager: Manager, recoverable: bool) -> None
     ]
 
 
+@pytest.mark.parametrize("recoverable", [True, False])
+def test_an_outgoing_queue_that_is_empty_has_its_name_in_the_history(
+    manager: Manager, recoverable: bool
+) -> None:
+    """It comes and goes by itself; nobody has deleted it."""
+    name = "DIRECT=OS:other\\private$\\q"
+    core = manager.local.core
+    outgoing = core.queues.outgoing(parse_format_name(name))
+    message = Message(b"x", recoverable=recoverable, time_to_reach_queue=5)
+    (sent,) = manager.send(outgoing, message)
+    manager.tick(10)
+    manager.done(manager.local.configure(history=32))
+    core.queues.tidy()
+    assert core.queues.get(outgoing.number) is None
+    found = manager.local.explain(sent)
+    assert [event.text for event in found] == [
+        f"waits to be sent to {name}",
+        f"expired in {name}: the message did not reach its queue in time",
+    ]
+    assert {event.queue for event in found} == {name}
+
+
 def test_a_delivery_elsewhere_is_told(manager: Manager) -> None:
     name = "DIRECT=OS:other\\private$\\q"
     dispatching = manager.local.dispatching
     outgoing = manager.open(name)
     (sent,) = manager.send(outgoing, Message(b"x"))
     manager.done(dispatching.delivered(outgoing, dispatching.take(outgoing, 1, 1, NO_GUID)))
-    assert texts(manager, sent)[-1] == f"was delivered to {name}"
+    handed = f"was handed over to the queue manager of {name}, which may still refuse it"
+    assert texts(manager, sent)[-1] == handed
 
 
 @pytest.mark.parametrize(
@@ -206,13 +231,15 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
     (sent,) = manager.send_in(outgoing, Message(b"x", journal=True))
     manager.local.dispatching.take(outgoing, 1, 1, NO_GUID)
     confirming = Confirming(core)
-    sequence = core.numbers.sequences.identifier(outgoing.sequences.all[0])
-    confirming.ordered(sequence, 1)
+    sequence = outgoing.sequences.all[0].identifier
+    origin = Origin("192.0.2.9", "other", NO_GUID.bytes_le)
+    confirming.ordered(origin, sequence, 1)
     manager.tick()
     reached = f"is in {name}; the answer is awaited whether it is received there"
     assert texts(manager, sent)[-1] == reached
     number = int(sent.partition("\\")[2])
-    confirming.take_express(FinalAckBody(sequence, 1, 0, core.identity, number), answer)
+    body = FinalAckBody(sequence, 1, 0, core.identity, number)
+    confirming.take_express(origin, body, answer)
     manager.tick()
     happened = [event for event in manager.local.explain(sent) if event.event != "journaled"]
     assert happened[-1].text.startswith(told.format(name))
@@ -224,7 +251,8 @@ def test_that_a_message_from_elsewhere_was_not_accepted_is_told(manager: Manager
     packet = parcel("1", to="DIRECT=OS:localhost\\none")
     Arriving(core, Confirming(core)).take(Origin("192.0.2.9", "x"), [packet], lambda error: None)
     manager.tick()
-    (event,) = manager.local.explain(PacketView(packet).id)
+    event, kept = manager.local.explain(PacketView(packet).id)
+    assert kept.text.startswith(r"is kept in .\Refused$: the destination queue cannot be reached")
     assert (
         event.text == "was not accepted: the destination queue cannot be reached or does not exist"
     )

@@ -131,6 +131,7 @@ def test_everything_is_all_but_the_hidden_queues_and_empty_journals() -> None:
         ".\\private$\\b",
         ".\\DeadLetter$",
         ".\\Journal$",
+        ".\\Refused$",
         ".\\XactDeadLetter$",
         ".\\private$\\a;retry",
         ".\\private$\\a\\Journal$",
@@ -172,7 +173,7 @@ def test_pages_together_have_all_of_them_once(count: int) -> None:
             assert len(page) <= 2 * count, "a queue and its journal"
             found += page
         assert by_name(found) == queue_infos(world.core, everything=everything)
-        assert len({info.name for info in found}) == len(found) == (10 if everything else 6)
+        assert len({info.name for info in found}) == len(found) == (11 if everything else 6)
 
 
 def test_what_comes_and_goes_between_pages_moves_nothing_else() -> None:

@@ -86,9 +86,8 @@ def test_a_transactional_message_stays_until_it_is_acknowledged_in_order() -> No
     peer.send(ack(3, 1, 0b11))
     net.run()
     assert queue.messages == 2
-    a.transfers.confirming.ordered(
-        a.local.core.numbers.sequences.identifier(queue.sequences.all[0]), 2
-    )
+    (link,) = a.transfers.links
+    a.transfers.confirming.ordered(link.origin, queue.sequences.all[0].identifier, 2)
     net.wait(1)
     assert not queue.messages
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from tests.unit.manager.wires import Net, Station, pair
+from tests.unit.model.station import parcel
+from tests.unit.model.world import SOMEBODY
+from tests.unit.session.joined import establish, parameters
 
 from openmsmq.manager import ordering
+from openmsmq.manager.link import Link
 from openmsmq.manager.ordering import COUNT_MAX, DELAY, DELAY_MAX, Ordering
 from openmsmq.messages.message import Message
-from openmsmq.model.incoming import sequence_key
-from openmsmq.model.queue import Queue
-from openmsmq.packet.acks import OrderAckBody, ack_body
+from openmsmq.model.answering import DROPPED
+from openmsmq.model.arrival import Carrier, Origin
+from openmsmq.model.incoming import SOURCE, IncomingSequence, sequence_key
+from openmsmq.packet.acks import OrderAckBody, ack_body, order_queue
+from openmsmq.packet.message import UserMessage
+from openmsmq.packet.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
 
 TO_B = r"DIRECT=OS:b\private$\q"
+SOURCE_ID = UUID(int=99)
+"The manager at the other end of a session."
 
 
 def letters(count: int) -> list[Message]:
@@ -44,16 +55,47 @@ def watched() -> Watched:
     return Watched()
 
 
-def owed(station: Station) -> list[PacketView]:
-    """The acknowledgements that wait to be sent."""
-    queues = list(station.local.core.queues.by_number.values())
-    outgoing: list[Queue] = [queue for queue in queues if queue.transfer is not None]
-    found = []
-    for queue in outgoing:
-        entries = station.local.dispatching.take(queue, 100, 1 << 20)
-        found += [PacketView(entry.packet) for entry in entries]
-        station.local.dispatching.take_back(queue)
-    return found
+class Line:
+    """A session that remembers the acknowledgements that are sent by it."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+        self.sent: list[PacketView] = []
+
+    def send_ack(self, packet: bytes) -> None:
+        self.sent.append(PacketView(packet))
+
+
+class Desk:
+    """Acknowledgements of a manager's own, for messages that a test says have come."""
+
+    def __init__(self, station: Station | None = None) -> None:
+        self.core = (station or Station(Net(), "b")).local.core
+        self.line = Line()
+        self.origin = Origin("10.0.0.9", "somebody", SOURCE_ID.bytes_le, carrier=self.line)
+        self.due = Ordering(self.core, self.find)
+
+    def find(self, origin: Origin, source: UUID) -> Carrier | None:
+        """The session, while it is open."""
+        assert source == SOURCE_ID
+        return self.line if self.line.is_open else None
+
+    def accepted(self, packet: bytes, number: int = 1) -> bytes:
+        """A message was accepted; the key of its sequence."""
+        key = sequence_key(packet)
+        sequence = IncomingSequence(1, number, 0, 0, "10.0.0.9", "q", packet[SOURCE])
+        self.core.incoming.stage(key, sequence)
+        self.core.incoming.committed({key})
+        return key
+
+    def came(self, packet: bytes, now: float, count: int = 1) -> None:
+        """Messages have come."""
+        self.due.came(self.origin, sequence_key(packet), packet, count, now)
+
+
+def packet_to(name: str, source: UUID = SOURCE_ID) -> bytes:
+    """A transactional message to a queue."""
+    return parcel(to=rf"DIRECT=OS:b\{name}", source=source, place=(1, 1, 0))
 
 
 def test_the_sender_hears_half_a_second_after_the_last_message(watched: Watched) -> None:
@@ -102,23 +144,27 @@ def test_and_at_once_after_256_messages(watched: Watched) -> None:
     assert COUNT_MAX == 256
 
 
-def test_the_acknowledgement_names_sequence_and_number(watched: Watched) -> None:
-    """MQQB-268, MQQB-284, MQQB-286, MQQB-287."""
+def test_the_acknowledgement_names_sequence_and_number(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQQB-268, MQQB-284, MQQB-286, MQQB-287: it goes by the session that brought the messages."""
+    sent: list[tuple[Link, bytes]] = []
+    monkeypatch.setattr(Link, "send_ack", lambda link, packet: sent.append((link, packet)))
     watched.send(3)
-    watched.net.between(watched.a, watched.b)[0].cut()
-    watched.a.is_up = False
     watched.net.wait(0.6)
-    (view,) = owed(watched.b)
+    ((link, packet),) = sent
+    assert {link} == watched.b.transfers.links
+    view = PacketView(packet)
     body = ack_body(view)
     assert isinstance(body, OrderAckBody)
     assert (body.tx_sequence_number, body.tx_previous_sequence_number) == (3, 2)
-    sequence = watched.queue.sequences.all[0]
-    assert body.tx_sequence_id.ordinal == sequence.ordinal
+    assert body.tx_sequence_id == watched.queue.sequences.all[0].identifier
     assert str(view.destination) == rf"DIRECT=TCP:{watched.a.host}\PRIVATE$\order_queue$"
     assert view.priority == 0
     assert view.acknowledge == Acknowledge.NONE
     assert view.admin_queue is None
     assert view.response_queue is None
+    assert not [queue for queue in watched.b.local.core.queues.everything if queue.transfer]
 
 
 def test_what_is_not_on_disk_is_not_acknowledged(watched: Watched) -> None:
@@ -130,6 +176,20 @@ def test_what_is_not_on_disk_is_not_acknowledged(watched: Watched) -> None:
     watched.b.go_on()
     watched.net.wait(1)
     assert watched.unacknowledged == 0
+
+
+def test_what_does_not_follow_is_not_acknowledged(watched: Watched) -> None:
+    """MQQB-284: the number is that of the last message in sequence, whatever came behind it."""
+    peer = watched.net.dial(watched.b)
+    peer.send(establish(SOMEBODY, NO_GUID), parameters())
+    for number, previous in ((1, 0), (2, 1), (4, 3)):
+        place = (1, number, previous)
+        peer.send(parcel(str(number), number=number, to=TO_B, place=place, admin=None))
+    watched.net.wait(0.6)
+    assert watched.b.texts("q") == ["1", "2"]
+    sent = [PacketView(p.encode()) for p in peer.packets() if isinstance(p, UserMessage)]
+    bodies = [ack_body(view) for view in sent]
+    assert [body.tx_sequence_number for body in bodies if isinstance(body, OrderAckBody)] == [2]
 
 
 def test_a_message_that_comes_again_is_acknowledged_again(watched: Watched) -> None:
@@ -147,45 +207,107 @@ def test_a_message_that_comes_again_is_acknowledged_again(watched: Watched) -> N
 
 def test_messages_that_nothing_was_accepted_of_are_not_acknowledged() -> None:
     """There is nothing to say about the sequence yet."""
-    net = Net()
-    b = Station(net, "b")
-    due = Ordering(b.local.core)
-    assert due.next_deadline is None
-    packet = bytes(200)
-    due.came(sequence_key(packet), packet, 1, 0.0)
-    assert due.next_deadline == DELAY
-    due.tick(1.0)
-    assert due.next_deadline is None
-    assert owed(b) == []
+    desk = Desk()
+    assert desk.due.next_deadline is None
+    desk.came(packet_to("q"), 0.0)
+    assert desk.due.next_deadline == DELAY
+    desk.due.tick(1.0)
+    assert desk.due.next_deadline is None
+    assert desk.line.sent == []
 
 
-def test_a_sequence_without_a_number_is_not_acknowledged(watched: Watched) -> None:
+def test_a_sequence_without_a_number_is_not_acknowledged() -> None:
     """An older version accepted the number 0: the others behind it still hear (MQQB-282)."""
-    watched.send()
-    core = watched.b.local.core
-    ((key, sequence),) = core.incoming._committed.items()
-    empty = key[:-1] + b"\0"
-    core.incoming._committed[empty] = sequence._replace(number=0)
-    due = Ordering(core)
-    packet = bytes(200)
-    due.came(empty, packet, 1, 0.0)
-    due.came(key, packet, 1, 0.0)
-    watched.a.is_up = False
-    watched.net.between(watched.a, watched.b)[0].cut()
-    due.tick(1.0)
-    assert len(owed(watched.b)) == 1
+    desk = Desk()
+    for name, number in (("old", 0), ("new", 1)):
+        desk.accepted(packet_to(name), number)
+        desk.came(packet_to(name), 0.0)
+    desk.due.tick(1.0)
+    assert len(desk.line.sent) == 1
+    assert desk.due.next_deadline is None
 
 
 def test_nothing_is_sent_before_it_is_due() -> None:
-    due = Ordering(Station(Net(), "b").local.core)
-    due.came(b"one", bytes(200), 1, 0.0)
-    due.came(b"two", bytes(200), 1, 0.3)
-    due.tick(0.4)
-    assert due.next_deadline == 0.5
-    due.tick(0.5)
-    assert due.next_deadline == pytest.approx(0.8)
-    due.came(b"two", bytes(200), ordering.COUNT_MAX, 0.6)
-    assert due.next_deadline == 0.6
+    desk = Desk()
+    one, two = packet_to("one"), packet_to("two")
+    desk.came(one, 0.0)
+    desk.came(two, 0.3)
+    desk.due.tick(0.4)
+    assert desk.due.next_deadline == 0.5
+    desk.due.tick(0.5)
+    assert desk.due.next_deadline == pytest.approx(0.8)
+    desk.came(two, 0.6, ordering.COUNT_MAX)
+    assert desk.due.next_deadline == 0.6
+
+
+def test_without_a_session_an_acknowledgement_waits_for_the_next() -> None:
+    """MQQB-286, AMB-57: no time passes for it, and nobody is dialled."""
+    desk = Desk()
+    packet = packet_to("q")
+    desk.accepted(packet)
+    desk.came(packet, 0.0)
+    desk.line.is_open = False
+    desk.due.tick(1.0)
+    assert desk.due.next_deadline is None
+    desk.line.is_open = True
+    desk.due.opened(UUID(int=1), 5.0)
+    assert desk.due.next_deadline is None
+    desk.due.opened(SOURCE_ID, 6.0)
+    assert desk.due.next_deadline == 6.0
+    desk.due.tick(6.0)
+    assert len(desk.line.sent) == 1
+    assert not [queue for queue in desk.core.queues.everything if queue.transfer]
+
+
+def test_one_that_waits_is_due_again_when_another_message_comes() -> None:
+    desk = Desk()
+    packet = packet_to("q")
+    desk.accepted(packet)
+    desk.came(packet, 0.0)
+    desk.line.is_open = False
+    desk.due.tick(1.0)
+    desk.line.is_open = True
+    desk.came(packet, 99.0)
+    assert desk.due.next_deadline == 99.0 + DELAY
+    desk.due.tick(100.0)
+    assert len(desk.line.sent) == 1
+
+
+def test_a_source_that_is_not_at_the_other_end_hears_only_if_it_is_known() -> None:
+    """Otherwise there is no way to it, and no reason to believe that it sent the message."""
+    desk = Desk()
+    other = UUID(int=77)
+    packet = packet_to("q", other)
+    scope = desk.origin.scopes(other.bytes_le)[0]
+    key = scope + sequence_key(packet)[16:]
+    sequence = IncomingSequence(1, 1, 0, 0, "10.0.0.9", "q", other.bytes_le)
+    desk.core.incoming.stage(key, sequence)
+    desk.core.incoming.committed({key})
+    desk.due.came(desk.origin, key, packet, 1, 0.0)
+    assert desk.due.next_deadline is None
+    assert desk.core.statistics.counts[DROPPED] == 1
+    desk.core.peers.learned(other, "OTHER", "10.0.0.7", 1801)
+    desk.due.came(desk.origin, key, packet, 1, 0.0)
+    desk.due.tick(1.0)
+    assert desk.line.sent == []
+    queue = desk.core.queues.find_outgoing(order_queue(other))
+    assert queue is not None
+    assert len(queue.express) == 1
+
+
+def test_of_too_many_that_are_owed_those_owed_longest_are_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their senders send again."""
+    monkeypatch.setattr(ordering, "DUE_MAX", 3)
+    desk = Desk()
+    for at in range(5):
+        packet = packet_to(f"q{at}")
+        desk.accepted(packet)
+        desk.came(packet, at / 100)
+    assert desk.core.statistics.counts[DROPPED] == 2
+    desk.due.tick(1.0)
+    assert len(desk.line.sent) == 3
 
 
 def test_a_stopped_manager_acknowledges_nothing_more(watched: Watched) -> None:

@@ -164,8 +164,11 @@ def test_a_connection_that_the_other_side_began_has_no_port() -> None:
     net, a, b = pair()
     a.create("back")
     send(net, a)
-    queue = b.out(f"PRIVATE={a.local.core.identity}\\1")
-    b.enter(lambda: b.send(queue, Message("x")))
+    queue = f"PRIVATE={a.local.core.identity}\\{a.local.find_queue('back').number:08x}"
+    (end,) = net.between(a, b)
+    a.send(a.out(TO_B), Message("x", acknowledge=3, admin_queue=queue))
+    end.deliver()
+    end.is_held = True  # so that the acknowledgement stays
     net.run()
     assert (only(b).next_hop, only(b).state) == ("10.0.0.1", "connected")
 

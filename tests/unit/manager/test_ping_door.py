@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -13,8 +14,11 @@ from tests.unit.manager.wires import Net, Station
 
 from openmsmq.manager.local import LocalManager
 from openmsmq.manager.ping_door import PingDoor
+from openmsmq.manager.recorder import Recorder
+from openmsmq.packet.capture import captured_packets
 from openmsmq.packet.ping import PingPacket
 from openmsmq.session.ping import Pinger
+from openmsmq.wire.capture import read_frames
 from openmsmq.wire.reader import decode_whole
 
 ASKER = UUID("99999999-2222-4333-8444-555566667777")
@@ -138,3 +142,26 @@ def test_a_port_that_is_taken_is_an_error() -> None:
             await door.stop("enough")
 
     asyncio.run(test())
+
+
+def test_what_is_asked_and_answered_is_recorded(tmp_path: Path) -> None:
+    """A datagram that is no ping is not."""
+
+    async def test() -> list[tuple[object, object, bytes]]:
+        door = PingDoor(station().local, "127.0.0.1", 0, recorder=Recorder(tmp_path))
+        place = await door.start()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
+            asker.setblocking(False)
+            asker.connect(place)
+            asker.send(b"hello")
+            request = Pinger(ASKER).request()
+            asker.send(request)
+            response = await answer(asker)
+            own = asker.getsockname()
+            await door.stop("enough")
+        return [(own, place, request), (place, own, response)]
+
+    said = asyncio.run(test())
+    (file,) = tmp_path.iterdir()
+    found = captured_packets(read_frames([file.read_bytes()]))
+    assert [(packet.source, packet.target, packet.description.data) for packet in found] == said

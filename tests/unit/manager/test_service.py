@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -15,7 +16,14 @@ from typing import Any
 
 import pytest
 
-from openmsmq.errors import AccessDenied, MQError, StoreDamaged, StoreInUse
+from openmsmq.errors import (
+    AccessDenied,
+    MQError,
+    StorageFailed,
+    StoreDamaged,
+    StoreDenied,
+    StoreInUse,
+)
 from openmsmq.manager import service as module
 from openmsmq.manager.config import Config, ConfigError
 from openmsmq.manager.drivers import LoopDriver
@@ -315,6 +323,66 @@ def test_what_does_not_pass_is_not_tried_again(house: House) -> None:
         house.live()
     assert isinstance(info.value, StoreDamaged) or "Foreign" in type(info.value).__name__
     assert house.service.state is ManagerState.STOPPED
+
+
+def test_a_directory_that_cannot_be_used_ends_the_start(tmp_path: Path) -> None:
+    """Nothing about it changes by itself: systemd is to see that the start failed."""
+    (tmp_path / "file").write_bytes(b"")
+    house = House(Config(data=tmp_path / "file" / "data"), retry_after=(1000, 1000))
+    with pytest.raises(StoreDenied, match="Check its path"):
+        house.live()
+    assert house.service.state is ManagerState.STOPPED
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS])
+def test_so_does_one_without_permission(
+    house: House, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """As root, tests may do everything."""
+
+    def denied(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    house = House(house.config, retry_after=(1000, 1000))
+    monkeypatch.setattr(Path, "mkdir", denied)
+    with pytest.raises(StoreDenied, match=os.strerror(code)):
+        house.live()
+
+
+def test_a_store_that_fails_ends_the_service(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is not healthy from that moment on, and whoever started it hears of it."""
+    states: list[ManagerState] = []
+
+    async def look() -> None:
+        assert house.local is not None
+        states.append(house.local.state)
+
+    async def work() -> None:
+        assert house.local is not None
+        assert house.driver is not None
+        store, local = house.local.core.store, house.local
+        house.app.ending = look
+
+        def broken() -> None:
+            store.abort()
+            raise StorageFailed("EIO")
+
+        store.commit = broken  # type: ignore[method-assign]
+        with pytest.raises(StorageFailed, match="EIO"):
+            await house.driver.wait(lambda: local.create_queue("orders"))
+        await look()
+
+    with pytest.raises(StorageFailed, match="EIO"):
+        house.live(work)
+    assert states == [ManagerState.STOPPING] * 2
+    assert house.service.state is ManagerState.STOPPED
+    assert "cannot go on" in house.log[-1]
+    assert any(record.levelno == logging.CRITICAL for record in caplog.records)
+    assert house.config.ready_file is not None
+    assert not house.config.ready_file.exists()
+    open_directory(house.config.data).core.store.close()
 
 
 def test_damaged_tokens_end_the_start(house: House) -> None:

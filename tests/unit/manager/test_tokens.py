@@ -84,6 +84,15 @@ def test_a_pattern_names_queues(pattern: str, queue: str, *, allowed: bool) -> N
     assert grant("read", pattern).allows("read", queue) is allowed
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_what_was_refused_is_for_administrators(role: Role) -> None:
+    for name in (r".\Refused$", r".\refused$"):
+        for right in ("read", "send"):
+            assert Grant(role).allows(right, name) is (role == "admin")
+        assert not Grant(role, (r"private$\*",)).allows("read", name)
+    assert Grant(role).allows("read", r".\private$\refused$") is (role not in ("send",))
+
+
 def test_the_manager_itself_is_for_those_who_are_not_limited() -> None:
     assert EVERYTHING.allows("admin")
     assert not grant("admin", "*").allows("admin")

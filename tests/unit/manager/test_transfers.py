@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from itertools import pairwise
+from uuid import UUID
 
 import pytest
 from tests.unit.manager.wires import PORT, Net, Peer, Station, Try, pair, state, statuses
+from tests.unit.model.station import parcel
 from tests.unit.session.joined import PEER, STRANGER, establish, parameters
 
 from openmsmq.errors import UnsupportedOperation
-from openmsmq.manager.transfers import Transfers
+from openmsmq.manager.transfers import SWEEP_EVERY, UNSENT_MAX, Transfers
 from openmsmq.messages.message import Message
+from openmsmq.model.answering import DROPPED, UNSOLICITED_MAX
 from openmsmq.model.opening import Access, Mode
 from openmsmq.model.queue import Queue
 from openmsmq.model.transfer import ConnectionStatus, TransferState
 from openmsmq.packet.connection import EstablishConnection, SessionAck
+from openmsmq.properties.message import Acknowledge
 from openmsmq.session.events import End
 from openmsmq.session.timing import Timing
 
@@ -216,14 +222,15 @@ def test_an_empty_queue_is_no_reason_to_connect() -> None:
 
 
 def test_the_next_candidate_is_tried_at_once() -> None:
-    """MQQB-173, MQQB-177, MQQB-249: where the manager was, then where its messages came from."""
+    """MQQB-173, MQQB-177, MQQB-249: where the manager answered, then where its name leads to."""
     net, a, b = pair()
     a.create("t", transactional=True)
     b.send_in(b.out(r"DIRECT=OS:a\private$\t"), *messages("came"))
     net.wait(30)
     net.between(a, b)[0].cut()
     identity = b.local.core.identity
-    a.transfers._addresses.learned(identity, "10.0.0.7", PORT)
+    a.transfers.peers.learned(identity, "", "10.0.0.7", PORT)
+    a.transfers.peers.learned(identity, "B", "10.0.0.7", PORT)
     peer = Peer()
     net.listeners["10.0.0.7", PORT] = peer.meet
     net.tries.clear()
@@ -363,33 +370,51 @@ def test_order_acknowledgements_too() -> None:
     assert len(net.tries) == 1
 
 
-def test_a_sender_that_is_gone_is_looked_for_where_it_came_from() -> None:
-    """MQQB-285, MQQB-286: an OrderAck that is owed is sent with the next session (AMB-57)."""
+def test_a_sequence_whose_messages_have_all_expired_is_over() -> None:
+    """MQQB-271: the next message begins another; no acknowledgement ends this one."""
+    net, a, b = pair(transactional=True)
+    b.die()
+    queue = a.out(TO_B)
+    a.send_in(queue, Message(b"1", time_to_reach_queue=3))
+    assert len(queue.sequences.all) == 1
+    net.wait(10)
+    assert (queue.messages, queue.sequences.all) == (0, [])
+
+
+def test_an_order_ack_that_is_owed_goes_with_the_next_session() -> None:
+    """MQQB-285, MQQB-286, AMB-57: nobody is dialled for it, since the sender sends again."""
     net, a, b = pair(transactional=True)
     queue = a.out(TO_B)
     a.send_in(queue, *messages("1"))
     net.run()
-    net.between(a, b)[0].cut()
     a.hold_back(queue)
-    net.wait(0.6)
-    assert net.tries[-1][1:] == (a.host, PORT)
+    net.between(a, b)[0].cut()
+    net.tries.clear()
+    net.wait(60)
+    assert net.tries == []
+    assert queue.messages == 1
+    a.send(a.out(r"DIRECT=OS:b\private$\other"), *messages("x"))
+    net.run()
     assert queue.messages == 0
 
 
 def test_the_one_who_was_called_calls_back_for_what_it_owes() -> None:
-    """MQQB-285, MQQB-286, MQQB-346: the acknowledgement goes again, by a session of its own."""
+    """MQQB-285, MQQB-286, MQQB-346: a FinalAck comes once, and is kept until it is delivered."""
     net, a, b = pair(transactional=True)
-    a.send_in(a.out(TO_B), *messages("1"))
+    a.send_in(a.out(TO_B), Message(b"1", journal=True))
     net.wait(1)
-    end = net.between(a, b)[0]
+    net.between(a, b)[0].cut()
     net.is_slow = True
-    end.cut()
+    b.receive(b.local.find_queue("q"))
     (queue,) = [queue for queue in b.local.core.queues.by_number.values() if queue.transfer]
     assert net.tries[-1][1:] == (a.host, PORT)
     assert state(queue) is TransferState.WAITING
+    assert a.bodies(a.local.core.queues.system_journal) == []
     net.is_slow = False
     net.run()
-    assert state(queue) is TransferState.CONNECTED
+    assert a.bodies(a.local.core.queues.system_journal) == [b"1"]
+    net.wait(1)
+    assert queue.deleted
 
 
 def test_a_queue_stays_with_its_session_when_there_is_another() -> None:
@@ -404,7 +429,7 @@ def test_a_queue_stays_with_its_session_when_there_is_another() -> None:
     a.send(queue, *messages("2"))
     carriers = [link for link in a.transfers.links if queue in link.queues]
     assert carriers == [own]
-    assert a.transfers.link_of(a.transfers.ways["B"]) is own
+    assert a.transfers.link_of(a.transfers.ways["B"], queue) is own
 
 
 def test_what_a_lost_session_carried_goes_by_another_that_is_open() -> None:
@@ -436,10 +461,10 @@ def test_of_two_sessions_with_a_manager_the_other_is_used_when_one_is_over() -> 
     a.send_in(queue, *messages("1"))
     net.wait(30)
     assert len(net.tries) == len(b.transfers.links) == 2
-    first = b.transfers._by_peer[a.local.core.identity]
+    first = b.transfers.sessions.of(a.local.core.identity)[-1]
     next(end for end in net.ends if end.machine is first and not end.is_over).cut()
     net.run()
-    assert b.transfers._by_peer[a.local.core.identity] is not first
+    assert b.transfers.sessions.of(a.local.core.identity)[-1] is not first
     a.send_in(queue, *messages("2"))
     net.wait(2)
     assert queue.messages == 0
@@ -591,3 +616,172 @@ def test_the_manager_knows_who_sends_its_messages() -> None:
     _, a, _ = pair()
     assert isinstance(a.local.transfers, Transfers)
     assert a.local.open_queue(TO_B, Mode(Access.SEND))[0].transfer is not None
+
+
+# What strangers make us create
+
+
+def stranger(net: Net, station: Station) -> Peer:
+    """A manager that nobody knows opens a session."""
+    peer = net.dial(station)
+    peer.send(establish(PEER, station.transfers.identity), parameters())
+    net.run()
+    return peer
+
+
+def asking(number: int, admin: str) -> bytes:
+    """A message whose arrival is to be reported to a queue of a third machine."""
+    return parcel(
+        number=number,
+        to=r"DIRECT=OS:b\private$\q",
+        source=PEER,
+        acknowledge=Acknowledge.POS_ARRIVAL,
+        admin=admin,
+    )
+
+
+def third(at: int) -> str:
+    """A queue of a machine that nobody reaches."""
+    return rf"DIRECT=TCP:192.0.2.{at}\private$\admin"
+
+
+def queues_of(station: Station) -> list[Queue]:
+    """All outgoing queues."""
+    return [queue for queue in station.local.core.queues.everything if queue.transfer]
+
+
+def test_a_flood_of_forged_sources_creates_no_outgoing_queues_and_no_ways() -> None:
+    """8,000 transactional packets over one session."""
+    net, _, b = pair(transactional=True)
+    peer = stranger(net, b)
+    net.tries.clear()
+    for start in range(0, 8000, 50):  # less than a window at a time
+        peer.send(
+            *(
+                parcel(
+                    source=UUID(int=10_000 + at),
+                    number=at,
+                    to=r"DIRECT=OS:b\private$\q",
+                    place=(1, 1, 0),
+                    wants_final=True,
+                    admin=None,
+                )
+                for at in range(start, start + 50)
+            )
+        )
+        net.run()
+    net.wait(2)
+    assert b.local.find_queue("q").messages == 8000
+    assert queues_of(b) == []
+    assert (b.transfers.ways, net.tries) == ({}, [])
+    assert b.transfers._ordering.next_deadline is None
+    assert len(b.local.core.incoming) <= 8000
+
+
+def test_what_strangers_direct_at_third_machines_is_dropped_after_ten_minutes() -> None:
+    """Without a connection; attempts become rare before."""
+    net, _, b = pair()
+    peer = stranger(net, b)
+    peer.send(*(asking(at, third(at)) for at in range(1, 31)))
+    net.run()
+    assert len(queues_of(b)) == 30
+    net.wait(UNSENT_MAX - 2)
+    assert len(queues_of(b)) == 30
+    net.wait(3 * SWEEP_EVERY)
+    assert queues_of(b) == []
+    assert b.count(DROPPED) == 30
+    tries = Counter(item.host for item in net.tries if item.host.startswith("192.0.2."))
+    assert set(tries.values()) == {12}
+    net.wait(3600)
+    assert Counter(item.host for item in net.tries if item.host in tries) == tries
+    assert b.transfers.ways == {}
+
+
+def test_at_most_a_hundred_of_them_are_created() -> None:
+    net, _, b = pair()
+    peer = stranger(net, b)
+    for start in range(0, 4000, 50):
+        names = [rf"DIRECT=OS:third{at}\private$\admin" for at in range(start, start + 50)]
+        peer.send(*(asking(start + at, name) for at, name in enumerate(names, 1)))
+        net.run()
+    assert b.local.find_queue("q").messages == 4000
+    assert len(queues_of(b)) == len(b.transfers.ways) == UNSOLICITED_MAX
+    assert b.count(DROPPED) == 4000 - UNSOLICITED_MAX
+
+
+def test_a_program_s_message_to_the_same_queue_makes_it_ordinary() -> None:
+    """It stays, and is tried for as often as any other."""
+    net, _, b = pair()
+    peer = stranger(net, b)
+    peer.send(asking(1, third(1)), asking(2, third(2)))
+    net.run()
+    queue = b.out(third(1))
+    b.send(queue, *messages("mine"))
+    net.wait(2 * UNSENT_MAX)
+    assert queues_of(b) == [queue]
+    assert queue.messages == 2
+    tries = [item.at for item in net.tries if item.host == "192.0.2.1"]
+    assert tries[-1] - tries[-2] == 5
+
+
+def test_what_strangers_direct_at_a_machine_that_can_be_reached_is_sent() -> None:
+    net, _, b = pair()
+    net.stations["192.0.2.1", PORT] = c = Station(net, "c", port=99)
+    c.create("admin")
+    peer = stranger(net, b)
+    peer.send(asking(1, third(1)))
+    net.wait(2)
+    assert len(c.texts("admin")) == 1
+    assert queues_of(b) == []
+
+
+# After a restore
+
+
+def test_a_sender_that_was_restored_with_a_slow_clock_is_not_refused() -> None:
+    """Its new streams have identifiers above all that it ever used."""
+    net, a, b = pair(transactional=True)
+    net.now = 5000.0
+    queue = a.out(TO_B)
+    a.send_in(queue, *messages("1"))
+    net.wait(1)
+    backup = a.store.committed
+    first = b.local.core.incoming.items()[0]
+    a.send_in(queue, *messages("2", "3"))
+    net.wait(1)
+    a.die()
+    net.now -= 4000.0
+    a = Station(net, "a", disk=backup, restored=True)
+    a.send_in(a.out(TO_B), *messages("4"))
+    net.wait(1)
+    assert b.texts("q") == ["1", "2", "3", "4"]
+    assert a.out(TO_B).messages == 0
+    last = b.local.core.incoming.items()[0]
+    assert last.id >> 32 > first.id >> 32
+
+
+def test_a_receiver_that_was_restored_takes_the_rest_of_a_stream(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What came after the backup and was acknowledged is missing, and that is logged."""
+    net, a, b = pair(transactional=True)
+    queue = a.out(TO_B)
+    a.send_in(queue, *messages("1"))
+    net.wait(1)
+    backup = b.store.committed
+    a.send_in(queue, *messages("2", "3", "4", "5"))
+    net.wait(0.2)
+    assert b.texts("q") == ["1", "2", "3", "4", "5"]
+    (link,) = a.transfers.links
+    sequence = queue.sequences.all[0].identifier
+    a.enter(lambda: a.transfers.confirming.ordered(link.origin, sequence, 3))
+    assert queue.messages == 1
+    b.die()
+    b = Station(net, "b", disk=backup, restored=True)
+    with caplog.at_level(logging.WARNING):
+        net.wait(60)
+    assert b.texts("q") == ["1", "5"]
+    assert queue.messages == 0
+    assert b.count("gaps after a restore") == 1
+    assert [item.missing for item in b.local.core.incoming.items()] == [3]
+    assert "messages are missing since the restore" in caplog.text

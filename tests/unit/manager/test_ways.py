@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 from tests.unit.manager.wires import Net, Station, state
 
-from openmsmq.manager.ways import PORT, RETRY_MAX, Addresses, Way, address_text, way_key
-from openmsmq.model.queue import Queue
+from openmsmq.manager.ways import (
+    PORT,
+    RETRY_MAX,
+    RETRY_MAX_STRANGERS,
+    Addresses,
+    Way,
+    address_text,
+    way_key,
+)
+from openmsmq.model.peers import Peer
+from openmsmq.model.queue import Purpose, Queue
 from openmsmq.model.transfer import ATTEMPTS_MAX, Attempt, ConnectionStatus, TransferState, has_way
 from openmsmq.names.format import parse_format_name
 
@@ -46,9 +56,10 @@ def test_a_computer_in_any_spelling_is_one_way() -> None:
     assert len(keys) == 1
 
 
-def test_attempts_come_later_and_later_but_not_later_than_5_seconds() -> None:
+def test_attempts_come_later_and_later_but_not_later_than_5_seconds(queue: Queue) -> None:
     """MQQB-346."""
     way = Way("b")
+    way.queues.add(queue)
     delays = []
     for _ in range(7):
         delays.append(way.delay)
@@ -56,6 +67,20 @@ def test_attempts_come_later_and_later_but_not_later_than_5_seconds() -> None:
     assert delays == [0.25, 0.5, 1, 2, 4, 5, 5]
     way.failures = 10_000
     assert way.delay == RETRY_MAX
+
+
+@pytest.mark.parametrize("purpose", list(Purpose))
+def test_attempts_for_the_sake_of_strangers_alone_become_rare(
+    queue: Queue, purpose: Purpose
+) -> None:
+    """A packet can name any computer in the world as the one to be dialled."""
+    way = Way("b")
+    queue.properties = replace(queue.properties, purpose=purpose)
+    way.queues.add(queue)
+    way.failures = 10_000
+    is_bounded = purpose in (Purpose.ANSWER, Purpose.UNSOLICITED)
+    assert way.delay == (RETRY_MAX_STRANGERS if is_bounded else RETRY_MAX)
+    assert (RETRY_MAX, RETRY_MAX_STRANGERS) == (5, 600)
 
 
 def test_all_queues_of_a_way_change_their_state(queue: Queue) -> None:
@@ -115,16 +140,17 @@ def test_a_computer_is_where_somebody_said_or_else_dns_knows() -> None:
 def test_a_manager_is_where_it_was_or_where_it_came_from() -> None:
     """MQQB-173: each place once, the likeliest first."""
     addresses = Addresses({"server": ("10.0.0.2", 999), "by name": ("server.example", 5)})
-    assert addresses.of_manager(MANAGER, []) == []
-    assert addresses.of_manager(MANAGER, ["10.0.0.2"]) == [("10.0.0.2", 999), ("10.0.0.2", PORT)]
-    addresses.learned(MANAGER, "10.0.0.3", PORT)
-    found = addresses.of_manager(MANAGER, ["10.0.0.3", "10.0.0.3"])
-    assert found == [("10.0.0.3", PORT)]
+    assert addresses.of_manager(None, []) == []
+    assert addresses.of_manager(None, ["10.0.0.2"]) == [("10.0.0.2", 999), ("10.0.0.2", PORT)]
+    known = Peer(MANAGER, ("OTHER", "SERVER"), "10.0.0.3", 7)
+    found = addresses.of_manager(known, ["10.0.0.9"])
+    assert found == [("10.0.0.3", 7), ("10.0.0.2", 999), ("OTHER", PORT)]
+    assert addresses.of_manager(Peer(MANAGER, (), "10.0.0.3", 7), ["10.0.0.9"]) == [("10.0.0.3", 7)]
 
 
 def test_an_address_in_any_spelling_is_the_same() -> None:
     addresses = Addresses({"server": ("0:0::1", 999)})
-    assert addresses.of_manager(MANAGER, ["::1"]) == [("0:0::1", 999), ("::1", PORT)]
+    assert addresses.of_manager(None, ["::1"]) == [("0:0::1", 999), ("::1", PORT)]
 
 
 def test_addresses_are_shown_so_that_the_port_can_be_told() -> None:

@@ -251,6 +251,7 @@ class Station(Manager):
         port: int = PORT,
         sessions_max: int = 100,
         timing: Timing | None = None,
+        restored: bool = False,
     ) -> None:
         number = "abcdefgh".index(name) + 1
         self.net = net
@@ -264,7 +265,7 @@ class Station(Manager):
         "Why the next commit fails."
         self.store = MemoryStore(disk)
         clock = StationClock(net, number)
-        self.local = LocalManager(self.store, clock, name=name)
+        self.local = LocalManager(self.store, clock, name=name, restored=restored)
         known = {other: (f"10.0.0.{at}", PORT) for at, other in enumerate("abcdefgh", 1)}
         net.stations[self.host, port] = self
         self.transfers = Transfers(

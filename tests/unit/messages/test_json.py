@@ -28,6 +28,7 @@ SIMPLE: dict[str, object] = {
     "recoverable": True,
     "journal": False,
     "dead_letter": False,
+    "dead_letter_queue": None,
     "acknowledge": 0,
     "admin_queue": None,
     "response_queue": None,

@@ -29,6 +29,7 @@ DEFAULTS: dict[str, object] = {
     "recoverable": True,
     "journal": False,
     "dead_letter": False,
+    "dead_letter_queue": None,
     "acknowledge": Acknowledge.NONE,
     "admin_queue": None,
     "response_queue": None,
@@ -47,6 +48,7 @@ OTHERS: dict[str, object] = {
     "recoverable": False,
     "journal": True,
     "dead_letter": True,
+    "dead_letter_queue": parse_format_name(r"DIRECT=OS:.\private$\dead"),
     "acknowledge": Acknowledge.FULL_RECEIVE,
     "admin_queue": parse_format_name(r"DIRECT=OS:host\private$\reports"),
     "response_queue": parse_format_name(ANSWERS),
@@ -80,7 +82,10 @@ def test_every_field_is_kept() -> None:
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_field_changes_nothing_but_itself(name: str) -> None:
     given: dict[str, Any] = {name: OTHERS[name]}
-    assert fields_of(Message(**given)) == DEFAULTS | given
+    expected = DEFAULTS | given
+    if name == "dead_letter_queue":  # there is one because it wants one
+        expected["dead_letter"] = True
+    assert fields_of(Message(**given)) == expected
     assert Message(**given) != Message()
 
 
@@ -140,6 +145,10 @@ def test_a_body_is_read_by_its_type_or_looks() -> None:
         ("recoverable", None, IllegalPropertyVt),
         ("journal", 0, IllegalPropertyVt),
         ("dead_letter", "no", IllegalPropertyVt),
+        ("dead_letter_queue", 5, IllegalPropertyVt),
+        ("dead_letter_queue", "DIRECT=TCP:127.0.0.1\\dead", IllegalFormatName),
+        ("dead_letter_queue", ".\\private$\\q\\Journal$", IllegalFormatName),
+        ("dead_letter_queue", "PUBLIC=11111111-2222-4333-8444-555566667777", IllegalFormatName),
         ("trace", 0, IllegalPropertyVt),
         ("acknowledge", 16, IllegalPropertyValue),
         ("acknowledge", None, IllegalPropertyVt),

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.model.station import ADDRESS, ADMIN, Station, events, in_order, parcel
-from tests.unit.model.world import HERE, ME, NOW, SOMEBODY, commit, commit_all, letter
+from tests.unit.model.world import HERE, ME, NOW, SOMEBODY, World, commit, commit_all, letter
 
 from openmsmq.errors import StorageFailed
 from openmsmq.limits import HOP_COUNT_MAX
@@ -16,8 +16,9 @@ from openmsmq.model.arrival import Origin, Refused
 from openmsmq.model.committing import Batch
 from openmsmq.model.duplicates import SEEN
 from openmsmq.model.history import Event
-from openmsmq.model.incoming import INCOMING, sequence_key
+from openmsmq.model.incoming import INCOMING, IncomingSequence, sequence_key
 from openmsmq.model.layout import Record
+from openmsmq.model.peers import Identity, Pin
 from openmsmq.model.queue import Queue
 from openmsmq.model.reporting import Reporting
 from openmsmq.model.settings import Settings
@@ -202,7 +203,7 @@ def test_an_express_message_may_find_its_queue_gone(station: Station) -> None:
     station.core.queues.delete(station.world.find("q"))
     commit_all(station.core)
     assert station.world.count(arriving.REJECTED + describe_class(MessageClass.NACK_BAD_DST_Q)) == 2
-    assert station.core.express_size == 0
+    assert station.core.queues.find("Refused$").express.size == station.core.express_size
 
 
 @EXPRESS
@@ -286,6 +287,15 @@ def test_copies_for_two_queues_are_both_taken(station: Station) -> None:
     give(station, parcel("1"))
     give(station, parcel("1", to=HERE + "r"))
     assert station.bodies("q") == station.bodies("r") == ["1"]
+
+
+def test_nothing_is_kept_of_a_commit_that_is_over(station: Station) -> None:
+    """MQQB-228: what came is in the history then."""
+    give(station, parcel("1", number=1))
+    give(station, parcel("2", number=2))
+    assert station.arriving._staged == set()
+    assert station.arriving._staged_size == 0
+    assert len(station.core.duplicates) == 2
 
 
 def test_what_comes_again_after_a_restart_is_known(station: Station) -> None:
@@ -475,6 +485,8 @@ REJECTS = pytest.mark.parametrize(
     ],
 )
 INSECURE = MessageClass.NACK_BAD_DST_Q
+REFUSED = [Event.REJECTED, Event.REFUSED]
+"What the history says of a message outside a transaction."
 
 
 @pytest.fixture
@@ -520,7 +532,7 @@ def test_a_message_is_rejected_and_its_sender_told(
         assert strict.bodies(to) == []
     assert strict.admin() == [reason] * (wanted and reason is not INSECURE)
     assert strict.finals() == [(reason, 1)] * place
-    assert events(strict, packet) == [Event.REJECTED]
+    assert events(strict, packet) == ([Event.REJECTED] if place else REFUSED)
     assert reason in arriving.REASONS
     assert strict.world.count("rejected") == 1
     assert strict.world.count(arriving.REJECTED + describe_class(reason)) == 1
@@ -631,7 +643,7 @@ def test_only_queues_that_people_made_are_sent_to(strict: Station, name: str) ->
     strict.world.subqueue(strict.world.find("q"), "sub")
     packet = parcel("1", to=HERE + name)
     give(strict, packet)
-    assert events(strict, packet) == [Event.REJECTED]
+    assert events(strict, packet) == REFUSED
 
 
 def test_a_queue_that_is_being_deleted_is_none(strict: Station) -> None:
@@ -639,13 +651,13 @@ def test_a_queue_that_is_being_deleted_is_none(strict: Station) -> None:
     packet = parcel("1")
     strict.core.queues.delete(strict.world.find("q"))
     give(strict, packet)
-    assert events(strict, packet) == [Event.REJECTED]
+    assert events(strict, packet) == REFUSED
 
 
 def test_a_name_that_means_nothing_here_is_no_queue(strict: Station) -> None:
     packet = parcel("1", to=PrivateName(ME, 12345))
     give(strict, packet)
-    assert events(strict, packet) == [Event.REJECTED]
+    assert events(strict, packet) == REFUSED
 
 
 @pytest.mark.parametrize("place", [None, (1, 1, 0)], ids=["plain", "transactional"])
@@ -659,7 +671,7 @@ def test_a_message_for_another_computer_is_not_put_into_our_queue(
     give(strict, packet)
     give(strict, parcel("2", number=2, to=HERE + queue, place=place))
     assert strict.bodies(queue) == ["2"]
-    (event,) = strict.core.history.of(strict.core.snapshot, PacketView(packet).identifier)
+    event, *_ = strict.core.history.of(strict.core.snapshot, PacketView(packet).identifier)
     assert (event.event, event.extra) == (Event.REJECTED, "wrong")
     assert strict.finals() == [(MessageClass.NACK_BAD_DST_Q, 1)] * (place is not None)
 
@@ -699,7 +711,8 @@ def test_if_the_queue_is_full_the_message_is_a_dead_letter_here(
     give(strict, packet, express=express)
     dead = strict.world.records(strict.core.queues.dead_letter)
     assert [record.message_class for record in dead] == [FULL] * wanted
-    told = [Event.REJECTED] * (not express) + [Event.DEAD_LETTERED] * wanted
+    told = [Event.REJECTED] * (not express)
+    told.append(Event.DEAD_LETTERED if wanted else Event.REFUSED)
     assert events(strict, packet) == told
 
 
@@ -1148,3 +1161,291 @@ def test_messages_that_come_together_fare_as_if_each_came_alone(
         bodies[-1].sort()
         seen.append((bodies, facts, found.core.statistics.counts))
     assert seen[0] == seen[1]
+
+
+# For whom a session may speak
+
+
+FORGER = UUID(int=666)
+ELSEWHERE = "198.51.100.1"
+
+
+def forger(peer: UUID = FORGER, *, address: str = ELSEWHERE) -> Origin:
+    """A session that sends packets with the source of another, as the peer table has it."""
+    return Origin(address, "forger", peer.bytes_le)
+
+
+def session(station: Station, peer: UUID = SOMEBODY, address: str = ADDRESS) -> Origin:
+    """A session, entitled as the manager does it by what the peer table says."""
+    peers = station.core.peers
+    origin = Origin(address, "session")
+    is_proven = peers.is_proven(peer, address)
+    origin.entitle(
+        peer.bytes_le,
+        is_proven=is_proven,
+        is_relay=is_proven and peers.is_relay(peer),
+        is_known=is_proven and peers.is_known(peer),
+    )
+    return origin
+
+
+def expired(*numbers: int, to: str = HERE + "q") -> list[bytes]:
+    """Messages that are rejected and seen by no program, with numbers of the source's next."""
+    return [parcel("forged", number=n, to=to, sent=NOW - 100, reach=1) for n in numbers]
+
+
+def claims(station: Station, mode: Identity) -> Origin:
+    """A session that claims the identity of a manager that is in the peer table elsewhere."""
+    pins = {"SOMEBODY": Pin(SOMEBODY)} if mode is Identity.PINNED else {}
+    station.core.peers.configure(mode, pins)
+    station.core.peers.learned(SOMEBODY, "SOMEBODY", ADDRESS, 1801)
+    return session(station, SOMEBODY, ELSEWHERE)
+
+
+def test_expired_packets_of_a_stranger_do_not_make_duplicates_of_the_source_s_messages(
+    station: Station,
+) -> None:
+    """MQQB-226: else they would be acknowledged and lost on both sides."""
+    station.take(*expired(1, 2, 3), origin=forger())
+    for packet in expired(4, 5):
+        station.arriving.take_express(forger(), [packet])
+    station.take(*(parcel(str(n), number=n) for n in (1, 2, 3)))
+    for n in (4, 5):
+        station.take_express(parcel(str(n), number=n, express=True))
+    assert station.bodies() == ["1", "2", "3", "4", "5"]
+    assert station.world.count("duplicates") == 0
+    again = station.restart()
+    again.take(parcel("6", number=6))
+    assert len(again.bodies()) == 4
+
+
+def test_a_message_that_is_refused_is_remembered_for_the_session_that_brought_it(
+    station: Station,
+) -> None:
+    """MQQB-226."""
+    for _ in range(2):
+        station.take(*expired(1), origin=forger())
+    assert station.world.count("duplicates") == 1
+
+
+@pytest.mark.parametrize("is_expired", [True, False])
+def test_a_forged_number_does_not_block_the_source_s_sequence(
+    station: Station, is_expired: bool
+) -> None:
+    """MQQB-278: one packet with the number 0xFFFFFFFF, accepted or not."""
+    station.take(*ordered(1))
+    times = {"sent": NOW - 100, "reach": 1} if is_expired else {}
+    highest = parcel("forged", to=HERE + "t", place=(1, 0xFFFFFFFF, 1), **times)  # type: ignore[arg-type] # times
+    later = parcel("forged", to=HERE + "t", place=(0xFFFFFFFF, 7, 0), **times)  # type: ignore[arg-type] # times
+    station.take(highest, later, origin=forger())
+    station.take(*ordered(2, 3))
+    again = station.restart()
+    again.take(*ordered(4))
+    assert [body for body in again.bodies("t") if body != "forged"] == ["1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("mode", [Identity.ADDRESS, Identity.PINNED])
+def test_the_identity_of_a_known_manager_cannot_be_claimed_from_elsewhere(
+    station: Station, mode: Identity
+) -> None:
+    """The true one's messages are taken, and its sequence goes on."""
+    liar = claims(station, mode)
+    station.take(*expired(1, 2), origin=liar)
+    station.take(
+        parcel("forged", to=HERE + "t", place=(1, 0xFFFFFFFF, 0), sent=1, reach=1), origin=liar
+    )
+    true = session(station)
+    station.take(parcel("1", number=1), parcel("2", number=2), *ordered(1, 2), origin=true)
+    assert station.bodies() == ["1", "2"]
+    assert station.bodies("t") == ["1", "2"]
+
+
+def test_in_mode_claimed_a_session_is_taken_at_its_word(station: Station) -> None:
+    """As documented: nothing but the claim is asked for."""
+    liar = claims(station, Identity.CLAIMED)
+    station.take(*expired(1), origin=liar)
+    station.take(parcel("1", number=1), origin=session(station))
+    assert station.bodies() == []
+    assert station.world.count("duplicates") == 1
+
+
+def test_in_mode_pinned_managers_without_a_pin_have_state_of_their_own(station: Station) -> None:
+    """Nothing is refused: their messages are taken, in order and once."""
+    station.core.peers.configure(Identity.PINNED, {})
+    origin = session(station)
+    for _ in range(2):
+        station.take(parcel("1", number=1), *ordered(1, 2), origin=origin)
+    assert station.bodies() == ["1"]
+    assert station.bodies("t") == ["1", "2"]
+    assert all(not key[1:].startswith(SOMEBODY.bytes_le) for key in station.rows(INCOMING))
+
+
+def test_what_the_source_has_sent_already_is_not_taken_from_another_session(
+    station: Station,
+) -> None:
+    """Where there is nothing of its own, order and duplicates are looked up in the source's."""
+    station.take(parcel("1", number=1), *ordered(1, 2))
+    station.take(parcel("1", number=1), *ordered(1, 2, 3), origin=forger())
+    assert station.bodies() == ["1"]
+    assert station.bodies("t") == ["1", "2", "3"]
+    assert len(station.rows(INCOMING)) == 2
+
+
+# A change of class
+
+
+def taken_as_stranger(station: Station) -> Origin:
+    """Messages that a session brought which could not prove who it is."""
+    station.core.peers.learned(SOMEBODY, "SOMEBODY", "203.0.113.1", 1801)
+    origin = session(station)
+    assert not origin.is_proven
+    station.take(parcel("1", number=1), *ordered(1, 2, 3), origin=origin)
+    return origin
+
+
+@pytest.mark.parametrize("is_restarted", [True, False])
+def test_when_a_session_proves_to_be_the_source_nothing_is_doubled_or_blocked(
+    station: Station, is_restarted: bool
+) -> None:
+    """The manager is found at the new address when it is dialled again."""
+    taken_as_stranger(station)
+    if is_restarted:
+        station = station.restart()
+    station.core.peers.learned(SOMEBODY, "SOMEBODY", ADDRESS, 1801)
+    origin = session(station)
+    assert origin.is_proven
+    again = [parcel("1", number=1), parcel("2", number=2), *ordered(2, 3, 4, 5)]
+    station.take(*again, origin=origin)
+    assert station.bodies() == ["1", "2"]
+    assert station.bodies("t") == ["1", "2", "3", "4", "5"]
+    (own,) = [key for key in station.rows(INCOMING) if key[1:17] == SOMEBODY.bytes_le]
+    assert IncomingSequence.unpack(station.rows(INCOMING)[own]).number == 5
+
+
+def test_when_it_is_the_source_no_longer_nothing_is_doubled_or_blocked_either(
+    station: Station,
+) -> None:
+    """It moved to another address, and is not found there yet."""
+    station.take(parcel("1", number=1), *ordered(1, 2), origin=session(station))
+    station.core.peers.learned(SOMEBODY, "SOMEBODY", "203.0.113.1", 1801)
+    moved = session(station)
+    assert not moved.is_proven
+    station.take(parcel("1", number=1), *ordered(1, 2, 3), origin=moved)
+    assert station.bodies() == ["1"]
+    assert station.bodies("t") == ["1", "2", "3"]
+
+
+def test_when_a_manager_is_entered_as_a_relay_nothing_is_doubled_or_blocked(
+    station: Station,
+) -> None:
+    """What it brought of others goes on under these."""
+    relay = UUID(int=50)
+    before = session(station, relay, ELSEWHERE)
+    station.take(parcel("1", number=1), *ordered(1, 2), origin=before)
+    station.core.peers.configure(Identity.ADDRESS, {"RELAY": Pin(relay, relay=True)})
+    after = session(station, relay, ELSEWHERE)
+    assert after.is_relay
+    station.take(parcel("1", number=1), parcel("2", number=2), *ordered(2, 3), origin=after)
+    assert station.bodies() == ["1", "2"]
+    assert station.bodies("t") == ["1", "2", "3"]
+    station.take(*ordered(3, 4), origin=session(station))
+    assert station.bodies("t") == ["1", "2", "3", "4"]
+
+
+# After a restore
+
+
+def restored(station: Station) -> Station:
+    """A manager that starts on a copy of its store, which others are ahead of."""
+    commit_all(station.core)
+    again = Station(World(station.world.store.committed, NOW, restored=True))
+    again.world.done(again.core.configure(clock_tolerance=0))
+    return again
+
+
+def after(number: int, previous: int, sequence: int = 1) -> bytes:
+    """A message behind another that may not have come."""
+    place = (sequence, number, previous)
+    return parcel(str(number), number=number, to=HERE + "t", place=place)
+
+
+def test_after_a_restore_each_sequence_accepts_one_gap(station: Station) -> None:
+    """How many messages are missing is known and counted; later gaps are refused as always."""
+    station.take(*ordered(1, 2))
+    again = restored(station)
+    gaps: list[IncomingSequence] = []
+    again.arriving.on_gap = gaps.append
+    again.take(after(8, 7))
+    assert again.bodies("t") == ["1", "2", "8"]
+    (gap,) = gaps
+    assert (gap.missing, gap.number, gap.name) == (5, 8, HERE + "t")
+    assert again.world.count("gaps after a restore") == 1
+    (kept,) = again.core.incoming.items()
+    assert (kept.missing, kept.may_skip) == (5, False)
+    again.take(after(11, 10))
+    assert again.bodies("t") == ["1", "2", "8"]
+    again.take(after(9, 8))
+    assert again.bodies("t") == ["1", "2", "8", "9"]
+    (kept,) = again.restart().core.incoming.items()
+    assert kept.missing == 5
+    assert len(gaps) == 1
+
+
+def test_a_sequence_without_a_gap_after_a_restore_does_not_keep_its_right_to_one(
+    station: Station,
+) -> None:
+    station.take(*ordered(1, 2))
+    again = restored(station)
+    again.take(after(3, 2), after(9, 8))
+    assert again.bodies("t") == ["1", "2", "3"]
+    assert again.world.count("gaps after a restore") == 0
+
+
+def test_a_sequence_that_the_backup_does_not_know_may_begin_with_a_gap(station: Station) -> None:
+    again = restored(station)
+    again.take(after(8, 7), after(11, 10))
+    assert again.bodies("t") == ["8"]
+    (kept,) = again.core.incoming.items()
+    assert kept.missing == 7
+
+
+def test_what_came_before_the_backup_is_not_taken_again(station: Station) -> None:
+    station.take(*ordered(1, 2, 3))
+    again = restored(station)
+    again.take(*ordered(2, 3))
+    assert again.bodies("t") == ["1", "2", "3"]
+
+
+def test_without_a_restore_no_gap_is_accepted(station: Station) -> None:
+    station.take(*ordered(1, 2))
+    again = station.restart()
+    again.take(after(8, 7))
+    assert again.bodies("t") == ["1", "2"]
+
+
+# Floods
+
+
+def test_a_flood_with_forged_sources_leaves_bounded_tables(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8,000 packets; a known peer's state is untouched."""
+    monkeypatch.setattr("openmsmq.model.incoming.STRANGERS_MAX", 1000)
+    monkeypatch.setattr("openmsmq.model.duplicates.STRANGERS_MAX", 1000)
+    station.core.duplicates._pools[False]._most = 1000
+    station.core.peers.learned(SOMEBODY, "SOMEBODY", ADDRESS, 1801)
+    true = session(station)
+    station.take(parcel("1", number=1), *ordered(1, 2), origin=true)
+    for start in range(0, 8000, 500):
+        sources = [UUID(int=10_000 + at) for at in range(start, start + 500)]
+        ordered_ones = [parcel(source=one, to=HERE + "t", place=(1, 1, 0)) for one in sources]
+        plain = [parcel(source=one, sent=1, reach=1) for one in sources]
+        station.take(*ordered_ones, *plain, origin=forger())
+    assert len(station.core.incoming) <= 1001 + 500
+    assert len(station.rows(INCOMING)) == len(station.core.incoming)
+    assert len(station.core.duplicates) <= 1001
+    assert not [queue for queue in station.core.queues.everything if queue.transfer]
+    station.take(parcel("1", number=1), *ordered(1, 2, 3), origin=true)
+    assert station.bodies() == ["1"]
+    own = [body for body in station.bodies("t") if body]
+    assert own == ["1", "2", "3"]

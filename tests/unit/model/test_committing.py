@@ -50,7 +50,7 @@ class Bench:
             message_id=0,
             message_id_end=1,
             queue=17,
-            sequences=SequenceNumbers(self.store.snapshot, NOW),
+            sequences=SequenceNumbers(self.store.snapshot),
         )
         self.queue = Queue(16, properties())
         self.history = History(self.store.snapshot, 1 << 20)

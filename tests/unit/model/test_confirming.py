@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from tests.unit.model.station import Station, parcel, places
 from tests.unit.model.world import ME, NOW, SOMEBODY, commit_all, letter
 
 from openmsmq.errors import StorageFailed, StorageFull
 from openmsmq.model import confirming
+from openmsmq.model.arrival import Origin
+from openmsmq.model.confirming import FORGED, PARKED, read_parked
 from openmsmq.model.history import Event
 from openmsmq.model.layout import JOURNAL_BIT
-from openmsmq.model.queue import Kind
-from openmsmq.model.sequences import OUTGOING, SENT_STEP
+from openmsmq.model.peers import Identity
+from openmsmq.model.queue import Kind, Queue
+from openmsmq.model.sequences import NUMBER_MAX, OUTGOING, SENT_STEP
 from openmsmq.model.storage import Table
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import (
@@ -656,3 +661,206 @@ def test_those_for_another_manager_are_not_for_us(station: Station) -> None:
 
 
 UUID_OF_A_THIRD = PacketView(parcel()).source_queue_manager
+
+
+# Who may acknowledge
+
+
+STRANGER = UUID(int=1234)
+
+
+def stranger(peer: UUID = STRANGER, *, is_proven: bool = True, is_relay: bool = False) -> Origin:
+    """A session of another manager than the one the messages were sent to."""
+    origin = Origin("198.51.100.1", "stranger")
+    origin.entitle(peer.bytes_le, is_proven=is_proven, is_relay=is_relay)
+    return origin
+
+
+def test_a_stranger_s_order_ack_removes_nothing(station: Station) -> None:
+    """MQQB-268: what was never delivered must not be lost."""
+    put(station, "1", "2", "3")
+    station.pump()
+    station.order(1, 3, stranger())
+    assert left(station) == ["1", "2", "3"]
+    assert station.progress == []
+    assert station.world.count(FORGED) == 1
+    again = station.restart()
+    again.order(1, 3, stranger())
+    assert left(again) == ["1", "2", "3"]
+
+
+def test_a_stranger_s_final_ack_makes_no_dead_letter(station: Station) -> None:
+    """MQQB-276."""
+    put(station, "1", dead_letter=True)
+    station.pump()
+    commit_all(station.core)
+    station.final(1, 1, 1, REFUSED, origin=stranger())
+    assert kept(station) == ([], [])
+    assert left(station) == ["1"]
+    assert station.world.count(FORGED) == 1
+    assert not station.rows(PARKED)
+
+
+@pytest.mark.parametrize("address", ["192.0.2.9", "198.51.100.1"])
+@pytest.mark.parametrize("is_proven", [True, False])
+def test_the_manager_that_answered_may_acknowledge_from_wherever_it_is(
+    station: Station, address: str, is_proven: bool
+) -> None:
+    """MQQB-268, MQQB-276: the identifier of the sequence, which cannot be guessed, is the proof."""
+    put(station, "1", "2", dead_letter=True)
+    station.pump()
+    origin = Origin(address, "somebody")
+    origin.entitle(SOMEBODY.bytes_le, is_proven=is_proven)
+    station.order(1, 2, origin)
+    station.final(1, 1, 1, REFUSED, origin=origin)
+    assert station.unconfirmed == 1
+    assert kept(station) == ([], ["1"])
+
+
+@pytest.mark.parametrize("is_proven", [True, False])
+def test_where_peers_are_pinned_it_must_prove_who_it_is(station: Station, is_proven: bool) -> None:
+    put(station, "1")
+    station.pump()
+    station.core.peers.configure(Identity.PINNED, {})
+    station.order(1, 1, stranger(SOMEBODY, is_proven=is_proven))
+    assert station.world.count("delivered") == is_proven
+
+
+def test_a_relay_may_acknowledge(station: Station) -> None:
+    """It hears from those that it passes messages on to."""
+    put(station, "1", "2")
+    station.pump()
+    station.order(1, 2, stranger(is_relay=True))
+    assert station.world.count("delivered") == 2
+
+
+def test_all_managers_that_answered_may_acknowledge(station: Station) -> None:
+    """What is at a name may change, and either has got the messages."""
+    put(station, "1", "2")
+    station.pump(1)
+    station.dispatching.take_back(station.out)
+    station.dispatching.take(station.out, 2, 1 << 20, STRANGER)
+    commit_all(station.core)
+    again = station.restart()
+    again.order(1, 1)
+    again.order(1, 2, stranger())
+    assert left(again) == []
+    assert again.world.count(FORGED) == 0
+
+
+def test_the_manager_that_messages_are_addressed_to_may_acknowledge(station: Station) -> None:
+    """Whoever took them on their way there."""
+    name = parse_format_name(f"PRIVATE={SOMEBODY}\\00000009")
+    queue = station.core.queues.outgoing(name)
+    station.world.send_in(queue, *(letter(str(n), number=n, transactional=True) for n in (1, 2)))
+    station.dispatching.take(queue, 9, 1 << 20, UUID(int=55))
+    (sequence,) = queue.sequences.all
+    for origin, gone in ((stranger(), 0), (station.origin, 2)):
+        station.confirming.ordered(origin, sequence.identifier, 2)
+        commit_all(station.core)
+        assert station.world.count("delivered") == gone
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    [
+        TxSequenceID(1, NOW + 1),
+        TxSequenceID(1, NOW - 1),
+        TxSequenceID(2, NOW),
+        TxSequenceID(0, NOW),
+    ],
+)
+def test_both_parts_of_the_identifier_must_fit(station: Station, identifier: TxSequenceID) -> None:
+    """MQQB-260, MQQB-276."""
+    put(station, "1", dead_letter=True)
+    station.pump()
+    station.confirming.ordered(station.origin, identifier, 1)
+    body = FinalAckBody(identifier, 1, 0, ME, 1)
+    station.confirming.take_express(station.origin, body, REFUSED)
+    commit_all(station.core)
+    assert left(station) == ["1"]
+    assert kept(station) == ([], [])
+
+
+# Sequences of an older store
+
+
+def of_old(station: Station) -> Station:
+    """The same after a migration from a store that did not know who answered."""
+    commit_all(station.core)
+    for sequence in station.out.sequences.all:
+        sequence.peers, sequence.sent = (), NUMBER_MAX
+        station.core.submit(
+            lambda batch, sequence=sequence: sequence.write(batch.writer),  # type: ignore[misc] # a default keeps it
+            lambda: None,
+            lambda error: None,
+        )
+    commit_all(station.core)
+    return station.restart()
+
+
+def test_without_knowing_who_answered_no_order_ack_counts(station: Station) -> None:
+    """The receiver says it again when the destination was dialled."""
+    put(station, "1", "2")
+    old = of_old(station)
+    old.order(1, 2)
+    assert left(old) == ["1", "2"]
+    assert len(old.pump(1)) == 1
+    commit_all(old.core)
+    old.order(1, 2)
+    assert left(old) == []
+
+
+def test_a_final_ack_waits_on_disk_until_the_destination_was_dialled(station: Station) -> None:
+    """MQQB-276: it comes once. Only what the manager says that answers then counts."""
+    put(station, "1", "2", dead_letter=True)
+    old = of_old(station)
+    asked: list[Queue] = []
+    old.confirming.on_unknown = asked.append
+    old.final(1, 1, 1, REFUSED)
+    old.final(1, 2, 2, REFUSED, origin=stranger())
+    assert asked == [old.out, old.out]
+    assert kept(old) == ([], [])
+    assert len(old.rows(PARKED)) == 2
+    again = old.restart()
+    again.pump()
+    commit_all(again.core)
+    assert kept(again) == ([], ["1"])
+    assert left(again) == ["2"]
+    again.dispatching.take(again.out, 9, 1 << 20, STRANGER)
+    commit_all(again.core)
+    assert kept(again) == ([], ["1", "2"])
+    assert not again.rows(PARKED)
+
+
+def test_final_acks_that_wait_are_bounded(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confirming, "PARKED_MAX", 3)
+    put(station, "1")
+    old = of_old(station)
+    for number in range(1, 10):
+        old.final(1, number, number, REFUSED, origin=stranger())
+    assert len(old.rows(PARKED)) == 3
+    assert old.world.count(FORGED) == 6
+
+
+def test_final_acks_that_wait_go_with_their_sequence(station: Station) -> None:
+    """Those of others than the manager that answered are about nothing then."""
+    put(station, "1")
+    old = of_old(station)
+    old.final(1, 1, 1, REFUSED, origin=stranger())
+    assert len(old.rows(PARKED)) == 1
+    old.pump()
+    commit_all(old.core)
+    old.order(1, 1)
+    assert not old.out.sequences.all
+    assert not old.rows(PARKED)
+
+
+def test_a_final_ack_that_waits_can_be_read(station: Station) -> None:
+    put(station, "1")
+    old = of_old(station)
+    old.final(1, 1, 1, REFUSED)
+    ((key, row),) = old.rows(PARKED).items()
+    assert read_parked(key, row) == FinalAckBody(old.identifier(1), 1, 0, ME, 1)

@@ -206,6 +206,20 @@ def test_rows_that_cannot_be_written_cost_only_the_operation_that_has_them(world
     assert world.read(queue) == list("012345")
 
 
+def test_on_a_full_disk_ballast_lets_messages_be_received(world: World) -> None:
+    queue = world.queue()
+    world.send(queue, "a", "b")
+    world.store.ballast = 1
+    received = world.receiving.receive(queue, 1, OWNER, wait=False)
+    world.commit(StorageFull("disk"))
+    assert not received.done
+    world.commit()
+    assert packets(received.result()) == ["a"]
+    received = world.receiving.receive(queue, 1, OWNER, wait=False)
+    world.commit(StorageFull("disk"))
+    assert isinstance(received.error, StorageFull), "there is none left"
+
+
 def test_what_is_submitted_together_fails_together(world: World) -> None:
     answers: list[object] = []
 

@@ -35,6 +35,16 @@ def test_outcomes_are_remembered_through_a_restart() -> None:
         assert (found.get("a"), found.get("b"), found.get("c")) == (True, False, None)
 
 
+def test_no_start_writes_over_what_was_written_before_it() -> None:
+    """Each outcome has a number of its own, though the manager starts before every one."""
+    store = MemoryStore()
+    for number in range(5):
+        decide(store, Decisions(store.snapshot), str(number), committed=True)
+    found = Decisions(store.snapshot)
+    assert [found.get(str(number)) for number in range(5)] == [True] * 5
+    assert rows(store) == 5
+
+
 def test_the_last_outcome_of_a_name_counts() -> None:
     store = MemoryStore()
     made = Decisions(store.snapshot)

@@ -137,7 +137,7 @@ def test_a_copy_of_what_was_delivered_stays_if_the_sender_wants(
     journal = world.core.queues.system_journal
     assert world.bodies(journal) == ["1"] * wanted
     events = [event for event, _ in world.told(sent)]
-    assert events[1:] == [Event.DELIVERED] + [Event.JOURNALED] * wanted
+    assert events[1:] == [Event.HANDED_OVER] + [Event.JOURNALED] * wanted
     if wanted:
         assert world.records(journal)[0].message_class == 0
 

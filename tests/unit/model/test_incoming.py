@@ -25,6 +25,7 @@ from openmsmq.model.incoming import (
 )
 from openmsmq.model.storage import Table
 from openmsmq.names.format import PrivateName, PublicName
+from openmsmq.properties.message import Acknowledge
 from openmsmq.store.memory import MemoryStore
 
 NAME = "DIRECT=OS:here\\q"
@@ -112,6 +113,23 @@ def test_what_is_stored_can_be_read(name: str) -> None:
     assert IncomingSequence.unpack(item.pack()) == item
     item = item._replace(source=SOMEBODY.bytes_le, may_skip=True, missing=7)
     assert IncomingSequence.unpack(item.pack()) == item
+
+
+@pytest.mark.parametrize(
+    "to", [PrivateName(ME, 8), PublicName(ME), HERE + "q"], ids=["private", "public", "direct"]
+)
+def test_what_stands_behind_its_name_does_not_change_a_destination(
+    to: str | PrivateName | PublicName,
+) -> None:
+    """MQQB-290: nor does what stands before it; such messages belong to one sequence."""
+    packets = [
+        parcel(to=to, admin=None),
+        parcel(to=to, admin=None, acknowledge=Acknowledge.FULL_RECEIVE),
+        parcel(to=to, admin=None, dead_letter=True, journal=True),
+        parcel(to=to, admin=None, place=(1, 1, 0)),
+        parcel(to=to),
+    ]
+    assert len({destination_key(packet) for packet in packets}) == 1
 
 
 def test_the_place_of_a_message_is_in_its_header() -> None:

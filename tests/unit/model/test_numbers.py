@@ -8,7 +8,7 @@ from openmsmq.store.memory import MemoryStore
 
 
 def test_counters_are_what_they_are_given() -> None:
-    sequences = SequenceNumbers(MemoryStore().snapshot, 0)
+    sequences = SequenceNumbers(MemoryStore().snapshot)
     numbers = Numbers(
         packet=1,
         arrival=2,

@@ -14,6 +14,7 @@ from typing import cast
 import pytest
 from tests.unit.model.world import TWICE
 
+from openmsmq.errors import StorageFailed, StorageFull
 from openmsmq.model.committing import Batch
 from openmsmq.model.operation import Operation, Operations, joined
 
@@ -151,12 +152,54 @@ def test_an_interruption_is_nobodys_fault(log: Log) -> None:
     assert work(operations) == "[ab] [c]"
 
 
-def test_on_a_full_disk_those_that_need_room_are_told_apart(log: Log) -> None:
-    small, large = log.operation("a"), log.operation("b", grows=True)
+def test_on_a_full_disk_those_that_need_room_fail_and_the_others_wait(log: Log) -> None:
     operations = Operations()
-    assert operations.only_growing([small, large]) == [large]
-    assert operations.take() == [small]
-    assert operations.only_growing([small]) == [small]
+    for name, grows in (("a", False), ("b", True), ("c", False)):
+        operations.add(log.operation(name, grows=grows))
+    operations.take()
+    operations.fail(StorageFull("disk"))
+    assert (log.taken(), len(operations)) == ("b failed", 2)
+    operations.refuse(StorageFull("disk"))
+    assert (log.taken(), len(operations)) == ("a failed c failed", 0)
+
+
+def test_if_room_was_made_those_that_need_none_are_tried_again(log: Log) -> None:
+    operations = log.operations("ab")
+    operations.take()
+    operations.fail(StorageFull("disk"), has_room=True)
+    assert (log.taken(), len(operations)) == ("", 2)
+
+
+def test_if_the_store_fails_all_fail(log: Log) -> None:
+    operations = log.operations("ab")
+    operations.take()
+    operations.add(log.operation("c"))
+    operations.fail(StorageFailed("disk"))
+    assert (log.taken(), len(operations)) == ("a failed b failed", 1)
+
+
+@pytest.mark.parametrize("way", ["before", "committed", "failed"])
+def test_when_all_is_over_nobody_waits_for_ever(log: Log, way: str) -> None:
+    """Whatever raised, and whatever is asked for by those who fail."""
+    operations = log.operations("a")
+
+    def raises(*_: object) -> None:
+        raise Fault
+
+    operations.add(Operation(lambda batch: None, raises, raises))
+    operations.add(log.operation("c"))
+    operations.take()
+    operations.apply(BATCH)
+    log.taken()
+    if way != "before":
+        with pytest.raises(Fault):
+            operations.answer() if way == "committed" else operations.fail(StorageFailed("disk"))
+        log.taken()
+    again = Operation(lambda batch: None, raises, lambda error: operations.add(log.operation("d")))
+    operations.add(again)
+    operations.abandon(StorageFailed("disk"))
+    before = "a failed " if way == "before" else ""
+    assert log.taken() == f"{before}c failed d failed"
     assert len(operations) == 0
 
 

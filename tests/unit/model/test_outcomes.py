@@ -507,6 +507,37 @@ def test_an_acknowledgement_names_the_message_and_is_as_safe_as_it_was(
     assert count(world.restart().find("admin")) == int(not express)
 
 
+@EXPRESS
+def test_an_acknowledgement_of_a_purge_is_as_safe_as_the_message_was(
+    world: World, queue: Queue, express: bool
+) -> None:
+    """MQQB-300: also beside others in one commit."""
+    admin = world.queue("admin")
+    asked = Acknowledge.NEG_RECEIVE
+    world.send(queue, letter("a", express=express, acknowledge=asked, admin=ADMIN))
+    world.send(queue, letter("b", number=2))
+    world.done(world.core.queues.purge(queue))
+    assert classes(world, admin) == [MessageClass.NACK_Q_PURGED]
+    assert (len(admin.express), admin.messages) == (int(express), int(not express))
+
+
+INSECURE_CLASSES = (0x8000, 0x8004, 0x8006, 0x8007, 0x800B)
+
+
+@pytest.mark.parametrize("reason", sorted(MessageClass), ids=lambda reason: reason.name)
+@pytest.mark.parametrize("insecure", [False, True])
+def test_five_classes_are_withheld_from_strangers(
+    world: World, reason: MessageClass, insecure: bool
+) -> None:
+    """MQQB-295."""
+    admin = world.queue("admin")
+    world.done(world.core.configure(insecure_nacks=insecure))
+    packet = letter(acknowledge=ALL, admin=ADMIN, express=True).packet
+    world.core.answering.acknowledge(None, packet, reason, 0)
+    is_sent = insecure or reason not in INSECURE_CLASSES
+    assert classes(world, admin) == [reason] * is_sent
+
+
 def test_acknowledgements_have_identifiers_of_their_own(world: World, queue: Queue) -> None:
     """DMPR-053."""
     admin = world.queue("admin")

@@ -64,8 +64,11 @@ def test_poison_survives_a_restart(world: World) -> None:
     queue = world.queue(transactional=True, abort_limit=1)
     fill(world, queue, "bad")
     abort(world, queue)
+    assert (queue.messages, world.subqueue(queue, "poison").messages) == (0, 1)
     again = world.restart()
     assert again.bodies(again.subqueue(again.find(), "poison")) == ["bad"]
+    assert again.bodies(again.find()) == [], "it is not in both"
+    assert (again.find().messages, len(again.rows(Table.INDEX))) == (0, 1)
 
 
 def test_poison_that_is_moved_back_is_tried_anew(world: World) -> None:

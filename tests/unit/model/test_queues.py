@@ -30,6 +30,7 @@ from openmsmq.model.opening import Mode
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue, journal_of
 from openmsmq.model.reading import Holder
 from openmsmq.model.storage import Table
+from openmsmq.model.system import NAMES
 from openmsmq.names.format import parse_format_name
 from openmsmq.store.memory import MemoryStore
 
@@ -89,7 +90,7 @@ def test_the_queues_of_people_are_listed_and_no_others(world: World, queue: Queu
     world.core.queues.outgoing(THERE)
     journal_of(queue)
     assert names(world) == ["b", "q"]
-    assert len(world.core.queues.everything) == 5 + 5
+    assert len(world.core.queues.everything) == len(NAMES) + 5
 
 
 # Kinds

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.model.world import OWNER, World, commit_all, message, packets
+from tests.unit.model.world import HERE, OWNER, World, commit_all, letter, message, packets
 
 from openmsmq.errors import (
     IllegalCursorAction,
@@ -29,6 +29,7 @@ from openmsmq.model.queue import Queue
 from openmsmq.model.reading import REMOVING, Entry, Holder
 from openmsmq.model.receiving import Seek
 from openmsmq.model.storage import Table
+from openmsmq.properties.message import Acknowledge, MessageClass
 
 READER = Holder()
 "Whoever reads in two steps."
@@ -389,6 +390,19 @@ def test_a_message_purged_meanwhile_is_removed_by_the_second_step(
     assert queue.total_size == 0
 
 
+@pytest.mark.parametrize("delete", [True, False])
+def test_the_sender_hears_that_it_was_purged(world: World, queue: Queue, delete: bool) -> None:
+    """DMPR-217: once, and not that it was received."""
+    admin = world.queue("admin")
+    asked = Acknowledge.FULL_RECEIVE
+    world.done(world.core.queues.purge(queue))
+    world.send(queue, letter("x", acknowledge=asked, admin=HERE + "admin"))
+    (taken,) = world.take(queue, 1, READER)
+    world.done(world.core.queues.purge(queue))
+    world.done(world.receiving.end(queue, [taken.lookup], delete=delete))
+    assert [view.message_class for view in world.views(admin)] == [MessageClass.NACK_Q_PURGED]
+
+
 def test_only_what_was_begun_can_be_ended(world: World, held: Queue) -> None:
     """Not what is available, in a transaction, or being removed (DMPR-214)."""
     lookups = world.lookups(held)
@@ -696,6 +710,19 @@ def test_a_cursor_waits_for_messages(world: World, empty: Queue) -> None:
     assert result(world, following) == ["b"]
 
 
+def test_a_cursor_that_waits_goes_back_to_a_new_message(world: World, empty: Queue) -> None:
+    """DMPR-400: also if the one beside it was read before."""
+    world.send(empty, "low", priority=1)
+    world.send(empty, "first")
+    cursor = Cursor()
+    assert result(world, world.cursor_peek(empty, cursor)) == ["first"]
+    assert result(world, world.cursor_peek(empty, cursor, following=True)) == ["low"]
+    waiting = world.cursor_peek(empty, cursor, wait=True, following=True)
+    assert not waiting.done
+    world.send(empty, "second")
+    assert result(world, waiting) == ["second"]
+
+
 def test_a_cursor_finds_what_arrives_behind_it_after_it_was_at_the_end(
     world: World, queue: Queue
 ) -> None:
@@ -755,6 +782,7 @@ def test_a_receive_that_waited_in_vain_leaves_the_cursor_at_the_end(
     world: World, empty: Queue
 ) -> None:
     """Behind what others hold, so that it is not met again when given back (DMPR-260)."""
+    world.send(world.queue("next"), "in another queue", priority=0)
     world.send(empty, "a")
     world.send(empty, "b", priority=1, express=True)
     taken = world.take(empty, 2, READER)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from tests.unit.model.world import MANY, NOW, OWNER, World, commit, message
+from tests.unit.model.world import MANY, NOW, OWNER, SOMEBODY, World, commit, letter, message
 
 from openmsmq.errors import StorageFailed
 from openmsmq.model import emptying
+from openmsmq.model.incoming import INCOMING, RESTORED_KEY, IncomingSequence
 from openmsmq.model.layout import ARRIVAL_MASK, queue_key
 from openmsmq.model.reading import Holder
 from openmsmq.model.recovery import (
@@ -16,12 +17,15 @@ from openmsmq.model.recovery import (
     ARRIVAL_KEY,
     IDENTITY_KEY,
     MESSAGE_ID_BLOCK,
+    RESTORING_KEY,
     load,
     pack_number,
 )
+from openmsmq.model.settings import SETTINGS_KEY, Settings
 from openmsmq.model.storage import Table
 from openmsmq.model.system import FIRST_QUEUE_NUMBER, NAMES
 from openmsmq.model.transaction import SPILL_SIZE
+from openmsmq.names.format import parse_format_name
 from openmsmq.store.memory import Crash, MemoryStore
 
 ME, OTHER = UUID(int=1), UUID(int=2)
@@ -170,6 +174,17 @@ def test_rows_about_queues_that_this_version_does_not_know_are_left_alone() -> N
     assert again.read(again.core.queues.find("q")) == ["a"]
 
 
+def test_a_history_that_is_not_wanted_any_more_is_gone_after_the_start() -> None:
+    world = World()
+    world.send(world.queue(), letter("a"))
+    assert world.core.history.state.size
+    world.store.begin().put(Table.META, SETTINGS_KEY, Settings(history=0).to_row())
+    world.store.commit()
+    again = World(world.store.committed)
+    assert again.core.history.state.size == 0
+    assert not again.rows(Table.HISTORY)
+
+
 def test_a_start_that_fails_changes_nothing() -> None:
     """Whoever started it is told (DMPR-389)."""
     world = World()
@@ -240,3 +255,60 @@ def test_a_subqueue_that_a_disk_failed_to_let_go_does_not_outlive_its_queue() ->
     again = world.restart()
     assert again.core.queues.get(subqueue.number) is None
     assert again.rows(Table.QUEUES) == {}
+
+
+# After a restore
+
+
+def test_after_a_restore_every_incoming_sequence_may_pass_over_a_gap_once() -> None:
+    """Those that the backup does not know, too."""
+    world = World()
+    writer = world.store.begin()
+    item = IncomingSequence(1, 7, NOW, 0, "192.0.2.9", "q", SOMEBODY.bytes_le)
+    for at in range(3):
+        writer.put(Table.TRANSFER, INCOMING + bytes([at]) * 24, item.pack())
+    world.store.commit()
+    core = World(world.store.committed, NOW + 9, restored=True).core
+    assert [found.may_skip for found in core.incoming.items()] == [True] * 3
+    assert all(found.place == (1, 7) for found in core.incoming.items())
+    assert core.incoming.unknown.may_skip
+
+
+def test_what_a_restore_allows_lasts_through_the_next_start() -> None:
+    world = World(World().store.committed, NOW + 9, restored=True)
+    again = world.restart()
+    assert again.core.incoming.unknown.may_skip
+    raw = again.store.snapshot.get(Table.META, RESTORED_KEY)
+    assert raw is not None
+    assert int.from_bytes(raw, "little") == NOW + 9
+
+
+def test_a_store_that_was_put_back_from_a_backup_knows_it_at_its_next_start() -> None:
+    """`openmsmq restore` leaves a mark, which is used up."""
+    world = World()
+    world.store.begin().put(Table.META, RESTORING_KEY, b"")
+    world.store.commit()
+    again = world.restart()
+    assert again.core.incoming.unknown.may_skip
+    assert again.store.snapshot.get(Table.META, RESTORING_KEY) is None
+    assert again.store.snapshot.get(Table.META, RESTORED_KEY) is not None
+
+
+def test_without_a_restore_nothing_may_be_passed_over() -> None:
+    world = World().restart()
+    assert not world.core.incoming.unknown.may_skip
+    assert world.store.snapshot.get(Table.META, RESTORED_KEY) is None
+
+
+@pytest.mark.parametrize("later", [-1000, 1000], ids=["clock behind", "clock ahead"])
+def test_a_sender_that_was_restored_begins_streams_above_all_before(later: int) -> None:
+    """AMB-20: max(old + 1, now), else the receiver would refuse them for ever."""
+    world = World()
+    name = parse_format_name("DIRECT=OS:there\\q")
+    world.send_in(world.core.queues.outgoing(name), letter("1", transactional=True))
+    (old,) = world.core.queues.outgoing(name).sequences.all
+    again = World(world.store.committed, NOW + later, restored=True)
+    again.send_in(again.core.queues.outgoing(name), letter("2", transactional=True))
+    first, second = again.core.queues.outgoing(name).sequences.all
+    assert first.id == old.id
+    assert second.time_stamp == max(old.time_stamp + 1, NOW + later)

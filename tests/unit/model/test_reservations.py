@@ -91,6 +91,26 @@ def test_positions_count_what_was_given(reader: Reader) -> None:
     assert reader.read(1, 3) == "bc"
 
 
+def test_when_it_was_last_done_with_something_is_known(reader: Reader) -> None:
+    send(reader.world, "a", "b")
+    assert reader.subscription.finished == NOW
+    reader.world.tick(100)
+    reader.reserve(0, 2)
+    assert reader.subscription.finished == NOW
+    reader.finish(1)
+    assert reader.subscription.finished == NOW + 100
+    assert reader.restart().subscription.finished == NOW + 100
+
+
+def test_what_a_subscription_keeps_is_no_queue_that_people_see(reader: Reader) -> None:
+    queues = reader.world.core.queues
+    reader.world.done(reader.reservations.open("other", reader.queue, reader.way))
+    assert [queue.name for queue in queues] == ["q"]
+    again = reader.world.restart().core.queues
+    assert [queue.name for queue in again] == ["q"]
+    assert len(again.by_number) == len(queues.by_number)
+
+
 def test_what_was_given_is_given_again_until_it_is_done(reader: Reader) -> None:
     send(reader.world, "a", "b", "c")
     assert reader.reserve(count=2) == 2
@@ -114,6 +134,9 @@ def test_so_many_and_so_large_as_is_asked_for(reader: Reader) -> None:
     assert reader.reserve(after=0, size_max=1) == 1, "at least one"
     assert reader.read(0, 3, size_max=1) == "a"
     assert reader.reserve(after=3, size_max=1) == 4
+    size = len(letter("a").packet)
+    assert reader.reserve(after=0, size_max=2 * size) == 2
+    assert reader.reserve(after=0, size_max=2 * size - 1) == 1
 
 
 def test_a_message_that_is_more_urgent_moves_nothing(reader: Reader) -> None:

@@ -74,13 +74,13 @@ def station() -> Station:
 def test_what_cannot_be_read_or_verified_is_refused_with_its_class(
     station: Station, headers: OptionalHeaders, reason: MessageClass, express: bool
 ) -> None:
-    """MQQB-072, MQQB-073, MQQB-336, MSEC-053: it is not delivered as if it were clear."""
+    """MQQB-071 to MQQB-073, MSEC-053: it is not delivered as if it were clear."""
     packet = parcel("1", headers=headers, express=express, acknowledge=Acknowledge.NEG_ARRIVAL)
     if express:
         assert station.take_express(packet)
     else:
         assert station.take(packet) is None
-        assert events(station, packet) == [Event.REJECTED]
+        assert events(station, packet) == [Event.REJECTED, Event.REFUSED]
     assert station.bodies() == []
     assert station.admin() == [reason]
     assert reason in arriving.REASONS
@@ -91,7 +91,7 @@ def test_what_cannot_be_read_or_verified_is_refused_with_its_class(
 def test_the_sender_of_a_transactional_one_hears_of_it(
     station: Station, headers: OptionalHeaders, reason: MessageClass
 ) -> None:
-    """MQQB-317, MQQB-336."""
+    """MQQB-072, MQQB-073: by a FinalAck of the class."""
     station.take(parcel("1", to=HERE + "t", place=(1, 1, 0), headers=headers))
     assert station.bodies("t") == []
     assert station.finals() == [(reason, 1)]
@@ -101,7 +101,7 @@ def test_the_sender_of_a_transactional_one_hears_of_it(
 def test_without_encryption_and_signature_these_fields_mean_nothing(
     station: Station, headers: OptionalHeaders
 ) -> None:
-    """MSEC-A26, MSEC-A27, MQQB-071."""
+    """MSEC-A26, MSEC-A27."""
     packet = parcel("1", headers=headers)
     assert security_fault(PacketView(packet)) is None
     station.take(packet)

@@ -145,6 +145,17 @@ def test_an_express_message_to_a_queue_deleted_meanwhile_is_refused(world: World
     assert world.core.express_size == 0
 
 
+def test_only_a_transaction_that_stages_sends_to_a_plain_queue(world: World) -> None:
+    queue = world.queue()
+    with pytest.raises(TransactionUsage):
+        world.sending.send(queue, [message("a")], world.transacting.begin())
+    transaction = world.transacting.begin(stages=True)
+    world.send(queue, "b", transaction=transaction)
+    assert world.read(queue) == []
+    world.done(world.transacting.commit(transaction))
+    assert world.read(queue) == ["b"]
+
+
 def test_waiting_readers_get_what_is_sent(world: World) -> None:
     """DMPR-194."""
     queue = world.queue()

@@ -26,6 +26,11 @@ def stored(row: bytes) -> Settings:
     return Settings.load(store.snapshot)
 
 
+def test_a_refusal_says_what_is_allowed() -> None:
+    with pytest.raises(IllegalPropertyValue, match="0 to 1048576"):
+        Settings().changed(history=(1 << 20) + 1)
+
+
 def test_the_defaults_are_those_of_the_specification() -> None:
     """DMPR-010, DMPR-086."""
     made = Settings()

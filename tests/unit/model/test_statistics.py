@@ -35,6 +35,15 @@ def test_what_a_commit_counts_lasts(store: MemoryStore) -> None:
     assert Statistics(store.snapshot).counts == statistics.counts
 
 
+def test_a_commit_that_has_counted_nothing_writes_nothing(store: MemoryStore) -> None:
+    statistics = Statistics(store.snapshot)
+    statistics.count("arrived")
+    write(store, statistics, received=1)
+    before = store.writes
+    write(store, statistics)
+    assert store.writes - before == 1, "the commit itself"
+
+
 def test_what_no_commit_is_about_counts_at_once_and_lasts_with_the_next(
     store: MemoryStore,
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.model.world import NOW, World
 
 from openmsmq.errors import QueueExists, QueueNotFound
+from openmsmq.limits import REFUSED_SIZE_MAX
 from openmsmq.model.layout import queue_key
 from openmsmq.model.queue import Kind, QueueProperties
 from openmsmq.model.storage import Table
@@ -16,12 +17,13 @@ from openmsmq.model.system import (
     HIDDEN,
     NAMES,
     NOTIFICATION,
+    REFUSED,
     TRANSACTIONAL_DEAD_LETTER,
     system_queues,
 )
 
 
-def test_there_are_five_and_only_one_is_transactional() -> None:
+def test_there_are_six_and_only_one_is_transactional() -> None:
     made = system_queues(UUID(int=5), NOW)
     assert {number: found.name for number, found in made.items()} == NAMES
     assert {found.kind for found in made.values()} == {Kind.SYSTEM}
@@ -31,7 +33,7 @@ def test_there_are_five_and_only_one_is_transactional() -> None:
 
 def test_they_have_identifiers_of_their_own_in_each_manager() -> None:
     ids = [made.id for guid in (5, 6) for made in system_queues(UUID(int=guid), NOW).values()]
-    assert len(set(ids)) == 10
+    assert len(set(ids)) == 12
 
 
 def test_a_manager_has_them_after_its_first_start_and_every_other() -> None:
@@ -43,6 +45,7 @@ def test_a_manager_has_them_after_its_first_start_and_every_other() -> None:
         assert queues.transactional_dead_letter.name == "SYSTEM$;DEADXACT"
         assert queues.system_journal.name == "SYSTEM$;JOURNAL"
         assert queues.find("system$;deadletter") is queues.dead_letter
+        assert queues.find("refused$") is queues.refused
         world = world.restart()
 
 
@@ -56,6 +59,23 @@ def test_those_that_are_missing_are_made_and_the_others_stay() -> None:
     assert again.core.queues.dead_letter.properties.quota == 5
     made = QueueProperties.from_row(again.store.committed.tables[Table.QUEUES][queue_key(3)])
     assert (made.name, made.created) == (r"private$\notify_queue$", NOW + 60)
+
+
+def test_a_store_of_an_older_program_gets_the_queue_for_refused_messages() -> None:
+    """Whoever has a queue of that name keeps it."""
+    world = World()
+    disk = world.store.committed
+    del disk.tables[Table.QUEUES][queue_key(REFUSED)]
+    again = World(disk)
+    assert again.core.queues.refused.properties.quota == REFUSED_SIZE_MAX // 1024
+    assert queue_key(REFUSED) in again.store.committed.tables[Table.QUEUES]
+    row = QueueProperties("REFUSED$", UUID(int=1), NOW, NOW, kind=Kind.PUBLIC).to_row()
+    disk = again.store.committed
+    del disk.tables[Table.QUEUES][queue_key(REFUSED)]
+    disk.tables[Table.QUEUES][queue_key(FIRST_QUEUE_NUMBER)] = row
+    again = World(disk)
+    assert again.find("Refused$").kind is Kind.PUBLIC
+    assert again.core.queues.refused.kind is Kind.SYSTEM
 
 
 @pytest.mark.parametrize("number", sorted(HIDDEN))

@@ -26,6 +26,7 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import join_queue
+from openmsmq.names.path import PathName
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
 from openmsmq.packet.transaction import TransactionHeader
 from openmsmq.packet.view import PacketView
@@ -68,14 +69,15 @@ def _commit_in_vain(core: Core) -> None:
     """Begin a commit that comes to nothing; numbers that it gave out are given out again."""
     numbers = core.numbers
     names = ("arrival", "packet", "message_id", "queue")
-    before, ordinal = [getattr(numbers, name) for name in names], numbers.sequences.ordinal
+    before, sequences = [getattr(numbers, name) for name in names], numbers.sequences
+    series = dict(sequences._last), sequences._drawn, sequences.floor
     with suppress(Exception):
         core.start_commit(core.store.begin())
     core.store.abort()
     core.retreat(KeyboardInterrupt())
     for name, number in zip(names, before, strict=True):
         setattr(numbers, name, number)
-    numbers.sequences.ordinal = ordinal
+    sequences._last, sequences._drawn, sequences.floor = series
 
 
 def commit_all(core: Core) -> None:
@@ -143,8 +145,10 @@ def packets(entries: list[Entry]) -> list[str]:
     return [entry.packet.decode() for entry in entries]
 
 
-def resolve(name: FormatName) -> str | None:
+def resolve(name: PathName | FormatName) -> str | None:
     """The part of a name behind `HERE`."""
+    if isinstance(name, PathName):
+        name = name.to_direct()
     if isinstance(name, DirectName) and name.address == "here":
         return join_queue(name.queue_parts)
     return None
@@ -177,13 +181,18 @@ class HandClock:
 class World:
     """A core with all its parts, on the disk an earlier one has left, with a clock of its own."""
 
-    def __init__(self, disk: Disk | None = None, now: float = NOW) -> None:
+    def __init__(
+        self, disk: Disk | None = None, now: float = NOW, *, restored: bool = False
+    ) -> None:
+        """`restored` says that the disk is a copy from a backup."""
         self.store = MemoryStore(disk)
         self.now = now
         "What the clock shows."
         self.elapsed = 50.0
         "What really passed."
-        self.core = Core(self.store, new_identity=ME, now=now, elapsed=self.elapsed)
+        self.core = Core(
+            self.store, new_identity=ME, now=now, elapsed=self.elapsed, restored=restored
+        )
         self.core.queues.resolve = resolve
         self.sending = Sending(self.core)
         self.receiving = Receiving(self.core)

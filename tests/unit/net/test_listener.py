@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import socket
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -222,6 +224,32 @@ def test_what_is_no_tls_is_counted(contexts: tuple[ssl.SSLContext, ssl.SSLContex
             await until(lambda: home.reasons == {FAILED: 1})
 
     run(test)
+
+
+def test_a_failed_handshake_leaves_nothing_for_the_garbage_collector(
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext],
+) -> None:
+    """TLS has buffers of a quarter of a megabyte, and the collector comes seldom."""
+
+    async def test() -> None:
+        home = Home()
+        async with listening(home, contexts[0]) as (_, port):
+            for _ in range(5):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(bytes(64))
+                await asyncio.wait_for(reader.read(), PATIENCE)
+                writer.close()
+            await until(lambda: home.reasons == {FAILED: 5})
+            await asyncio.sleep(0)
+            left = [one for one in gc.get_objects() if type(one) is SSLProtocol]
+            assert left == []
+
+    gc.collect()
+    gc.disable()
+    try:
+        run(test)
+    finally:
+        gc.enable()
 
 
 def test_where_the_system_has_none_to_give_it_is_asked_less_often(

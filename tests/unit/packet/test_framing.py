@@ -163,3 +163,12 @@ def test_data_may_come_while_packets_are_taken() -> None:
     framer.receive_data(ACK)
     assert list(packets) == [ACK]
     assert framer.pending == 0
+
+
+def test_what_waits_can_be_forgotten() -> None:
+    framer = PacketFramer()
+    framer.receive_data(PLAIN[:-1])
+    framer.clear()
+    assert framer.pending == 0
+    framer.receive_data(PLAIN)
+    assert list(framer.packets()) == [PLAIN]

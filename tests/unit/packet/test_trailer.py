@@ -6,8 +6,9 @@ from dataclasses import replace
 from struct import pack
 
 import pytest
-from tests.samples import patch, refusal
+from tests.samples import MESSAGES, patch, refusal
 
+from openmsmq.packet.message import StoredMessage
 from openmsmq.packet.trailer import (
     DeadLetterHeader,
     ExtendedAddressHeader,
@@ -16,8 +17,11 @@ from openmsmq.packet.trailer import (
     SubqueueBits,
     SubqueueHeader,
     Trailer,
+    letter_path,
+    letter_trailer,
+    split_stored,
 )
-from openmsmq.wire.reader import Reader
+from openmsmq.wire.reader import Reader, decode_whole
 from openmsmq.wire.text import encode_utf16z
 from openmsmq.wire.trace import TracingReader
 
@@ -204,3 +208,19 @@ def test_a_trailer_that_does_not_fit_is_refused(data: bytes, field: str, offset:
 def test_a_new_extension_announces_what_is_always_there() -> None:
     """MQQB-166."""
     assert ExtensionHeader().pack() == pack("<IIB3x", 12, 0, 0x12)
+
+
+def test_a_packet_and_what_is_kept_behind_it_are_told_apart() -> None:
+    """[MS-MQRR] 2.2.5: PacketSize says where the packet ends."""
+    packet = MESSAGES["plain"].encode()
+    trailer = letter_trailer("shop01\\private$\\dead")
+    assert split_stored(packet) == (packet, b"")
+    assert split_stored(packet + trailer) == (packet, trailer)
+    assert letter_path(packet) == ""
+    assert letter_path(packet + trailer) == "shop01\\private$\\dead"
+    assert decode_whole(packet + trailer, StoredMessage.read).encode() == packet + trailer
+
+
+def test_a_trailer_may_name_no_dead_letter_queue() -> None:
+    trailer = Trailer.make(SubqueueHeader(), ExtendedAddressHeader()).encode()
+    assert letter_path(MESSAGES["plain"].encode() + trailer) == ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from openmsmq.pipelines.files import (
     check_checkpoint,
     described,
     partition_of,
-    positions_of,
     query_id,
 )
 from openmsmq.pipelines.tables import FileError
@@ -124,19 +122,10 @@ def test_one_process_works_in_a_folder(folder: Folder) -> None:
     add(folder, 0, 7)
 
 
-def test_where_a_batch_begins_and_ends(tmp_path: Path) -> None:
-    (tmp_path / "offsets").mkdir()
-    for batch, offset in enumerate(({"a q": 5}, {"a q": 9, "a r": 3})):
-        text = "\n".join(("v1", "{}", json.dumps(offset)))
-        (tmp_path / "offsets" / str(batch)).write_text(text)
+def test_the_stream_of_a_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "metadata").write_text('{"id": "1234"}')
     assert query_id(tmp_path) == "1234"
     assert query_id(tmp_path / "nowhere") == ""
-    assert positions_of(tmp_path, 0, lambda: {"a q": 2}) == {"a q": (2, 5)}
-    assert positions_of(tmp_path, 1, lambda: {"a q": 7, "a r": 1}) == {
-        "a q": (5, 9),
-        "a r": (1, 3),
-    }
 
 
 def test_paths_tell_their_partitions() -> None:

@@ -16,6 +16,8 @@ from tests.unit.client.services import Service
 from openmsmq import Manager, Message
 from openmsmq.pipelines.archive import FACTS
 from openmsmq.pipelines.keeping import Keeper, by_day, escaped
+from openmsmq.pipelines.offsets import BatchOffsets
+from openmsmq.spark.offsets import key
 
 DAY = 86_400_000_000
 
@@ -51,18 +53,26 @@ def test_messages_become_files_in_their_order(
         "messagesPerPartition": "10",
     }
     keeper = Keeper(options, FACTS)
-    key = f"{service.address} {queue.name}"
-    files = keeper.keep(SPARK, {key: (5, 25)}, tmp_path)
+    name = key(manager.id, str(queue.info().id))
+
+    def between(after: int, last: int) -> BatchOffsets:
+        start, end = ({"owner": "me", "positions": {name: position}} for position in (after, last))
+        return BatchOffsets(start, end, {name: (after, last)})
+
+    files = keeper.keep(SPARK, between(5, 25), tmp_path)
     assert [file.rows for file in files] == [10, 10]
-    assert keeper.keep(SPARK, {key: (25, 25)}, tmp_path) == []
+    assert keeper.keep(SPARK, between(25, 25), tmp_path) == []
     labels = []
     for file in files:
         rows = ds.dataset(tmp_path / file.path).to_table()
         assert rows.column_names == list(FACTS)
         labels += rows.column("label").to_pylist()
     assert labels == [str(number) for number in range(5, 25)]
-    again = keeper.keep(SPARK, {key: (5, 25)}, tmp_path)
+    again = keeper.keep(SPARK, between(5, 25), tmp_path)
     assert not {file.path for file in again} & {file.path for file in files}
+    queue.subscription("lake", owner="me").finish(25)
+    [info] = manager.subscriptions()
+    assert (info.done, info.unread) == (25, 5), "its tasks have marked what they have read"
 
 
 def test_rows_are_parted_by_their_day_in_utc() -> None:

@@ -22,6 +22,7 @@ managers = ["shop01:1811", "shop02:1811"]
 queue = ["orders", 'private$\\bills*']
 token_file = "token"
 on_commit = "move:archive"
+resume = true
 max_messages_per_trigger = 1000
 [transform]
 sql = "select label from source"
@@ -49,6 +50,7 @@ def test_a_file_says_it_all(tmp_path: Path) -> None:
         "queue": r"orders,private$\bills*",
         "subscription": "spark",
         "onCommit": "move:archive",
+        "resume": "true",
         "maxMessagesPerTrigger": "1000",
     }
 

@@ -8,7 +8,7 @@ from tests.unit.client.services import Service
 from openmsmq import Manager
 from openmsmq.errors import QueueNotFound, ServiceNotAvailable
 from openmsmq.pipelines.spec import Place, Source
-from openmsmq.pipelines.streams import _trigger, check_source, check_targets, done
+from openmsmq.pipelines.streams import _trigger, check_source, check_targets
 
 
 def test_queues_are_looked_for(service: Service, manager: Manager) -> None:
@@ -31,14 +31,3 @@ def test_triggers_as_spark_calls_them() -> None:
     assert _trigger("available-now") == {"availableNow": True}
     assert _trigger("once") == {"once": True}
     assert _trigger(5) == {"processingTime": "5 seconds"}
-
-
-def test_where_a_first_batch_begins(service: Service, manager: Manager) -> None:
-    queue = manager.open_queue("orders")
-    queue.send_many([b"1", b"2"])
-    reader = queue.subscription("lake")
-    reader.reserve(0, 2)
-    reader.finish(1)
-    queue.subscription("other")
-    source = Source(Place((service.address,)), ("orders",), subscription="LAKE")
-    assert done(source) == {f"{service.address} {queue.name}": 1}

@@ -7,6 +7,7 @@ from tests.unit.client.services import Service
 from openmsmq import Manager
 from openmsmq.pipelines.spec import Place, Source
 from openmsmq.pipelines.waiting import Waiting
+from openmsmq.spark.offsets import key
 
 
 def test_what_was_not_read_yet(service: Service, manager: Manager) -> None:
@@ -15,12 +16,12 @@ def test_what_was_not_read_yet(service: Service, manager: Manager) -> None:
     reader = queue.subscription("spark")
     reader.reserve(0, 2)
     waiting = Waiting(Source(Place((service.address,)), ("orders",)))
-    key = f"{service.address} {queue.name}"
-    assert waiting.look({key: 0})[0] == 3
-    lag, oldest = waiting.look({key: 2})
+    name = key(manager.id, str(queue.info().id))
+    assert waiting.look({name: 0})[0] == 3
+    lag, oldest = waiting.look({name: 2})
     assert (lag, oldest is not None) == (1, True)
     queue.receive(timeout=0)
-    assert waiting.look({key: 2}) == (0, None)
+    assert waiting.look({name: 2}) == (0, None)
     waiting.close()
 
 
@@ -29,7 +30,7 @@ def test_copies_that_were_not_read_yet(service: Service, manager: Manager) -> No
     queue.send_many([b"1", b"2", b"3", b"4"])
     queue.subscription("spark", copy=True).reserve(0, 2)
     waiting = Waiting(Source(Place((service.address,)), ("orders",), on_commit="keep"))
-    lag, oldest = waiting.look({f"{service.address} {queue.name}": 1})
+    lag, oldest = waiting.look({key(manager.id, str(queue.info().id)): 1})
     assert (lag, oldest is not None) == (3, True)
     waiting.close()
 
@@ -43,7 +44,7 @@ def test_streams_of_the_same_name_elsewhere_do_not_count(
     queue.subscription("spark")
     other.subscription("spark")
     waiting = Waiting(Source(Place((service.address,)), ("orders",)))
-    assert waiting.look({f"{service.address} {queue.name}": 0})[0] == 1
+    assert waiting.look({key(manager.id, str(queue.info().id)): 0})[0] == 1
     waiting.close()
 
 

@@ -49,6 +49,7 @@ def test_an_acknowledgement_tells_how_many_came() -> None:
     assert made.is_ack_due
     assert told(made) == (3, 0, 0)
     assert not made.is_ack_due
+    assert made.unacked == 0
 
 
 def test_recoverable_messages_are_told_of_only_when_they_are_on_disk() -> None:

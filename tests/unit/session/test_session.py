@@ -564,6 +564,8 @@ def test_express_messages_are_acknowledged_at_half_of_the_window() -> None:
     assert acks(session) == []
     session.receive_data(EXPRESS_PACKET * 34, START)
     assert [header.ack_sequence_number for header in acks(session)] == [65]
+    session.receive_data(EXPRESS_PACKET, START)
+    assert acks(session) == [], "the next ones wait again"
 
 
 def test_recoverable_messages_are_acknowledged_at_half_of_the_window_when_stored() -> None:
@@ -902,3 +904,11 @@ def test_handshake_and_messages_may_come_byte_by_byte() -> None:
         EstablishConnection,
         ConnectionParameters,
     ]
+
+
+def test_the_part_of_a_packet_goes_with_its_session() -> None:
+    session = opened()
+    session.receive_data(message()[:-1], START)
+    assert session.pending
+    session.close(End.PENDING)
+    assert session.pending == 0

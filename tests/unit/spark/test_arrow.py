@@ -8,6 +8,7 @@ from openmsmq.app.messages import Messages, QueuedMessage
 from openmsmq.bodies.headers import encode_nservicebus
 from openmsmq.messages.message import Message
 from openmsmq.messages.pack import Packer
+from openmsmq.packet.view import PacketView
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
 
@@ -54,3 +55,17 @@ def test_the_meaning_of_bodies() -> None:
     )
     assert batch.column("body_text").to_pylist() == ["text", "<a/>", None]
     assert batch.column("body_format").to_pylist() == ["activex:VT_LPWSTR", "xml", "binary"]
+
+
+def test_dead_letter_queues_of_their_own() -> None:
+    """What stands behind a packet is no part of the column `packet`."""
+    named = Message(b"b", dead_letter_queue=r".\private$\dead")
+    found = columns(Message(b"a"), named).batch(["dead_letter_queue", "packet", "body"])
+    assert found.column("dead_letter_queue").to_pylist() == [
+        None,
+        r"DIRECT=OS:.\private$\dead",
+    ]
+    assert found.column("body").to_pylist() == [b"a", b"b"]
+    for packet in found.column("packet").to_pylist():
+        PacketView.parse(packet)
+    assert columns(Message(b"a")).column("dead_letter_queue").to_pylist() == [None]

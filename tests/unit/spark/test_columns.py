@@ -27,6 +27,7 @@ def test_a_packet_knows_nothing_of_its_queue() -> None:
     assert set(READ) - set(PACKET) == {
         *("lookup_id", "arrival", "arrived_time", "abort_count", "move_count"),
         *("from_queue", "from_manager", "packet", "body_text", "body_format"),
+        "dead_letter_queue",
     }
 
 

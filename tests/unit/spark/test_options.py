@@ -30,6 +30,7 @@ def test_what_a_stream_does_with_messages() -> None:
     assert (kept.copies, kept.moves_to) == (True, "")
     assert (moved.copies, moved.moves_to) == (False, "old")
     assert parse({"maxBytesPerTrigger": "9"}, STREAM).bytes_per_trigger == 9
+    assert [parse(given, STREAM).resume for given in ({"resume": "True"}, {})] == [True, False]
 
 
 def test_a_sink_is_known_by_its_checkpoints_or_its_name() -> None:
@@ -49,6 +50,7 @@ def test_a_sink_is_known_by_its_checkpoints_or_its_name() -> None:
         ({"timeout": "soon"}, "option timeout is 'soon'"),
         ({"onCommit": "remov"}, "did you mean 'remove'?"),
         ({"onCommit": "move:"}, "option onCommit is 'move:'"),
+        ({"resume": "yes"}, "option resume is 'yes', not true or false"),
     ],
 )
 def test_what_is_wrong_is_named(given: dict[str, str], reason: str) -> None:

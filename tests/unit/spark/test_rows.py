@@ -49,11 +49,12 @@ def test_flags_of_a_message() -> None:
         "delivery": ["express", None],
         "journal": [True, None],
         "dead_letter": [True, None],
+        "dead_letter_queue": ["dead", None],
         "acknowledge": [5, None],
         "trace": [True, None],
     }
     [(_, [first, second])] = messages(pa.RecordBatch.from_pydict(columns), "q")
-    expected = {"journal": True, "dead_letter": True, "acknowledge": 5, "trace": True}
+    expected = {"journal": True, "dead_letter_queue": "dead", "acknowledge": 5, "trace": True}
     assert first == Message(recoverable=False, **expected)  # type: ignore[arg-type]
     assert second == Message()
     batch = pa.RecordBatch.from_pydict({"body": [b""], "delivery": ["expres"]})

@@ -9,8 +9,11 @@ from pyspark.sql.datasource import (
     Filter,
     GreaterThan,
     GreaterThanOrEqual,
+    In,
+    IsNotNull,
     LessThan,
     LessThanOrEqual,
+    Not,
 )
 from pyspark.sql.types import MapType, StringType, StructType
 
@@ -73,5 +76,9 @@ def test_filters_by_place_are_pushed_down(manager: Manager) -> None:
 def test_other_filters_are_left_to_spark(manager: Manager) -> None:
     manager.create_queue("orders")
     reader = PushingDataSource(CaseInsensitiveDict({"queue": "orders"})).reader(READ)
-    others: list[Filter] = [EqualTo(("label",), "x"), EqualTo(("lookup_id",), None)]
+    place = ("lookup_id",)
+    others: list[Filter] = [
+        *(EqualTo(("label",), "x"), EqualTo(place, None), IsNotNull(place), In(place, (1, 2))),
+        Not(EqualTo(place, 5)),
+    ]
     assert list(reader.pushFilters(others)) == others

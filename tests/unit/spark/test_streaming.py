@@ -13,12 +13,10 @@ from tests.unit.spark.conftest import Lasting
 
 import openmsmq
 from openmsmq import Manager, Message
-from openmsmq.errors import InvalidParameter
+from openmsmq.errors import InvalidParameter, SubscriptionTaken
 from openmsmq.spark import streaming
 from openmsmq.spark.options import STREAM, parse
-from openmsmq.spark.streaming import StreamReader
-
-ORDERS = r"here .\private$\orders"
+from openmsmq.spark.streaming import StreamReader, Written
 
 
 def reader(**options: str) -> StreamReader:
@@ -26,7 +24,14 @@ def reader(**options: str) -> StreamReader:
     return StreamReader(parse(given, STREAM), ("label",))
 
 
-def read(found: StreamReader, start: dict[str, int], end: dict[str, int]) -> list[list[str]]:
+def at(found: StreamReader, offset: Written) -> dict[str, int]:
+    """The positions of an offset, by the short names of queues."""
+    names = {key: source.place.queue for key, source in found._opened().items()}
+    positions = offset["positions"].items()
+    return {names[key].rpartition("\\")[2]: position for key, position in positions}
+
+
+def read(found: StreamReader, start: Written, end: Written) -> list[list[str]]:
     copy = pickle.loads(pickle.dumps(found))  # as tasks get it
     return [
         [label for batch in copy.read(part) for label in batch.column("label").to_pylist()]
@@ -44,13 +49,15 @@ def _five(manager: Manager) -> None:
 def test_the_same_offsets_are_the_same_messages(manager: Manager) -> None:
     found = reader(messagesPerPartition="2")
     start = found.initialOffset()
-    assert start == {ORDERS: 0}
+    assert (at(found, start), start["owner"]) == ({"orders": 0}, "")
     end = found.latestOffset(start, ReadMaxRows(3))
-    assert end == {ORDERS: 3}
+    assert (at(found, end), len(end["owner"])) == ({"orders": 3}, 32)
     manager.open_queue("orders").send(Message(b"", label="first", priority=7))
     again = reader(messagesPerPartition="2")
     for one in (found, again):
-        assert one.latestOffset(start, ReadMaxRows(3)) == end
+        assert at(one, one.latestOffset(start | {"owner": end["owner"]}, ReadMaxRows(3))) == at(
+            one, end
+        )
         assert read(one, start, end) == [["0", "1"], ["2"]]
     last = again.latestOffset(end, ReadAllAvailable())
     assert read(again, end, last) == [["first", "3"], ["4"]]
@@ -59,7 +66,7 @@ def test_the_same_offsets_are_the_same_messages(manager: Manager) -> None:
         one.commit(end)
         one.commit(end)  # waits for the first
         one.stop()
-    assert reader().initialOffset() == end
+    assert reader().initialOffset()["positions"] == end["positions"]
     with pytest.raises(InvalidParameter):
         read(found, start, end)
 
@@ -73,7 +80,7 @@ def test_a_stream_that_ends_reads_what_was_there(manager: Manager) -> None:
     limit = found.getDefaultReadLimit()
     first = found.latestOffset(start, limit)
     second = found.latestOffset(first, limit)
-    assert (first, second) == ({ORDERS: 4}, {ORDERS: 5})
+    assert (at(found, first), at(found, second)) == ({"orders": 4}, {"orders": 5})
     assert found.latestOffset(second, limit) == second
 
 
@@ -81,18 +88,23 @@ def test_a_stream_that_ends_reads_what_was_there(manager: Manager) -> None:
 def test_bytes_are_limited_too() -> None:
     found = reader(maxBytesPerTrigger="1")
     end = found.latestOffset(found.initialOffset(), found.getDefaultReadLimit())
-    assert end == {ORDERS: 1}, "one at least"
+    assert at(found, end) == {"orders": 1}, "one at least"
 
 
 @pytest.mark.usefixtures("_five")
 def test_messages_are_moved_or_kept_when_they_are_done(manager: Manager) -> None:
     moving = reader(onCommit="move:old", subscription="a")
-    end = moving.latestOffset(moving.initialOffset(), ReadMaxRows(2))
-    moving.commit(end | {"gone queue": 5})
+    start = moving.initialOffset()
+    end = moving.latestOffset(start, ReadMaxRows(2))
+    read(moving, start, end)
+    moving.commit(end | {"positions": end["positions"] | {"gone/queue": 5}})
     moving.stop()
     assert manager.open_queue("orders;old").info().messages == 2
     keeping = reader(onCommit="keep", subscription="b")
-    keeping.commit(keeping.latestOffset(keeping.initialOffset(), ReadAllAvailable()))
+    start = keeping.initialOffset()
+    end = keeping.latestOffset(start, ReadAllAvailable())
+    read(keeping, start, end)
+    keeping.commit(end)
     keeping.stop()
     assert manager.open_queue("orders").info().messages == 3
 
@@ -114,7 +126,7 @@ def test_a_limit_is_shared_by_queues(
         manager.create_queue(name).send_many([Message(b"")] * count)
     found = reader(queue=",".join(there))
     end = found.latestOffset(found.initialOffset(), ReadMaxRows(limit))
-    assert end == {rf"here .\private$\{name}": count for name, count in given.items()}
+    assert at(found, end) == given
 
 
 def test_a_stream_that_ends_does_not_take_what_others_leave(manager: Manager) -> None:
@@ -125,7 +137,7 @@ def test_a_stream_that_ends_does_not_take_what_others_leave(manager: Manager) ->
     found.prepareForTriggerAvailableNow()
     second.send(b"late")
     end = found.latestOffset(found.initialOffset(), ReadMaxRows(6))
-    assert end == {r"here .\private$\a": 2, r"here .\private$\b": 0}
+    assert at(found, end) == {"a": 2, "b": 0}
 
 
 def test_managers_are_asked_at_the_same_time(
@@ -146,7 +158,7 @@ def test_managers_are_asked_at_the_same_time(
             manager.create_queue("orders").send_many([b"1", b"2", b"3"])
         found = reader(manager="one,two")
         end = found.latestOffset(found.initialOffset(), ReadMaxRows(4))
-    assert end == {rf"{name} .\private$\orders": 2 for name in ("one", "two")}
+        assert list(end["positions"].values()) == [2, 2]
 
 
 @pytest.mark.usefixtures("_five")
@@ -161,15 +173,155 @@ def test_while_there_is_much_more_the_next_messages_are_reserved_meanwhile(
     [info] = manager.subscriptions()
     assert info.end == 4
     again = reader()
-    assert again.latestOffset(start, ReadMaxRows(2)) == {ORDERS: 2}, "but a batch has what it may"
+    end = again.latestOffset(start, ReadMaxRows(2))
+    assert at(again, end) == {"orders": 2}, "but a batch has what it may"
     again.stop()
 
 
 @pytest.mark.usefixtures("_five")
 def test_what_could_not_be_finished_is_found_with_the_next_commit(manager: Manager) -> None:
     found = reader()
-    end = found.latestOffset(found.initialOffset(), ReadMaxRows(2))
-    found.commit({ORDERS: 99})
+    start = found.initialOffset()
+    end = found.latestOffset(start, ReadMaxRows(2))
+    read(found, start, end)
+    found.commit(end | {"positions": dict.fromkeys(end["positions"], 99)})
     with pytest.raises(InvalidParameter):
         found.commit(end)
     found.stop()
+
+
+def old(position: int, address: str = "here") -> dict[str, int]:
+    """An offset of before there were owners."""
+    return {rf"{address} .\private$\orders": position}
+
+
+def stream(found: StreamReader, start: Written, most: int = 2) -> tuple[Written, list[str]]:
+    """A batch that is read; where it ends, and its labels."""
+    end = found.latestOffset(start, ReadMaxRows(most))
+    return end, [label for part in read(found, start, end) for label in part]
+
+
+@pytest.mark.usefixtures("_five")
+def test_what_no_task_has_read_stays_reserved(manager: Manager) -> None:
+    found = reader()
+    first = found.latestOffset(found.initialOffset(), ReadMaxRows(2))
+    second, labels = stream(found, first)
+    assert labels == ["2", "3"]
+    found.commit(first)
+    found.commit(second)
+    found.stop()
+    [info] = manager.subscriptions()
+    assert (info.done, info.unread, info.owner) == (4, 2, first["owner"])
+    assert manager.drop_subscription("spark", "orders", unread=True) == 2
+
+
+@pytest.mark.usefixtures("_five")
+def test_a_batch_that_is_skipped_binds_the_stream_when_it_is_committed(manager: Manager) -> None:
+    found = reader()
+    end = found.latestOffset(found.initialOffset(), ReadMaxRows(2))
+    found.commit(end)
+    found.stop()
+    again = reader()
+    assert stream(again, end)[1] == ["2", "3"]
+    with pytest.raises(SubscriptionTaken, match="belongs to another stream"):
+        stream(reader(), reader().initialOffset())
+    again.stop()
+
+
+@pytest.mark.usefixtures("_five")
+def test_reservations_pass_to_the_next_stream_until_a_task_reads(manager: Manager) -> None:
+    first, second = reader(), reader()
+    start = first.initialOffset()
+    planned = first.latestOffset(start, ReadMaxRows(2))
+    assert stream(second, second.initialOffset())[1] == ["0", "1"]
+    with pytest.raises(SubscriptionTaken, match="resume=true"):
+        read(first, start, planned)
+
+
+@pytest.mark.usefixtures("_five")
+def test_a_stream_takes_over_on_purpose_and_keeps_it() -> None:
+    first = reader(resume="true")
+    end, _ = stream(first, first.initialOffset())
+    second = reader(resume="true")
+    later, labels = stream(second, second.initialOffset(), 3)
+    assert labels == ["0", "1", "2"]
+    with pytest.raises(SubscriptionTaken):
+        stream(reader(resume="true"), end)
+    assert stream(reader(), later)[1] == ["3", "4"]
+    with pytest.raises(SubscriptionTaken):
+        reader().latestOffset(end, ReadMaxRows(1))
+
+
+@pytest.mark.usefixtures("_five")
+def test_offsets_without_owners_are_adopted(manager: Manager) -> None:
+    lake = manager.open_queue("orders").subscription("spark")
+    lake.reserve(0, 3)
+    lake.finish(1)
+    again = reader()
+    assert read(again, old(1), old(2)) == [["1"]], "a batch that was begun before"
+    again.commit(old(2))
+    end, labels = stream(again, old(2), 1)
+    assert labels == ["2"]
+    again.commit(end)
+    again.stop()
+    [info] = manager.subscriptions()
+    assert (info.done, info.end, info.unread, info.owner) == (3, 3, 0, end["owner"])
+    with pytest.raises(SubscriptionTaken):
+        reader().latestOffset(old(2), ReadMaxRows(1))
+    with pytest.raises(SubscriptionTaken):
+        read(reader(), old(1), end | {"owner": "another"})
+    with pytest.raises(SubscriptionTaken, match="belongs to another stream"):
+        read(reader(), old(3), old(4))
+
+
+@pytest.mark.usefixtures("_five")
+def test_queues_without_new_messages_are_adopted_too(manager: Manager) -> None:
+    manager.create_queue("quiet").send(b"")
+    for name in ("orders", "quiet"):
+        manager.open_queue(name).subscription("spark").reserve(0, 1)
+    found = reader(queue="orders,quiet")
+    start = old(1) | {r"here .\private$\quiet": 1}
+    end, labels = stream(found, start)
+    assert labels == ["1", "2"]
+    found.commit(end)
+    found.stop()
+    assert [(one.done, one.unread) for one in manager.subscriptions()] == [(3, 0), (1, 0)]
+
+
+@pytest.mark.usefixtures("_five")
+def test_nothing_new_is_the_offset_that_was_given() -> None:
+    found = reader()
+    end, _ = stream(found, found.initialOffset(), 5)
+    assert found.latestOffset(end, ReadMaxRows(1)) == end
+    assert found.partitions(end, end) == []
+
+
+@pytest.mark.usefixtures("_five")
+def test_a_queue_that_options_name_no_longer(manager: Manager) -> None:
+    manager.create_queue("other")
+    found = reader()
+    start = found.initialOffset()
+    end = found.latestOffset(start, ReadMaxRows(2))
+    with pytest.raises(InvalidParameter, match="no option names this manager and queue"):
+        reader(queue="other").partitions(start, end)
+    assert reader(queue="other").partitions(end, end) == []
+
+
+@pytest.mark.usefixtures("_five")
+def test_spark_that_does_not_say_where_it_is() -> None:
+    """Before 4.2 `latestOffset` has no argument, and only `partitions` learns of the owner."""
+    first = reader(maxMessagesPerTrigger="2")
+    start = first.initialOffset()
+    end = first.latestOffset()
+    assert read(first, start, end) == [["0", "1"]]
+    assert first.latestOffset()["owner"] == end["owner"]
+    again = reader(maxMessagesPerTrigger="2")  # the same stream after a crash in its first batch
+    assert read(again, start, end) == [["0", "1"]]
+    later = reader(maxMessagesPerTrigger="1").latestOffset()
+    assert later["owner"] == end["owner"]
+    other = reader(maxMessagesPerTrigger="1")
+    begin = other.initialOffset()
+    with pytest.raises(SubscriptionTaken, match="belongs to another stream"):
+        other.partitions(begin, other.latestOffset())
+    with pytest.raises(SubscriptionTaken):
+        other.partitions(end | {"owner": "gone"}, later)

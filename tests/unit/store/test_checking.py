@@ -21,6 +21,7 @@ from openmsmq.model.layout import (
     DELETED_ROW,
     JOURNAL_BIT,
     PURGED_ROW,
+    READ_ROW,
     SUBSCRIPTION_ROW,
     Record,
     due_key,
@@ -34,7 +35,7 @@ from openmsmq.model.layout import (
 )
 from openmsmq.model.onces import GROUP, ONCE, ONCES_KEY
 from openmsmq.model.recovery import ARRIVAL_KEY, IDENTITY_KEY, pack_number
-from openmsmq.model.sequences import SEQUENCE_KEY, OutgoingSequence
+from openmsmq.model.sequences import DESTINATION, OUTGOING, OutgoingSequence
 from openmsmq.model.settings import SETTINGS_KEY
 from openmsmq.model.statistics import STATISTICS_KEY
 from openmsmq.model.storage import Snapshot, Table, Writer
@@ -213,7 +214,7 @@ def test_messages_on_their_way_are_no_fault(sending: Path) -> None:
 
 def test_a_transactional_message_without_a_sequence_is_found(sending: Path) -> None:
     def lose(writer: Writer) -> None:
-        [(key, _)] = rows(writer, Table.TRANSFER)
+        [key] = [key for key, _ in rows(writer, Table.TRANSFER) if key.startswith(OUTGOING)]
         writer.delete(Table.TRANSFER, key)
 
     tamper(sending, lose)
@@ -227,21 +228,29 @@ def test_a_transactional_message_without_a_sequence_is_found(sending: Path) -> N
 
 
 def test_a_sequence_of_no_queue_is_found(directory: Path) -> None:
-    tamper(directory, lambda writer: OutgoingSequence(1, 99, 5).write(writer))
+    tamper(directory, lambda writer: OutgoingSequence(1, 1, 99, 5).write(writer))
     assert found(directory) == [
         "Sequence 1 is of queue number 99, from which nothing is sent.",
-        "The number of sequence 1 would be given out again.",
     ]
+
+
+def test_a_sequence_that_its_destination_does_not_know_is_found(sending: Path) -> None:
+    def lose(writer: Writer) -> None:
+        [key] = [key for key, _ in rows(writer, Table.TRANSFER) if key.startswith(DESTINATION)]
+        writer.delete(Table.TRANSFER, key)
+
+    tamper(sending, lose)
+    (sentence,) = found(sending)
+    assert sentence.startswith("The number of sequence ")
+    assert sentence.endswith(" would be given out again.")
 
 
 def test_rows_about_transfers_that_make_no_sense_are_found(directory: Path) -> None:
     def spoil(writer: Writer) -> None:
         writer.put(Table.TRANSFER, b"?", b"")
-        writer.put(Table.META, SEQUENCE_KEY, b"odd")
 
     tamper(directory, spoil)
     assert found(directory) == [
-        "The number of the newest sequence cannot be read.",
         "The row 3f of the table transfer makes no sense.",
     ]
 
@@ -681,6 +690,22 @@ def subscribed(tmp_path: Path) -> Path:
 def test_a_store_with_subscriptions_is_whole(subscribed: Path) -> None:
     report = check(subscribed)
     assert (report.findings, report.queues, report.messages) == ((), 1, 6 + 3 + 6)
+
+
+def test_what_a_subscription_has_skipped_is_no_fault(subscribed: Path) -> None:
+    with openmsmq.open(subscribed) as manager:
+        lake = manager.open_queue("orders").subscription("lake", owner="me")
+        lake.bind()
+        lake.mark_read(1, 2)
+        lake.finish(3)
+    assert check(subscribed).findings == ()
+
+    def change(writer: Writer) -> None:
+        writer.put(Table.QUEUES, queue_key(store_of(writer, "lake"), READ_ROW), b"123")
+
+    tamper(subscribed, change)
+    [finding] = found(subscribed)
+    assert "of the table queues makes no sense" in finding
 
 
 def store_of(reader: Snapshot, name: str) -> int:

@@ -7,7 +7,7 @@ import errno
 import lmdb
 import pytest
 
-from openmsmq.errors import StorageError, StorageFailed, StorageFull, StoreDamaged
+from openmsmq.errors import StorageError, StorageFailed, StorageFull, StoreDamaged, StoreDenied
 from openmsmq.store.faults import storage_error
 
 
@@ -23,7 +23,11 @@ def lmdb_error(kind: type[lmdb.Error], code: int) -> lmdb.Error:
     [
         (OSError(errno.ENOSPC, "full"), StorageFull),
         (OSError(errno.EDQUOT, "quota"), StorageFull),
-        (OSError(errno.EACCES, "denied"), StorageFailed),
+        (OSError(errno.EACCES, "denied"), StoreDenied),
+        (OSError(errno.EROFS, "read only"), StoreDenied),
+        (OSError(errno.ENOTDIR, "a file"), StoreDenied),
+        (OSError(errno.EIO, "broken"), StorageFailed),
+        (lmdb_error(lmdb.Error, errno.EACCES), StoreDenied),
         (lmdb_error(lmdb.MapFullError, -30792), StorageFull),
         (lmdb_error(lmdb.DiskError, errno.ENOSPC), StorageFull),
         (lmdb_error(lmdb.Error, errno.EFBIG), StorageFull),

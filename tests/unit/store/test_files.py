@@ -14,6 +14,7 @@ from tests.unit.store import children
 
 from openmsmq.errors import StorageFailed, StoreDamaged, StoreForeign
 from openmsmq.model.storage import Table
+from openmsmq.store import files
 from openmsmq.store.files import TABLE_NAMES, create, make_directory, open_environment, open_tables
 from openmsmq.store.lmdb import LmdbStore
 
@@ -162,3 +163,19 @@ def test_the_lock_file_of_lmdb_has_its_blocks_before_it_is_mapped(tmp_path: Path
     with closing(open_environment(tmp_path, MAP_SIZE)):
         assert (tmp_path / "lock.mdb").stat().st_size >= 4096
         assert (tmp_path / "lock.mdb").stat().st_blocks >= 8
+
+
+def test_every_directory_that_is_made_outlasts_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only the last one: without its parents it is nowhere."""
+    synced: list[Path] = []
+    monkeypatch.setattr(files, "sync_directory", synced.append)
+    make_directory(tmp_path / "a" / "b" / "c")
+    assert synced == [tmp_path / "a" / "b", tmp_path / "a", tmp_path]
+    synced.clear()
+    make_directory(tmp_path / "a" / "b" / "c")
+    assert synced == []
+    monkeypatch.chdir(tmp_path)
+    make_directory(Path("a/d"))
+    assert synced == [tmp_path / "a"]

@@ -367,6 +367,26 @@ def test_room_ends_before_the_reserve_and_comes_back_by_removing(tmp_path: Path)
             assert removed <= written
 
 
+def test_on_a_full_disk_the_unused_pages_of_the_file_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LmdbStore.open(tmp_path)
+    try:
+        for rows in (range(2000), range(0)):
+            writer = store.begin()
+            for number in range(2000):
+                writer.delete(Table.META, b"x%d" % number)
+            writer.put_many(Table.META, [(b"x%d" % number, bytes(500)) for number in rows])
+            store.commit()
+            store.refresh()
+        monkeypatch.setattr(store, "_disk_space", lambda: 0)
+        page_size, used = store.snapshot.pages()
+        in_file = (tmp_path / "data.mdb").stat().st_size
+        assert store._room() == in_file - used * page_size > 200 * page_size
+    finally:
+        store.close()
+
+
 def test_room_is_asked_for_once_between_commits_unless_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,21 +13,35 @@ transaction `x1` that has received `t1` and sends `t3`, and a message for anothe
 from __future__ import annotations
 
 import gzip
+import json
+import tarfile
 from pathlib import Path
+from struct import pack
+from uuid import UUID
 
 import pytest
 from tests.unit.model.station import Station, parcel, places
-from tests.unit.model.world import ME, NOW, World, letter
+from tests.unit.model.world import ME, NOW, SOMEBODY, World, letter
 
 import openmsmq
 from openmsmq.errors import StoreTooOld
 from openmsmq.manager.maintenance import backup, check
 from openmsmq.model.committing import NewMessage
+from openmsmq.model.duplicates import KEY_SIZE, SEEN, Duplicates, Owner, seen_row
 from openmsmq.model.incoming import INCOMING, IncomingSequence
-from openmsmq.model.layout import NEVER, Owed, Record, owed
-from openmsmq.model.sequences import OUTGOING, SEQUENCE_KEY
+from openmsmq.model.layout import NEVER, Owed, Record, owed, queue_key
+from openmsmq.model.queue import Kind, Purpose, QueueProperties
+from openmsmq.model.sequences import (
+    DESTINATION,
+    FLOOR_KEY,
+    NUMBER_MAX,
+    OUTGOING,
+    OutgoingSequence,
+    destination_digest,
+    read_destination,
+)
 from openmsmq.model.settings import SETTINGS_KEY, Settings
-from openmsmq.model.storage import Table
+from openmsmq.model.storage import Table, Writer
 from openmsmq.names.format import parse_format_name
 from openmsmq.properties.message import INFINITE
 from openmsmq.store.format import migrate
@@ -36,6 +50,7 @@ from openmsmq.store.memory import MemoryStore
 
 OLD = Path(__file__).parent / "format-1.mdb.gz"
 OLD_3 = OLD.with_name("format-3.mdb.gz")
+BEFORE_OWNERS = Path(__file__).parents[2] / "spark" / "before_owners.tar.gz"
 
 
 @pytest.fixture
@@ -94,14 +109,14 @@ def as_format_2(world: World) -> MemoryStore:
     writer = store.begin()
     for key, _ in list(writer.scan(Table.TRANSFER, b"", b"\xff" * 30)):
         writer.delete(Table.TRANSFER, key)
-    writer.delete(Table.META, SEQUENCE_KEY)
+    writer.delete(Table.META, FLOOR_KEY)
     store.commit()
     return store
 
 
 def migrated(store: MemoryStore, now: int) -> Station:
-    """The first start of a program that knows format 3."""
-    migrate(store.begin(), 2, to=3)
+    """The first start of this program."""
+    migrate(store.begin(), 2)
     store.commit()
     return Station(World(store.committed, now))
 
@@ -134,8 +149,8 @@ def test_transactional_messages_that_wait_get_a_sequence(waiting: World) -> None
     again = station.restart(50)
     again.pump()
     assert places(again.pump()) == sent
-    stamps = [found.core.numbers.sequences.time_stamp for found in (station, again)]
-    assert stamps == [NOW + 50, NOW + 50]
+    stamps = [item.time_stamp for found in (station, again) for item in found.out.sequences.all]
+    assert stamps == [NOW + 1, NOW + 1]
 
 
 def test_messages_that_are_sent_later_follow_them(waiting: World) -> None:
@@ -148,10 +163,32 @@ def test_messages_that_are_sent_later_follow_them(waiting: World) -> None:
 def test_where_nothing_waits_no_sequence_begins() -> None:
     station = migrated(as_format_2(World()), NOW)
     assert not station.rows(OUTGOING)
-    assert station.core.numbers.sequences.ordinal == 0
 
 
 # Format 4
+
+
+def outgoing_4(ordinal: int, queue: int, first: int) -> tuple[bytes, bytes]:
+    """The row of an outgoing sequence as format 4 had it."""
+    return OUTGOING + ordinal.to_bytes(4, "big"), pack("<IQ", queue, first)
+
+
+def incoming_4(number: int, time: int, name: str, address: str = "192.0.2.9") -> bytes:
+    """The row of an incoming sequence as format 4 had it."""
+    return pack("<QIIIH", 1, number, time, 0, len(address)) + address.encode() + name.encode()
+
+
+def as_format_4(writer: Writer) -> None:
+    """Write the outgoing sequences as format 4 had them: one series for all destinations."""
+    stamp = 0
+    for key, row in list(writer.scan(Table.TRANSFER, b"", b"\xff" * 30)):
+        if key.startswith((OUTGOING, DESTINATION)):
+            writer.delete(Table.TRANSFER, key)
+        if key.startswith(OUTGOING):
+            found = OutgoingSequence.unpack(key, row)
+            stamp = found.time_stamp
+            writer.put(Table.TRANSFER, *outgoing_4(found.ordinal, found.queue, found.first))
+    writer.put(Table.META, b"sequence", pack("<II", stamp, 1))
 
 
 def test_messages_that_wait_for_their_last_word_expire() -> None:
@@ -172,7 +209,8 @@ def test_messages_that_wait_for_their_last_word_expire() -> None:
     station.order(1, 2)
     assert not station.world.rows(Table.EXPIRY)
     store = MemoryStore(station.world.store.committed)
-    migrate(store.begin(), 4, to=5)
+    as_format_4(writer := store.begin())
+    migrate(writer, 4, to=5)
     store.commit()
     world = World(store.committed, NOW + 12)
     dead = world.core.queues.transactional_dead_letter
@@ -224,6 +262,110 @@ def test_it_can_do_then_what_only_format_4_can(newer: Path) -> None:
 # Format 5
 
 
+class Old:
+    """A store of format 4, and the same after the migration."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore(World().store.committed)
+        self.writer = self.store.begin()
+
+    def put(self, key: bytes, row: bytes) -> None:
+        """A row about transfers."""
+        self.writer.put(Table.TRANSFER, key, row)
+
+    def outgoing(self, number: int, name: str) -> None:
+        """An outgoing queue."""
+        properties = QueueProperties(name, UUID(int=number), 0, 0, kind=Kind.OUTGOING)
+        values = json.loads(properties.to_row())
+        del values["purpose"]
+        self.writer.put(Table.QUEUES, queue_key(number), json.dumps(values).encode())
+
+    def migrate(self) -> dict[bytes, bytes]:
+        """The rows about transfers afterwards."""
+        migrate(self.writer, 4)
+        self.store.commit()
+        self.store.refresh()
+        return self.store.committed.tables[Table.TRANSFER]
+
+
+def test_outgoing_sequences_keep_their_identifiers_and_may_have_been_sent_whole() -> None:
+    """Who answered is not known, nor how far it was sent: it is dialled first."""
+    old = Old()
+    old.outgoing(20, r"DIRECT=OS:there\private$\a")
+    old.outgoing(21, r"DIRECT=OS:there\private$\b")
+    for row in (outgoing_4(3, 20, 7), outgoing_4(4, 21, 8), outgoing_4(9, 20, 11)):
+        old.put(*row)
+    old.writer.put(Table.META, b"sequence", pack("<II", NOW - 5, 9))
+    rows = old.migrate()
+    found = [OutgoingSequence.unpack(key, row) for key, row in rows.items() if key[:1] == OUTGOING]
+    assert [(item.id, item.queue, item.first) for item in found] == [
+        ((NOW - 5, 3), 20, 7),
+        ((NOW - 5, 4), 21, 8),
+        ((NOW - 5, 9), 20, 11),
+    ]
+    assert all(item.sent == NUMBER_MAX and item.peers == () for item in found)
+    assert old.store.snapshot.get(Table.META, b"sequence") is None
+
+
+def test_a_destination_goes_on_with_its_series_and_others_begin_above_it() -> None:
+    old = Old()
+    old.outgoing(20, r"DIRECT=OS:there\private$\a")
+    old.put(*outgoing_4(3, 20, 7))
+    old.put(*outgoing_4(9, 20, 11))
+    old.put(*outgoing_4(4, 99, 8))  # of a queue that is gone
+    old.writer.put(Table.META, b"sequence", pack("<II", NOW + 1000, 9))
+    rows = old.migrate()
+    ((key, row),) = [item for item in rows.items() if item[0][:1] == DESTINATION]
+    assert key[1:] == destination_digest(r"DIRECT=OS:there\private$\a")
+    assert read_destination(key, row)[:2] == (NOW + 1000, 9)
+    core = World(old.store.committed).core
+    numbers, writer = core.numbers.sequences, old.store.begin()
+    known = core.queues.outgoing(parse_format_name(r"DIRECT=OS:THERE\private$\A"))
+    assert numbers.begin(writer, known, 99, NOW).id == (NOW + 1000, 10)
+    fresh = core.queues.outgoing(parse_format_name("DIRECT=OS:fresh\\q"))
+    assert numbers.begin(writer, fresh, 99, NOW).id == (NOW + 1001, 1)
+
+
+def test_an_outgoing_queue_of_an_older_store_is_a_program_s() -> None:
+    old = Old()
+    old.outgoing(20, r"DIRECT=OS:there\private$\a")
+    row = old.writer.get(Table.QUEUES, queue_key(20))
+    assert row is not None
+    assert QueueProperties.from_row(row).purpose is Purpose.SEND
+
+
+def test_a_store_that_was_restored_and_never_started_has_a_time_stamp_all_the_same() -> None:
+    """The program that knew format 4 deleted the row then: above its last start is enough."""
+    old = Old()
+    old.outgoing(20, r"DIRECT=OS:there\private$\a")
+    old.put(*outgoing_4(3, 20, 7))
+    rows = old.migrate()
+    found = [OutgoingSequence.unpack(key, row) for key, row in rows.items() if key[:1] == OUTGOING]
+    assert [item.id for item in found] == [(NOW + 1, 3)]
+
+
+def test_incoming_sequences_go_on_under_the_source_itself() -> None:
+    old = Old()
+    key = INCOMING + SOMEBODY.bytes_le + b"12345678"
+    old.put(key, incoming_4(7, NOW, r"DIRECT=OS:here\private$\q"))
+    found = IncomingSequence.unpack(old.migrate()[key])
+    assert (found.id, found.number, found.time, found.address) == (1, 7, NOW, "192.0.2.9")
+    assert found.source == SOMEBODY.bytes_le
+    assert (found.may_skip, found.missing) == (False, 0)
+
+
+def test_messages_that_came_lately_are_remembered_as_those_of_known_peers() -> None:
+    old = Old()
+    keys = [bytes([at]) * KEY_SIZE for at in (1, 2)]
+    old.put(SEEN + bytes(7) + b"\1", pack("<I", NOW) + b"".join(keys))
+    old.migrate()
+    duplicates = Duplicates(old.store.snapshot)
+    assert all(key in duplicates for key in keys)
+    assert old.store.snapshot.get(Table.TRANSFER, SEEN + bytes(7) + b"\1") == seen_row(
+        NOW, Owner("", is_known=True), keys
+    )
+
+
 def test_names_under_which_messages_came_stay_names_of_this_computer() -> None:
     """A sender that uses a name that nobody gave this manager is not cut off by the upgrade."""
     store = MemoryStore()
@@ -236,8 +378,7 @@ def test_names_under_which_messages_came_stay_names_of_this_computer() -> None:
     ]
     writer = store.begin()
     for n, name in enumerate(names):
-        row = IncomingSequence(1, 1, NOW + n, 0, "192.0.2.9", name).pack()
-        writer.put(Table.TRANSFER, INCOMING + bytes([n]) * 24, row)
+        writer.put(Table.TRANSFER, INCOMING + bytes([n]) * 24, incoming_4(1, NOW + n, name))
     migrate(writer, 4)
     store.commit()
     store.refresh()
@@ -249,7 +390,7 @@ def test_of_too_many_names_the_newest_stay() -> None:
     writer = store.begin()
     for n in range(150):
         name = f"DIRECT=OS:h{n:03}\\private$\\q"
-        row = IncomingSequence(1, 1, NOW + n, 0, "192.0.2.9", name).pack()
+        row = incoming_4(1, NOW + n, name)
         writer.put(Table.TRANSFER, INCOMING + n.to_bytes(24, "big"), row)
     migrate(writer, 4)
     store.commit()
@@ -265,6 +406,28 @@ def test_a_store_to_which_nothing_came_has_no_other_names() -> None:
     store.commit()
     store.refresh()
     assert store.snapshot.get(Table.META, SETTINGS_KEY) is None
+
+
+@pytest.fixture
+def owned(tmp_path: Path) -> Path:
+    """A store of format 4 with a subscription, which `tests/spark` has beside its checkpoint."""
+    with tarfile.open(BEFORE_OWNERS) as archive:
+        archive.extract("data/data.mdb", tmp_path, filter="data")
+    return tmp_path / "data"
+
+
+def test_a_subscription_of_format_4_has_no_owner_and_can_get_one(owned: Path) -> None:
+    with openmsmq.open(owned) as manager:
+        [info] = manager.subscriptions()
+        assert (info.name, info.done, info.end) == ("spark", 4, 5)
+        assert (info.owner, info.waiting, info.unread) == ("", 1, 0)
+        lake = manager.open_queue("orders").subscription("spark", owner="me")
+        lake.bind(read=5)
+        lake.finish(5)
+    with openmsmq.open(owned) as manager:
+        [info] = manager.subscriptions()
+        assert (info.owner, info.done, info.unread) == ("me", 5, 0)
+    assert check(owned).findings == ()
 
 
 # Afterwards

@@ -1,0 +1,54 @@
+"""Mutants are drawn, tried and counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tools.mutants import EQUIVALENT, Verdict, equivalent, judged, modules
+from tools.mutation import mutants
+from tools.sandbox import SOURCE, Outcome, Sandbox
+
+MODULE = Path("openmsmq/model/cursor.py")
+TEST = "tests/unit/model/test_cursor.py::test_a_new_cursor_is_before_the_first_message"
+
+
+def test_a_list_of_equivalent_ones_gives_reasons() -> None:
+    text = "# said\n\na.py:f: x < y -> x <= y  # they are never equal\n"
+    assert equivalent(text) == {"a.py:f: x < y -> x <= y": "they are never equal"}
+    with pytest.raises(AssertionError, match="no reason"):
+        equivalent("a.py:f: x < y -> x <= y")
+
+
+def test_those_that_are_listed_exist() -> None:
+    listed = equivalent(EQUIVALENT.read_text())
+    files = {Path(name.partition(":")[0]) for name in listed}
+    names = {m.name for module in files for m in mutants((SOURCE / module).read_text(), module)}
+    assert sorted(listed.keys() - names) == [], "the code has changed: strike them"
+
+
+def test_all_three_parts_have_mutants() -> None:
+    parts = {module.parts[1] for module in modules()}
+    assert parts == {"model", "session", "store"}
+
+
+def test_a_mutant_that_no_test_runs_survives(tmp_path: Path) -> None:
+    verdict = judged(next(mutants((SOURCE / MODULE).read_text(), MODULE)), {}, Sandbox(tmp_path))
+    assert (verdict.outcome, verdict.is_killed) == (Outcome.NO_TESTS, False)
+    assert "SURVIVED" in str(verdict)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_only_what_fails_was_noticed(outcome: Outcome) -> None:
+    found = next(mutants((SOURCE / MODULE).read_text(), MODULE))
+    assert Verdict(found, outcome, 1).is_killed is (outcome is Outcome.FAILED)
+
+
+@pytest.mark.slow
+def test_a_mutant_is_given_to_the_tests_of_its_line(tmp_path: Path) -> None:
+    source = (SOURCE / MODULE).read_text()
+    found = [m for m in mutants(source, MODULE) if m.function == "Cursor.seek_peek"]
+    sandbox = Sandbox(tmp_path)
+    verdicts = [judged(m, {m.line: frozenset({TEST})}, sandbox) for m in found]
+    assert any(verdict.is_killed for verdict in verdicts)
+    assert (sandbox.source / MODULE).read_text() == source

@@ -1,0 +1,72 @@
+"""The tests that cite a rule notice when the function of the rule does nothing.
+
+That holds where it can be asked: the number is called done, a function or class cites its section,
+and a quick test cites the number. Some are drawn for `make test`; `make torture` asks about all.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from pathlib import Path
+
+import pytest
+from tools.generate_docs import NOT_IN_USE, reasons
+from tools.rules import Rule, noticed, rules
+from tools.sandbox import SOURCE, Sandbox, find
+
+PARTS, EACH = 6, 5
+BY_NUMBER = {rule.number: rule for rule in rules()}
+UNHURT = frozenset({"MQQB-071"})
+"What holds if nothing is done: something is left alone."
+
+
+def check(rule: Rule, folder: Path) -> None:
+    broken = [str(function) for function in rule.functions]
+    assert noticed(rule, Sandbox(folder)), (
+        f"{rule.number}: no test notices when one of {broken} does nothing; asked were {rule.tests}"
+    )
+
+
+def test_there_is_much_to_ask() -> None:
+    assert len(rules()) > 400
+    assert all(rule.functions and rule.tests for rule in rules())
+
+
+def test_what_is_not_in_use_is_not_asked_about() -> None:
+    unused = {
+        n for name in ("mqqb", "dmpr") for n, r in reasons(name).items() if r.state == NOT_IN_USE
+    }
+    assert unused
+    assert not unused & BY_NUMBER.keys()
+
+
+def test_every_function_of_a_rule_can_do_nothing() -> None:
+    functions = {function for rule in rules() for function in rule.functions}
+    modules = {function.module for function in functions}
+    trees = {module: ast.parse((SOURCE / module).read_text()) for module in modules}
+    for function in functions:
+        assert find(trees[function.module], function.name).body
+
+
+def test_functions_near_the_tests_are_asked_first() -> None:
+    rule = BY_NUMBER["MQQB-013"]
+    assert str(rule.functions[0]) == "openmsmq/packet/base.py:BaseHeader.read"
+    assert rule.tests[0] == "tests/unit/packet/test_base.py::test_another_version_is_refused"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_rules_that_are_drawn_are_noticed(part: int, tmp_path: Path) -> None:
+    """Others on every run: what fails is named, and `make torture` asks about it again."""
+    mine = sorted(BY_NUMBER.keys() - UNHURT)[part::PARTS]
+    for number in random.SystemRandom().sample(mine, EACH):
+        check(BY_NUMBER[number], tmp_path / number)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("number", sorted(BY_NUMBER.keys() - UNHURT))
+def test_every_rule_is_noticed(number: str, tmp_path: Path) -> None:
+    check(BY_NUMBER[number], tmp_path)
