@@ -320,3 +320,11 @@ def test_a_stopped_manager_acknowledges_nothing_more(watched: Watched) -> None:
     watched.net.wait(6)
     assert watched.unacknowledged == 0
     assert watched.b.texts("q") == ["0"]
+
+
+def test_one_that_claims_our_own_identity_hears_nothing() -> None:
+    desk = Desk()
+    packet = packet_to("q", desk.core.identity)
+    desk.accepted(packet)
+    desk.came(packet, 0.0)
+    assert desk.due.next_deadline is None
