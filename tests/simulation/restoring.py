@@ -55,12 +55,12 @@ class Backups:
         self._taken.setdefault(node, []).append(backup)
 
     def _restore(self, node: Node) -> None:
-        if not self.is_on:
+        if not self.is_on or not self._taken[node]:
             return
         backup = self._choose(self._taken[node])
         node.restore(backup.disk, backup.time)
-        # What a second restore from before the first undoes is known to none of the two.
-        self._taken[node] = [backup]
+        # A second restore from before the first would need a clock that is right.
+        self._taken[node] = []
         if self._chance.random() < 0.3:  # its clock is behind what its messages said before
             node.clock.offset -= 900.0
             node.clock.has_jumped = True

@@ -17,6 +17,7 @@ from openmsmq.messages.message import Message
 from openmsmq.model.answering import DROPPED
 from openmsmq.model.arrival import Carrier, Origin
 from openmsmq.model.incoming import SOURCE, IncomingSequence, sequence_key
+from openmsmq.model.peers import Identity, Pin
 from openmsmq.packet.acks import OrderAckBody, ack_body, order_queue
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.user import NO_GUID
@@ -320,3 +321,13 @@ def test_a_stopped_manager_acknowledges_nothing_more(watched: Watched) -> None:
     watched.net.wait(6)
     assert watched.unacknowledged == 0
     assert watched.b.texts("q") == ["0"]
+
+
+def test_one_that_claims_our_own_identity_hears_nothing() -> None:
+    """Also if the configuration names this manager among its peers."""
+    desk = Desk()
+    desk.core.peers.configure(Identity.ADDRESS, {"b": Pin(desk.core.identity)})
+    packet = packet_to("q", desk.core.identity)
+    desk.accepted(packet)
+    desk.came(packet, 0.0)
+    assert desk.due.next_deadline is None

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.model.station import ADMIN, Station, parcel
-from tests.unit.model.world import HERE, SOMEBODY, commit_all, letter
+from tests.unit.model.world import HERE, ME, SOMEBODY, commit_all, letter
 
 from openmsmq.model import answering as module
 from openmsmq.model.answering import DROPPED, Answering
@@ -104,6 +104,21 @@ def test_a_program_that_sends_to_such_a_queue_makes_it_ordinary(
     assert answering.queues(Purpose.UNSOLICITED) == []
     (found,) = outgoing(station.restart())
     assert found.properties.purpose is Purpose.SEND
+
+
+@pytest.mark.parametrize("admin", [third(1), str(order_queue(SOMEBODY))])
+def test_a_known_peer_that_names_such_a_queue_frees_it_of_its_bounds(
+    station: Station, answering: Answering, admin: str
+) -> None:
+    """A stranger that names it first takes nothing from those who are known."""
+    station.take(wanting(1, admin))
+    known(station)
+    station.take(wanting(2, admin))
+    (queue,) = outgoing(station)
+    assert queue.properties.purpose is Purpose.ACKNOWLEDGE
+    assert not answering.queues(Purpose.UNSOLICITED) + answering.queues(Purpose.ANSWER)
+    station.take(wanting(3, admin))
+    assert queue.properties.purpose is Purpose.ACKNOWLEDGE
 
 
 def test_the_purpose_of_a_queue_is_known_after_a_restart(station: Station) -> None:
@@ -259,6 +274,14 @@ def test_a_flood_with_forged_sources_creates_nothing_for_them(station: Station) 
     assert outgoing(station) == []
     assert len(station.bodies("t")) == 4000
     assert station.world.count(DROPPED) >= 8000
+
+
+def test_one_that_claims_our_own_identity_hears_nothing(station: Station) -> None:
+    """There is no way to this manager itself: acknowledgements would wait for ever."""
+    origin = Origin("192.0.2.66", "somebody", ME.bytes_le)
+    station.take(parcel(source=ME, to="DIRECT=OS:here\\none", place=(1, 1, 0)), origin=origin)
+    assert station.finals(ME) == []
+    assert station.core.statistics.counts[DROPPED] == 1
 
 
 def test_the_source_of_a_message_that_another_manager_brings_hears_if_it_is_known(

@@ -16,7 +16,8 @@ from openmsmq.model.history import Event
 from openmsmq.model.layout import JOURNAL_BIT
 from openmsmq.model.peers import Identity
 from openmsmq.model.queue import Kind, Queue
-from openmsmq.model.sequences import NUMBER_MAX, OUTGOING, SENT_STEP
+from openmsmq.model.recovery import RESTORING_KEY
+from openmsmq.model.sequences import NUMBER_MAX, OUTGOING, OVERTAKEN_MAX, SENT_STEP
 from openmsmq.model.storage import Table
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import (
@@ -153,6 +154,51 @@ def test_another_sequence_changes_nothing(station: Station) -> None:
     commit_all(station.core)
     assert left(station) == ["1"]
     assert station.world.count("order acknowledgements of unknown sequences") == 2
+
+
+def restored(station: Station) -> Station:
+    """The next process, on a store that was put back from a backup."""
+    store = station.core.store
+    store.begin().put(Table.META, RESTORING_KEY, b"")
+    store.commit()
+    store.refresh()
+    return station.restart()
+
+
+def test_after_a_restore_all_has_arrived_of_a_sequence_that_a_later_one_has_overtaken(
+    station: Station,
+) -> None:
+    """MQQB-268: the later one was begun after the backup, when all before it had arrived."""
+    send(station, "1", "2")
+    again = restored(station)
+    put(again, "3")
+    again.order(7, 1)
+    assert left(again) == ["3"]
+    assert len(again.out.sequences.all) == 1
+
+
+def test_only_the_receiver_itself_can_say_so(station: Station) -> None:
+    """No identifier proves it that is hard to guess."""
+    send(station, "1", "2")
+    again = restored(station)
+    again.origin.entitle(SOMEBODY.bytes_le, is_proven=False)
+    again.order(7, 1)
+    assert left(again) == ["1", "2"]
+
+
+@pytest.mark.parametrize("ordinal", [0, 2 + OVERTAKEN_MAX])
+def test_sequences_before_it_or_far_away_say_nothing(station: Station, ordinal: int) -> None:
+    send(station, "1", "2")
+    again = restored(station)
+    again.order(ordinal, 1)
+    assert left(again) == ["1", "2"]
+
+
+def test_without_a_restore_there_is_no_later_sequence(station: Station) -> None:
+    send(station, "1", "2")
+    again = station.restart()
+    again.order(7, 1)
+    assert left(again) == ["1", "2"]
 
 
 def test_each_queue_has_its_own(station: Station) -> None:

@@ -9,6 +9,7 @@ from tests.unit.model.world import MANY, NOW, OWNER, SOMEBODY, World, commit, le
 
 from openmsmq.errors import StorageFailed
 from openmsmq.model import emptying
+from openmsmq.model.core import Core
 from openmsmq.model.incoming import INCOMING, RESTORED_KEY, IncomingSequence
 from openmsmq.model.layout import ARRIVAL_MASK, queue_key
 from openmsmq.model.reading import Holder
@@ -140,6 +141,24 @@ def test_no_number_is_used_twice_whatever_was_lost() -> None:
         ids.append(world.core.numbers.message_id)
         world = world.restart()
     assert ids == sorted(set(ids))
+
+
+def test_after_a_restore_no_number_is_used_that_was_given_out_since_the_backup() -> None:
+    """AMB-39: receivers would drop a message with the number of one that they have seen."""
+    store = MemoryStore()
+    original = Core(store, new_identity=ME, now=NOW)
+    seen = []
+    for entropy in (b"1" * 16, b"2" * 16):
+        copy = MemoryStore(store.committed)
+        core = Core(copy, new_identity=ME, now=NOW, entropy=entropy, restored=True)
+        seen.append(core.numbers.message_id & 0xFFFFFFFF)
+        assert core.numbers.message_id_end > core.numbers.message_id
+        assert core.numbers.arrival >= original.numbers.arrival_end + 1024 * ARRIVAL_BLOCK
+        assert core.numbers.queue == original.numbers.queue + 1024
+        again = Core(MemoryStore(copy.committed), new_identity=ME, now=NOW)
+        assert again.numbers.message_id == core.numbers.message_id_end
+        assert again.numbers.queue == core.numbers.queue
+    assert len({*seen, original.numbers.message_id}) == 3
 
 
 def test_a_long_life_reserves_more_arrival_numbers_before_they_run_out() -> None:

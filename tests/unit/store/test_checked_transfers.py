@@ -70,6 +70,12 @@ def test_others_are_not(transfers: CheckedTransfers, queue: int) -> None:
     ]
 
 
+def test_the_series_of_a_sequence_from_a_backup_is_at_an_end(transfers: CheckedTransfers) -> None:
+    sequence = OutgoingSequence(STAMP, 3, AWAY, 5, is_restored=True)
+    transfers.take(*row_of(sequence.write))
+    assert list(transfers.faults()) == []
+
+
 def test_a_number_that_would_be_given_out_again_is_found(transfers: CheckedTransfers) -> None:
     transfers.take(*outgoing(3, AWAY, 5))
     fault = ["The number of sequence 3 would be given out again."]
