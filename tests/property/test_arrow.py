@@ -55,6 +55,7 @@ def row(message: ReceivedMessage) -> dict[str, Any]:
         "destination_queue": name(message.destination_queue),
         "response_queue": name(message.response_queue),
         "admin_queue": name(message.admin_queue),
+        "dead_letter_queue": name(message.dead_letter_queue),
         "source_manager": str(message.source_manager),
         "headers": list(decode_headers(message.extension).values.items()) or None,
         "acknowledge": int(message.acknowledge),

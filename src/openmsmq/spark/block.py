@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from openmsmq.packet.base import BaseHeader
+from openmsmq.packet.base import BaseFlags, BaseHeader
 from openmsmq.packet.security import SecurityHeaderStart
 from openmsmq.packet.transaction import TransactionFlags, TransactionHeaderStart
 from openmsmq.packet.user import UserFlags
@@ -206,8 +206,11 @@ class Block:
 
     @cached_property
     def packet_sizes(self) -> pa.Int32Array:
-        """PacketSize of each."""
-        return field(self.head, "I", BaseHeader.offset_of("PacketSize"), NAMES).view(pa.int32())
+        """How long each packet is as it travels, with a SessionHeader (see `split_stored`)."""
+        size = field(self.head, "I", BaseHeader.offset_of("PacketSize"), NAMES).view(pa.int32())
+        flags = field(self.head, "H", BaseHeader.offset_of("Flags"), NAMES)
+        bit = pc.bit_wise_and(flags, pa.scalar(int(BaseFlags.SH), pa.uint16()))
+        return pc.if_else(pc.equal(bit, pa.scalar(0, pa.uint16())), size, self.sizes)
 
     @cached_property
     def trailers(self) -> pa.BinaryArray:
