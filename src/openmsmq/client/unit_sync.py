@@ -29,8 +29,8 @@ from openmsmq.errors import (
     MQError,
     OperationCancelled,
     ServiceNotAvailable,
-    TokenRefused,
     StorageFailed,
+    TokenRefused,
     TransactionSequence,
 )
 from openmsmq.model.unit_name import TOKEN_SIZE, unit_name
