@@ -99,7 +99,7 @@ def test_the_first_steps_of_a_new_user(shell: Shell) -> None:
     assert r".\private$\offers" in told
     assert "in time" in told or "expired" in told
     assert "1 dead letter" in shell.run("doctor", code=1)
-    shell.run("queue", "purge", DEAD_LETTERS)
+    shell.run("queue", "purge", DEAD_LETTERS, "--yes")
     assert "nothing to look after" in shell.run("doctor")
 
 
