@@ -18,6 +18,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from openmsmq.limits import PACKET_SIZE_MAX
+from openmsmq.model.answering import DROPPED
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import (
@@ -35,7 +36,7 @@ from openmsmq.packet.establish_connection import EstablishConnectionHeader
 from openmsmq.packet.internal import InternalHeader, InternalType
 from openmsmq.packet.transaction import TransactionHeader, TxSequenceID
 from openmsmq.packet.user import NO_GUID, UserFlags, UserHeaderStart
-from openmsmq.properties.message import MessageClass
+from openmsmq.properties.message import MessageClass, describe_class
 
 VICTIM: Final = "victim"
 "A queue that takes transactional messages, under attack."
@@ -50,10 +51,14 @@ WITHIN: Final = 30.0
 _ESTABLISHED: Final = 572 + 32
 "Bytes of the answers that make a session."
 _FLAGS: Final = BaseHeader.SIZE + UserHeaderStart.offset_of("Flags")
+_NAMES: Final = BaseHeader.SIZE + UserHeaderStart.SIZE
+QUEUE_NAME_MAX: Final = 124
 
 Port = Literal["binary", "app", "console"]
 ENDED: Final = "openmsmq_sessions_ended_total"
 REJECTED: Final = "openmsmq_rejected_total"
+INCIDENTS: Final = "openmsmq_incidents_total"
+UNKNOWN_QUEUE: Final = "openmsmq_messages_rejected_total"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +78,6 @@ class Shape:
     "Packets that go on one connection."
     stays: bool = False
     "The connection is not closed from this side."
-    waits_for: str = ""
-    "What has to be built before it does no harm; left out until then."
 
 
 def guid(number: int) -> UUID:
@@ -83,9 +86,7 @@ def guid(number: int) -> UUID:
 
 
 def _queue(name: str) -> DirectName:
-    found = parse_format_name(f"DIRECT=TCP:127.0.0.1\\private$\\{name}")
-    assert isinstance(found, DirectName)
-    return found
+    return DirectName.from_wire(f"TCP:127.0.0.1\\private$\\{name}")
 
 
 def _transactional(
@@ -104,6 +105,19 @@ def _transactional(
         acknowledge=acknowledge,
         headers=OptionalHeaders(transaction=header),
     )
+
+
+def _long_name(n: int) -> bytes:
+    """A message for a queue whose name is longer than any can be."""
+    packet = _transactional(n, queue="q" * QUEUE_NAME_MAX)
+    size = int.from_bytes(packet[_NAMES : _NAMES + 2], "little")
+    end = _NAMES + 2 + size
+    longer = packet[_NAMES + 2 : end - 2] + "q\0".encode("utf-16-le")
+    name = len(longer).to_bytes(2, "little") + longer
+    padded = name + bytes(-len(name) % 4)
+    rest = packet[_NAMES + (2 + size + 3 & ~3) :]
+    made = packet[:_NAMES] + padded + rest
+    return made[:8] + len(made).to_bytes(4, "little") + made[12:]
 
 
 def _with_mode(n: int, mode: int) -> bytes:
@@ -185,24 +199,25 @@ SHAPES: Final = (
     Shape(
         "messages with forged sources",
         _transactional,
+        INCIDENTS,
+        DROPPED,
         has_session=True,
         each=50,
-        waits_for="issue 16, items 2, 3 and 12",
     ),
     Shape(
         "acknowledgements wanted at third machines",
-        lambda n: _transactional(
-            n, source=0, number=n + 1, admin=f"DIRECT=TCP:192.0.2.{n % 250}\\private$\\a{n}"
-        ),
+        lambda n: _transactional(n, admin=f"DIRECT=TCP:127.9.9.{1 + n % 250}\\private$\\a{n}"),
+        INCIDENTS,
+        DROPPED,
         has_session=True,
         each=50,
-        waits_for="issue 16, item 12",
     ),
     Shape(
         "a name that is too long",
-        lambda n: _transactional(n, queue="q" * 125),
+        _long_name,
+        UNKNOWN_QUEUE,
+        describe_class(MessageClass.NACK_BAD_DST_Q),
         has_session=True,
-        waits_for="issue 16, item 11",
     ),
     Shape(
         "a sequence number of 0",
@@ -210,7 +225,6 @@ SHAPES: Final = (
         ENDED,
         "bad packet",
         has_session=True,
-        waits_for="issue 16, item 13",
     ),
     Shape(
         "a delivery mode that there is not",
@@ -218,26 +232,26 @@ SHAPES: Final = (
         ENDED,
         "bad packet",
         has_session=True,
-        waits_for="issue 16, item 13",
     ),
     Shape(
         "forged order acknowledgements",
         _order_ack,
+        INCIDENTS,
+        "order acknowledgements of unknown sequences",
         has_session=True,
         each=50,
-        waits_for="issue 16, item 1",
     ),
     Shape(
         "forged final acknowledgements",
         _final_ack,
+        INCIDENTS,
+        "final acknowledgements of unknown messages",
         has_session=True,
         each=50,
-        waits_for="issue 16, item 1",
     ),
 )
 "Those of one kind stay apart, so that what each brings about can be asserted."
-ACTIVE: Final = tuple(shape for shape in SHAPES if not shape.waits_for)
-BINARY: Final = tuple(shape for shape in ACTIVE if shape.port == "binary")
+BINARY: Final = tuple(shape for shape in SHAPES if shape.port == "binary")
 
 
 class Attacker:
@@ -277,8 +291,9 @@ class Attacker:
         writer.write(b"".join(map(shape.data, part)))
         await asyncio.wait_for(writer.drain(), WITHIN)
         if not shape.stays:
-            if shape.reason:  # it is answered by the end of the connection
-                await asyncio.wait_for(reader.read(), WITHIN)
+            if shape.metric not in (ENDED, REJECTED):
+                writer.write_eof()  # else the connection is ended from the other side
+            await asyncio.wait_for(reader.read(), WITHIN)
             writer.close()
 
     async def let_go(self) -> None:

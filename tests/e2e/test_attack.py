@@ -18,11 +18,12 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from bench.attacker import ACTIVE, PART, SHAPES, VICTIM, Attacker, Shape
+from bench.attacker import PART, SHAPES, VICTIM, Attacker, Shape
 
 import openmsmq
 from openmsmq import Message
 from openmsmq.manager.descriptors import CONSOLE_MAX
+from openmsmq.model.answering import UNSOLICITED_MAX
 from tests.certificates import make_certificates
 from tests.e2e.managers import PATIENCE, ManagerProcess, running, until
 from tests.e2e.test_serve import running as service
@@ -42,7 +43,7 @@ TOTAL = 10_000
 
 def count_of(shape: Shape) -> int:
     """How many of a shape are sent."""
-    others = [one for one in ACTIVE if one.name not in COUNTS]
+    others = [one for one in SHAPES if one.name not in COUNTS]
     return COUNTS.get(shape.name) or -(-(TOTAL - sum(COUNTS.values())) // len(others))
 
 
@@ -81,9 +82,9 @@ class Victim(ManagerProcess):
 
     def metric(self, name: str, reason: str) -> int:
         """What has been counted."""
-        start = f'{name}{{reason="{reason}"}} '
-        [line] = [line for line in self.ask("/metrics").splitlines() if line.startswith(start)]
-        return int(float(line.removeprefix(start)))
+        line = rf'^{name}{{\w+="{re.escape(reason)}"}} (\S+)$'
+        [value] = re.findall(line, self.ask("/metrics"), re.MULTILINE)
+        return int(float(value))
 
 
 class Program(threading.Thread):
@@ -123,6 +124,8 @@ def least(shape: Shape, count: int) -> int:
     """How many of them have to be refused: all but those for which there is room."""
     if shape.name == "unfinished packets":
         return count - PENDING_MAX // PART
+    if shape.name == "messages with forged sources":
+        return count - -(-count // shape.each)  # one on each connection is of the session's own
     return count - DESCRIPTORS if shape.stays else count
 
 
@@ -150,7 +153,7 @@ def test_an_attacker_takes_neither_memory_nor_descriptors_nor_the_log(victim: Vi
     program.start()
     try:
         sent = 0
-        for shape in ACTIVE:
+        for shape in SHAPES:
             sent = asyncio.run(attack(victim, shape, after=sent))
     finally:
         program.stop()
@@ -163,8 +166,7 @@ def test_an_attacker_takes_neither_memory_nor_descriptors_nor_the_log(victim: Vi
     with openmsmq.connect(victim.app) as manager:
         assert program.acknowledged > 0
         assert manager.open_queue("orders").info().messages == program.acknowledged
-        assert manager.open_queue(VICTIM).info().messages == 0
-        assert manager.outgoing() == []
+        assert len(manager.outgoing()) <= UNSOLICITED_MAX
     victim.stop()
 
 
@@ -185,4 +187,5 @@ def test_shapes_are_what_they_say(shape: Shape) -> None:
     """Packets that a session takes differ from each other; refusals are counted somewhere."""
     if shape.has_session and shape.each > 1:
         assert len({shape.data(number) for number in range(shape.each)}) == shape.each
-    assert shape.waits_for or (shape.metric and shape.reason)
+    assert shape.metric
+    assert shape.reason

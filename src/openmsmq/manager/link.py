@@ -102,8 +102,8 @@ class Link:
 
     @property
     def is_known(self) -> bool:
-        """The other side is one of the managers that this one knows: it was looked for."""
-        return self.session.is_initiator
+        """The other side is one of the managers that this one knows: it answered when dialled."""
+        return self.is_initiator or self.origin.is_known
 
     @property
     def pending(self) -> int:
