@@ -508,7 +508,8 @@ def test_without_a_last_word_a_message_is_given_up_some_time_after_its_own(
 def test_what_sends_hears_when_the_last_message_is_given_up(station: Station) -> None:
     """So that the sequence ends, also if a program has the queue open."""
     send_for(station, 10, 900)
-    queue, heard = station.out, []
+    queue = station.out
+    heard: list[Queue] = []
     station.core.on_outgoing = heard.append
     station.world.tick(13)
     assert heard == [queue]
