@@ -35,6 +35,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
 from openmsmq.session.events import Arrived, Closed, End, Opened, Outgoing
 from openmsmq.session.session import Session
+from openmsmq.session.timing import Timing
 from tests.simulation.events import Scheduler
 from tests.simulation.fates import uids
 from tests.simulation.ledger import NORMAL, Ledger
@@ -72,7 +73,11 @@ class Speaker:
         self._hostile = hostile
         self._wire = wire
         now = hostile.scheduler.now
-        self.session = Session(claimed, now=now, is_initiator=victim is not None)
+        self._is_stingy = hostile.is_stingy
+        "It takes one message and never acknowledges it, so that others wait to be sent."
+        timing = Timing(window=1) if self._is_stingy else Timing()
+        is_initiator = victim is not None
+        self.session = Session(claimed, now=now, is_initiator=is_initiator, timing=timing)
         self._is_over = False
         self._flush()
 
@@ -128,7 +133,8 @@ class Speaker:
                     self._hostile.opened(self)
                 case Arrived(packet, number):
                     self._hostile.got(packet)
-                    self.session.stored(number, self._hostile.scheduler.now)
+                    if not self._is_stingy:
+                        self.session.stored(number, self._hostile.scheduler.now)
                 case Closed():
                     self._is_over = True
                     self._hostile.speakers.pop(self, None)
@@ -166,6 +172,8 @@ class Hostile:
         self.is_up = True
         "It answers when it is dialled."
         self.is_on = False
+        self.is_stingy = False
+        "See `Speaker`: what the next one is."
         self.claims = True
         "It says that it is one of the others, at times."
         self.scheduler = scheduler
@@ -227,6 +235,7 @@ class Hostile:
             return
         chance = self._chance
         self.is_up = chance.random() < 0.6
+        self.is_stingy = chance.random() < 0.5
         open_ones = [speaker for speaker in self.speakers if speaker.victim is not None]
         if open_ones and chance.random() < 0.3:
             self.opened(chance.choice(open_ones))
@@ -248,6 +257,8 @@ class Hostile:
         victim = speaker.victim
         if victim is None or not victim.is_up or not self.is_on:
             return
+        if speaker.claimed == OWN:
+            speaker.say(self._lie(victim, OWN))
         ways = (self._poison, self._jump, self._order, self._final, self._flood, self._lie)
         for _ in range(self._chance.choice((1, 2, 4))):
             way = self._chance.choice(ways)

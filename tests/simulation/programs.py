@@ -259,7 +259,7 @@ class Programs:
         queue = local.open_queue(f"DIRECT=OS:{name}\\private$\\bait", SEND)[0]
         transaction = local.begin()
         try:
-            for _ in range(self._chance.choice((1, 3))):
+            for _ in range(self._chance.choice((1, 4))):
                 self._ledger.baited += 1
                 local.send(queue, [Message(app_specific=self._ledger.baited)], transaction)
             local.commit(transaction)

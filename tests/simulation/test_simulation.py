@@ -18,7 +18,7 @@ from openmsmq.manager.link import Link
 from openmsmq.manager.sessions import Sessions
 from openmsmq.manager.transfers import Transfers
 from openmsmq.manager.ways import Way
-from openmsmq.model import recovery
+from openmsmq.model import outcomes, recovery
 from openmsmq.model.arrival import Origin, Work
 from openmsmq.model.arriving import Arriving
 from openmsmq.model.committing import Batch
@@ -27,7 +27,6 @@ from openmsmq.model.dispatching import Dispatching
 from openmsmq.model.duplicates import Duplicates, Owner, _Pool
 from openmsmq.model.incoming import Head, Incoming, IncomingSequence, destination_key
 from openmsmq.model.numbers import Numbers
-from openmsmq.model.outcomes import Outcomes
 from openmsmq.model.queue import Queue
 from openmsmq.model.sequences import (
     LOOKUP_BASE,
@@ -204,7 +203,7 @@ def express_messages_come_twice(patch: pytest.MonkeyPatch) -> None:
 
 def journals_forget(patch: pytest.MonkeyPatch) -> None:
     """The last word about a message does not lead to the copy that its sender wants."""
-    patch.setattr(Outcomes, "_place", lambda self, packet, wanted, flags: None)
+    patch.setattr(outcomes, "place_of", lambda core, packet, wanted, flags: None)
 
 
 # Mistakes about peers that lie, restores and order

@@ -226,8 +226,8 @@ class Core:
         for queue, size in batch.grown():
             self._stored_size += size
             self.queues.touch(queue)
-            if size < 0 and queue.kind is Kind.OUTGOING:
-                self._awake.append((queue, []))  # what waited for these may go now
+            if size < 0 and queue.kind in (Kind.OUTGOING, Kind.UNCONFIRMED):
+                self._awake.append((queue.main, []))  # what waited for these may go now, or end
         for queue, lookups in batch.inserted.items():
             queue.came(lookups)
             self.wake(queue, lookups)

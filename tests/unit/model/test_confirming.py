@@ -505,6 +505,16 @@ def test_without_a_last_word_a_message_is_given_up_some_time_after_its_own(
     assert kept(station) == ([], ["1"]), "it is too late"
 
 
+def test_what_sends_hears_when_the_last_message_is_given_up(station: Station) -> None:
+    """So that the sequence ends, also if a program has the queue open."""
+    send_for(station, 10, 900)
+    queue = station.out
+    heard: list[Queue] = []
+    station.core.on_outgoing = heard.append
+    station.world.tick(13)
+    assert heard == [queue]
+
+
 def test_it_is_given_up_without_a_trace_if_no_dead_letter_is_wanted(station: Station) -> None:
     send_for(station, 10, 900, dead_letter=False)
     station.world.tick(13)
