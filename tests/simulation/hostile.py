@@ -178,8 +178,6 @@ class Hostile:
         "It says that it is one of the others, at times."
         self.scheduler = scheduler
         self.speakers: dict[Speaker, None] = {}
-        self.baits: set[int] = set()
-        "The messages that were sent to it."
         self._streams: dict[TxSequenceID, Stream] = {}
         self._nodes = nodes
         self._net = net
@@ -222,7 +220,6 @@ class Hostile:
         if view.message_class != NORMAL:
             return
         assert uid not in self._ledger.letters, f"{self._ledger.letters[uid]} was given away"
-        self.baits.add(uid)
         if view.transaction is not None:
             _, _, number, _ = transaction_of(packet)
             identifier = view.transaction.tx_sequence_id
@@ -457,8 +454,8 @@ def check_bounds(node: Node) -> None:
     assert len(transfers.ways) <= len(queues) + len(transfers.links) + 5
 
 
-def check_baits(node: Node, ledger: Ledger, hostile: Hostile) -> None:
-    """What was sent to a manager that lies is there, or was handed to it once."""
+def check_baits(node: Node, ledger: Ledger) -> None:
+    """What is for a manager that lies is there, or was sent to it once."""
     sent = {uid for uid, name in ledger.baits.items() if name == node.name}
     left = {
         uid
@@ -466,5 +463,5 @@ def check_baits(node: Node, ledger: Ledger, hostile: Hostile) -> None:
         if AWAY in queue.name
         for uid in uids(node, queue)
     }
-    missing = sent - left - hostile.baits
+    missing = sent - left - ledger.handed
     assert not missing, f"{node.name}: acknowledged before they were sent: {missing}"

@@ -131,6 +131,8 @@ class Ledger:
         self.letters: dict[int, Letter] = {}
         self.baits: dict[int, str] = {}
         "Messages to a hostile manager that were on their sender's disk, and who that is."
+        self.handed: set[int] = set()
+        "Messages that were sent, whether they arrived or not."
         self.baited = BAITS
         "The last number that one of these got."
         self.receipts: list[Receipt] = []

@@ -252,7 +252,7 @@ class World:
         if self.hostile is not None:
             for node in self.nodes:
                 check_bounds(node)
-                check_baits(node, self.ledger, self.hostile)
+                check_baits(node, self.ledger)
         check(self.nodes, self.ledger, self.sent, drained=self.drains)
 
     def _check_clones(self) -> None:
@@ -385,6 +385,7 @@ def repeatable(world: World) -> Iterator[None]:
         links[made] = None  # so that no other gets its number
         for entry in entries:
             view = PacketView(entry.packet)
+            world.ledger.handed.add(view.app_specific)
             letter = world.ledger.letters.get(view.app_specific)
             if letter is not None and view.message_class == NORMAL:
                 letter.identifier = view.identifier
