@@ -146,9 +146,12 @@ class Peers:
         """A manager answered at a computer; what is to be written down, None if nothing is new.
 
         It replaces what answered there before. An empty `name` says that it was dialled by its
-        identity.
+        identity. A manager that is known elsewhere is not where another name leads to, nor is a
+        pinned one: whoever answers there only says that it is this manager.
         """
         before = self._peers.get(peer) or Peer(peer)
+        if name and self._is_elsewhere(before, name, address):
+            return None
         names = before.names
         if name and name not in names:
             names = (*names, name)[-NAMES_MAX:]
@@ -177,6 +180,14 @@ class Peers:
             tuple(gone),
             tuple(other.id for other in replaced),
         )
+
+    def _is_elsewhere(self, known: Peer, name: str, address: str) -> bool:
+        """Whether a manager that answers at a name is known to be at other names only."""
+        pinned = [key for key, pin in self._pins.items() if pin.id == known.id]
+        if pinned and name not in pinned:
+            return True
+        is_moved = bool(known.address) and place_of(known.address) != place_of(address)
+        return is_moved and bool(known.names) and name not in known.names
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,23 @@ def test_what_was_replaced_keeps_its_other_names(shelf: Shelf) -> None:
     }
 
 
+def test_a_manager_cannot_be_drawn_to_another_name_and_address(shelf: Shelf) -> None:
+    """Whoever answers there, when a program sends to it, says that it is this manager."""
+    shelf.learn(A, "ALPHA")
+    assert shelf.learn(A, "EVIL", AT_B) is None
+    assert shelf.on_disk() == {A: Peer(A, ("ALPHA",), AT_A, 1801)}
+    assert shelf.peers.conflicts(A, AT_B)
+    shelf.learn(A, "ALIAS", AT_A)
+    assert shelf.on_disk()[A].names == ("ALPHA", "ALIAS")
+
+
+def test_a_pinned_manager_is_at_its_own_name_only(shelf: Shelf) -> None:
+    shelf.peers.configure(Identity.ADDRESS, {"ALPHA": Pin(A)})
+    assert shelf.learn(A, "EVIL", AT_B) is None
+    assert shelf.learn(A, "ALPHA", AT_A) is not None
+    assert shelf.on_disk() == {A: Peer(A, ("ALPHA",), AT_A, 1801)}
+
+
 def test_one_that_is_dialled_by_its_identity_replaces_nothing(shelf: Shelf) -> None:
     shelf.learn(A)
     learned = shelf.learn(B)
