@@ -48,6 +48,7 @@ INCIDENTS: Final = (
     "final acknowledgements of unknown messages",
     "flow control",
     "messages lost because they could not be put back",
+    "operations that failed alone",
     "order acknowledgements of unknown sequences",
     "out of order",
     "refused for lack of room",

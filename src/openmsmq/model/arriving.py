@@ -29,6 +29,7 @@ from openmsmq.model.layout import NEVER, Owed, owed_for
 from openmsmq.model.queue import NO_QUOTA, Kind, Queue
 from openmsmq.model.reporting import Reporting
 from openmsmq.model.sending import EXPRESS_SIZE_MAX, KIB
+from openmsmq.model.statistics import Statistics
 from openmsmq.model.timeline import expiry
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
@@ -171,7 +172,7 @@ class Arriving:
         """A message outside a transaction, unless it has come before ([MS-MQQB] 3.1.5.8.1)."""
         duplicates = self._core.duplicates
         if key in self._staged or key in duplicates:
-            self._count(work, "duplicates")
+            self._counter(work).count("duplicates")
             if key in duplicates:
                 duplicates.note([key], self._core.timeline.now)
             return
@@ -190,7 +191,7 @@ class Arriving:
         key = head.sequence_key
         last = core.incoming.get(key) or _NONE_YET
         if not last.takes(identifier, number, previous):
-            self._count(work, "out of order")
+            self._counter(work).count("out of order")
             if last is not _NONE_YET:
                 core.incoming.stage(key, last._replace(rejects=last.rejects + 1))
                 work.sequences.add(key)
@@ -239,13 +240,12 @@ class Arriving:
     def _require_room(self, work: Work, size: int) -> None:
         """Let a message that this machine cannot take come again (AMB-64)."""
         if not self._has_room(work, size):
-            self._count(work, "refused for lack of room")
+            self._counter(work).count("refused for lack of room")
             raise Refused
 
-    def _count(self, work: Work, what: str) -> None:
-        """Count something, with the commit if there is one."""
-        counter = self._core.statistics if work.batch is None else work.batch
-        counter.count(what)
+    def _counter(self, work: Work) -> Statistics | Batch:
+        """What counts: the commit, if there is one."""
+        return self._core.statistics if work.batch is None else work.batch
 
     def _has_room(self, work: Work, size: int) -> bool:
         """Whether this machine can take a message."""
