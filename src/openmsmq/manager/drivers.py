@@ -464,7 +464,6 @@ class LoopDriver:
         self.observer(Commit(self._operations, 0, 0, failed=True))
         self._core.break_off(self._broken)
         self._tell()
-        # A transaction belongs to the thread, and the store is closed with it.
         self._idle = self._idle or asyncio.get_running_loop().create_future()
         self._thread.do(self._core.store.close, lambda _: self._end(), lambda _: self._end())
         self.on_broken(self._broken)
@@ -490,7 +489,8 @@ class LoopDriver:
         assert self._idle is not None, "what has broken ends"
         await self._idle
         self._thread.close()
-        self._core.store.close()
+        if self._broken is None:  # else the thread has, to which a transaction belongs
+            self._core.store.close()
 
     def _require_open(self) -> None:
         self._owner.check()
