@@ -55,3 +55,4 @@ class CommitThread:
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()
+            self._thread = None

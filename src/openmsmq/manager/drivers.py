@@ -458,39 +458,39 @@ class LoopDriver:
         """Nothing can be committed any more, and perhaps memory is in no order: this is the end."""
         if self._broken is not None:
             return
-        self._broken = broken = storage_failure(error)
-        self._closed = True
+        self._broken, self._closed = storage_failure(error), True
         if self._timer is not None:
             self._timer.cancel()
         self.observer(Commit(self._operations, 0, 0, failed=True))
-        self._core.break_off(broken)
+        self._core.break_off(self._broken)
         self._tell()
-        # A transaction belongs to the thread, and the store is closed with it.
-        self._thread.do(self._core.store.close, lambda _: self._ended(), lambda _: self._ended())
-        self.on_broken(broken)
+        self._idle = self._idle or asyncio.get_running_loop().create_future()
+        self._thread.do(self._core.store.close, lambda _: self._end(), lambda _: self._end())
+        self.on_broken(self._broken)
 
-    def _ended(self) -> None:
+    def _end(self) -> None:
         self._is_busy = False
-        if self._idle is None:
-            self._thread.close()
-        elif not self._idle.done():
+        if self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
 
     async def close(self) -> None:
         """Finish what was asked for; later calls are refused."""
-        if self._closed or not self._owner.is_here:
+        if not self._owner.is_here or (self._closed and self._broken is None):
             return
-        self._closed = True
-        if self._timer is not None:
-            self._timer.cancel()
-        self._core.cancel_everywhere(OperationCancelled(CLOSED))
-        self._core.stop()
-        self._commit_if_wanted()
-        assert self._is_busy, "to stop is to write something"
-        self._idle = asyncio.get_running_loop().create_future()
+        if not self._closed:
+            self._closed = True
+            if self._timer is not None:
+                self._timer.cancel()
+            self._core.cancel_everywhere(OperationCancelled(CLOSED))
+            self._core.stop()
+            self._commit_if_wanted()
+            assert self._is_busy, "to stop is to write something"
+            self._idle = asyncio.get_running_loop().create_future()
+        assert self._idle is not None, "what has broken ends"
         await self._idle
         self._thread.close()
-        self._core.store.close()
+        if self._broken is None:  # else the thread has, to which a transaction belongs
+            self._core.store.close()
 
     def _require_open(self) -> None:
         self._owner.check()

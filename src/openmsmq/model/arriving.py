@@ -32,6 +32,7 @@ from openmsmq.model.refusing import Refusing
 from openmsmq.model.reporting import Reporting
 from openmsmq.model.security_checks import PROTECTED
 from openmsmq.model.sending import EXPRESS_SIZE_MAX, KIB
+from openmsmq.model.statistics import Statistics
 from openmsmq.model.timeline import expiry
 from openmsmq.packet.acks import ack_body
 from openmsmq.packet.base import BaseFlags
@@ -189,7 +190,7 @@ class Arriving:
         """A message outside a transaction, unless it has come before ([MS-MQQB] 3.1.5.8.1)."""
         duplicates = self._core.duplicates
         if self._has_come(scopes, key):
-            self._count(work, "duplicates")
+            self._counter(work).count("duplicates")
             if key in duplicates:
                 duplicates.note(work.origin.owner, [key], self._core.timeline.now)
             return
@@ -219,7 +220,7 @@ class Arriving:
         before_it = last or core.incoming.unknown
         missing = before_it.gap_before(identifier, number, previous)
         if missing is None:
-            self._count(work, "out of order")
+            self._counter(work).count("out of order")
             if (own := core.incoming.get(key)) is not None:
                 core.incoming.stage(key, own._replace(rejects=own.rejects + 1))
                 work.sequences.add(key)
@@ -238,7 +239,7 @@ class Arriving:
             core.incoming.stage(key, found)
             work.sequences.add(key)
             if missing:
-                self._count(work, "gaps after a restore")
+                self._counter(work).count("gaps after a restore")
                 work.after.append(partial(self.on_gap, found._replace(missing=missing)))
         waiting = work.orders.get(key)
         work.orders[key] = packet, 1 if waiting is None else waiting[1] + 1
@@ -281,13 +282,12 @@ class Arriving:
     def _require_room(self, work: Work, size: int) -> None:
         """Let a message that this machine cannot take come again (AMB-64)."""
         if not self._has_room(work, size):
-            self._count(work, "refused for lack of room")
+            self._counter(work).count("refused for lack of room")
             raise Refused
 
-    def _count(self, work: Work, what: str) -> None:
-        """Count something, with the commit if there is one."""
-        counter = self._core.statistics if work.batch is None else work.batch
-        counter.count(what)
+    def _counter(self, work: Work) -> Statistics | Batch:
+        """What counts: the commit, if there is one."""
+        return self._core.statistics if work.batch is None else work.batch
 
     def _has_room(self, work: Work, size: int) -> bool:
         """Whether this machine can take a message."""

@@ -27,7 +27,7 @@ from openmsmq.errors import (
     QueueNotFound,
     ReceiveTimeout,
     SharingViolation,
-    StorageFailed,
+    StorageFull,
     TransactionSequence,
     TransactionUsage,
     UnsupportedAccessMode,
@@ -246,8 +246,8 @@ async def test_what_the_rules_refuse_is_refused(house: House) -> None:
 @served()
 async def test_what_is_not_on_disk_is_not_done(house: House) -> None:
     program = await house.program()
-    house.store.refuse = {"commit": StorageFailed("broken")}
-    await refused(program.call("create_queue", name="orders"), StorageFailed)
+    house.store.refuse = {"commit": StorageFull("broken")}
+    await refused(program.call("create_queue", name="orders"), StorageFull)
     assert (await program.call("queues"))["queues"] == []
 
 

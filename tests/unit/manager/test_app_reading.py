@@ -32,7 +32,7 @@ from openmsmq.errors import (
     QueueDeleted,
     QueueNotAvailable,
     ReceiveTimeout,
-    StorageFailed,
+    StorageFull,
     TransactionSequence,
     TransactionUsage,
 )
@@ -482,8 +482,8 @@ async def test_what_could_not_be_removed_is_back(house: House) -> None:
     program = await house.program()
     handle = await filled(program, "a")
     places = lookups(await program.read(handle))
-    house.store.refuse = {"commit": StorageFailed("broken")}
-    await refused(program.end(handle, *places), StorageFailed)
+    house.store.refuse = {"commit": StorageFull("broken")}
+    await refused(program.end(handle, *places), StorageFull)
     assert await program.peek(handle) == ["a"]
 
 
@@ -506,12 +506,12 @@ async def test_nothing_can_be_ended_in_a_queue_that_is_deleted(house: House) -> 
     handle = await filled(program, "a")
     places = lookups(await program.read(handle))
     house.store.gate.clear()
-    house.store.refuse = {"commit": StorageFailed("broken")}
+    house.store.refuse = {"commit": StorageFull("broken")}
     deleting = program.begin("delete_queue", name="orders")
     for _ in range(2):
         await refused(program.end(handle, *places), QueueNotAvailable)
     house.store.gate.set()
-    await refused(program.answer(deleting), StorageFailed)
+    await refused(program.answer(deleting), StorageFull)
     await program.end(handle, *places)
     assert not house.queue().messages
 

@@ -31,7 +31,6 @@ from openmsmq.errors import (
     OperationCancelled,
     QueueNotAvailable,
     ReceiveTimeout,
-    StorageFailed,
     StorageFull,
     TransactionSequence,
     TransactionUsage,
@@ -810,7 +809,7 @@ async def test_cut_off_while_it_ends_and_that_fails_it_is_aborted(house: House, 
     work = await program.transaction("tx-1")
     await program.read(handle, transaction=work)
     house.store.gate.clear()
-    house.store.refuse = {"commit": StorageFailed("broken")}
+    house.store.refuse = {"commit": StorageFull("broken")}
     program.begin(how, transaction=work)
     await program.ping()
     program.cut()
@@ -834,7 +833,7 @@ async def test_cut_off_at_the_very_end_of_the_service_nothing_is_aborted_any_mor
     house.store.gate.clear()
     program.begin("commit", transaction=work)
     await program.ping()
-    house.store.refuse = {"commit": StorageFailed("broken")}
+    house.store.refuse = {"commit": StorageFull("broken")}
     closing = asyncio.create_task(house.driver.close())
     await asyncio.sleep(0)
     program.cut()
@@ -949,13 +948,13 @@ async def test_a_deletion_that_fails_leaves_nothing_held_by_who_is_gone(house: H
     await program.send(handle, "a")
     await program.read(handle)
     house.store.gate.clear()
-    house.store.refuse = {"commit": StorageFailed("broken")}
+    house.store.refuse = {"commit": StorageFull("broken")}
     deleting = other.begin("delete_queue", name="orders")
     await other.ping()
     program.cut()
     await until(lambda: house.door.clients == 1)
     house.store.gate.set()
-    await refused(other.answer(deleting), StorageFailed)
+    await refused(other.answer(deleting), StorageFull)
     assert await other.peek(await other.open("orders")) == ["a"]
 
 

@@ -23,7 +23,7 @@ from openmsmq.errors import (
     QueueDeleted,
     QueueNotAvailable,
     ReceiveTimeout,
-    StorageFailed,
+    StorageFull,
     TransactionSequence,
 )
 from openmsmq.manager import app_subscriptions as module
@@ -363,13 +363,13 @@ async def test_what_cannot_be_committed_harms_no_subscription(house: House) -> N
     program = await house.program()
     handle = await program.create()
     subscription = await program.subscribe(handle, 10)
-    house.store.refuse = {"commit": StorageFailed("broken")}
-    await refused(program.send(handle, "a"), StorageFailed)
+    house.store.refuse = {"commit": StorageFull("broken")}
+    await refused(program.send(handle, "a"), StorageFull)
     await program.send(handle, "b")
     found = await program.delivery(subscription)
     assert bodies(found) == ["b"]
-    house.store.refuse = {"commit": StorageFailed("broken")}
-    await refused(program.end(handle, *lookups(found)), StorageFailed)
+    house.store.refuse = {"commit": StorageFull("broken")}
+    await refused(program.end(handle, *lookups(found)), StorageFull)
     again = await program.delivery(subscription)
     assert bodies(again) == ["b"], "it was back in its place"
     await program.end(handle, *lookups(again))

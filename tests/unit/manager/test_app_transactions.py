@@ -10,7 +10,7 @@ from tests.unit.manager.programs import House, Program, refused, served, until
 from openmsmq.errors import (
     AccessDenied,
     InvalidParameter,
-    StorageFailed,
+    StorageFull,
     TransactionSequence,
 )
 from openmsmq.model.unit_name import unit_name
@@ -41,8 +41,8 @@ async def test_a_commit_that_fails_can_be_tried_again(house: House) -> None:
     handle = await program.create(transactional=True)
     work = await program.transaction()
     await program.send(handle, "a", transaction=work)
-    house.store.refuse = {"commit": StorageFailed("broken")}
-    await refused(program.call("commit", transaction=work), StorageFailed)
+    house.store.refuse = {"commit": StorageFull("broken")}
+    await refused(program.call("commit", transaction=work), StorageFull)
     assert house.metrics.transactions == 1
     await program.call("commit", transaction=work)
     assert await program.peek(handle) == ["a"]

@@ -14,7 +14,7 @@ from openmsmq.app import messages as app
 from openmsmq.app.frames import Kind
 from openmsmq.errors import (
     ReceiveTimeout,
-    StorageFailed,
+    StorageFull,
     TransactionSequence,
     TransactionTimedOut,
 )
@@ -277,7 +277,7 @@ async def test_an_abort_that_fails_is_tried_again(
     assert await program.read(handle, transaction=work)
     session = house.door.sessions[0]
     passes(monkeypatch, 61)
-    house.store.refuse = {"commit": StorageFailed("broken")}
+    house.store.refuse = {"commit": StorageFull("broken")}
     house.store.gate.clear()
     house.door.rounds.go()
     await refused(program.send(handle, "b", transaction=work), TransactionTimedOut)
@@ -369,7 +369,7 @@ async def test_that_is_tried_again_as_well(house: House) -> None:
     await program.send(handle, "a", transaction=work)
     await program.call("prepare", transaction=work)
     house.clock.wait(10)
-    house.store.refuse = {"commit": StorageFailed("broken")}
+    house.store.refuse = {"commit": StorageFull("broken")}
     house.store.gate.clear()
     house.door.rounds.go()
     house.door.rounds.go()  # one is under way
