@@ -268,7 +268,7 @@ class Arriving:
             full = Rejected(MessageClass.NACK_Q_EXCEED_QUOTA)
             self._reject(work.batch, work.origin, packet, full, head, found)
             return
-        new = self._new(work.origin, packet, head, marks)
+        new = self._new(work, packet, head, marks)
         work.add(found, new, size)
         if self.reporting.wants(packet):
             work.after.append(partial(self.reporting.send, packet))
@@ -300,7 +300,7 @@ class Arriving:
             return False
         return machine is None or core.total_size + self._staged_size + size <= machine * KIB
 
-    def _may_answer(self, origin: Origin, head: Head) -> bool:
+    def _may_answer(self, batch: Batch | None, origin: Origin, head: Head) -> bool:
         """Whether the source of a message is to hear of it: it is at the other end, or known.
 
         Otherwise there is no way to it, and no reason to believe that it sent the message. Nor is
@@ -310,23 +310,23 @@ class Arriving:
         is_own = source == core.identity.bytes_le
         if not is_own and (origin.peer == source or core.peers.knows(source)):
             return True
-        core.statistics.count(DROPPED)
+        (core.statistics if batch is None else batch).count(DROPPED)
         return False
 
-    def _new(self, origin: Origin, packet: bytes, head: Head, marks: int) -> NewMessage:
+    def _new(self, work: Work, packet: bytes, head: Head, marks: int) -> NewMessage:
         """A message as it is put into its queue; its sender's journal is not ours."""
         flags, receive = head.flags, head.time_to_be_received
         expires = NEVER
         if receive != INFINITE:
             expires = expiry(head.sent_time - self._core.timeline.shift, receive, NEVER)
         owed = owed_for(flags, PacketView(packet).acknowledge) & _NOT_JOURNAL
-        if not origin.is_known:
+        if not work.origin.is_known:
             owed |= _STRANGER
         if not flags & UserFlags.TH:
             priority = head.base_flags & BaseFlags.PR
             return NewMessage(packet, priority, expires, not flags & UserFlags.DM, owed)
         wants_final = flags & _WANTS_FINAL or marks & TransactionFlags.FA
-        if wants_final and self._may_answer(origin, head):
+        if wants_final and self._may_answer(work.batch, work.origin, head):
             owed |= _FINAL_ACK
         return NewMessage(packet, 0, expires, False, owed)
 
@@ -457,7 +457,7 @@ class Arriving:
             core.answering.acknowledge(batch, packet, reason, flags)
         if head.flags & UserFlags.TH:
             is_owed = self._destinations.is_here(head) or reason is WENT_ROUND
-            if batch is not None and is_owed and self._may_answer(origin, head):
+            if batch is not None and is_owed and self._may_answer(batch, origin, head):
                 core.answering.final_ack(batch, packet, reason, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.outcomes.bury(batch, packet, view.priority, reason)
