@@ -25,6 +25,7 @@ FACTS: Final = (
     *("delivery", "transactional", "correlation_id", "app_specific", "sent_time", "arrived_time"),
     *("time_to_reach_queue", "time_to_be_received", "destination_queue", "response_queue"),
     *("admin_queue", "source_manager", "sender_id", "acknowledge", "journal", "dead_letter"),
+    "dead_letter_queue",
     *("trace", "abort_count", "move_count", "from_queue", "from_manager", "packet"),
 )
 "What is always kept: the packet has the rest, body and extension, and all that can be sent again."

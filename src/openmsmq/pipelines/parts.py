@@ -96,14 +96,17 @@ def read_file(data: Path, path: str, names: Iterable[str]) -> Iterator[pa.Record
         "queue": pa.scalar(partition_of(path, "queue"), pa.string()),
     }
     decoded = [name for name in wanted if name not in (*FACTS, *PARTITIONS)]
-    kept = [name for name in wanted if name in FACTS]
     with ParquetFile(data / path) as file:
+        there = set(file.schema_arrow.names)
+        kept = [name for name in wanted if name in FACTS and name in there]
+        younger = [name for name in wanted if name in FACTS and name not in there]
         read = kept if "packet" in kept or not decoded else [*kept, "packet"]
         for batch in file.iter_batches(_AT_ONCE, columns=read or ["arrival"]):
             found = {name: batch.column(name) for name in read}
             if decoded:
                 columns = Columns(Block.of_packets(found["packet"].to_pylist()))
                 found |= {name: columns.column(name) for name in decoded}
+            found |= {name: pa.nulls(len(batch), pa.string()) for name in younger}
             for name, value in fixed.items():
                 found[name] = pa.repeat(value, len(batch))
             yield pa.RecordBatch.from_arrays([found[name] for name in wanted], names=wanted)
