@@ -189,10 +189,7 @@ def _dead_letters(manager: Manager, queues: list[QueueInfo]) -> Iterator[Finding
     for info in queues:
         if not (info.messages and info.name.lower().endswith("deadletter$")):
             continue
-        with manager.open_queue(info.name) as queue:
-            read = islice(walk(queue), DEAD_LETTERS_READ)
-            classes = Counter(message.message_class for message in read)
-        for code, count in classes.most_common():
+        for code, count in _reasons(manager, info):
             yield Finding(
                 Level.PROBLEM,
                 info.name,
@@ -201,15 +198,19 @@ def _dead_letters(manager: Manager, queues: list[QueueInfo]) -> Iterator[Finding
             )
 
 
+def _reasons(manager: Manager, info: QueueInfo) -> list[tuple[int, int]]:
+    """Why messages are in a queue of failed ones, and how many for each reason."""
+    with manager.open_queue(info.name) as queue:
+        read = islice(walk(queue), DEAD_LETTERS_READ)
+        return Counter(message.message_class for message in read).most_common()
+
+
 def _refused(manager: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
     """Messages of other managers that were not accepted and whose senders do not know it."""
     for info in queues:
         if not (info.messages and fold(info.name) == _REFUSED):
             continue
-        with manager.open_queue(info.name) as queue:
-            read = islice(walk(queue), DEAD_LETTERS_READ)
-            classes = Counter(message.message_class for message in read)
-        for code, count in classes.most_common():
+        for code, count in _reasons(manager, info):
             yield Finding(
                 Level.PROBLEM,
                 info.name,
