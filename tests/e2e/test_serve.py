@@ -214,7 +214,8 @@ def test_a_port_in_use_is_told(tmp_path: Path) -> None:
         with running(tmp_path, "--app-port", str(port)) as service:
             assert service.ends() == 1
     assert "openmsmq: CannotStart (0xC00E000B)" in service.log()
-    assert "address already in use. Is another queue manager running?" in service.log()
+    assert f"cannot listen at 127.0.0.1:{port}: Address already in use. " in service.log()
+    assert "Is another queue manager running?" in service.log()
     assert not service.ready_file.exists()
 
 

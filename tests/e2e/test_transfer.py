@@ -270,6 +270,7 @@ def test_a_message_that_is_not_acknowledged_expires_in_transit(tmp_path: Path) -
     far = ManagerProcess(tmp_path, "b", bind="127.0.0.2", port=port)
     with running(near, far), near.connect() as a, far.connect() as b:
         b.create_queue("transactional", transactional=True)
+        b.configure(clock_tolerance=0)
         queue = a.open_queue(far_name("transactional"))
 
         def send(text: str, reach: int) -> str:

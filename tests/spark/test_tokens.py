@@ -204,7 +204,7 @@ def test_a_token_is_shown_nowhere(tmp_path: Path) -> None:
     assert events
     for path in events:
         shown += path.read_text(errors="replace").splitlines()
-    secret = text.rpartition("_")[2]
+    secret = text.split("_", 2)[2]  # which may have such a character in it
     assert [line[:300] for line in shown if secret in line] == []
 
 

@@ -139,7 +139,10 @@ class Listener:
 
 
 async def bind(host: str, port: int) -> list[socket.socket]:
-    """Sockets at all addresses of a host, as the servers of asyncio bind them."""
+    """Sockets at all addresses of a host, as the servers of asyncio bind them.
+
+    An error names the address, as theirs do.
+    """
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_NUMERICSERV
@@ -153,8 +156,9 @@ async def bind(host: str, port: int) -> list[socket.socket]:
             if family == socket.AF_INET6:
                 bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             bound.bind(address)
-    except OSError:
+    except OSError as error:
         for bound in sockets:
             bound.close()
-        raise
+        where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        raise OSError(error.errno, f"cannot listen at {where}: {error.strerror}") from error
     return sockets

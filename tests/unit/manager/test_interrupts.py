@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,6 +14,17 @@ needs_main_thread = pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(),
     reason="only the main thread is interrupted",
 )
+
+
+@pytest.fixture(autouse=True)
+def _handler() -> Iterator[None]:
+    """Python's own handler of Ctrl-C: a Spark session in the same process replaces it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def nothing() -> None:
