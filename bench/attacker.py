@@ -17,8 +17,8 @@ from itertools import cycle, islice
 from typing import Final, Literal
 from uuid import UUID
 
+from openmsmq.engine.arrivals.acknowledgements import DROPPED
 from openmsmq.limits import PACKET_SIZE_MAX
-from openmsmq.model.answering import DROPPED
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import (
@@ -28,14 +28,14 @@ from openmsmq.packet.acks import (
     build_order_ack,
     order_queue_at,
 )
-from openmsmq.packet.base import BaseHeader
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection
-from openmsmq.packet.connection_parameters import ConnectionParametersHeader
-from openmsmq.packet.establish_connection import EstablishConnectionHeader
-from openmsmq.packet.internal import InternalHeader, InternalType
-from openmsmq.packet.transaction import TransactionHeader, TxSequenceID
-from openmsmq.packet.user import NO_GUID, UserFlags, UserHeaderStart
+from openmsmq.packet.headers.base import BaseHeader
+from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
+from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
+from openmsmq.packet.headers.internal import InternalHeader, InternalType
+from openmsmq.packet.headers.transaction import TransactionHeader, TxSequenceID
+from openmsmq.packet.headers.user import NO_GUID, UserFlags, UserHeaderStart
 from openmsmq.properties.message import MessageClass, describe_class
 
 VICTIM: Final = "victim"

@@ -27,11 +27,23 @@ from openmsmq.cli.main import main as command
 EVERY = 0.002
 "Seconds of processor time between two looks."
 STEPS: Final = {
-    "frames: cut and read": ("app.frames", "app.messages", "manager.app_session"),
-    "messages: checked, stamped": ("app.stamp", "manager.posting", "model.sending"),
-    "rows of arrivals and removals": ("model.committing", "model.outcomes", "model.core"),
-    "finding what is readable, deliveries": ("model.reading", "manager.app_", "model.receiving"),
-    "history": ("model.history",),
+    "frames: cut and read": ("app_protocol.frames", "app_protocol.payloads", "app_server.session"),
+    "messages: checked, stamped": (
+        "engine.messages.stamp",
+        "engine.messages.post",
+        "engine.messages.send",
+    ),
+    "rows of arrivals and removals": (
+        "engine.commit.batch",
+        "engine.messages.disposition",
+        "engine.core",
+    ),
+    "finding what is readable, deliveries": (
+        "engine.messages.scan",
+        "app_server.",
+        "engine.messages.receive",
+    ),
+    "history": ("engine.storage.history",),
     "LMDB: gets, puts, deletes": ("store.",),
     "sockets": ("net.", "asyncio.selector_events"),
 }

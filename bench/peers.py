@@ -18,7 +18,7 @@ from bench.peer_rabbitmq import RabbitMQ
 from bench.peer_redis import Redis
 from bench.prototype_service import Prototype
 from bench.service import Ours
-from openmsmq.pipelines.charts import bars
+from openmsmq.pipelines.reports.charts import bars
 
 ROUNDS = 3
 CHART = Path(__file__).parent.parent / "docs" / "pictures" / "service-speed.svg"

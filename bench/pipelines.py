@@ -23,10 +23,10 @@ from bench.servers import free_port
 from bench.transfer import Manager
 from openmsmq import Message
 from openmsmq.pipelines import run
-from openmsmq.pipelines.archive import FACTS
+from openmsmq.pipelines.archive.archive import FACTS
+from openmsmq.pipelines.archive.verify import verify
 from openmsmq.pipelines.session import start_session
 from openmsmq.pipelines.spec import read_pipeline
-from openmsmq.pipelines.verify import verify
 from openmsmq.spark.columns import ddl
 
 if TYPE_CHECKING:

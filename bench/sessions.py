@@ -19,9 +19,9 @@ from uuid import UUID
 from bench.servers import free_port
 from bench.transfer import Manager
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection
-from openmsmq.packet.connection_parameters import ConnectionParametersHeader
-from openmsmq.packet.establish_connection import EstablishConnectionHeader
-from openmsmq.packet.user import NO_GUID
+from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
+from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
+from openmsmq.packet.headers.user import NO_GUID
 
 SESSIONS = 500
 SECONDS = 10.0

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-from openmsmq.manager import opening
+from openmsmq.runtime import startup as opening
 
 SPARK = "tests/spark/"
 ALONE = ("test_cluster.py", "test_kill.py", "test_pipeline_process.py")

@@ -13,17 +13,17 @@ from openmsmq.errors import Malformed
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.mqf import MQFFormatNameElement
 from openmsmq.names.reference import QueueReference, ReferenceCode
-from openmsmq.packet.base import BaseFlags, BaseHeader
-from openmsmq.packet.debug import DebugHeader
+from openmsmq.packet.headers.base import BaseFlags, BaseHeader
+from openmsmq.packet.headers.debug import DebugHeader
+from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
+from openmsmq.packet.headers.properties import MessagePropertiesHeader, encode_label
+from openmsmq.packet.headers.security import SecurityHeader
+from openmsmq.packet.headers.session import SessionHeader
+from openmsmq.packet.headers.soap import SoapHeader
+from openmsmq.packet.headers.srmp import CompoundMessageHeader, SRMPEnvelopeHeader
+from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeader, TxSequenceID
+from openmsmq.packet.headers.user import UserFlags, UserHeader
 from openmsmq.packet.message import UserMessage
-from openmsmq.packet.multi_queue import MultiQueueFormatHeader
-from openmsmq.packet.properties import MessagePropertiesHeader, encode_label
-from openmsmq.packet.security import SecurityHeader
-from openmsmq.packet.session import SessionHeader
-from openmsmq.packet.soap import SoapHeader
-from openmsmq.packet.srmp import CompoundMessageHeader, SRMPEnvelopeHeader
-from openmsmq.packet.transaction import TransactionFlags, TransactionHeader, TxSequenceID
-from openmsmq.packet.user import UserFlags, UserHeader
 from openmsmq.wire.reader import Reader
 from openmsmq.wire.text import encode_utf16z
 

@@ -14,11 +14,12 @@ from coverage import CoverageData
 
 from tools.sandbox import ROOT
 
-PACKAGES: Final = ("model", "session", "store")
+PACKAGES: Final = ("engine", "transports", "store")
 "What is measured: the engine, the sessions, the store."
 TESTS: Final = (
-    *("tests/unit/model", "tests/unit/session", "tests/unit/store", "tests/unit/manager"),
-    *("tests/unit/client", "tests/property", "tests/vectors", "tests/simulation"),
+    *("tests/unit/engine", "tests/unit/transports", "tests/unit/store", "tests/unit/runtime"),
+    *("tests/unit/app_server", "tests/unit/client", "tests/property", "tests/vectors"),
+    "tests/simulation",
 )
 FOLDER: Final = ROOT / "build" / "mutants"
 
@@ -49,12 +50,13 @@ def measure(data_file: Path, jobs: int, tests: Sequence[str]) -> None:
 
 
 def read(data_file: Path) -> dict[Path, Lines]:
-    """What a run has written down, by module: `openmsmq/model/queue.py`."""
+    """What a run has written down, by module: `openmsmq/engine/queues/queue.py`."""
     data = CoverageData(str(data_file))
     data.read()
     found: dict[Path, Lines] = {}
     for file in data.measured_files():
-        module = Path(*Path(file).parts[-3:])
+        parts = Path(file).parts
+        module = Path(*parts[len(parts) - 1 - parts[::-1].index("openmsmq") :])
         found[module] = {
             line: frozenset(_node_id(context) for context in contexts if context)
             for line, contexts in data.contexts_by_lineno(file).items()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from openmsmq.manager.config import CONFIG_FILE, OPTIONS, TABLES, Option, default_text
+from openmsmq.service.configuration import CONFIG_FILE, OPTIONS, TABLES, Option, default_text
 
 _TITLES: Final = {
     "manager": "The manager",

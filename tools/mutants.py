@@ -57,7 +57,7 @@ def all_mutants() -> list[Mutant]:
 def modules() -> list[Path]:
     """The modules that are changed."""
     folders = [SOURCE / "openmsmq" / package for package in PACKAGES]
-    return [path.relative_to(SOURCE) for folder in folders for path in sorted(folder.glob("*.py"))]
+    return [path.relative_to(SOURCE) for folder in folders for path in sorted(folder.rglob("*.py"))]
 
 
 def equivalent(text: str) -> dict[str, str]:

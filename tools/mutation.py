@@ -59,7 +59,7 @@ class Mutant:
     """One change of one module."""
 
     module: Path
-    "`openmsmq/model/queue.py`"
+    "`openmsmq/engine/queues/queue.py`"
     function: str
     "`Queue.open`"
     line: int

@@ -36,7 +36,7 @@ class Function:
     """A function, or a class all of whose methods are meant."""
 
     module: Path
-    "`openmsmq/model/queue.py`"
+    "`openmsmq/engine/queues/queue.py`"
     name: str
     "`Queue.open`"
 

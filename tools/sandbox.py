@@ -46,7 +46,7 @@ class Sandbox:
 
     @contextmanager
     def changed(self, module: Path, text: str) -> Iterator[None]:
-        """Let a module, `openmsmq/model/queue.py`, have another text for a while."""
+        """Let a module, `openmsmq/engine/queues/queue.py`, have another text for a while."""
         target = self.source / module
         before = target.read_text()
         # Python looks at size and time of a source before it takes what it compiled earlier.

@@ -15,28 +15,28 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import ssl
 
-    from openmsmq.client.cursor_sync import Cursor
+    from openmsmq.client._sync.cursor import Cursor
+    from openmsmq.client._sync.manager import Manager, Queue
+    from openmsmq.client._sync.recovery import Recovered, recover
+    from openmsmq.client._sync.stream import Stream
+    from openmsmq.client._sync.subscription import Subscription
+    from openmsmq.client._sync.transaction import Transaction, TwoPhase
+    from openmsmq.client._sync.unit import Unit, distributed
     from openmsmq.client.inbox import Inbox
-    from openmsmq.client.recovering_sync import Recovered, recover
-    from openmsmq.client.stream_sync import Stream
-    from openmsmq.client.subscription_sync import Subscription
-    from openmsmq.client.sync import Manager, Queue
-    from openmsmq.client.transaction_sync import Transaction, TwoPhase
-    from openmsmq.client.unit_sync import Unit, distributed
+    from openmsmq.engine.explanation import HistoryEvent
+    from openmsmq.engine.messages.receive import Seek
+    from openmsmq.engine.queues.access import Access, Share
+    from openmsmq.engine.queues.info import QueueInfo
+    from openmsmq.engine.storage.settings import Settings
+    from openmsmq.engine.subscriptions.info import SubscriptionInfo
+    from openmsmq.engine.transactions.units import UnitInfo
     from openmsmq.errors import MQError, ReceiveTimeout
-    from openmsmq.manager.deciding import UnitInfo
-    from openmsmq.manager.explaining import HistoryEvent
-    from openmsmq.manager.info import QueueInfo
-    from openmsmq.manager.outgoing import OutgoingInfo
-    from openmsmq.manager.peering import PeerInfo
-    from openmsmq.manager.reserving import SubscriptionInfo
-    from openmsmq.messages.ids import SentId
-    from openmsmq.messages.message import Message
-    from openmsmq.messages.received import ReceivedMessage
-    from openmsmq.model.opening import Access, Share
-    from openmsmq.model.receiving import Seek
-    from openmsmq.model.settings import Settings
     from openmsmq.properties.message import Acknowledge
+    from openmsmq.transports.outgoing import OutgoingInfo
+    from openmsmq.transports.peers.info import PeerInfo
+    from openmsmq.types.ids import SentId
+    from openmsmq.types.message import Message
+    from openmsmq.types.received import ReceivedMessage
 
 __all__ = [
     "Access",
@@ -72,34 +72,34 @@ __all__ = [
 ]
 
 _HOMES: Final = {
-    "Access": "model.opening",
+    "Access": "engine.queues.access",
     "Acknowledge": "properties.message",
-    "Cursor": "client.cursor_sync",
-    "HistoryEvent": "manager.explaining",
+    "Cursor": "client._sync.cursor",
+    "HistoryEvent": "engine.explanation",
     "Inbox": "client.inbox",
     "MQError": "errors",
-    "Manager": "client.sync",
-    "Message": "messages.message",
-    "OutgoingInfo": "manager.outgoing",
-    "PeerInfo": "manager.peering",
-    "Queue": "client.sync",
-    "QueueInfo": "manager.info",
+    "Manager": "client._sync.manager",
+    "Message": "types.message",
+    "OutgoingInfo": "transports.outgoing",
+    "PeerInfo": "transports.peers.info",
+    "Queue": "client._sync.manager",
+    "QueueInfo": "engine.queues.info",
     "ReceiveTimeout": "errors",
-    "ReceivedMessage": "messages.received",
-    "Recovered": "client.recovering_sync",
-    "Seek": "model.receiving",
-    "SentId": "messages.ids",
-    "Settings": "model.settings",
-    "Share": "model.opening",
-    "Stream": "client.stream_sync",
-    "Subscription": "client.subscription_sync",
-    "SubscriptionInfo": "manager.reserving",
-    "Transaction": "client.transaction_sync",
-    "TwoPhase": "client.transaction_sync",
-    "Unit": "client.unit_sync",
-    "UnitInfo": "manager.deciding",
-    "distributed": "client.unit_sync",
-    "recover": "client.recovering_sync",
+    "ReceivedMessage": "types.received",
+    "Recovered": "client._sync.recovery",
+    "Seek": "engine.messages.receive",
+    "SentId": "types.ids",
+    "Settings": "engine.storage.settings",
+    "Share": "engine.queues.access",
+    "Stream": "client._sync.stream",
+    "Subscription": "client._sync.subscription",
+    "SubscriptionInfo": "engine.subscriptions.info",
+    "Transaction": "client._sync.transaction",
+    "TwoPhase": "client._sync.transaction",
+    "Unit": "client._sync.unit",
+    "UnitInfo": "engine.transactions.units",
+    "distributed": "client._sync.unit",
+    "recover": "client._sync.recovery",
 }
 "Where each name is; imported when it is asked for, so that a command's help comes at once."
 
@@ -120,10 +120,10 @@ def open(
 
     `name` is what other computers call this one; `quota` limits all its messages, in KiB.
     """
-    from openmsmq.client.embedded_sync import Embedded
-    from openmsmq.client.sync import Manager
-    from openmsmq.manager.drivers import ThreadDriver
-    from openmsmq.manager.opening import open_directory
+    from openmsmq.client._sync.embedded import Embedded
+    from openmsmq.client._sync.manager import Manager
+    from openmsmq.runtime.drivers import ThreadDriver
+    from openmsmq.runtime.startup import open_directory
 
     local = open_directory(directory, name, quota)
     return Manager(Embedded(local, ThreadDriver(local.core, local.tick)))
@@ -143,9 +143,9 @@ def connect(
     for the system's own. An answer may take `timeout` seconds; a lost connection is tried for
     `reconnect` seconds before a call fails.
     """
+    from openmsmq.client._sync.manager import Manager
+    from openmsmq.client._sync.remote import Remote
     from openmsmq.client.address import Address
-    from openmsmq.client.remote_sync import Remote
-    from openmsmq.client.sync import Manager
 
     found = Address.parse(address, token=token, tls=tls)
     remote = Remote(found, patience=timeout, reconnect=reconnect)

@@ -7,18 +7,18 @@ import ssl
 from collections.abc import Awaitable, Callable, Generator
 from types import TracebackType
 
+from openmsmq.client._async.cursor import Cursor
+from openmsmq.client._async.embedded import Embedded
+from openmsmq.client._async.manager import Manager, Queue
+from openmsmq.client._async.recovery import Recovered, recover
+from openmsmq.client._async.remote import Remote
+from openmsmq.client._async.stream import Stream
+from openmsmq.client._async.subscription import Subscription
+from openmsmq.client._async.transaction import Transaction, TwoPhase
+from openmsmq.client._async.unit import Unit, distributed
 from openmsmq.client.address import Address
-from openmsmq.client.aio import Manager, Queue
-from openmsmq.client.cursor_aio import Cursor
-from openmsmq.client.embedded_aio import Embedded
-from openmsmq.client.recovering_aio import Recovered, recover
-from openmsmq.client.remote_aio import Remote
-from openmsmq.client.stream_aio import Stream
-from openmsmq.client.subscription_aio import Subscription
-from openmsmq.client.transaction_aio import Transaction, TwoPhase
-from openmsmq.client.unit_aio import Unit, distributed
-from openmsmq.manager.drivers import LoopDriver
-from openmsmq.manager.opening import open_directory
+from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.runtime.startup import open_directory
 
 __all__ = [
     "Cursor",

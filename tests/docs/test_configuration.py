@@ -14,7 +14,7 @@ from tools.generate_config import example, page
 from tools.generate_docs import ROOT
 
 from openmsmq.cli.main import main
-from openmsmq.manager.config import OPTIONS, Config, changes, load_config
+from openmsmq.service.configuration import OPTIONS, Config, changes, load_config
 from tests.docs.console import blocks
 
 EXAMPLES = [

@@ -155,7 +155,7 @@ def test_only_tests_cite_numbers() -> None:
     """Not the docstring of a module, or a comment: a number means that the test asserts it."""
     tests = {(module, number) for module, _, given in citing_tests() for number in given}
     assert (Path("tests/docs/test_generated.py"), "XXXX-001") not in tests
-    assert (Path("tests/unit/packet/test_base.py"), "MQQB-013") in tests
+    assert (Path("tests/unit/packet/headers/test_base.py"), "MQQB-013") in tests
 
 
 @EACH_CHECKLIST

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openmsmq.pipelines.ready import KINDS
+from openmsmq.pipelines.kinds import KINDS
 from openmsmq.pipelines.spec import read_pipeline
 from tests.docs.console import PAGES, blocks
 

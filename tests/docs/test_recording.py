@@ -6,12 +6,12 @@ from pathlib import Path
 
 from tools.generate_docs import ROOT
 
-from openmsmq.manager.recorder import Recorder
+from openmsmq.capture.pcap import FILE_HEADER
+from openmsmq.capture.recorder import Recorder
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection, SessionAck
-from openmsmq.packet.connection_parameters import ConnectionParametersHeader
-from openmsmq.packet.establish_connection import EstablishConnectionHeader
+from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
+from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
 from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
-from openmsmq.wire.pcap import FILE_HEADER
 from tests.samples import SESSION, SOURCE, TARGET, properties, user_message
 
 SHOWN = ROOT / "docs" / "examples" / "session.pcap"

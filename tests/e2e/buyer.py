@@ -16,9 +16,9 @@ import psycopg
 
 import openmsmq
 from openmsmq import Manager
+from openmsmq.client._sync.remote import Remote
 from openmsmq.client.address import Address
 from openmsmq.client.backend import Work
-from openmsmq.client.remote_sync import Remote
 
 COUNT = 2
 PATIENCE = 60.0

@@ -22,8 +22,8 @@ from bench.attacker import PART, SHAPES, VICTIM, Attacker, Shape
 
 import openmsmq
 from openmsmq import Message
-from openmsmq.manager.descriptors import CONSOLE_MAX
-from openmsmq.model.answering import UNSOLICITED_MAX
+from openmsmq.engine.arrivals.acknowledgements import UNSOLICITED_MAX
+from openmsmq.service.descriptors import CONSOLE_MAX
 from tests.certificates import make_certificates
 from tests.e2e.managers import PATIENCE, ManagerProcess, running, until
 from tests.e2e.test_serve import running as service

@@ -17,8 +17,8 @@ from tools.generate_docs import ROOT
 
 import openmsmq
 from openmsmq import Message, ReceivedMessage
-from openmsmq.manager.config import load_config
-from openmsmq.manager.maintenance import check, read_backup, restore
+from openmsmq.service.configuration import load_config
+from openmsmq.service.maintenance import check, read_backup, restore
 from tests.e2e.managers import ManagerProcess, running, until
 from tests.e2e.pairs import QUEUES
 

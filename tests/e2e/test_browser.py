@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from openmsmq.pipelines import audit_page, deadletters
-from openmsmq.pipelines.report import Report
-from tests.unit.pipelines import test_audit_page, test_deadletters
+from openmsmq.pipelines.reports import audit_page
+from openmsmq.pipelines.reports import dead_letters as deadletters
+from openmsmq.pipelines.reports.page import Report
+from tests.unit.pipelines.reports import test_audit_page
+from tests.unit.pipelines.reports import test_dead_letters as test_deadletters
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 AT = datetime(2026, 7, 1, 10, 0, tzinfo=UTC)

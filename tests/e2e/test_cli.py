@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import openmsmq
 from openmsmq import Message
-from openmsmq.messages.message import FIELDS
+from openmsmq.types.message import FIELDS
 from tests.strategies.messages import messages
 
 DEAD_LETTERS = r".\DeadLetter$"

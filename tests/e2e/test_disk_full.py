@@ -13,9 +13,9 @@ import pytest
 import openmsmq
 from openmsmq import Message
 from openmsmq.errors import StorageFull
-from openmsmq.manager import opening
+from openmsmq.runtime import startup as opening
 from openmsmq.store.ballast import BALLAST_FILE, BALLAST_SIZE
-from openmsmq.store.checking import check
+from openmsmq.store.check.check import check
 
 pytestmark = pytest.mark.slow
 

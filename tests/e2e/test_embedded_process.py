@@ -13,7 +13,7 @@ import pytest
 from tools.generate_docs import ROOT
 
 import openmsmq
-from openmsmq.store.checking import check
+from openmsmq.store.check.check import check
 from tests.e2e.managers import PATIENCE
 
 pytestmark = pytest.mark.slow

@@ -12,9 +12,9 @@ import pytest
 
 from openmsmq import Manager
 from openmsmq.packet.connection import EstablishConnection, SessionAck
+from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.packet import decode_packet
 from openmsmq.packet.ping import PingPacket
-from openmsmq.packet.user import NO_GUID
 from openmsmq.wire.reader import decode_whole
 from tests.e2e.managers import PATIENCE, ManagerProcess, running
 from tests.vectors.test_session import (

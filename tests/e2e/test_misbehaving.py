@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import openmsmq
-from openmsmq.app.calls import Call, Closing
-from openmsmq.app.frames import Kind, encode_frame
-from openmsmq.app.members import Arguments, Members
-from openmsmq.app.messages import Mode, Read
+from openmsmq.app_protocol.calls import Call, Closing
+from openmsmq.app_protocol.frames import Kind, encode_frame
+from openmsmq.app_protocol.members import Arguments, Members
+from openmsmq.app_protocol.payloads import Mode, Read
 from tests.e2e.test_serve import PATIENCE, Program, Running, program, running
 
 pytestmark = pytest.mark.slow

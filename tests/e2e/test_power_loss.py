@@ -25,7 +25,7 @@ import pytest
 from tools.generate_docs import ROOT
 
 import openmsmq
-from openmsmq.store.checking import check
+from openmsmq.store.check.check import check
 from tests.e2e.power_worker import MARK, PLAIN, look, set_up
 
 STEPS: Final = 150

@@ -21,11 +21,11 @@ from urllib.request import urlopen
 import pytest
 
 import openmsmq
-from openmsmq.app.calls import Closing, Hello, Welcome
-from openmsmq.app.frames import FROM_SERVER, Frame, Framer, Kind, encode_frame
+from openmsmq.access.tokens import Tokens
+from openmsmq.app_protocol.calls import Closing, Hello, Welcome
+from openmsmq.app_protocol.frames import FROM_SERVER, Frame, Framer, Kind, encode_frame
 from openmsmq.errors import ReceiveTimeout, StoreInUse, TransactionTimedOut
-from openmsmq.manager.opening import open_directory
-from openmsmq.manager.tokens import Tokens
+from openmsmq.runtime.startup import open_directory
 from tests.certificates import make_certificates
 
 PATIENCE = 30.0

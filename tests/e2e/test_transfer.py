@@ -15,7 +15,7 @@ from uuid import UUID
 import pytest
 
 from openmsmq import Acknowledge, Manager, Message, ReceivedMessage
-from openmsmq.cli.checkup import check_up
+from openmsmq.cli.doctor.findings import check_up
 from openmsmq.cli.options import Location
 from openmsmq.properties.message import MessageClass
 from tests.e2e.managers import (

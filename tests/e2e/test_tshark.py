@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from openmsmq.manager.recorder import Recorder
-from openmsmq.packet.capture import captured_packets
+from openmsmq.capture.capture import read_frames
+from openmsmq.capture.packets import captured_packets
+from openmsmq.capture.pcap import Endpoint
+from openmsmq.capture.recorder import Recorder
 from openmsmq.packet.connection import SessionAck
 from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
-from openmsmq.wire.capture import read_frames
-from openmsmq.wire.pcap import Endpoint
 from tests.e2e.managers import PATIENCE, ManagerProcess, running
 from tests.samples import MESSAGES, SESSION, SOURCE, properties, user_message
 

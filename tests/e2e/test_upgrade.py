@@ -29,7 +29,7 @@ import pytest
 
 import openmsmq
 from openmsmq import Manager, Message
-from openmsmq.manager.maintenance import check
+from openmsmq.service.maintenance import check
 from openmsmq.store.format import FORMAT
 from tests.e2e.managers import (
     PATIENCE,

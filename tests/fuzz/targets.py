@@ -11,10 +11,10 @@ from contextlib import suppress
 from itertools import cycle
 from uuid import UUID
 
-from openmsmq.app.calls import Call, Closing, Hello, Welcome, decode_error, encode_error
-from openmsmq.app.frames import FROM_CLIENT, Frame, Framer, encode_frame
-from openmsmq.app.members import Members
-from openmsmq.app.messages import (
+from openmsmq.app_protocol.calls import Call, Closing, Hello, Welcome, decode_error, encode_error
+from openmsmq.app_protocol.frames import FROM_CLIENT, Frame, Framer, encode_frame
+from openmsmq.app_protocol.members import Members
+from openmsmq.app_protocol.payloads import (
     Cancel,
     Credit,
     End,
@@ -27,23 +27,23 @@ from openmsmq.app.messages import (
     Sent,
     Subscribe,
 )
-from openmsmq.app.stamper import Stamper
-from openmsmq.app.stamping import Destination, check_for_sending
 from openmsmq.bodies.decode import decode_body
 from openmsmq.bodies.headers import decode_headers
+from openmsmq.capture.capture import read_frames
+from openmsmq.capture.packets import captured_packets
+from openmsmq.engine.messages.stamp import Destination, check_for_sending
+from openmsmq.engine.messages.stamper import Stamper
 from openmsmq.errors import IllegalFormatName, IllegalQueuePathName, Malformed
-from openmsmq.messages.pack import IN_TRANSACTION
 from openmsmq.names.format import PublicName, parse_format_name
 from openmsmq.names.parse import parse_name
-from openmsmq.packet.capture import captured_packets
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection, SessionAck
-from openmsmq.packet.connection_parameters import ConnectionParametersHeader
 from openmsmq.packet.describe import describe
-from openmsmq.packet.establish_connection import EstablishConnectionHeader
 from openmsmq.packet.framing import PacketFramer
+from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
+from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
+from openmsmq.packet.headers.session import SessionHeader
 from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import decode_packet
-from openmsmq.packet.session import SessionHeader
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.structures import decode_addresses
 from openmsmq.security.keys import (
@@ -53,9 +53,9 @@ from openmsmq.security.keys import (
     UserCertificates,
 )
 from openmsmq.security.sid import Sid
-from openmsmq.session.events import Arrived, Closed, Event, Outgoing
-from openmsmq.session.session import Session
-from openmsmq.wire.capture import read_frames
+from openmsmq.transports.mqqb.events import Arrived, Closed, Event, Outgoing
+from openmsmq.transports.mqqb.session import Session
+from openmsmq.types.pack import IN_TRANSACTION
 from openmsmq.wire.reader import decode_whole
 
 MANAGER = UUID("aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000")

@@ -39,19 +39,19 @@ from openmsmq.packet.connection import (
     InternalPacket,
     SessionAck,
 )
-from openmsmq.packet.connection_parameters import ConnectionParametersHeader
 from openmsmq.packet.describe import describe
-from openmsmq.packet.establish_connection import EstablishConnectionHeader
 from openmsmq.packet.framing import PacketFramer
-from openmsmq.packet.message import StoredMessage
-from openmsmq.packet.packet import decode_packet
-from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
-from openmsmq.packet.trailer import (
+from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
+from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
+from openmsmq.packet.headers.trailer import (
     DeadLetterHeader,
     ExtendedAddressHeader,
     SubqueueHeader,
     Trailer,
 )
+from openmsmq.packet.message import StoredMessage
+from openmsmq.packet.packet import decode_packet
+from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
 from openmsmq.packet.view import PacketView
 from openmsmq.wire.reader import decode_whole
 

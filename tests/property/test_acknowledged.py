@@ -8,10 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from openmsmq.manager.local import LocalManager, received
-from openmsmq.messages.message import Message
-from openmsmq.model import transaction as model_transaction
-from openmsmq.model.layout import (
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.manager import LocalManager, received
+from openmsmq.engine.messages.scan import REMOVING
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage.layout import (
     ARRIVAL_MASK,
     COUNTERS_ROW,
     packet_keys,
@@ -19,13 +20,12 @@ from openmsmq.model.layout import (
     queue_key,
     unpack_counters,
 )
-from openmsmq.model.pending import Pending
-from openmsmq.model.queue import Queue
-from openmsmq.model.reading import REMOVING
-from openmsmq.model.storage import Table
-from openmsmq.model.transaction import Transaction
+from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.transactions import transaction as model_transaction
+from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.packet.view import PacketView
 from openmsmq.store.memory import Crash, Disk, MemoryStore
+from openmsmq.types.message import Message
 
 QUEUES = {"plain": False, "left": True, "right": True}
 STEPS = 30

@@ -16,7 +16,7 @@ from tests.strategies.messages import carried_names, messages
 from tests.strategies.names import direct_names, guids, u16, u32
 from tests.strategies.packets import user_messages
 
-from openmsmq.app.calls import (
+from openmsmq.app_protocol.calls import (
     Call,
     Closing,
     Hello,
@@ -25,7 +25,7 @@ from openmsmq.app.calls import (
     decode_error,
     encode_error,
 )
-from openmsmq.app.frames import (
+from openmsmq.app_protocol.frames import (
     FRAME_SIZE_FIRST,
     FROM_CLIENT,
     FROM_SERVER,
@@ -34,8 +34,8 @@ from openmsmq.app.frames import (
     Kind,
     encode_frame,
 )
-from openmsmq.app.members import Arguments, Members
-from openmsmq.app.messages import (
+from openmsmq.app_protocol.members import Arguments, Members
+from openmsmq.app_protocol.payloads import (
     Action,
     Cancel,
     Credit,
@@ -53,8 +53,7 @@ from openmsmq.app.messages import (
     Sent,
     Subscribe,
 )
-from openmsmq.app.stamper import Stamper
-from openmsmq.app.stamping import (
+from openmsmq.engine.messages.stamp import (
     Destination,
     check_for_sending,
     in_transaction,
@@ -62,14 +61,15 @@ from openmsmq.app.stamping import (
     with_destination,
     with_headers,
 )
+from openmsmq.engine.messages.stamper import Stamper
 from openmsmq.errors import Malformed, MQError
-from openmsmq.messages.message import Message
-from openmsmq.messages.pack import IN_TRANSACTION, Packer
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PublicName
 from openmsmq.names.reference import ReferenceCode
 from openmsmq.packet.builder import NO_HEADERS
 from openmsmq.packet.view import PacketView
+from openmsmq.types.message import Message
+from openmsmq.types.pack import IN_TRANSACTION, Packer
 
 ELSEWHERE = Destination.of(PublicName(OTHER), manager=OTHER)
 PAGE = Path(__file__).parents[2] / "docs" / "app-protocol.md"

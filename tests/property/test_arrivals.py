@@ -6,11 +6,11 @@ from collections import defaultdict
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.model.station import Station, parcel
-from tests.unit.model.world import HERE, commit_all
+from tests.unit.engine.station import Station, parcel
+from tests.unit.engine.world import HERE, commit_all
 
-from openmsmq.model.arrival import Origin
-from openmsmq.model.core import Core
+from openmsmq.engine.arrivals.arrival import Origin
+from openmsmq.engine.core import Core
 
 SESSIONS = 2
 QUEUES = ("q", "other")

@@ -10,18 +10,18 @@ from tests.samples import DIRECT, SENT, SOURCE
 from tests.strategies.messages import carried_names, messages
 from tests.strategies.packets import user_messages
 
-from openmsmq.app.messages import Messages, QueuedMessage
+from openmsmq.app_protocol.payloads import Messages, QueuedMessage
 from openmsmq.bodies.decode import body_format
 from openmsmq.bodies.headers import decode_headers
-from openmsmq.client.remote import received
-from openmsmq.messages.message import Message
-from openmsmq.messages.pack import Packer
-from openmsmq.messages.received import ReceivedMessage
+from openmsmq.client.payloads import received
 from openmsmq.names.base import FormatName
 from openmsmq.packet.message import UserMessage
 from openmsmq.spark.arrow import TYPES, Columns
 from openmsmq.spark.block import Block
 from openmsmq.spark.columns import READ
+from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
+from openmsmq.types.received import ReceivedMessage
 
 PACKER = Packer(SOURCE)
 

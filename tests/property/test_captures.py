@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies.packets import packets
 
+from openmsmq.capture.capture import Frame, read_frames
+from openmsmq.capture.ip import Segment, read_frame
+from openmsmq.capture.packets import captured_packets
+from openmsmq.capture.pcap import FILE_HEADER, Conversation, Endpoint
+from openmsmq.capture.tcp import Stream
 from openmsmq.errors import Malformed
-from openmsmq.packet.capture import captured_packets
 from openmsmq.packet.packet import Packet
-from openmsmq.wire.capture import Frame, read_frames
-from openmsmq.wire.ip import Segment, read_frame
-from openmsmq.wire.pcap import FILE_HEADER, Conversation, Endpoint
-from openmsmq.wire.tcp import Stream
 
 ports = st.integers(1, 0xFFFF)
 addresses = st.one_of(

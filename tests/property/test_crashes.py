@@ -14,7 +14,10 @@ import pytest
 from tests.strategies.queue_run import Run
 from tests.strategies.queues import FaultyStore, program
 
-from openmsmq.model import emptying, expiring, recovery, transaction
+from openmsmq.engine.messages import expiry as expiring
+from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.storage import recovery
+from openmsmq.engine.transactions import transaction
 from openmsmq.store.memory import Crash
 
 STEPS = 40

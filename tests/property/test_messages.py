@@ -18,14 +18,14 @@ from tests.strategies.names import guids, u32
 from tests.strategies.packets import user_messages
 
 from openmsmq.errors import MQError
-from openmsmq.messages.json import FACTS, from_json, to_json
-from openmsmq.messages.message import FIELDS, Message
-from openmsmq.messages.pack import Packer
-from openmsmq.messages.received import ReceivedMessage
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PublicName
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.view import PacketView
+from openmsmq.types.json import FACTS, from_json, to_json
+from openmsmq.types.message import FIELDS, Message
+from openmsmq.types.pack import Packer
+from openmsmq.types.received import ReceivedMessage
 
 PACKER = Packer(SOURCE)
 

@@ -12,9 +12,9 @@ from tests.strategies.packets import packets, pings, stored_messages, user_messa
 
 from openmsmq import limits
 from openmsmq.errors import IllegalFormatName, Malformed
-from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.describe import describe
 from openmsmq.packet.framing import PacketFramer
+from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import Packet, decode_packet
 from openmsmq.packet.ping import PingPacket

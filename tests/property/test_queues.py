@@ -13,7 +13,11 @@ import pytest
 from tests.strategies.queue_run import Run
 from tests.strategies.queues import FaultyStore, Step, program
 
-from openmsmq.model import delaying, emptying, expiring, recovery, transaction
+from openmsmq.engine.messages import delay as delaying
+from openmsmq.engine.messages import expiry as expiring
+from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.storage import recovery
+from openmsmq.engine.transactions import transaction
 
 STEPS = 50
 PROGRAMS = 100

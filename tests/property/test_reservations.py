@@ -21,8 +21,18 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.model.world import OWNER, World, commit_all, letter
+from tests.unit.engine.world import OWNER, World, commit_all, letter
 
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.messages import expiry as expiring
+from openmsmq.engine.messages.scan import Entry, Holder
+from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.subscriptions import reservations, subscription
+from openmsmq.engine.subscriptions.owners import bind, mark_read
+from openmsmq.engine.subscriptions.reservations import Reservations
+from openmsmq.engine.subscriptions.subscription import Subscription, Way
+from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
     MessageNotFound,
     MQError,
@@ -31,17 +41,9 @@ from openmsmq.errors import (
     StorageFailed,
     SubscriptionTaken,
 )
-from openmsmq.model import emptying, expiring, reservations, subscription
-from openmsmq.model.owning import bind, mark_read
-from openmsmq.model.pending import Pending
-from openmsmq.model.queue import Queue
-from openmsmq.model.reading import Entry, Holder
-from openmsmq.model.reservations import Reservations
-from openmsmq.model.subscription import Subscription, Way
-from openmsmq.model.transaction import Transaction
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE
-from openmsmq.store.checking import check_tables
+from openmsmq.store.check.check import check_tables
 from openmsmq.store.memory import Crash
 
 MANY: Final = 1 << 40

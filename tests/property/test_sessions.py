@@ -10,11 +10,11 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.samples import patch, user_message
 
-from openmsmq.packet.user import UserHeaderStart
+from openmsmq.packet.headers.user import UserHeaderStart
 from openmsmq.packet.walk import USER
-from openmsmq.session.events import Acknowledged, Arrived, Closed, End, Outgoing
-from openmsmq.session.session import Session
-from openmsmq.session.timing import Timing
+from openmsmq.transports.mqqb.events import Acknowledged, Arrived, Closed, End, Outgoing
+from openmsmq.transports.mqqb.session import Session
+from openmsmq.transports.mqqb.timing import Timing
 
 IDENTIFIER: Final = USER + UserHeaderStart.offset_of("MessageID")
 PACKETS: Final = {

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openmsmq.model.storage import Snapshot, Store, Table, Writer
+from openmsmq.engine.storage.tables import Snapshot, Store, Table, Writer
 from openmsmq.store.lmdb import LmdbStore
 from openmsmq.store.memory import Crash, MemoryStore
 

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from openmsmq.model.history import Event
-from openmsmq.model.layout import (
+from openmsmq.engine.outgoing.sequences import OUTGOING
+from openmsmq.engine.queues.queue import Kind, Purpose, Queue
+from openmsmq.engine.storage.history import Event
+from openmsmq.engine.storage.layout import (
     ARRIVAL_BITS,
     ARRIVAL_MASK,
     packet_place,
     split_index_key,
 )
-from openmsmq.model.queue import Kind, Purpose, Queue
-from openmsmq.model.sequences import OUTGOING
-from openmsmq.model.storage import Table
+from openmsmq.engine.storage.tables import Table
 from openmsmq.properties.message import Acknowledge, MessageClass, describe_class
-from openmsmq.store.checking import check_tables
+from openmsmq.store.check.check import check_tables
 from tests.simulation.fates import FOREIGN, Fate, Fates, uids
 from tests.simulation.ledger import Ledger, Letter, Sort, State
 from tests.simulation.node import START, Node

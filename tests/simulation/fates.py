@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from openmsmq.model import history
-from openmsmq.model.history import IDENTIFIER_SIZE, Event
-from openmsmq.model.layout import local_facts, packet_key, packet_place, split_index_key
-from openmsmq.model.queue import Kind, Queue
-from openmsmq.model.storage import Table
+from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.storage import history
+from openmsmq.engine.storage.history import IDENTIFIER_SIZE, Event
+from openmsmq.engine.storage.layout import local_facts, packet_key, packet_place, split_index_key
+from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass, describe_class
 from openmsmq.store.memory import Disk

@@ -13,14 +13,14 @@ from random import Random
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from openmsmq.manager.network import Machine, Wire
-from openmsmq.model import answering, duplicates, incoming
-from openmsmq.model.incoming import transaction_of
-from openmsmq.model.layout import index_key, packet_key, packet_place, split_index_key
-from openmsmq.model.peers import Identity
-from openmsmq.model.queue import Kind, Purpose, Queue, journal_of
-from openmsmq.model.sequences import LOOKUP_BASE, OutgoingSequence
-from openmsmq.model.storage import Table
+from openmsmq.engine.arrivals import acknowledgements as answering
+from openmsmq.engine.arrivals import duplicates, incoming
+from openmsmq.engine.arrivals.incoming import transaction_of
+from openmsmq.engine.arrivals.peers import Identity
+from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, OutgoingSequence
+from openmsmq.engine.queues.queue import Kind, Purpose, Queue, journal_of
+from openmsmq.engine.storage.layout import index_key, packet_key, packet_place, split_index_key
+from openmsmq.engine.storage.tables import Table
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import (
     FinalAckBody,
@@ -30,12 +30,13 @@ from openmsmq.packet.acks import (
     order_queue_at,
 )
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
-from openmsmq.packet.transaction import TransactionHeader, TxSequenceID
+from openmsmq.packet.headers.transaction import TransactionHeader, TxSequenceID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
-from openmsmq.session.events import Arrived, Closed, End, Opened, Outgoing
-from openmsmq.session.session import Session
-from openmsmq.session.timing import Timing
+from openmsmq.transports.mqqb.events import Arrived, Closed, End, Opened, Outgoing
+from openmsmq.transports.mqqb.network import Machine, Wire
+from openmsmq.transports.mqqb.session import Session
+from openmsmq.transports.mqqb.timing import Timing
 from tests.simulation.events import Scheduler
 from tests.simulation.fates import uids
 from tests.simulation.ledger import NORMAL, Ledger
@@ -64,7 +65,7 @@ class Stream(NamedTuple):
 
 
 class Speaker:
-    """One connection of the hostile manager (`openmsmq.manager.network.Machine`)."""
+    """One connection of the hostile manager (`openmsmq.transports.mqqb.network.Machine`)."""
 
     def __init__(self, hostile: Hostile, wire: Wire, claimed: UUID, victim: Node | None) -> None:
         """`victim` is the manager that was dialled; None if another one has dialled."""

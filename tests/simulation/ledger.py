@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from openmsmq.model.incoming import transaction_of
-from openmsmq.model.layout import packet_key, packet_place, split_index_key
-from openmsmq.model.queue import Kind
-from openmsmq.model.queues import VISIBLE
-from openmsmq.model.storage import Table
+from openmsmq.engine.arrivals.incoming import transaction_of
+from openmsmq.engine.queues.queue import Kind
+from openmsmq.engine.queues.registry import VISIBLE
+from openmsmq.engine.storage.layout import packet_key, packet_place, split_index_key
+from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
 
 if TYPE_CHECKING:
-    from openmsmq.model.queue import Queue
+    from openmsmq.engine.queues.queue import Queue
     from openmsmq.store.memory import Disk
     from tests.simulation.events import Scheduler
     from tests.simulation.node import Node

@@ -8,9 +8,9 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final, Protocol
 
-from openmsmq.manager.network import Machine, Wire
-from openmsmq.model.peers import Identity, Pin
-from openmsmq.model.transfer import ConnectionStatus
+from openmsmq.engine.arrivals.peers import Identity, Pin
+from openmsmq.engine.outgoing.state import ConnectionStatus
+from openmsmq.transports.mqqb.network import Machine, Wire
 from tests.simulation.events import Event, Scheduler
 from tests.simulation.trace import Trace
 
@@ -246,7 +246,7 @@ class Net:
 
 
 class NodeNetwork:
-    """The network of one manager, while it lives (`openmsmq.manager.network.Network`)."""
+    """The network of one manager, while it lives (`openmsmq.transports.mqqb.network.Network`)."""
 
     def __init__(self, net: Net, node: Node) -> None:
         self._net = net

@@ -8,15 +8,15 @@ from random import Random
 from typing import Any, Final
 from uuid import UUID
 
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.core import Core
+from openmsmq.engine.manager import LocalManager
 from openmsmq.errors import OperationCancelled, StorageFailed, StorageFull
-from openmsmq.manager.local import LocalManager
-from openmsmq.manager.network import Machine, Wire
-from openmsmq.manager.transfers import Transfers
-from openmsmq.model.committing import Batch
-from openmsmq.model.core import Core
-from openmsmq.packet.user import NO_GUID
-from openmsmq.session.timing import Timing
+from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.store.memory import Crash, Disk, MemoryStore
+from openmsmq.transports.mqqb.network import Machine, Wire
+from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.transport import Transfers
 from tests.simulation.events import Event, Scheduler
 from tests.simulation.ledger import Ledger
 from tests.simulation.network import Net, NodeNetwork

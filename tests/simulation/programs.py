@@ -7,15 +7,15 @@ from functools import partial
 from random import Random
 from typing import Final
 
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.messages.scan import REMOVING, Entry
+from openmsmq.engine.queues.access import Access, Mode, Share
+from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import MQError
-from openmsmq.messages.message import Message
-from openmsmq.model.opening import Access, Mode, Share
-from openmsmq.model.pending import Pending
-from openmsmq.model.queue import Kind, Queue
-from openmsmq.model.reading import REMOVING, Entry
-from openmsmq.model.transaction import Transaction
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
+from openmsmq.types.message import Message
 from tests.simulation.events import Scheduler
 from tests.simulation.ledger import NORMAL, Ledger, Letter, Receipt, Sort, State
 from tests.simulation.node import Node

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
-from openmsmq.model.sequences import OUTGOING
-from openmsmq.model.storage import Table
+from openmsmq.engine.outgoing.sequences import OUTGOING
+from openmsmq.engine.storage.tables import Table
 from openmsmq.store.memory import Disk
 from tests.simulation.events import Scheduler
 from tests.simulation.node import Node

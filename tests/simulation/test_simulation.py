@@ -14,21 +14,16 @@ from typing import Any
 
 import pytest
 
-from openmsmq.manager.link import Link
-from openmsmq.manager.sessions import Sessions
-from openmsmq.manager.transfers import Transfers
-from openmsmq.manager.ways import Way
-from openmsmq.model import outcomes, recovery
-from openmsmq.model.arrival import Origin, Work
-from openmsmq.model.arriving import Arriving
-from openmsmq.model.committing import Batch
-from openmsmq.model.confirming import Confirming
-from openmsmq.model.dispatching import Dispatching
-from openmsmq.model.duplicates import Duplicates, Owner, _Pool
-from openmsmq.model.incoming import Head, Incoming, IncomingSequence, destination_key
-from openmsmq.model.numbers import Numbers
-from openmsmq.model.queue import Queue
-from openmsmq.model.sequences import (
+from openmsmq.engine.arrivals.arrival import Origin, Work
+from openmsmq.engine.arrivals.arrivals import Arriving
+from openmsmq.engine.arrivals.duplicates import Duplicates, Owner, _Pool
+from openmsmq.engine.arrivals.incoming import Head, Incoming, IncomingSequence, destination_key
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.commit.numbers import Numbers
+from openmsmq.engine.messages import disposition as outcomes
+from openmsmq.engine.outgoing.confirmations import Confirming
+from openmsmq.engine.outgoing.dispatch import Dispatching
+from openmsmq.engine.outgoing.sequences import (
     LOOKUP_BASE,
     NUMBER_MAX,
     OutgoingSequence,
@@ -36,10 +31,16 @@ from openmsmq.model.sequences import (
     Sequences,
     write_floor,
 )
-from openmsmq.model.storage import Snapshot, Writer
-from openmsmq.packet.transaction import TxSequenceID
-from openmsmq.packet.user import NO_GUID
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage import recovery
+from openmsmq.engine.storage.tables import Snapshot, Writer
+from openmsmq.packet.headers.transaction import TxSequenceID
+from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.store.memory import MemoryStore
+from openmsmq.transports.mqqb.link import Link
+from openmsmq.transports.mqqb.transport import Transfers
+from openmsmq.transports.peers.sessions import Sessions
+from openmsmq.transports.peers.ways import Way
 from tests.simulation.__main__ import attempt
 from tests.simulation.world import Failed, World, simulate
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from openmsmq.errors.peer import Malformed
 from openmsmq.packet.acks import OrderAckBody, ack_body
-from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.framing import PacketFramer
+from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.packet import decode_packet
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import u16

@@ -11,26 +11,24 @@ from types import ModuleType
 from typing import Final
 from unittest.mock import patch
 
-from openmsmq.manager import link, ordering
-from openmsmq.manager.link import Link
-from openmsmq.model import (
-    answering,
-    confirming,
-    dispatching,
-    duplicates,
-    emptying,
-    expiring,
-    incoming,
-    recovery,
-    sequences,
-    transaction,
-)
-from openmsmq.model.peers import Identity, Pin
-from openmsmq.model.queue import Queue
-from openmsmq.model.reading import Entry
+from openmsmq.engine.arrivals import acknowledgements as answering
+from openmsmq.engine.arrivals import duplicates, incoming
+from openmsmq.engine.arrivals.peers import Identity, Pin
+from openmsmq.engine.messages import expiry as expiring
+from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.outgoing import confirmations as confirming
+from openmsmq.engine.outgoing import dispatch as dispatching
+from openmsmq.engine.outgoing import sequences
+from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage import recovery
+from openmsmq.engine.transactions import transaction
 from openmsmq.packet.view import PacketView
-from openmsmq.session.timing import Timing
 from openmsmq.store.memory import MemoryStore
+from openmsmq.transports.mqqb import link
+from openmsmq.transports.mqqb import order_acks as ordering
+from openmsmq.transports.mqqb.link import Link
+from openmsmq.transports.mqqb.timing import Timing
 from tests.simulation.checks import check
 from tests.simulation.events import Scheduler
 from tests.simulation.hostile import NAME, Hostile, check_baits, check_bounds

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from openmsmq import Acknowledge, Message, ReceivedMessage
-from openmsmq.messages.message import FIELDS
+from openmsmq.types.message import FIELDS
 
 LABELS = ("order", "Grüße", "", "注文 \N{PACKAGE}", "a" * 200)
 NAMES = (None, "answers", r"DIRECT=OS:elsewhere\private$\answers", r"DIRECT=TCP:10.0.0.1\q")

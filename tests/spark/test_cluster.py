@@ -15,8 +15,8 @@ pytest.importorskip("pyspark")
 
 import openmsmq
 from openmsmq import Manager, Message
+from openmsmq.access.tokens import Tokens
 from openmsmq.errors import TokenRefused
-from openmsmq.manager.tokens import Tokens
 from tests.certificates import make_certificates
 from tests.e2e.managers import ManagerProcess, free_port, running, until
 from tests.spark.cluster import HOST, Cluster

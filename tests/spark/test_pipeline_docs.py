@@ -11,7 +11,7 @@ from tools.generate_docs import ROOT
 
 import openmsmq.pipelines
 from openmsmq import Manager, Message
-from openmsmq.pipelines.verify import verify
+from openmsmq.pipelines.archive.verify import verify
 from tests.docs.console import blocks
 from tests.e2e.managers import ManagerProcess, running
 

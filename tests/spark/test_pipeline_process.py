@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from openmsmq import Manager, Message, Queue
-from openmsmq.pipelines.files import Folder
-from openmsmq.pipelines.verify import verify
+from openmsmq.pipelines.archive.files import Folder
+from openmsmq.pipelines.archive.verify import verify
 from tests.e2e.managers import ManagerProcess, running
 from tests.spark.conftest import SOURCES
 from tests.spark.mixed import all_sent, mixed

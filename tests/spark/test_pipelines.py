@@ -16,12 +16,12 @@ from pyspark.sql.functions import upper
 from openmsmq import Manager, Message, Queue, ReceivedMessage
 from openmsmq.errors import MQError
 from openmsmq.pipelines import run
+from openmsmq.pipelines.archive.files import Folder
+from openmsmq.pipelines.archive.verify import verify
 from openmsmq.pipelines.faults import PipelineError
-from openmsmq.pipelines.files import Folder
 from openmsmq.pipelines.run import Audience
 from openmsmq.pipelines.state import DONE, FAILED, Run, Runs
 from openmsmq.pipelines.tables import FileError
-from openmsmq.pipelines.verify import verify
 from tests.e2e.managers import ManagerProcess
 from tests.spark.mixed import all_sent, mixed
 

@@ -19,7 +19,7 @@ from openmsmq.pipelines import run
 from openmsmq.pipelines.state import Run
 from openmsmq.pipelines.tables import FileError
 from tests.e2e.managers import ManagerProcess, until
-from tests.unit.pipelines.test_report import Tags
+from tests.unit.pipelines.reports.test_page import Tags
 
 pytestmark = pytest.mark.slow
 HOSTILE = "<script>alert('you')</script>"

@@ -14,8 +14,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from openmsmq import Manager, Message
+from openmsmq.access.tokens import Role, Tokens
 from openmsmq.errors import QueueExists
-from openmsmq.manager.tokens import Role, Tokens
 from tests.e2e.managers import ManagerProcess, running
 from tests.spark.conftest import SOURCES
 from tests.spark.test_kill import ROOT

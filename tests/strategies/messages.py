@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from openmsmq.messages.message import Message
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import Suffix
 from openmsmq.properties.message import Acknowledge
+from openmsmq.types.message import Message
 from tests.strategies.names import direct_names, path_names, private_names, public_names, u32
 
 labels = st.text(st.characters(exclude_characters="\0"), max_size=60)

@@ -11,44 +11,44 @@ from hypothesis import strategies as st
 
 from openmsmq.names.mqf import MQFFormatNameElement, MQFFormatType
 from openmsmq.names.reference import QueueReference, ReferenceCode
-from openmsmq.packet.base import BaseFlags, BaseHeader
 from openmsmq.packet.connection import (
     ConnectionParameters,
     EstablishConnection,
     InternalPacket,
     SessionAck,
 )
-from openmsmq.packet.connection_parameters import ConnectionParametersHeader
-from openmsmq.packet.debug import DebugHeader
-from openmsmq.packet.establish_connection import EstablishConnectionHeader
-from openmsmq.packet.internal import InternalHeader, InternalType
-from openmsmq.packet.message import StoredMessage, UserMessage
-from openmsmq.packet.multi_queue import MultiQueueFormatHeader
-from openmsmq.packet.packet import Packet
-from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
-from openmsmq.packet.properties import MessagePropertiesHeader, MessagePropertiesStart
-from openmsmq.packet.security import SecurityHeader
-from openmsmq.packet.session import SessionHeader
-from openmsmq.packet.soap import SoapHeader
-from openmsmq.packet.srmp import CompoundMessageHeader, SRMPEnvelopeHeader
-from openmsmq.packet.trailer import (
+from openmsmq.packet.headers.base import BaseFlags, BaseHeader
+from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
+from openmsmq.packet.headers.debug import DebugHeader
+from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
+from openmsmq.packet.headers.internal import InternalHeader, InternalType
+from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
+from openmsmq.packet.headers.properties import MessagePropertiesHeader, MessagePropertiesStart
+from openmsmq.packet.headers.security import SecurityHeader
+from openmsmq.packet.headers.session import SessionHeader
+from openmsmq.packet.headers.soap import SoapHeader
+from openmsmq.packet.headers.srmp import CompoundMessageHeader, SRMPEnvelopeHeader
+from openmsmq.packet.headers.trailer import (
     DeadLetterHeader,
     ExtendedAddressHeader,
     SubqueueHeader,
     Trailer,
 )
-from openmsmq.packet.transaction import (
+from openmsmq.packet.headers.transaction import (
     TransactionFlags,
     TransactionHeader,
     TransactionHeaderStart,
 )
-from openmsmq.packet.user import (
+from openmsmq.packet.headers.user import (
     ADMIN_CODES,
     DESTINATION_CODES,
     UserFlags,
     UserHeader,
     UserHeaderStart,
 )
+from openmsmq.packet.message import StoredMessage, UserMessage
+from openmsmq.packet.packet import Packet
+from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
 from openmsmq.wire.fixed import Fixed
 from openmsmq.wire.reader import decode_whole
 from openmsmq.wire.text import encode_utf16z

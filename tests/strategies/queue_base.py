@@ -7,18 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.messages import delay as delaying
+from openmsmq.engine.messages import expiry as expiring
+from openmsmq.engine.messages.scan import REMOVING as REALLY_REMOVING
+from openmsmq.engine.messages.scan import Holder
+from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.queues.access import Mode
+from openmsmq.engine.queues.queue import POISON_SUBQUEUE
+from openmsmq.engine.queues.queue import Queue as RealQueue
+from openmsmq.engine.storage.layout import Record, index_key, split_index_key
+from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.transactions.transaction import Transaction as RealTransaction
 from openmsmq.errors import MQError, StorageFailed, StorageFull
-from openmsmq.manager.local import LocalManager
-from openmsmq.model import delaying, emptying, expiring
-from openmsmq.model.layout import Record, index_key, split_index_key
-from openmsmq.model.opening import Mode
-from openmsmq.model.pending import Pending
-from openmsmq.model.queue import POISON_SUBQUEUE
-from openmsmq.model.queue import Queue as RealQueue
-from openmsmq.model.reading import REMOVING as REALLY_REMOVING
-from openmsmq.model.reading import Holder
-from openmsmq.model.storage import Table
-from openmsmq.model.transaction import Transaction as RealTransaction
 from openmsmq.names.parts import fold
 from tests.strategies.model.commits import Outset
 from tests.strategies.model.manager import Model

@@ -7,9 +7,10 @@ from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from openmsmq.messages.message import Message
-from openmsmq.messages.pack import Packer
-from openmsmq.model.layout import (
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.queue import Poison
+from openmsmq.engine.storage.layout import (
     COUNTERS_ROW,
     DELAYED_BIT,
     JOURNAL_BIT,
@@ -22,15 +23,14 @@ from openmsmq.model.layout import (
     split_index_key,
     unpack_counters,
 )
-from openmsmq.model.pending import Pending
-from openmsmq.model.queue import Poison
-from openmsmq.model.reading import Entry
-from openmsmq.model.storage import Snapshot, Table
-from openmsmq.model.transaction import SENT, _key, read_sent
+from openmsmq.engine.storage.tables import Snapshot, Table
+from openmsmq.engine.transactions.transaction import SENT, _key, read_sent
 from openmsmq.names.direct import DirectName
 from openmsmq.packet.admin import build_admin_ack
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
 from tests.strategies.model.parts import Answer, Position, Rules
 
 COMPUTER: Final = "here"

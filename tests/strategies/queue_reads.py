@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from openmsmq.engine.messages.cursor import Cursor as RealCursor
+from openmsmq.engine.messages.receive import Seek
+from openmsmq.engine.messages.scan import REMOVING as REALLY_REMOVING
+from openmsmq.engine.messages.scan import Holder
+from openmsmq.engine.transactions.transaction import Transaction as RealTransaction
 from openmsmq.errors import ReceiveTimeout
-from openmsmq.model.cursor import Cursor as RealCursor
-from openmsmq.model.reading import REMOVING as REALLY_REMOVING
-from openmsmq.model.reading import Holder
-from openmsmq.model.receiving import Seek
-from openmsmq.model.transaction import Transaction as RealTransaction
 from tests.strategies.model.parts import (
     REMOVING,
     Answer,

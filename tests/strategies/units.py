@@ -8,15 +8,15 @@ from typing import Any, cast
 
 import openmsmq
 from openmsmq import Manager
-from openmsmq.client.backend_sync import Backend
-from openmsmq.client.embedded_sync import Embedded, EmbeddedWork
+from openmsmq.client._sync.backend import Backend
+from openmsmq.client._sync.embedded import Embedded, EmbeddedWork
+from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.queues.queue import Kind
 from openmsmq.errors import ConnectionLost, DtcConnect, MQError
-from openmsmq.manager.drivers import ThreadDriver
-from openmsmq.manager.local import LocalManager
-from openmsmq.model.queue import Kind
+from openmsmq.runtime.drivers import ThreadDriver
 from openmsmq.store.memory import MemoryStore
 from tests.strategies.databases import Connection, Database, DatabaseError
-from tests.unit.model.world import HandClock
+from tests.unit.engine.world import HandClock
 
 
 class Victim(StrEnum):

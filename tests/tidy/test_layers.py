@@ -12,11 +12,15 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"wire"}),
     frozenset({"names", "properties", "security"}),
     frozenset({"packet", "bodies"}),
-    frozenset({"messages"}),
-    frozenset({"model", "session", "srmp", "pgm", "rpc"}),
-    frozenset({"interfaces", "routing", "directory", "transactions", "store", "app"}),
-    frozenset({"net"}),
-    frozenset({"manager"}),
+    frozenset({"types", "soap"}),
+    frozenset({"app_protocol"}),
+    frozenset({"engine"}),
+    frozenset({"store"}),
+    frozenset({"runtime"}),
+    frozenset({"capture", "access", "rpc"}),
+    frozenset({"transports"}),
+    frozenset({"routing", "directory", "interfaces", "app_server"}),
+    frozenset({"service"}),
     frozenset({"client"}),
     frozenset({"aio"}),
     frozenset({"console", "spark", "adapters"}),
@@ -27,6 +31,13 @@ LAYERS: tuple[frozenset[str], ...] = (
 )
 RANKS = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 
+EXCEPTIONS = {
+    "engine.manager": "transports",
+    "transports.mqqb.listener": "service",
+    "app_server.listener": "service",
+}
+"Modules that know of one layer above theirs, which they are given their settings by."
+
 
 def layer_faults(source: Source) -> list[str]:
     """The imports of `source` that its layer does not allow."""
@@ -36,7 +47,7 @@ def layer_faults(source: Source) -> list[str]:
         part = rest.partition(".")[0]
         if package != PACKAGE or not part or part == source.part or part not in RANKS:
             continue
-        if RANKS[part] >= RANKS[source.part]:
+        if RANKS[part] >= RANKS[source.part] and EXCEPTIONS.get(source.name) != part:
             faults.append(f"{source.name} may not import {imported}")
     return faults
 
@@ -64,5 +75,5 @@ def test_a_broken_layer_is_found(name: str, text: str, fault: str) -> None:
 
 
 def test_downward_and_own_imports_are_fine() -> None:
-    text = "from openmsmq.packet.base import BaseHeader\nfrom openmsmq import limits\nimport struct"
+    text = "from openmsmq.packet.view import PacketView\nfrom openmsmq import limits\nimport struct"
     assert layer_faults(Source("packet.user", text)) == []

@@ -9,7 +9,8 @@ import pytest
 
 from tests.tidy.source import ROOT, Source, sources
 
-MODULE_LINES_MAX = 500
+MODULE_LINES_MAX = 480
+"Without its imports."
 FUNCTION_LINES_MAX = 70
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 SECTION = re.compile(r"\[M[SC]-[A-Z]+\] \d")
@@ -28,9 +29,15 @@ def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
 
 
+def import_lines(source: Source) -> int:
+    """Lines of a module that import others."""
+    imports = (n for n in source.tree.body if isinstance(n, ast.Import | ast.ImportFrom))
+    return sum((node.end_lineno or 0) - node.lineno + 1 for node in imports)
+
+
 @ALL
 def test_modules_and_functions_are_small(source: Source) -> None:
-    assert source.text.count("\n") <= MODULE_LINES_MAX
+    assert source.text.count("\n") - import_lines(source) <= MODULE_LINES_MAX
     for function in functions(source):
         assert body_lines(function) <= FUNCTION_LINES_MAX, function.name
 
@@ -66,11 +73,15 @@ def _is_structure(node: ast.ClassDef) -> bool:
 
 @pytest.mark.parametrize("source", [s for s in sources() if s.part], ids=lambda s: s.name)
 def test_every_module_has_its_test_module(source: Source) -> None:
-    if source.name == "__main__" or _is_package(source) or source.name.endswith("_sync"):
+    if source.name == "__main__" or _is_package(source) or _is_generated(source):
         return  # what is written from another module is tested with it (client.sync)
     *folders, module = source.name.split(".")
     path = ROOT.joinpath("tests", "unit", *folders, f"test_{module}.py")
     assert path.is_file(), f"write {path.relative_to(ROOT)}"
+
+
+def _is_generated(source: Source) -> bool:
+    return source.name.startswith("client._sync.") and source.name.count("channel") == 0
 
 
 def _is_package(source: Source) -> bool:

@@ -7,10 +7,10 @@ from pathlib import Path
 from coverage import CoverageData
 from tools.coverage_map import chosen, read
 
-MODULE = Path("openmsmq/model/queue.py")
-OWN = "tests/unit/model/test_queue.py::test_a"
-NEAR = "tests/unit/model/test_queues.py::test_b"
-UNIT = "tests/unit/manager/test_local.py::test_c"
+MODULE = Path("openmsmq/engine/queues/queue.py")
+OWN = "tests/unit/engine/queues/test_queue.py::test_a"
+NEAR = "tests/unit/engine/queues/test_registry.py::test_b"
+UNIT = "tests/unit/engine/test_manager.py::test_c"
 PROPERTY = "tests/property/test_queues.py::test_d"
 
 
@@ -26,7 +26,7 @@ def test_of_too_many_the_nearest_are_asked_and_some_of_the_others() -> None:
 
 def test_what_coverage_wrote_is_read_by_module_and_line(tmp_path: Path) -> None:
     data = CoverageData(str(tmp_path / "data"))
-    file = "/somewhere/src/openmsmq/model/queue.py"
+    file = "/somewhere/src/openmsmq/engine/queues/queue.py"
     for context, lines in ((f"{OWN}|run", [1, 2]), (f"{NEAR}[a|b]|run", [2]), ("", [3])):
         data.set_context(context)
         data.add_lines({file: lines})

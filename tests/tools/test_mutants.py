@@ -9,8 +9,8 @@ from tools.mutants import EQUIVALENT, Verdict, equivalent, judged, modules
 from tools.mutation import mutants
 from tools.sandbox import SOURCE, Outcome, Sandbox
 
-MODULE = Path("openmsmq/model/cursor.py")
-TEST = "tests/unit/model/test_cursor.py::test_a_new_cursor_is_before_the_first_message"
+MODULE = Path("openmsmq/engine/messages/cursor.py")
+TEST = "tests/unit/engine/messages/test_cursor.py::test_a_new_cursor_is_before_the_first_message"
 
 
 def test_a_list_of_equivalent_ones_gives_reasons() -> None:
@@ -29,7 +29,7 @@ def test_those_that_are_listed_exist() -> None:
 
 def test_all_three_parts_have_mutants() -> None:
     parts = {module.parts[1] for module in modules()}
-    assert parts == {"model", "session", "store"}
+    assert parts == {"engine", "transports", "store"}
 
 
 def test_a_mutant_that_no_test_runs_survives(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_conditions_are_negated_and_functions_inside_functions_are_changed_once(
 
 
 def test_every_change_of_a_real_module_is_a_module() -> None:
-    module = Path("openmsmq/model/cursor.py")
+    module = Path("openmsmq/engine/messages/cursor.py")
     source = (SOURCE / module).read_text()
     found = list(mutants(source, module))
     assert len(found) > 20

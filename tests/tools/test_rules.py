@@ -53,8 +53,9 @@ def test_every_function_of_a_rule_can_do_nothing() -> None:
 
 def test_functions_near_the_tests_are_asked_first() -> None:
     rule = BY_NUMBER["MQQB-013"]
-    assert str(rule.functions[0]) == "openmsmq/packet/base.py:BaseHeader.read"
-    assert rule.tests[0] == "tests/unit/packet/test_base.py::test_another_version_is_refused"
+    assert str(rule.functions[0]) == "openmsmq/packet/headers/base.py:BaseHeader.read"
+    tests = "tests/unit/packet/headers/test_base.py"
+    assert rule.tests[0] == f"{tests}::test_another_version_is_refused"
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tools.sandbox import SOURCE, Outcome, Sandbox, without_effect
 
-MODULE = Path("openmsmq/model/cursor.py")
-TEST = "tests/unit/model/test_cursor.py"
+MODULE = Path("openmsmq/engine/messages/cursor.py")
+TEST = "tests/unit/engine/messages/test_cursor.py"
 TEXT = '''
 class Box:
     """Holds things."""

@@ -9,7 +9,7 @@ import pytest
 
 import openmsmq
 from openmsmq.clock import LATEST, Clock, SystemClock
-from openmsmq.messages.message import Message
+from openmsmq.types.message import Message
 
 
 def test_the_clock_of_the_system_tells_the_time() -> None:

@@ -12,10 +12,10 @@ from pathlib import Path
 from openmsmq.packet.connection import EstablishConnection
 from openmsmq.packet.packet import decode_packet
 from openmsmq.packet.ping import PingPacket
-from openmsmq.session.events import Acknowledged, Arrived, Opened, Outgoing
-from openmsmq.session.ping import Pinger, answer_ping
-from openmsmq.session.session import Session
-from openmsmq.session.timing import Timing
+from openmsmq.transports.mqqb.events import Acknowledged, Arrived, Opened, Outgoing
+from openmsmq.transports.mqqb.ping import Pinger, answer_ping
+from openmsmq.transports.mqqb.session import Session
+from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.wire.reader import decode_whole
 
 FOLDER = Path(__file__).parent / "mqqb"

@@ -14,8 +14,8 @@ from typing import Any
 
 import transaction as zope
 
-from openmsmq.client.sync import Manager
-from openmsmq.client.transaction_sync import Transaction
+from openmsmq.client._sync.manager import Manager
+from openmsmq.client._sync.transaction import Transaction
 from openmsmq.errors import TransactionSequence
 
 

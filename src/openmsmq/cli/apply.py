@@ -14,8 +14,8 @@ from openmsmq.cli.options import Location, Refusal, WrongUsage, manager_options,
 from openmsmq.cli.output import count_text, print_json, print_table
 from openmsmq.cli.plan import FileError, Impossible, Step, Wanted, make_plan, read_plan
 from openmsmq.cli.queue import PRIVACY
-from openmsmq.client.sync import Manager
-from openmsmq.model.queue import NO_QUOTA
+from openmsmq.client._sync.manager import Manager
+from openmsmq.engine.queues.queue import NO_QUOTA
 
 _SIGNS: Final = {"create": "+", "change": "~", "delete": "-", "keep": " "}
 _QUOTAS: Final = ("quota", "journal_quota")

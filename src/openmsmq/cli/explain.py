@@ -9,8 +9,8 @@ import click
 
 from openmsmq.cli.options import Location, Refusal, manager_options
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
-from openmsmq.client.sync import Manager
-from openmsmq.manager.explaining import HistoryEvent
+from openmsmq.client._sync.manager import Manager
+from openmsmq.engine.explanation import HistoryEvent
 
 
 class MessageId(click.ParamType[str]):

@@ -57,20 +57,20 @@ COMMANDS: Final = {
         "completion:completion",
         "Print the script that makes a shell complete commands, options and names of queues.",
     ),
-    "decode": ("decode:decode", "Explain every MSMQ packet in the input, field by field."),
+    "decode": ("packets.decode:decode", "Explain every MSMQ packet in the input, field by field."),
     "demo": (
         "demo:demo",
         "Show the main job from end to end, and count that nothing was lost or doubled.",
     ),
     "doctor": (
-        "doctor:doctor",
+        "doctor.command:doctor",
         "Say what is wrong or risky in a queue manager, and what to do about it.",
     ),
     "explain": (
         "explain:explain",
         "Tell the life of a message: what happened to it, when, where and why.",
     ),
-    "message": ("message:message", "Send, read, move, export and import messages."),
+    "message": ("messages.group:message", "Send, read, move, export and import messages."),
     "outgoing": (
         "outgoing:outgoing",
         "List, pause, resume and retry queues of messages for other computers.",
@@ -80,7 +80,7 @@ COMMANDS: Final = {
         "List other queue managers: where they answered, and the sessions they have here.",
     ),
     "pipeline": (
-        "pipeline:pipeline",
+        "pipelines.group:pipeline",
         "Run data pipelines on Spark, see how they are, and stop them.",
     ),
     "queue": ("queue:queue", "Create, delete, list and change queues."),

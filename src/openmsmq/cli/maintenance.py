@@ -13,9 +13,9 @@ import click
 from openmsmq.cli.options import directory_options
 from openmsmq.cli.output import count_text, print_json, printable, size_text
 from openmsmq.errors import StoreDamaged
-from openmsmq.manager import maintenance
-from openmsmq.store.checking import Report
-from openmsmq.store.copying import Progress, no_progress
+from openmsmq.service import maintenance
+from openmsmq.store.check.check import Report
+from openmsmq.store.copy import Progress, no_progress
 
 _FOLDER = click.Path(path_type=Path)
 

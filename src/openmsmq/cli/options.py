@@ -27,7 +27,7 @@ from openmsmq.errors import (
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from openmsmq.client.sync import Manager
+    from openmsmq.client._sync.manager import Manager
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -26,12 +26,12 @@ from openmsmq.cli.output import (
     time_json,
     time_text,
 )
-from openmsmq.client.sync import Manager, Queue
-from openmsmq.manager.outgoing import OutgoingInfo
-from openmsmq.model.transfer import TransferState
+from openmsmq.client._sync.manager import Manager, Queue
+from openmsmq.engine.outgoing.state import TransferState
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import PathName
+from openmsmq.transports.outgoing import OutgoingInfo
 
 HELD: Final = (str(TransferState.ON_HOLD), str(TransferState.LOCKED))
 "States of queues from which nothing is sent until somebody says so."

@@ -8,7 +8,7 @@ import click
 
 from openmsmq.cli.options import Location, manager_options
 from openmsmq.cli.output import print_json, print_table
-from openmsmq.manager.peering import PeerInfo
+from openmsmq.transports.peers.info import PeerInfo
 
 
 @click.group()

@@ -10,10 +10,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.cli.queue import PRIVACY
+from openmsmq.engine.queues.info import QueueInfo
+from openmsmq.engine.queues.queue import LABEL_MAX, NO_QUOTA, Poison
+from openmsmq.engine.storage.settings import CLOCK_TOLERANCE_MAX, ONCE_COUNT_MAX
 from openmsmq.errors import MQError
-from openmsmq.manager.info import QueueInfo
-from openmsmq.model.queue import LABEL_MAX, NO_QUOTA, Poison
-from openmsmq.model.settings import CLOCK_TOLERANCE_MAX, ONCE_COUNT_MAX
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import THIS_COMPUTER, PathName, parse_path_name
 

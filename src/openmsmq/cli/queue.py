@@ -22,8 +22,8 @@ from openmsmq.cli.output import (
     time_json,
     time_text,
 )
-from openmsmq.manager.info import QueueInfo
-from openmsmq.model.queue import NO_QUOTA, Poison
+from openmsmq.engine.queues.info import QueueInfo
+from openmsmq.engine.queues.queue import NO_QUOTA, Poison
 
 PRIVACY: Final = ("none", "optional", "body")
 "Which messages a queue takes, by number: clear ones, both, or encrypted ones."

@@ -14,12 +14,12 @@ import click
 from click.core import ParameterSource
 
 from openmsmq.cli.options import DATA_VARIABLE
-from openmsmq.manager.config import CONFIG_FILE, OPTIONS, Config, default_text, load_config
-from openmsmq.manager.config_values import OFF
-from openmsmq.manager.descriptors import needed, raise_limit
-from openmsmq.manager.doors import StandardDoors
-from openmsmq.manager.logs import set_up_logs
-from openmsmq.manager.service import Service
+from openmsmq.runtime.logs import set_up_logs
+from openmsmq.service.configuration import CONFIG_FILE, OPTIONS, Config, default_text, load_config
+from openmsmq.service.descriptors import needed, raise_limit
+from openmsmq.service.listeners import StandardDoors
+from openmsmq.service.service import Service
+from openmsmq.service.values import OFF
 
 OBJECTS_BETWEEN: Final = 20_000
 "New objects after which the garbage collector looks for some that nobody can reach."

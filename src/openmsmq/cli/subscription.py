@@ -16,9 +16,9 @@ from openmsmq.cli.options import (
     yes_option,
 )
 from openmsmq.cli.output import age_text, count_text, is_like, print_json, print_table, size_text
-from openmsmq.client.sync import Manager
+from openmsmq.client._sync.manager import Manager
+from openmsmq.engine.subscriptions.info import SubscriptionInfo
 from openmsmq.errors import QueueNotFound
-from openmsmq.manager.reserving import SubscriptionInfo
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import fold
 

@@ -9,9 +9,9 @@ from typing import Any, Final, get_args
 
 import click
 
+from openmsmq.access.tokens import Right, Token, Tokens, role_of
 from openmsmq.cli.options import directory_options
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
-from openmsmq.manager.tokens import Right, Token, Tokens, role_of
 
 _DAY: Final = 86_400
 _DAYS_MAX: Final = 36_500

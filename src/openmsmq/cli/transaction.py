@@ -14,9 +14,9 @@ from openmsmq.cli.output import age_text, count_text, print_json, print_table
 from openmsmq.errors import TransactionSequence
 
 if TYPE_CHECKING:
-    from openmsmq.client.participants_sync import Connection
-    from openmsmq.client.recovering_sync import Recovered
-    from openmsmq.client.sync import Manager
+    from openmsmq.client._sync.manager import Manager
+    from openmsmq.client._sync.participants import Connection
+    from openmsmq.client._sync.recovery import Recovered
 
 
 @click.group()
@@ -59,7 +59,7 @@ def list_(*, location: Location, as_json: bool) -> None:
 
 def _waiting(manager: Manager) -> Iterator[tuple[dict[str, Any], str]]:
     """What is not over, as JSON and in words."""
-    from openmsmq.model.unit_name import decider_of
+    from openmsmq.types.unit_name import decider_of
 
     for name, age in manager.prepared_ages().items():
         decider = decider_of(name)

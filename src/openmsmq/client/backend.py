@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from openmsmq.engine.messages.receive import Seek
+from openmsmq.engine.queues.access import Access, Mode
 from openmsmq.errors import InvalidParameter
-from openmsmq.model.opening import Access, Mode
-from openmsmq.model.receiving import Seek
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Protocol, Self
 
 from openmsmq.errors import InvalidParameter
-from openmsmq.messages.received import ReceivedMessage
+from openmsmq.types.received import ReceivedMessage
 
 LIMIT: Final = 100_000
 "Messages that are remembered."

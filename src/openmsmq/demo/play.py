@@ -13,8 +13,8 @@ from openmsmq.demo.lake import Lake, Table
 from openmsmq.demo.managers import Managers
 from openmsmq.demo.orders import KILLED, Moment, Transfer
 from openmsmq.demo.show import Screen, reading_view, transfer_view
-from openmsmq.pipelines.charts import lines
 from openmsmq.pipelines.faults import PipelineError, in_words
+from openmsmq.pipelines.reports.charts import lines
 from openmsmq.pipelines.session import check_installed
 
 ORDERS: Final = 100_000

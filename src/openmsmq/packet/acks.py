@@ -12,10 +12,10 @@ from uuid import UUID
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import PrivateName
 from openmsmq.names.reference import ReferenceCode
-from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.builder import PacketBuilder
-from openmsmq.packet.transaction import TxSequenceID
-from openmsmq.packet.user import NO_GUID
+from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.transaction import TxSequenceID
+from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
 from openmsmq.wire.fixed import U32, Bytes20, Fixed, Guid, Named, fixed

@@ -7,7 +7,7 @@ from uuid import UUID
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PrivateName
 from openmsmq.packet.builder import PacketBuilder
-from openmsmq.packet.user import NO_GUID
+from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
 

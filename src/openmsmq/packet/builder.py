@@ -14,14 +14,14 @@ from openmsmq import limits
 from openmsmq.errors import IllegalPropertyValue, LabelTooLong, MessageTooLarge
 from openmsmq.names.base import FormatName
 from openmsmq.names.reference import reference_for
-from openmsmq.packet.base import SIGNATURE, VERSION, BaseFlags, BaseHeader
-from openmsmq.packet.debug import DebugHeader
-from openmsmq.packet.multi_queue import MultiQueueFormatHeader
-from openmsmq.packet.properties import NO_CORRELATION, MessagePropertiesStart
-from openmsmq.packet.security import SecurityHeader
-from openmsmq.packet.soap import SoapHeader
-from openmsmq.packet.transaction import TransactionHeader
-from openmsmq.packet.user import NO_GUID, UserFlags, UserHeaderStart
+from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseFlags, BaseHeader
+from openmsmq.packet.headers.debug import DebugHeader
+from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
+from openmsmq.packet.headers.properties import NO_CORRELATION, MessagePropertiesStart
+from openmsmq.packet.headers.security import SecurityHeader
+from openmsmq.packet.headers.soap import SoapHeader
+from openmsmq.packet.headers.transaction import TransactionHeader
+from openmsmq.packet.headers.user import NO_GUID, UserFlags, UserHeaderStart
 from openmsmq.properties.message import INFINITE, PRIORITY_DEFAULT, PRIORITY_MAX
 from openmsmq.wire.text import NULL_UNIT, ZEROS, padding
 

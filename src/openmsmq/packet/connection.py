@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from openmsmq.packet.base import BaseFlags, BaseHeader
-from openmsmq.packet.connection_parameters import ConnectionParametersHeader
-from openmsmq.packet.establish_connection import EstablishConnectionHeader
-from openmsmq.packet.internal import InternalFlags, InternalHeader, InternalType
-from openmsmq.packet.session import SessionHeader
+from openmsmq.packet.headers.base import BaseFlags, BaseHeader
+from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
+from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
+from openmsmq.packet.headers.internal import InternalFlags, InternalHeader, InternalType
+from openmsmq.packet.headers.session import SessionHeader
 from openmsmq.wire.fixed import Fixed
 from openmsmq.wire.reader import Reader
 

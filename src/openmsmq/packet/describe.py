@@ -9,12 +9,12 @@ from typing import Final
 from openmsmq import limits
 from openmsmq.errors import Malformed
 from openmsmq.packet.acks import OrderAckBody, ack_body
-from openmsmq.packet.base import SIGNATURE, BaseFlags, BaseHeader
+from openmsmq.packet.headers.base import SIGNATURE, BaseFlags, BaseHeader
+from openmsmq.packet.headers.session import SessionHeader
+from openmsmq.packet.headers.trailer import ExtensionHeader, Trailer
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import read_packet
 from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
-from openmsmq.packet.session import SessionHeader
-from openmsmq.packet.trailer import ExtensionHeader, Trailer
 from openmsmq.packet.view import PacketView
 from openmsmq.wire.trace import Field, TracingReader
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from openmsmq import limits
-from openmsmq.packet.base import SIGNATURE, VERSION, BaseFlags, BaseHeader
+from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseFlags, BaseHeader
+from openmsmq.packet.headers.session import SessionHeader
 from openmsmq.packet.packet import read_packet
-from openmsmq.packet.session import SessionHeader
 from openmsmq.wire.reader import Reader
 
 

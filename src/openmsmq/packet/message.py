@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Self
 
-from openmsmq.packet.base import BaseFlags, BaseHeader
-from openmsmq.packet.debug import DebugHeader
-from openmsmq.packet.multi_queue import MultiQueueFormatHeader
-from openmsmq.packet.properties import MessagePropertiesHeader
-from openmsmq.packet.security import SecurityHeader
-from openmsmq.packet.session import SessionHeader
-from openmsmq.packet.soap import SoapHeader
-from openmsmq.packet.srmp import CompoundMessageHeader, SRMPEnvelopeHeader
-from openmsmq.packet.trailer import Trailer
-from openmsmq.packet.transaction import TransactionHeader
-from openmsmq.packet.user import UserFlags, UserHeader
+from openmsmq.packet.headers.base import BaseFlags, BaseHeader
+from openmsmq.packet.headers.debug import DebugHeader
+from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
+from openmsmq.packet.headers.properties import MessagePropertiesHeader
+from openmsmq.packet.headers.security import SecurityHeader
+from openmsmq.packet.headers.session import SessionHeader
+from openmsmq.packet.headers.soap import SoapHeader
+from openmsmq.packet.headers.srmp import CompoundMessageHeader, SRMPEnvelopeHeader
+from openmsmq.packet.headers.trailer import Trailer
+from openmsmq.packet.headers.transaction import TransactionHeader
+from openmsmq.packet.headers.user import UserFlags, UserHeader
 from openmsmq.wire.reader import Reader
 
 SESSION_SIZE: Final = SessionHeader.SIZE

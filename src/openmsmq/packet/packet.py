@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from openmsmq.packet.base import BaseFlags, BaseHeader
 from openmsmq.packet.connection import InternalPacket, read_internal
+from openmsmq.packet.headers.base import BaseFlags, BaseHeader
 from openmsmq.packet.message import UserMessage
 from openmsmq.wire.reader import Reader, decode_whole
 

@@ -7,8 +7,8 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.names.format import PublicName
-from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.builder import PacketBuilder
+from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
 

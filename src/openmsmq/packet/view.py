@@ -13,14 +13,14 @@ from uuid import UUID
 
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
-from openmsmq.packet.base import BaseFlags
+from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.properties import MessagePropertiesStart
+from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
+from openmsmq.packet.headers.trailer import letter_path, split_stored
+from openmsmq.packet.headers.transaction import TransactionHeader
+from openmsmq.packet.headers.user import UserFlags, UserHeader, UserHeaderStart
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet
-from openmsmq.packet.properties import MessagePropertiesStart
-from openmsmq.packet.security import SecurityFlags, SecurityHeader
-from openmsmq.packet.trailer import letter_path, split_stored
-from openmsmq.packet.transaction import TransactionHeader
-from openmsmq.packet.user import UserFlags, UserHeader, UserHeaderStart
 from openmsmq.packet.walk import (
     DIRECT,
     EXTENSION_SIZE,

@@ -12,11 +12,11 @@ from typing import Final
 
 from openmsmq import limits
 from openmsmq.errors.peer import Malformed
-from openmsmq.packet.base import SIGNATURE, VERSION, BaseFlags, BaseHeader
-from openmsmq.packet.properties import MessagePropertiesStart
-from openmsmq.packet.security import SecurityHeaderStart
-from openmsmq.packet.transaction import TransactionFlags, TransactionHeaderStart
-from openmsmq.packet.user import ADMIN_CODES, DESTINATION_CODES, UserFlags, UserHeaderStart
+from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseFlags, BaseHeader
+from openmsmq.packet.headers.properties import MessagePropertiesStart
+from openmsmq.packet.headers.security import SecurityHeaderStart
+from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeaderStart
+from openmsmq.packet.headers.user import ADMIN_CODES, DESTINATION_CODES, UserFlags, UserHeaderStart
 from openmsmq.wire.text import NULL_UNIT, round_up
 
 u16: Final = Struct("<H").unpack_from

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from openmsmq.pipelines.files import Positions
+from openmsmq.pipelines.archive.files import Positions
 from openmsmq.spark import options as known
 from openmsmq.spark.options import parse
 from openmsmq.spark.streaming import StreamReader, Written

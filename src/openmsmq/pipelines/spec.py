@@ -132,7 +132,7 @@ def read_pipeline(given: str | os.PathLike[str] | Mapping[str, Any]) -> Pipeline
 
 
 def _pipeline(document: Mapping[str, Any], folder: Path, stem: str) -> Pipeline:
-    from openmsmq.pipelines.ready import KINDS
+    from openmsmq.pipelines.kinds import KINDS
 
     root = Table("", document, folder)
     name = root.text("name", stem or None)

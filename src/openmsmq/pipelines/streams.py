@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from openmsmq.engine.queues.access import Access
 from openmsmq.errors import MQError
-from openmsmq.model.opening import Access
 from openmsmq.pipelines.spec import AVAILABLE_NOW, ONCE, Pipeline, Place, Source
 from openmsmq.spark.columns import ddl, default_schema
 from openmsmq.spark.service import connect, open_queue, queue_names

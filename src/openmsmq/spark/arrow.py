@@ -19,14 +19,14 @@ import pyarrow.compute as pc
 from openmsmq.bodies.decode import body_format, decode_body
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.bodies.text import encodable
+from openmsmq.engine.storage.layout import ARRIVAL_MASK
 from openmsmq.errors import IllegalFormatName, Malformed
-from openmsmq.model.layout import ARRIVAL_MASK
 from openmsmq.names.path import parse_path_name
-from openmsmq.packet.base import BaseFlags
-from openmsmq.packet.properties import NO_CORRELATION, MessagePropertiesStart
-from openmsmq.packet.security import SecurityFlags, SecurityHeaderStart
-from openmsmq.packet.trailer import Trailer
-from openmsmq.packet.user import UserFlags, UserHeaderStart
+from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.properties import NO_CORRELATION, MessagePropertiesStart
+from openmsmq.packet.headers.security import SecurityFlags, SecurityHeaderStart
+from openmsmq.packet.headers.trailer import Trailer
+from openmsmq.packet.headers.user import UserFlags, UserHeaderStart
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, LABEL, NAMES, USER
 from openmsmq.properties.message import INFINITE, SenderIdType

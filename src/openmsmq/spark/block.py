@@ -12,10 +12,10 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from openmsmq.packet.base import BaseFlags, BaseHeader
-from openmsmq.packet.security import SecurityHeaderStart
-from openmsmq.packet.transaction import TransactionFlags, TransactionHeaderStart
-from openmsmq.packet.user import UserFlags
+from openmsmq.packet.headers.base import BaseFlags, BaseHeader
+from openmsmq.packet.headers.security import SecurityHeaderStart
+from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeaderStart
+from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.walk import DIRECT, EXTENSION_SIZE, FLAGS, LABEL, NAMES, SIZES
 from openmsmq.spark.slices import Kind, field, integers, records, slices
 

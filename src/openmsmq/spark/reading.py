@@ -15,11 +15,11 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from openmsmq import Queue
-from openmsmq.app.messages import COUNT_MAX
+from openmsmq.app_protocol.payloads import COUNT_MAX
+from openmsmq.engine.messages.receive import Seek
+from openmsmq.engine.queues.access import Access
+from openmsmq.engine.storage.layout import ARRIVAL_BITS
 from openmsmq.errors import MessageNotFound
-from openmsmq.model.layout import ARRIVAL_BITS
-from openmsmq.model.opening import Access
-from openmsmq.model.receiving import Seek
 from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block

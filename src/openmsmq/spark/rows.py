@@ -10,9 +10,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from openmsmq.errors import InvalidParameter, Malformed
-from openmsmq.messages.message import FIELDS, Message
-from openmsmq.messages.received import ReceivedMessage
 from openmsmq.packet.view import PacketView
+from openmsmq.types.message import FIELDS, Message
+from openmsmq.types.received import ReceivedMessage
 
 _FIELDS: Final = {"value": "body", "delivery": "recoverable"}
 "Columns that a message has under another name."

@@ -8,6 +8,7 @@ from typing import Final
 
 import openmsmq
 from openmsmq import Manager, Queue
+from openmsmq.engine.queues.access import Access
 from openmsmq.errors import (
     AccessDenied,
     InvalidParameter,
@@ -15,7 +16,6 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TokenRefused,
 )
-from openmsmq.model.opening import Access
 from openmsmq.spark.columns import nearest
 from openmsmq.spark.options import Options
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark.sql.types import StructType
 
+from openmsmq.engine.storage.layout import ARRIVAL_BITS
 from openmsmq.errors import InvalidParameter
-from openmsmq.model.layout import ARRIVAL_BITS
 from openmsmq.spark import options as known
 from openmsmq.spark.columns import check_read, check_write, default_schema
 from openmsmq.spark.options import parse

@@ -21,9 +21,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from openmsmq import Manager, Queue, Subscription
+from openmsmq.engine.queues.access import Access
+from openmsmq.engine.subscriptions.info import lasting_id
 from openmsmq.errors import InvalidParameter, SubscriptionTaken
-from openmsmq.manager.reserving import lasting_id
-from openmsmq.model.opening import Access
 from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block

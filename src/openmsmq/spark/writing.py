@@ -20,8 +20,8 @@ from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from openmsmq import Manager, Message, Queue, Transaction
+from openmsmq.engine.queues.access import Access
 from openmsmq.errors import EpochDecided, InvalidParameter
-from openmsmq.model.opening import Access
 from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.options import Options
 from openmsmq.spark.rows import messages

@@ -15,8 +15,8 @@ from typing import Final
 
 import lmdb
 
+from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooOld
-from openmsmq.model.storage import Table
 from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
 from openmsmq.store.format import FORMAT, FORMAT_KEY, format_row, read_format

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooNew
-from openmsmq.model.storage import Table, Writer
 from openmsmq.store.migrations import to_2, to_3, to_4, to_5
 
 FORMAT: Final = 5

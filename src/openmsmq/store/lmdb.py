@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 import lmdb
 
+from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFull, StoreMissing
-from openmsmq.model.storage import Table
 from openmsmq.store import files, pages
 from openmsmq.store.ballast import Ballast
 from openmsmq.store.faults import storage_error
-from openmsmq.store.forking import never_free, watch
+from openmsmq.store.fork import never_free, watch
 from openmsmq.store.format import FORMAT, FORMAT_KEY, migrate, read_format
 from openmsmq.store.lock import DirectoryLock
 from openmsmq.store.rows import LmdbSnapshot, LmdbWriter

@@ -11,7 +11,7 @@ from typing import Final
 
 from sortedcontainers import SortedDict
 
-from openmsmq.model.storage import Table
+from openmsmq.engine.storage.tables import Table
 
 _KEY_SIZE_MAX: Final = 510  # of LMDB, less the byte by which a scan steps on
 

@@ -8,10 +8,18 @@ from itertools import islice
 from struct import Struct, pack
 from typing import Final
 
-from openmsmq.errors import MQError
-from openmsmq.model.duplicates import SEEN, Owner, seen_row
-from openmsmq.model.incoming import INCOMING, IncomingSequence, read_incoming_4
-from openmsmq.model.layout import (
+from openmsmq.engine.arrivals.duplicates import SEEN, Owner, seen_row
+from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence, read_incoming_4
+from openmsmq.engine.commit.timeline import Timeline, expiry
+from openmsmq.engine.outgoing.sequences import (
+    NUMBER_MAX,
+    OUTGOING,
+    OutgoingSequence,
+    write_destination,
+    write_floor,
+)
+from openmsmq.engine.queues.queue import Kind
+from openmsmq.engine.storage.layout import (
     ARRIVAL_MASK,
     JOURNAL_BIT,
     NEVER,
@@ -27,19 +35,11 @@ from openmsmq.model.layout import (
     queue_key,
     split_index_key,
 )
-from openmsmq.model.queue import Kind
-from openmsmq.model.recovery import STARTS_KEY
-from openmsmq.model.sequences import (
-    NUMBER_MAX,
-    OUTGOING,
-    OutgoingSequence,
-    write_destination,
-    write_floor,
-)
-from openmsmq.model.settings import CONFIRMATION_GRACE, SETTINGS_KEY, Settings
-from openmsmq.model.storage import Table, Writer
-from openmsmq.model.timeline import Timeline, expiry
-from openmsmq.model.transaction import SENT, Sent, sent_row, split_key
+from openmsmq.engine.storage.recovery import STARTS_KEY
+from openmsmq.engine.storage.settings import CONFIRMATION_GRACE, SETTINGS_KEY, Settings
+from openmsmq.engine.storage.tables import Table, Writer
+from openmsmq.engine.transactions.transaction import SENT, Sent, sent_row, split_key
+from openmsmq.errors import MQError
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import lmdb
 
-from openmsmq.model.storage import Table
+from openmsmq.engine.storage.tables import Table
 from openmsmq.store.faults import storage_error
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from openmsmq.model.system import DEAD_LETTER, JOURNAL, TRANSACTIONAL_DEAD_LETTER
+from openmsmq.engine.queues.system import DEAD_LETTER, JOURNAL, TRANSACTIONAL_DEAD_LETTER
 from openmsmq.properties.message import Acknowledge, MessageClass
 from tests.strategies.model.commits import Commits, Outset
 from tests.strategies.model.parts import (

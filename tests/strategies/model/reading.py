@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from openmsmq.engine.messages.receive import Seek
 from openmsmq.errors import (
     IllegalCursorAction,
     InvalidHandle,
@@ -14,7 +15,6 @@ from openmsmq.errors import (
     TransactionSequence,
     TransactionUsage,
 )
-from openmsmq.model.receiving import Seek
 from tests.strategies.model.commits import Error
 from tests.strategies.model.outcomes import RECEIVED, Outcomes
 from tests.strategies.model.parts import (

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.unit.cli.commands import Cli
 
-import openmsmq.store.checking as checking
+import openmsmq.store.check.check as checking
 from openmsmq.cli.main import Later, main
-from openmsmq.model.layout import packet_key
-from openmsmq.model.storage import Table
+from openmsmq.engine.storage.layout import packet_key
+from openmsmq.engine.storage.tables import Table
 from openmsmq.store.lmdb import LmdbStore
 
 BODIES = [b"one", b"two", b"three"]

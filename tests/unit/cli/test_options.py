@@ -15,10 +15,10 @@ from tests.certificates import make_certificates
 from tests.unit.cli.commands import Cli, ServiceCli
 from tests.unit.client.services import Service
 
+from openmsmq.access.tokens import Tokens
 from openmsmq.cli.main import main
 from openmsmq.cli.options import Commands, Location, describe
 from openmsmq.errors import QueueNotFound, ReceiveTimeout, StorageFull, StoreMissing
-from openmsmq.manager.tokens import Tokens
 
 
 def failing(error: BaseException) -> Result:

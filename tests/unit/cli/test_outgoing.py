@@ -9,9 +9,9 @@ from tests.unit.cli.commands import Cli, ServiceCli
 
 from openmsmq.cli.options import Location
 from openmsmq.cli.outgoing import notes
-from openmsmq.manager.local import LocalManager
-from openmsmq.manager.outgoing import ONLY_A_SERVICE, OutgoingAttempt, OutgoingInfo
-from openmsmq.model.queue import Queue
+from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.transports.outgoing import ONLY_A_SERVICE, OutgoingAttempt, OutgoingInfo
 
 OFFICE = r"DIRECT=OS:office\private$\orders"
 STORE = r"DIRECT=OS:store\private$\stock"

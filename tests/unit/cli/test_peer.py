@@ -10,7 +10,7 @@ import pytest
 from tests.unit.cli.commands import Cli
 
 from openmsmq.cli.options import Location
-from openmsmq.manager.peering import PeerInfo
+from openmsmq.transports.peers.info import PeerInfo
 
 BANK = PeerInfo(
     id=UUID(int=7),

@@ -16,9 +16,9 @@ from tests.unit.cli.commands import Cli
 
 from openmsmq.cli import serve as module
 from openmsmq.cli.main import main
-from openmsmq.manager.config import OPTIONS, Config, ConfigError
-from openmsmq.manager.config_values import PeerEntry
-from openmsmq.manager.descriptors import needed
+from openmsmq.service.configuration import OPTIONS, Config, ConfigError
+from openmsmq.service.descriptors import needed
+from openmsmq.service.values import PeerEntry
 
 
 class Told:

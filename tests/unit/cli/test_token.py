@@ -7,7 +7,7 @@ import time
 import pytest
 from tests.unit.cli.commands import Cli
 
-from openmsmq.manager.tokens import TOKENS_FILE, Grant, Tokens
+from openmsmq.access.tokens import TOKENS_FILE, Grant, Tokens
 
 
 def test_a_token_is_printed_once_and_lets_its_holder_in(cli: Cli) -> None:

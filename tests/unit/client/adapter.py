@@ -15,14 +15,15 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 import openmsmq
 from openmsmq import aio
-from openmsmq.client import embedded_aio, embedded_sync
-from openmsmq.manager.config import Config
-from openmsmq.manager.door import AppDoor
-from openmsmq.manager.drivers import LoopDriver, ThreadDriver
-from openmsmq.manager.local import LocalManager
-from openmsmq.manager.metrics import ServiceMetrics
-from openmsmq.manager.opening import open_directory
-from openmsmq.manager.tokens import Tokens
+from openmsmq.access.tokens import Tokens
+from openmsmq.app_server.listener import AppDoor
+from openmsmq.client._async import embedded as embedded_aio
+from openmsmq.client._sync import embedded as embedded_sync
+from openmsmq.engine.manager import LocalManager
+from openmsmq.runtime.drivers import LoopDriver, ThreadDriver
+from openmsmq.runtime.startup import open_directory
+from openmsmq.service.configuration import Config
+from openmsmq.service.metrics.samples import ServiceMetrics
 
 T = TypeVar("T")
 PATIENCE: Final = 20.0

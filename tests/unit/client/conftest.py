@@ -9,11 +9,11 @@ import pytest
 from tests.unit.client.adapter import Api, AsyncApi, AsyncServiceApi, ServiceApi, SyncApi
 from tests.unit.client.fakes import Line
 from tests.unit.client.services import AsyncClients, Clients, Relay, Service, SyncClients
-from tests.unit.manager.stores import SlowStore
+from tests.unit.service.stores import SlowStore
 
 import openmsmq
 from openmsmq.clock import SystemClock
-from openmsmq.manager.local import LocalManager
+from openmsmq.engine.manager import LocalManager
 
 
 @pytest.fixture(

@@ -15,10 +15,18 @@ from uuid import UUID
 from tests.unit.client.adapter import PATIENCE, start
 from tests.unit.client.services import Loop
 
-from openmsmq.app.calls import Welcome
-from openmsmq.app.frames import FRAME_SIZE_MAX, FROM_CLIENT, Frame, Framer, Kind, encode_frame
-from openmsmq.app.messages import Messages, QueuedMessage
-from openmsmq.client import channel_aio, channel_sync
+from openmsmq.app_protocol.calls import Welcome
+from openmsmq.app_protocol.frames import (
+    FRAME_SIZE_MAX,
+    FROM_CLIENT,
+    Frame,
+    Framer,
+    Kind,
+    encode_frame,
+)
+from openmsmq.app_protocol.payloads import Messages, QueuedMessage
+from openmsmq.client._async import channel as channel_aio
+from openmsmq.client._sync import channel as channel_sync
 from openmsmq.client.address import Address
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import PacketBuilder

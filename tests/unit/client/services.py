@@ -16,12 +16,12 @@ from tests.unit.client.adapter import PATIENCE, AsyncApi
 
 import openmsmq
 from openmsmq import aio
-from openmsmq.manager.config import Config
-from openmsmq.manager.door import AppDoor
-from openmsmq.manager.drivers import LoopDriver
-from openmsmq.manager.metrics import ServiceMetrics
-from openmsmq.manager.opening import open_directory
-from openmsmq.manager.tokens import Tokens
+from openmsmq.access.tokens import Tokens
+from openmsmq.app_server.listener import AppDoor
+from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.runtime.startup import open_directory
+from openmsmq.service.configuration import Config
+from openmsmq.service.metrics.samples import ServiceMetrics
 
 T = TypeVar("T")
 

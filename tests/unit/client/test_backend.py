@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from openmsmq.client.backend import Handle, Read
+from openmsmq.engine.queues.access import Access, Mode
 from openmsmq.errors import AccessDenied, InvalidParameter
-from openmsmq.model.opening import Access, Mode
 
 
 @pytest.mark.parametrize(

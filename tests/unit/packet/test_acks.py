@@ -23,11 +23,11 @@ from openmsmq.packet.acks import (
     order_queue,
     order_queue_at,
 )
+from openmsmq.packet.headers.properties import MessagePropertiesHeader
+from openmsmq.packet.headers.transaction import TxSequenceID
+from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet
-from openmsmq.packet.properties import MessagePropertiesHeader
-from openmsmq.packet.transaction import TxSequenceID
-from openmsmq.packet.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
 

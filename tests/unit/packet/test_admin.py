@@ -10,8 +10,8 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.admin import build_admin_ack
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
-from openmsmq.packet.security import SecurityHeader
-from openmsmq.packet.transaction import TransactionHeader
+from openmsmq.packet.headers.security import SecurityHeader
+from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
 

@@ -22,7 +22,7 @@ from tests.samples import (
     TARGET,
     TRANSACTION,
 )
-from tests.unit.packet import mapped
+from tests.unit.packet.headers import mapped
 
 from openmsmq.errors import (
     IllegalFormatName,
@@ -36,15 +36,15 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.mqf import MQFFormatNameElement
 from openmsmq.names.reference import ReferenceCode
-from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
-from openmsmq.packet.debug import DebugHeader
+from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.debug import DebugHeader
+from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
+from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader, encode_provider
+from openmsmq.packet.headers.transaction import TransactionHeader, TxSequenceID
+from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.message import UserMessage
-from openmsmq.packet.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.packet import decode_packet
-from openmsmq.packet.security import SecurityFlags, SecurityHeader, encode_provider
-from openmsmq.packet.transaction import TransactionHeader, TxSequenceID
-from openmsmq.packet.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
 
 BUILDER = PacketBuilder(SOURCE, DIRECT)

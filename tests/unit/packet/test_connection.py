@@ -8,16 +8,16 @@ from struct import pack
 import pytest
 from tests.samples import SESSION, SOURCE, TARGET, patch, refusal
 
-from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.connection import (
     ConnectionParameters,
     EstablishConnection,
     InternalPacket,
     SessionAck,
 )
-from openmsmq.packet.connection_parameters import ConnectionParametersHeader
-from openmsmq.packet.establish_connection import EstablishConnectionHeader
-from openmsmq.packet.internal import InternalFlags, InternalHeader
+from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
+from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
+from openmsmq.packet.headers.internal import InternalFlags, InternalHeader
 from openmsmq.packet.packet import decode_packet, read_packet
 from openmsmq.wire.reader import Reader
 

@@ -15,11 +15,11 @@ from openmsmq.packet.acks import (
     order_queue,
 )
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection, SessionAck
-from openmsmq.packet.connection_parameters import ConnectionParametersHeader
 from openmsmq.packet.describe import Description, describe
-from openmsmq.packet.establish_connection import EstablishConnectionHeader
+from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
+from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
+from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
-from openmsmq.packet.transaction import TxSequenceID
 
 PING = PingPacket(1, PING_SIGNATURE, 7, SOURCE).pack()
 ACK = SessionAck(SESSION).encode()

@@ -9,8 +9,8 @@ from tests.samples import MESSAGES, SESSION, patch
 
 from openmsmq.errors import Malformed
 from openmsmq.packet.connection import ConnectionParameters, SessionAck
-from openmsmq.packet.connection_parameters import ConnectionParametersHeader
 from openmsmq.packet.framing import PacketFramer
+from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
 
 PLAIN = MESSAGES["plain"].encode()
 OUTSIDE = MESSAGES["session"].encode()

@@ -24,16 +24,16 @@ from tests.samples import (
     refusal,
     user_message,
 )
-from tests.unit.packet import mapped
+from tests.unit.packet.headers import mapped
 
 from openmsmq.errors import Malformed
-from openmsmq.packet.base import BaseHeader
+from openmsmq.packet.headers.base import BaseHeader
+from openmsmq.packet.headers.security import SecurityFlags
+from openmsmq.packet.headers.trailer import ExtendedAddressHeader, SubqueueHeader, Trailer
+from openmsmq.packet.headers.transaction import TransactionFlags, TxSequenceID
+from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import decode_packet, read_packet
-from openmsmq.packet.security import SecurityFlags
-from openmsmq.packet.trailer import ExtendedAddressHeader, SubqueueHeader, Trailer
-from openmsmq.packet.transaction import TransactionFlags, TxSequenceID
-from openmsmq.packet.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.wire.reader import Reader, decode_whole
 from openmsmq.wire.trace import TracingReader

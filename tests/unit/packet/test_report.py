@@ -10,8 +10,8 @@ from tests.samples import DEBUG, OTHER, SENT, SOURCE, TARGET, user_message
 
 from openmsmq.names.format import PublicName
 from openmsmq.names.reference import QueueReference, ReferenceCode
-from openmsmq.packet.base import BaseFlags
-from openmsmq.packet.debug import DebugHeader
+from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.debug import DebugHeader
 from openmsmq.packet.report import build_report, report_queue
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass

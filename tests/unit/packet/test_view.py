@@ -20,10 +20,10 @@ from tests.samples import (
 )
 
 from openmsmq.errors import IllegalFormatName, Malformed
-from openmsmq.packet.base import BaseFlags
 from openmsmq.packet.connection import SessionAck
+from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.message import UserMessage
-from openmsmq.packet.user import UserFlags
 from openmsmq.packet.view import PacketView
 
 

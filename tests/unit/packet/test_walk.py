@@ -20,10 +20,10 @@ from tests.samples import (
 from openmsmq.errors.peer import Malformed
 from openmsmq.names.reference import QueueReference, ReferenceCode
 from openmsmq.packet.connection import SessionAck
+from openmsmq.packet.headers.properties import MessagePropertiesHeader
+from openmsmq.packet.headers.transaction import TransactionHeader, TxSequenceID
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet, read_packet
-from openmsmq.packet.properties import MessagePropertiesHeader
-from openmsmq.packet.transaction import TransactionHeader, TxSequenceID
 from openmsmq.packet.walk import (
     FLAGS,
     PlainRun,

@@ -11,15 +11,15 @@ from uuid import uuid4
 import pyarrow as pa
 from pyarrow.parquet import write_table
 
-from openmsmq.messages.message import Message
-from openmsmq.messages.pack import Packer
 from openmsmq.names.format import parse_format_name
-from openmsmq.pipelines.archive import FACTS
-from openmsmq.pipelines.files import Entry, File, Folder
+from openmsmq.pipelines.archive.archive import FACTS
+from openmsmq.pipelines.archive.files import Entry, File, Folder
 from openmsmq.pipelines.lines import Lines
 from openmsmq.spark.arrow import TYPES, Columns
 from openmsmq.spark.block import Block
 from openmsmq.spark.columns import READ
+from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
 
 KEY = r"here .\private$\orders"
 QUEUE = "queue=.%5Cprivate$%5Corders"

@@ -14,8 +14,8 @@ from tests.unit.client.services import Service
 
 from openmsmq import Manager
 from openmsmq.errors import QueueNotFound
+from openmsmq.pipelines.custom import Sink
 from openmsmq.pipelines.faults import PipelineError
-from openmsmq.pipelines.plain import Sink
 from openmsmq.pipelines.run import Audience, run
 from openmsmq.pipelines.state import Runs
 from openmsmq.pipelines.tables import Table
@@ -67,7 +67,7 @@ def follow(
             return Sink(table.text("kind"))
 
         ready = Ready(read, lambda pipeline: None, start)
-        monkeypatch.setattr("openmsmq.pipelines.ready.KINDS", {"sink": ready})
+        monkeypatch.setattr("openmsmq.pipelines.kinds.KINDS", {"sink": ready})
         monkeypatch.setattr(sys.modules[MODULE], "KINDS", {"sink": ready})
         document = {
             "name": "test",

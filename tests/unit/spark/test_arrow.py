@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.samples import DIRECT, SENT, SOURCE
 
-from openmsmq.app.messages import Messages, QueuedMessage
+from openmsmq.app_protocol.payloads import Messages, QueuedMessage
 from openmsmq.bodies.headers import encode_nservicebus
-from openmsmq.messages.message import Message
-from openmsmq.messages.pack import Packer
 from openmsmq.packet.view import PacketView
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
+from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
 
 
 def columns(*messages: Message) -> Columns:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from tests.samples import MESSAGES
 
-from openmsmq.app.messages import Messages, QueuedMessage
+from openmsmq.app_protocol.payloads import Messages, QueuedMessage
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import properties_offset
 from openmsmq.spark.block import Block

@@ -7,8 +7,8 @@ import json
 import pyarrow as pa
 from tests.samples import MESSAGES
 
-from openmsmq.messages.received import ReceivedMessage
 from openmsmq.spark.functions import _FUNCTIONS
+from openmsmq.types.received import ReceivedMessage
 
 PACKETS = [message.encode() for message in MESSAGES.values()]
 

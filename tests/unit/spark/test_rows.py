@@ -9,10 +9,10 @@ import pytest
 
 from openmsmq import Message
 from openmsmq.errors import IllegalPropertyValue, InvalidParameter, MQError
-from openmsmq.messages.message import FIELDS
-from openmsmq.messages.pack import Packer
 from openmsmq.names.format import parse_format_name
 from openmsmq.spark.rows import messages
+from openmsmq.types.message import FIELDS
+from openmsmq.types.pack import Packer
 
 
 def test_a_column_of_bodies() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import openmsmq
 from openmsmq import Manager
+from openmsmq.engine.queues.access import Access
 from openmsmq.errors import (
     AccessDenied,
     InvalidParameter,
@@ -15,7 +16,6 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TokenRefused,
 )
-from openmsmq.model.opening import Access
 from openmsmq.spark.options import BATCH, parse
 from openmsmq.spark.service import connect, open_queue, queue_names
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from openmsmq.model.storage import Store, Table, Writer
+from openmsmq.engine.storage.tables import Store, Table, Writer
 
 END = b"\xff" * 8
 ROWS = [(bytes([65 + n]), bytes([n])) for n in range(10)]

@@ -12,8 +12,8 @@ import lmdb
 import pytest
 from tests.unit.store import children
 
+from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFailed, StoreDamaged, StoreForeign
-from openmsmq.model.storage import Table
 from openmsmq.store import files
 from openmsmq.store.files import TABLE_NAMES, create, make_directory, open_environment, open_tables
 from openmsmq.store.lmdb import LmdbStore

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooNew
-from openmsmq.model.storage import Table, Writer
 from openmsmq.store.format import FORMAT, FORMAT_KEY, MIGRATIONS, format_row, migrate, read_format
 from openmsmq.store.memory import MemoryStore
 

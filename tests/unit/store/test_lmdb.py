@@ -16,6 +16,7 @@ from tests.unit.store import children
 from tests.unit.store.contract import END, ROWS, StoreContract, commit, contents
 
 import openmsmq.store.lmdb as module
+from openmsmq.engine.storage.tables import Store, Table, Writer
 from openmsmq.errors import (
     StorageError,
     StorageFailed,
@@ -26,7 +27,6 @@ from openmsmq.errors import (
     StoreMissing,
     StoreTooNew,
 )
-from openmsmq.model.storage import Store, Table, Writer
 from openmsmq.store.format import FORMAT, FORMAT_KEY, format_row
 from openmsmq.store.lmdb import COMMITS_UNASKED, LmdbStore
 
@@ -55,7 +55,7 @@ def test_what_was_committed_is_there_when_opened_again(tmp_path: Path) -> None:
 def test_what_was_committed_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
     code = """
         import os, signal, sys
-        from openmsmq.model.storage import Table
+        from openmsmq.engine.storage.tables import Table
         from openmsmq.store.lmdb import LmdbStore
         store = LmdbStore.open(sys.argv[1])
         store.begin().put(Table.INDEX, b"kept", b"")

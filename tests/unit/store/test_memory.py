@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from tests.unit.store.contract import ROWS, StoreContract, commit, contents
 
-from openmsmq.model.storage import Store, Table
+from openmsmq.engine.storage.tables import Store, Table
 from openmsmq.store.memory import Crash, MemoryStore
 
 

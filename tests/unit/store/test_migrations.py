@@ -20,18 +20,14 @@ from struct import pack
 from uuid import UUID
 
 import pytest
-from tests.unit.model.station import Station, parcel, places
-from tests.unit.model.world import ME, NOW, SOMEBODY, World, letter
+from tests.unit.engine.station import Station, parcel, places
+from tests.unit.engine.world import ME, NOW, SOMEBODY, World, letter
 
 import openmsmq
-from openmsmq.errors import StoreTooOld
-from openmsmq.manager.maintenance import backup, check
-from openmsmq.model.committing import NewMessage
-from openmsmq.model.duplicates import KEY_SIZE, SEEN, Duplicates, Owner, seen_row
-from openmsmq.model.incoming import INCOMING, IncomingSequence
-from openmsmq.model.layout import NEVER, Owed, Record, owed, queue_key
-from openmsmq.model.queue import Kind, Purpose, QueueProperties
-from openmsmq.model.sequences import (
+from openmsmq.engine.arrivals.duplicates import KEY_SIZE, SEEN, Duplicates, Owner, seen_row
+from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence
+from openmsmq.engine.commit.batch import NewMessage
+from openmsmq.engine.outgoing.sequences import (
     DESTINATION,
     FLOOR_KEY,
     NUMBER_MAX,
@@ -40,10 +36,14 @@ from openmsmq.model.sequences import (
     destination_digest,
     read_destination,
 )
-from openmsmq.model.settings import SETTINGS_KEY, Settings
-from openmsmq.model.storage import Table, Writer
+from openmsmq.engine.queues.queue import Kind, Purpose, QueueProperties
+from openmsmq.engine.storage.layout import NEVER, Owed, Record, owed, queue_key
+from openmsmq.engine.storage.settings import SETTINGS_KEY, Settings
+from openmsmq.engine.storage.tables import Table, Writer
+from openmsmq.errors import StoreTooOld
 from openmsmq.names.format import parse_format_name
 from openmsmq.properties.message import INFINITE
+from openmsmq.service.maintenance import backup, check
 from openmsmq.store.format import migrate
 from openmsmq.store.lmdb import LmdbStore
 from openmsmq.store.memory import MemoryStore

@@ -15,8 +15,8 @@ import pytest
 from tests.unit.store import children
 from tests.unit.store.contract import END, ROWS, commit, contents
 
+from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageError, StorageFailed, StoreDamaged, StoreForeign, StoreTooNew
-from openmsmq.model.storage import Table
 from openmsmq.store.lmdb import LmdbStore
 from openmsmq.store.pages import DATA_FILE, check
 

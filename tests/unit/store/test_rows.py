@@ -10,8 +10,8 @@ import lmdb
 import pytest
 from tests.unit.store.contract import END, ROWS, commit, contents
 
+from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StoreDamaged
-from openmsmq.model.storage import Table
 from openmsmq.store.lmdb import LmdbStore
 from openmsmq.store.rows import LmdbSnapshot, LmdbWriter
 

@@ -1,0 +1,303 @@
+"""What programs can have done by name: the CALLs of the application protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from openmsmq.app_protocol.calls import Call
+from openmsmq.app_protocol.members import Arguments
+from openmsmq.app_server.session import AppSession, OpenQueue
+from openmsmq.app_server.subscriptions import ReaderCalls
+from openmsmq.app_server.transactions import TransactionCalls
+from openmsmq.engine.queues.access import Access, Mode, Share
+from openmsmq.engine.queues.info import (
+    BEFORE_ALL,
+    QueueInfo,
+    path_name,
+    queue_infos,
+    queue_page,
+    queue_properties,
+)
+from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.storage.settings import Settings
+from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
+from openmsmq.transports.outgoing import outgoing_infos
+from openmsmq.transports.peers.info import peer_infos
+
+if TYPE_CHECKING:
+    from openmsmq.app_protocol.members import JsonObject
+    from openmsmq.engine.commit.pending import Pending
+
+PAGE_MAX: Final = 250
+"Queues in one answer, for those who ask for pages; others wait for so long."
+NUMBER_MAX: Final = (1 << 64) - 1
+FLAGS: Final = ("transactional", "journal", "authenticate")
+NUMBERS: Final = (
+    "quota",
+    "journal_quota",
+    "privacy",
+    "base_priority",
+    "abort_limit",
+    "retry_delay",
+)
+TEXTS: Final = ("label", "type", "poison")
+PROPERTIES: Final = (*FLAGS, *NUMBERS, *TEXTS)
+"What a queue can be told to be."
+ACCESS: Final = {"receive": Access.RECEIVE, "send": Access.SEND, "peek": Access.PEEK}
+SHARES: Final = {"none": Share.DENY_NONE, "receive": Share.DENY_RECEIVE}
+
+Handler = Callable[[AppSession, int, Arguments], None]
+
+
+class Calls(ReaderCalls, TransactionCalls):
+    """The calls there are."""
+
+    def __init__(self) -> None:
+        self._handlers: Mapping[str, Handler] = {
+            name.removeprefix("_call_"): getattr(self, name)
+            for name in dir(self)
+            if name.startswith("_call_")
+        }
+
+    def call(self, session: AppSession, number: int, call: Call) -> None:
+        """Begin a call; the session answers when it is done."""
+        handler = self._handlers.get(call.name)
+        if handler is None:
+            raise InvalidParameter(f"there is no call {call.name[:40]!r}")
+        handler(session, number, call.arguments)
+
+    # Queues
+
+    def _call_create_queue(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("name", *PROPERTIES)
+        name = given.text("name")
+        session.require("admin", *session.paths(name))
+        properties = _properties(given)
+        _begin(session, number, lambda: session.local.create_queue(name, **properties))
+
+    def _call_delete_queue(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("name")
+        name = given.text("name")
+        session.require("admin", *session.paths(name))
+        local = session.local
+        _begin(session, number, lambda: local.core.queues.delete(local.find_queue(name)))
+
+    def _call_open_queue(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("name", "access", "share")
+        name = given.text("name")
+        asked = Access(0)
+        for word in given.texts("access", tuple(ACCESS)):
+            if word not in ACCESS:
+                raise InvalidParameter(f"access {word[:20]!r}: receive, send and peek are possible")
+            asked |= ACCESS[word]
+        if not asked:
+            raise InvalidParameter("access is empty: receive, send and peek are possible")
+        share = given.text("share", "none")
+        if share not in SHARES:
+            raise InvalidParameter(f"share {share[:20]!r}: none and receive are possible")
+        allowed = self._allowed(session, session.paths(name), asked)
+        handle = session.number(session.handles)
+        queue, mode = session.driver.call(
+            lambda: session.local.open_queue(name, Mode(allowed, SHARES[share]))
+        )
+        opened = OpenQueue(queue, mode, path_name(queue))
+        session.handles[handle] = opened
+        words = [word for word, access in ACCESS.items() if mode.access & access]
+        session.reply(number, handle=handle, access=words, name=opened.name)
+
+    def _allowed(self, session: AppSession, paths: list[str], asked: Access) -> Access:
+        """What of the access asked for the role allows; to ask for all is to ask for that."""
+        grant = session.grant
+        assert grant is not None
+        allowed = Access(0)
+        if all(grant.allows("read", path) for path in paths):
+            allowed |= Access.RECEIVE | Access.PEEK
+        if all(grant.allows("send", path) for path in paths):
+            allowed |= Access.SEND
+        if not allowed or (asked != Access.ALL and asked & ~allowed):
+            session.require("send" if asked == Access.SEND else "read", *paths)
+            session.require("send", *paths)
+        return asked & allowed
+
+    def _call_close_queue(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle")
+        handle = given.integer("handle")
+        session.driver.call(lambda: session.close_queue(handle))
+        session.reply(number)
+
+    def _call_set_queue(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle", *PROPERTIES)
+        opened = session.handle(given.integer("handle"))
+        session.require("admin", opened.name)
+        changes = _properties(given)
+        if "transactional" in changes:
+            raise PropertyNotAllowed("transactional: a queue stays what it is")
+        _begin(session, number, lambda: session.local.change_queue(opened.queue, **changes))
+
+    def _call_queue_info(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle")
+        opened = session.handle(given.integer("handle"))
+        core = session.local.core
+        info = session.driver.call(lambda: QueueInfo.of(opened.queue, core))
+        session.reply(number, queue=_info(info))
+
+    def _call_queues(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("everything", "limit", "after")
+        everything = given.flag("everything", default=False)
+        limit = given.integer("limit", minimum=1) if given.has("limit") else None
+        after = given.integer("after") if given.has("after") else BEFORE_ALL
+        core = session.local.core
+        grant = session.grant
+        assert grant is not None
+
+        def look() -> tuple[list[QueueInfo], int | None]:
+            if limit is None:  # from somebody who knows of no pages
+                return queue_infos(core, everything=everything), None
+            count = min(limit, PAGE_MAX)
+            return queue_page(core, everything=everything, after=after, count=count)
+
+        found, following = session.driver.call(look)
+        seen = [
+            _info(info)
+            for info in found
+            if grant.allows("read", info.name) or grant.allows("send", info.name)
+        ]
+        session.reply(number, queues=seen, **({} if following is None else {"next": following}))
+
+    def _call_outgoing(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        grant = session.grant
+        assert grant is not None
+        found = session.driver.call(lambda: outgoing_infos(session.local))
+        seen = [
+            asdict(info)
+            for info in found
+            if grant.allows("read", info.name) or grant.allows("send", info.name)
+        ]
+        session.reply(number, queues=seen)
+
+    def _call_peers(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        session.require("admin")
+        found = session.driver.call(lambda: peer_infos(session.local))
+        peers = [{**asdict(info), "id": str(info.id)} for info in found]
+        session.reply(number, peers=peers)
+
+    def _call_purge(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle")
+        opened = session.handle(given.integer("handle"))
+        if opened.queue.kind is Kind.OUTGOING:
+            session.require("admin", opened.name)
+        else:
+            opened.mode.require(Access.RECEIVE)
+        session.begin(
+            number,
+            lambda: session.local.core.queues.purge(opened.queue),
+            lambda count: session.reply(number, count=count),
+        )
+
+    def _call_move(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle", "lookup_id", "target", "transaction")
+        opened = session.handle(given.integer("handle"))
+        opened.mode.require(Access.RECEIVE)
+        lookup = given.integer("lookup_id", maximum=NUMBER_MAX)
+        target = given.text("target", "")
+        transaction = session.transaction(given.integer("transaction", 0, maximum=NUMBER_MAX))
+        _begin(
+            session, number, lambda: session.local.move(opened.queue, lookup, target, transaction)
+        )
+
+    def _call_pause(self, session: AppSession, number: int, given: Arguments) -> None:
+        self._hold_back(session, number, given, session.local.dispatching.pause)
+
+    def _call_resume(self, session: AppSession, number: int, given: Arguments) -> None:
+        self._hold_back(session, number, given, session.local.dispatching.resume)
+
+    def _call_retry(self, session: AppSession, number: int, given: Arguments) -> None:
+        self._hold_back(session, number, given, session.local.retry)
+
+    def _hold_back(
+        self, session: AppSession, number: int, given: Arguments, act: Callable[[Queue], None]
+    ) -> None:
+        given.only("handle")
+        opened = session.handle(given.integer("handle"))
+        session.require("admin", opened.name)
+        session.driver.call(lambda: act(opened.queue))
+        session.reply(number)
+
+    def _call_open_cursor(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle")
+        opened = session.handle(given.integer("handle"))
+        opened.mode.require(Access.PEEK)
+        place = session.number(session.cursors)
+        cursor = session.driver.call(lambda: session.local.receiving.open_cursor(opened.queue))
+        session.cursors[place] = opened, cursor
+        session.reply(number, cursor=place)
+
+    def _call_close_cursor(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("cursor")
+        found = session.cursors.pop(given.integer("cursor"), None)
+        if found is None:
+            raise InvalidHandle("no such cursor is open")
+        opened, cursor = found
+        receiving = session.local.receiving
+        session.driver.call(lambda: receiving.close_cursor(opened.queue, cursor))
+        session.reply(number)
+
+    def _call_unsubscribe(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("subscription")
+        subscription = given.integer("subscription")
+        session.driver.call(lambda: session.subscriptions.unsubscribe(subscription))
+        session.reply(number)
+
+    # The manager
+
+    def _call_explain(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("message_id")
+        session.require("read")
+        message_id = given.text("message_id")
+        events = session.driver.call(lambda: session.local.explain(message_id))
+        session.reply(
+            number, events=[{**asdict(event), "time": event.time.isoformat()} for event in events]
+        )
+
+    def _call_statistics(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        session.require("read")
+        session.reply(number, counts=session.local.core.statistics.counts)
+
+    def _call_settings(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        session.require("read")
+        session.reply(number, settings=asdict(session.local.core.settings))
+
+    def _call_configure(self, session: AppSession, number: int, given: Arguments) -> None:
+        session.require("admin")
+        changes = dict(given.values)
+        for name in changes.keys() - Settings.__dataclass_fields__.keys():
+            raise PropertyNotAllowed(f"there is no setting {name[:40]}")
+        _begin(session, number, lambda: session.local.configure(**changes))
+
+
+def _begin(session: AppSession, number: int, make: Callable[[], Pending[Any]]) -> None:
+    """Begin a call that has no more to answer than that it is done."""
+    session.begin(number, make, lambda _: session.reply(number))
+
+
+def _properties(given: Arguments) -> dict[str, Any]:
+    """The properties among the arguments; what values they may have is for the manager to say."""
+    found: dict[str, Any] = {name: given.flag(name) for name in FLAGS if given.has(name)}
+    for name in NUMBERS:
+        if given.has(name):
+            found[name] = given.integer(name, minimum=-NUMBER_MAX, maximum=NUMBER_MAX)
+    for name in TEXTS:
+        if given.has(name):
+            found[name] = given.text(name)
+    return queue_properties(**found)
+
+
+def _info(info: QueueInfo) -> JsonObject:
+    values = {name: getattr(info, name) for name in QueueInfo.__dataclass_fields__}
+    return {**values, "id": str(info.id), "type": str(info.type)}

@@ -1,0 +1,164 @@
+"""Subscriptions with a name, which a connection reads by number: FETCH, and the CALLs for them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+from openmsmq.app_protocol import payloads as app
+from openmsmq.app_protocol.frames import Frame, Kind
+from openmsmq.app_protocol.members import Arguments
+from openmsmq.app_server.reads import payload
+from openmsmq.engine.queues.access import Access
+from openmsmq.engine.subscriptions.info import (
+    Binding,
+    bind_subscription,
+    drop_subscription,
+    find_subscription,
+    finish_reserved,
+    mark_reserved,
+    open_subscription,
+    read_reserved,
+    subscription_infos,
+)
+from openmsmq.engine.subscriptions.subscription import Subscription
+from openmsmq.errors import InvalidHandle, InvalidParameter
+
+if TYPE_CHECKING:
+    from openmsmq.app_server.session import AppSession
+
+NUMBER_MAX: Final = (1 << 64) - 1
+
+
+class Readers:
+    """The subscriptions that a connection reads, by number."""
+
+    def __init__(self, session: AppSession) -> None:
+        self._session = session
+        self._found: dict[int, tuple[Subscription, str]] = {}
+        "With the owners that they are read for."
+
+    def add(self, subscription: Subscription, owner: str) -> int:
+        """The number of a subscription on this connection, as it is read for an owner."""
+        for number, known in list(self._found.items()):
+            if known == (subscription, owner):
+                return number
+            if known[0].is_over:
+                del self._found[number]
+        number = self._session.number(self._found)
+        self._found[number] = subscription, owner
+        return number
+
+    def get(self, number: int) -> tuple[Subscription, str]:
+        """The subscription with this number, and the owner that it is read for."""
+        found = self._found.get(number)
+        if found is None:
+            raise InvalidHandle(f"no subscription is open as {number}")
+        return found
+
+    def fetch(self, frame: Frame) -> None:
+        """FETCH: read what a subscription was given."""
+        session = self._session
+        asked = app.Fetch.decode(frame.payload)
+        subscription, owner = self.get(asked.reader)
+        entries = session.driver.call(
+            lambda: read_reserved(session.local, subscription, asked.after, asked.last, owner)
+        )
+        session.answer(frame.id, Kind.MESSAGES, *payload(entries))
+
+
+class ReaderCalls:
+    """The calls about subscriptions with a name."""
+
+    def _call_open_reader(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle", "queue", "name", "copy", "owner")
+        name, copy = given.text("name"), given.flag("copy", default=False)
+        owner = given.text("owner", "")
+        if given.has("handle") == given.has("queue"):
+            raise InvalidParameter("either handle or queue is needed")
+        if given.has("queue"):
+            queue = given.text("queue")
+            session.require("read", *session.paths(queue))
+            found = session.driver.call(lambda: find_subscription(session.local, name, queue))
+            if not found.source.deleted:
+                raise InvalidParameter(f"{queue} is there: open it, and name its handle")
+            self._opened(session, number, found, owner)
+            return
+        opened = session.handle(given.integer("handle"))
+        opened.mode.require(Access.RECEIVE)
+        session.begin(
+            number,
+            lambda: open_subscription(session.local, opened.queue, name, copy=copy),
+            lambda found: self._opened(session, number, found, owner),
+        )
+
+    def _opened(self, session: AppSession, number: int, found: Subscription, owner: str) -> None:
+        reader = session.readers.add(found, owner)
+        session.reply(number, reader=reader, done=found.done, end=found.end, owner=found.owner)
+
+    def _call_bind(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("reader", "take_over", "read")
+        found, owner = session.readers.get(given.integer("reader"))
+        binding = Binding(
+            given.flag("take_over", default=False),
+            given.integer("read", 0, maximum=NUMBER_MAX),
+        )
+        session.begin(
+            number,
+            lambda: bind_subscription(session.local, found, owner, binding),
+            lambda _: session.reply(number),
+        )
+
+    def _call_mark_read(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("reader", "after", "last")
+        found, owner = session.readers.get(given.integer("reader"))
+        after = given.integer("after", maximum=NUMBER_MAX)
+        last = given.integer("last", maximum=NUMBER_MAX)
+        session.begin(
+            number,
+            lambda: mark_reserved(session.local, found, owner, after, last),
+            lambda _: session.reply(number),
+        )
+
+    def _call_reserve(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("reader", "after", "count", "bytes")
+        found, _ = session.readers.get(given.integer("reader"))
+        after = given.integer("after", maximum=NUMBER_MAX)
+        count = given.integer("count", minimum=1)
+        size_max = given.integer("bytes", NUMBER_MAX, minimum=1, maximum=NUMBER_MAX)
+        session.begin(
+            number,
+            lambda: session.local.reservations.reserve(found, after, count, size_max),
+            lambda end: session.reply(number, end=end),
+        )
+
+    def _call_finish(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("reader", "position", "move_to")
+        found, owner = session.readers.get(given.integer("reader"))
+        position = given.integer("position", maximum=NUMBER_MAX)
+        move_to = given.text("move_to", "")
+        session.begin(
+            number,
+            lambda: finish_reserved(session.local, found, position, move_to, owner),
+            lambda _: session.reply(number),
+        )
+
+    def _call_subscriptions(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        grant = session.grant
+        assert grant is not None
+        infos = session.driver.call(lambda: subscription_infos(session.local))
+        seen = [asdict(info) for info in infos if grant.allows("read", info.queue)]
+        session.reply(number, subscriptions=seen)
+
+    def _call_drop_subscription(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("name", "queue", "unread")
+        name, queue = given.text("name"), given.text("queue")
+        unread = given.flag("unread", default=False)
+        session.require("admin", *session.paths(queue))
+        found = session.driver.call(lambda: find_subscription(session.local, name, queue))
+        session.begin(
+            number,
+            lambda: drop_subscription(session.local, found, unread=unread),
+            lambda count: session.reply(number, count=count),
+        )

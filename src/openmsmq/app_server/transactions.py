@@ -1,0 +1,168 @@
+"""Transactions of programs: the CALLs that begin, prepare and end them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from openmsmq.app_protocol.members import Arguments
+from openmsmq.engine.transactions.units import unit_infos
+from openmsmq.types.unit_name import decider_of
+
+if TYPE_CHECKING:
+    from openmsmq.app_server.session import AppSession
+    from openmsmq.engine.commit.pending import Pending
+    from openmsmq.engine.transactions.transaction import Transaction
+
+NUMBER_MAX: Final = (1 << 64) - 1
+
+
+class TransactionCalls:
+    """The calls about transactions."""
+
+    def _call_begin(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("xid", "stage")
+        xid, stages = given.text("xid", ""), given.flag("stage", default=False)
+        place = session.number(session.transactions)
+        begun = session.driver.call(lambda: session.local.begin(xid, stages=stages))
+        session.transactions[place] = begun
+        begun.token = session.decider.token
+        begun.used = monotonic()
+        session.door.metrics.transaction_began()
+        session.reply(number, transaction=place)
+
+    def _call_prepare(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("transaction")
+
+        def done(place: int, transaction: Transaction) -> None:
+            waiting = session.local.core.prepared
+            session.prepared = {
+                at: known
+                for at, known in session.prepared.items()
+                if waiting.get(known.xid) is known
+            }
+            session.prepared[place] = transaction
+
+        self._end(session, number, given, session.local.prepare, done)
+
+    def _call_commit(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("transaction", "participants")
+        participants = given.texts("participants", ())
+
+        def done(place: int, transaction: Transaction) -> None:
+            if participants:
+                session.decided(transaction.xid)
+
+        def commit(transaction: Transaction) -> Pending[None]:
+            return session.local.commit(transaction, participants)
+
+        self._end(session, number, given, commit, done)
+
+    def _call_abort(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("transaction")
+        place = given.integer("transaction", minimum=1, maximum=NUMBER_MAX)
+        if place in session.timed_out:  # it is aborted
+            session.timed_out.remove(place)
+            session.reply(number)
+        else:
+            self._end(session, number, given, session.local.abort)
+
+    def _end(
+        self,
+        session: AppSession,
+        number: int,
+        given: Arguments,
+        end: Callable[[Transaction], Pending[None]],
+        done: Callable[[int, Transaction], None] | None = None,
+    ) -> None:
+        place = given.integer("transaction", minimum=1, maximum=NUMBER_MAX)
+        transaction = session.transaction(place)
+        assert transaction is not None
+
+        def answered(pending: Pending[None]) -> None:
+            if pending.error is not None:
+                session.fail(number, pending.error)
+                if session.is_over:
+                    session.abandon(transaction)
+                return
+            session.prepared.pop(place, None)
+            if session.transactions.pop(place, None) is not None:
+                session.door.metrics.transaction_ended()
+            if done is not None:
+                done(place, transaction)
+            session.reply(number)
+
+        session.driver.begin(lambda: end(transaction), answered)
+
+    def _call_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        session.require_somewhere("send")
+        decider, prepared = session.decider, session.local.core.prepared
+        found = session.driver.call(session.local.prepared_ages)
+        ages = {xid: age for xid, age in found.items() if decider.may_end(prepared[xid])}
+        session.reply(number, xids=list(ages), ages=ages)
+
+    def _call_commit_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
+        self._decide(session, number, given, session.local.commit_prepared)
+
+    def _call_abort_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
+        self._decide(session, number, given, session.local.abort_prepared)
+
+    def _decide(
+        self,
+        session: AppSession,
+        number: int,
+        given: Arguments,
+        decide: Callable[[str], Pending[None]],
+    ) -> None:
+        """Whoever has prepared a transaction may end it, an administrator may end any.
+
+        The name of a unit cannot be guessed: to know it is to have a part in it.
+        """
+        given.only("xid")
+        xid = given.text("xid")
+        found = session.local.core.prepared.get(xid)
+        is_own = found is not None and session.decider.may_end(found)
+        is_here = any(known.xid == xid for known in session.prepared.values())
+        if not (is_own or is_here) and decider_of(xid) is None:
+            session.require("admin")
+        session.begin(number, lambda: decide(xid), lambda _: session.reply(number))
+
+    def _call_commit_epoch(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("query", "epoch", "winners", "owner", "once")
+        session.require_somewhere("send")
+        writer, winners = given.text("query"), given.texts("winners")
+        epoch, owner = given.integer("epoch", maximum=NUMBER_MAX), given.text("owner", "")
+        once, by, local = given.flag("once", default=False), session.decider, session.local
+        session.begin(
+            number,
+            lambda: local.commit_epoch(writer, epoch, winners, owner, once=once, by=by),
+            lambda applied: session.reply(number, applied=applied),
+        )
+
+    # Units
+
+    def _call_unit_states(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("xids")
+        xids = given.texts("xids")
+        units = session.local.units
+        states = session.driver.call(lambda: {xid: units.state(xid) for xid in xids})
+        session.reply(number, states=states)
+
+    def _call_finish_unit(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("xid", "confirmed")
+        xid, confirmed = given.text("xid"), given.texts("confirmed")
+        session.finished(xid)
+        session.begin(
+            number,
+            lambda: session.local.units.finish(xid, confirmed),
+            lambda _: session.reply(number),
+        )
+
+    def _call_units(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        session.require("admin")
+        found = session.driver.call(lambda: unit_infos(session.local))
+        session.reply(number, units=[asdict(info) for info in found])

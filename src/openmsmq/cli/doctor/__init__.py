@@ -1,0 +1,1 @@
+"""`openmsmq doctor`: what is wrong or risky."""

@@ -1,0 +1,275 @@
+"""`openmsmq message send`: one message or many."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import IO, Any, Final
+from uuid import UUID
+
+import click
+
+from openmsmq.cli.options import Location, manager_options, queue_argument, say
+from openmsmq.cli.output import Advance, print_json, progress
+from openmsmq.client._sync.manager import Manager, Queue
+from openmsmq.properties.message import Acknowledge
+from openmsmq.properties.vartype import VarType
+from openmsmq.types.ids import SentId
+from openmsmq.types.message import Message
+
+NUMBER: Final = "{n}"
+BATCH: Final = 1000
+"Messages that go in one call,"
+BATCH_BYTES: Final = 1 << 20
+"or as many as have this size."
+EXPRESS: Final = "express messages are in memory only, and gone when this command ends"
+ACKNOWLEDGE: Final = {
+    "none": Acknowledge.NONE,
+    "arrival": Acknowledge.POS_ARRIVAL,
+    "receive": Acknowledge.POS_RECEIVE,
+    "negative-arrival": Acknowledge.NEG_ARRIVAL,
+    "negative-receive": Acknowledge.NEG_RECEIVE,
+    "negative": Acknowledge.NEG_ARRIVAL | Acknowledge.NEG_RECEIVE,
+    "nack-reach-queue": Acknowledge.NACK_REACH_QUEUE,
+    "nack-receive": Acknowledge.NACK_RECEIVE,
+    "full-reach-queue": Acknowledge.FULL_REACH_QUEUE,
+    "full-receive": Acknowledge.FULL_RECEIVE,
+}
+
+
+class AcknowledgeType(click.ParamType[Acknowledge]):
+    """Words of `ACKNOWLEDGE`, between commas."""
+
+    name = "words"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Acknowledge:
+        """All that was asked for, together."""
+        found = Acknowledge.NONE
+        for word in str(value).lower().replace("_", "-").split(","):
+            if word.strip() not in ACKNOWLEDGE:
+                self.fail(f"{word!r} is none of {', '.join(ACKNOWLEDGE)}", param, ctx)
+            found |= ACKNOWLEDGE[word.strip()]
+        return found
+
+
+class CorrelationType(click.ParamType[bytes]):
+    r"""Hexadecimal digits, or the `guid\number` of another message."""
+
+    name = "hex"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> bytes:
+        """The bytes; those of a message's id as a queue manager compares them."""
+        text = str(value)
+        guid, backslash, number = text.partition("\\")
+        try:
+            if backslash:
+                return UUID(guid).bytes_le + int(number).to_bytes(4, "little")
+            return bytes.fromhex(text)
+        except (ValueError, OverflowError):
+            self.fail(f"{text!r} is neither hexadecimal nor the id of a message", param, ctx)
+
+
+class BodyType(click.ParamType[int]):
+    """A number, or the name of a type such as `VT_BSTR`."""
+
+    name = "type"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        text = str(value).upper()
+        for name in (text, f"VT_{text}"):
+            if name in VarType.__members__:
+                return VarType[name]
+        try:
+            return int(text, 0)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor a name such as VT_BSTR", param, ctx)
+
+
+class MomentType(click.ParamType[datetime]):
+    """A date and time as ISO 8601 has it; without a zone, the computer's own."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """The moment."""
+        try:
+            return datetime.fromisoformat(str(value)).astimezone()
+        except ValueError:
+            self.fail(f"{value!r} is no time such as 2030-01-31T08:00", param, ctx)
+
+
+_SECONDS = click.FloatRange(0)
+
+
+@click.command()
+@queue_argument
+@click.option("--body", help="The body as text.")
+@click.option("--body-file", type=click.File("rb"), help="The body as a file; - is stdin.")
+@click.option("--body-type", type=BodyType(), help="What the body is: 8 or VT_BSTR, ...")
+@click.option("--count", type=click.IntRange(1), default=1, help="How many messages.")
+@click.option("--start", type=int, default=0, help="The number that {n} begins with.")
+@click.option("--label", default="", help="At most 249 characters.")
+@click.option("--priority", type=click.IntRange(0, 7), help="7 is read first; 3 unless given.")
+@click.option(
+    "--recoverable/--express",
+    default=True,
+    help="On disk (unless told otherwise), or only in memory.",
+)
+@click.option("--journal", is_flag=True, help="Keep a copy in the sender's journal.")
+@click.option("--dead-letter", is_flag=True, help="If it fails, keep it as a dead letter.")
+@click.option(
+    "--dead-letter-queue",
+    help="The same in this queue of the sending manager instead of the system's.",
+)
+@click.option(
+    "--acknowledge",
+    type=AcknowledgeType(),
+    help="What to report, with commas between: arrival, receive, negative-arrival,"
+    " negative-receive, negative (both), full-reach-queue, full-receive.",
+)
+@click.option("--admin-queue", help="The queue that gets the reports.")
+@click.option("--response-queue", help="The queue that answers shall go to.")
+@click.option("--correlation-id", type=CorrelationType(), help="20 bytes, or a message's id.")
+@click.option("--app-specific", type=int, help="A number of the application's own.")
+@click.option("--extension-file", type=click.File("rb"), help="More data beside the body.")
+@click.option("--time-to-be-received", type=_SECONDS, help="Seconds until it must be received.")
+@click.option("--time-to-reach-queue", type=_SECONDS, help="Seconds until it must have arrived.")
+@click.option("--trace", is_flag=True, help="Report its way to the sender's report queue.")
+@click.option("--transactional", is_flag=True, help="Send in a transaction to a queue elsewhere.")
+@click.option("--once", help="An id: what was sent under it before is not sent again.")
+@click.option("--delay", type=_SECONDS, help="Seconds until it can be read.")
+@click.option("--deliver-at", type=MomentType(), help="When it can be read: 2030-01-31T08:00.")
+@manager_options
+def send(
+    name: str,
+    *,
+    location: Location,
+    as_json: bool,
+    body: str | None,
+    body_file: IO[bytes] | None,
+    extension_file: IO[bytes] | None,
+    count: int,
+    start: int,
+    transactional: bool,
+    once: str | None,
+    delay: float | None,
+    deliver_at: datetime | None,
+    **properties: Any,
+) -> None:
+    """Send a message, or many.
+
+    {n} in the label, in a body given as text and in --once becomes the running number. A file is
+    sent as it is. To a transactional queue all go in one transaction. The ids of the messages are
+    printed once they are on disk; explain tells what became of each.
+
+    \b
+    Examples:
+      openmsmq message send orders --body '<order/>' --label 'order 1'
+      openmsmq message send orders --count 1000 --label 'order {n}' --start 1
+      openmsmq message send orders --body-file order.xml --time-to-be-received 60 --dead-letter
+      openmsmq message send orders --body '<order/>' --once order-17 --delay 3600
+      echo '{"id": 1}' | openmsmq message send orders --body-file -
+    """
+    if body is not None and body_file is not None:
+        raise click.UsageError("Give --body or --body-file, not both.")
+    if delay is not None and deliver_at is not None:
+        raise click.UsageError("Give --delay or --deliver-at, not both.")
+    if once is not None and count > 1 and NUMBER not in once:
+        raise click.UsageError(f"--once needs {NUMBER}: each message has an id of its own.")
+    given = {field: value for field, value in properties.items() if value is not None}
+    if extension_file is not None:
+        given["extension"] = extension_file.read()
+    given["body"] = body_file.read() if body_file is not None else body or b""
+    numbers = range(start, start + count)
+    messages = _numbered(given, numbers)
+    terms = Terms(once, numbers, delay if deliver_at is None else deliver_at)
+    with location.open() as manager, manager.open_queue(name) as queue:
+        together = transactional or queue.info().transactional
+        if location.is_embedded and not (together or given["recoverable"]):
+            say(EXPRESS)
+        with progress("sending", count, shown=not sys.stdout.isatty()) as advance:
+            send_all = _send_together if together else _send
+            for ids in send_all(manager, queue, messages, terms, advance):
+                _print_ids(queue.name, ids, as_json=as_json)
+
+
+def _numbered(given: dict[str, Any], numbers: range) -> Iterator[Message]:
+    """The messages; all the same one if nothing in it is numbered."""
+    texts = {
+        field: value
+        for field, value in given.items()
+        if field in ("body", "label") and isinstance(value, str) and NUMBER in value
+    }
+    same = Message(**given)
+    for number in numbers:
+        if not texts:
+            yield same
+            continue
+        changes = {field: text.replace(NUMBER, str(number)) for field, text in texts.items()}
+        yield Message(**{**given, **changes})
+
+
+class Terms:
+    """What is special about messages: ids, and when they can be read."""
+
+    def __init__(self, once: str | None, numbers: range, deliver_at: datetime | float | None):
+        self._once = once
+        self._ids = (str(once).replace(NUMBER, str(number)) for number in numbers)
+        self._deliver_at = deliver_at
+
+    def of(self, batch: list[Message]) -> dict[str, Any]:
+        """The arguments for the next messages."""
+        once = None if self._once is None else list(islice(self._ids, len(batch)))
+        return {"once": once, "deliver_at": self._deliver_at}
+
+
+def _send(
+    _: Manager, queue: Queue, messages: Iterator[Message], terms: Terms, advance: Advance
+) -> Iterator[Sequence[SentId]]:
+    """Send batch by batch; the ids of each."""
+    for batch in _batches(messages):
+        yield queue.send_many(batch, **terms.of(batch))
+        advance(len(batch))
+
+
+def _batches(messages: Iterator[Message]) -> Iterator[list[Message]]:
+    """As many messages as go in one call, also to a service."""
+    batch: list[Message] = []
+    size = 0
+    for message in messages:
+        batch.append(message)
+        size += len(message.body) + len(message.extension)
+        if len(batch) == BATCH or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _send_together(
+    manager: Manager, queue: Queue, messages: Iterator[Message], terms: Terms, advance: Advance
+) -> Iterator[Sequence[SentId]]:
+    """Send in one transaction; the ids when it is committed."""
+    ids: list[Sequence[SentId]] = []
+    with manager.transaction() as transaction:
+        for batch in _batches(messages):
+            ids.append(queue.send_many(batch, transaction=transaction, **terms.of(batch)))
+            advance(len(batch))
+    yield from ids
+
+
+def _print_ids(queue: str, ids: Sequence[SentId], *, as_json: bool) -> None:
+    if not as_json:
+        click.echo("\n".join(ids))
+        return
+    for message_id in ids:
+        print_json({"id": message_id, "queue": queue, "known": message_id.known})

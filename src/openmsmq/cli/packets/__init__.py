@@ -1,0 +1,1 @@
+"""`openmsmq decode`: packets and their values in words."""

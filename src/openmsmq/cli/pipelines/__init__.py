@@ -1,0 +1,1 @@
+"""`openmsmq pipeline`: its commands."""

@@ -1,0 +1,269 @@
+"""The port between the API and whoever keeps the queues. `backend_sync.py` is written from this."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from openmsmq.client.backend import CursorHandle, Handle, Read, Work
+from openmsmq.engine.explanation import HistoryEvent
+from openmsmq.engine.queues.access import Mode
+from openmsmq.engine.queues.info import QueueInfo
+from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.subscriptions.info import Binding, SubscriptionInfo
+from openmsmq.engine.transactions.distributed import UnitState
+from openmsmq.engine.transactions.units import UnitInfo
+from openmsmq.transports.outgoing import OutgoingInfo
+from openmsmq.transports.peers.info import PeerInfo
+from openmsmq.types.delivery import Delivery
+from openmsmq.types.ids import SentId
+from openmsmq.types.message import Message
+from openmsmq.types.received import ReceivedMessage
+
+
+class Subscription(Protocol):
+    """Messages that come by themselves and are held until they are ended."""
+
+    async def next(self, timeout: float | None) -> list[ReceivedMessage]:
+        """The next messages, as soon as there is one."""
+        ...
+
+    async def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
+        """Remove messages that are held, perhaps as part of a transaction, or return them."""
+        ...
+
+    async def close(self) -> None:
+        """No more are wanted; those that are held stay so until they are ended."""
+        ...
+
+
+class Reader(Protocol):
+    """A subscription with a name: what it was given it is given again, until it is done with it."""
+
+    @property
+    def done(self) -> int:
+        """It is done with all up to this position."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """It was given all up to this position."""
+        ...
+
+    @property
+    def owner(self) -> str:
+        """Who it belonged to when that was last asked for."""
+        ...
+
+    async def bind(self, binding: Binding) -> None:
+        """Let it belong to the owner that it was opened for."""
+        ...
+
+    async def mark_read(self, after: int, last: int) -> None:
+        """Its owner has read all behind one position up to another."""
+        ...
+
+    async def reserve(self, after: int, count: int, size_max: int) -> int:
+        """Up to which position there is something to read."""
+        ...
+
+    async def read(self, after: int, last: int) -> list[ReceivedMessage]:
+        """Messages that it was given behind a position; as many as fit a frame."""
+        ...
+
+    async def read_packed(self, after: int, last: int) -> bytes:
+        """The same as the payload of MESSAGES."""
+        ...
+
+    async def finish(self, position: int, move_to: str) -> None:
+        """It is done with all up to a position."""
+        ...
+
+
+class Backend(Protocol):
+    """Whoever keeps the queues."""
+
+    @property
+    def name(self) -> str:
+        """What other computers call the manager's computer."""
+        ...
+
+    @property
+    def id(self) -> str:
+        """The GUID of the queue manager."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """Where the manager stands: `ready`, ..."""
+        ...
+
+    async def create_queue(self, name: str, properties: dict[str, Any]) -> None:
+        """Create a queue."""
+        ...
+
+    async def delete_queue(self, name: str) -> None:
+        """Delete a queue with all its messages."""
+        ...
+
+    async def open_queue(self, name: str, mode: Mode) -> Handle:
+        """Open a queue."""
+        ...
+
+    async def close_queue(self, handle: Handle) -> None:
+        """Close a queue; reads that wait on it are cancelled."""
+        ...
+
+    async def queues(self, *, everything: bool) -> list[QueueInfo]:
+        """All queues."""
+        ...
+
+    async def outgoing(self) -> list[OutgoingInfo]:
+        """All outgoing queues."""
+        ...
+
+    async def peers(self) -> list[PeerInfo]:
+        """Other queue managers, as far as they are known."""
+        ...
+
+    async def queue_info(self, handle: Handle) -> QueueInfo:
+        """What is known of a queue."""
+        ...
+
+    async def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
+        """Give a queue other properties."""
+        ...
+
+    async def purge(self, handle: Handle) -> int:
+        """Remove all messages of a queue; how many there were."""
+        ...
+
+    async def pause(self, handle: Handle) -> None:
+        """Send nothing from an outgoing queue."""
+        ...
+
+    async def resume(self, handle: Handle) -> None:
+        """Undo `pause`."""
+        ...
+
+    async def retry(self, handle: Handle) -> None:
+        """Try now to send from an outgoing queue."""
+        ...
+
+    async def send(
+        self,
+        handle: Handle,
+        messages: list[Message],
+        work: Work | None,
+        delivery: Delivery | None,
+    ) -> Sequence[SentId]:
+        """Send messages, all or none; their ids."""
+        ...
+
+    async def read(
+        self, handle: Handle, read: Read, work: Work | None, cursor: CursorHandle | None
+    ) -> list[ReceivedMessage]:
+        """Receive or peek."""
+        ...
+
+    async def read_packed(self, handle: Handle, read: Read) -> bytes:
+        """Peek, for those who read many: the payload of MESSAGES."""
+        ...
+
+    async def subscribe(self, handle: Handle, prefetch: int) -> Subscription:
+        """Let messages come, up to `prefetch` that are not ended."""
+        ...
+
+    async def open_reader(self, handle: Handle, name: str, *, copy: bool, owner: str) -> Reader:
+        """The subscription with this name, begun if it is not there yet."""
+        ...
+
+    async def subscriptions(self) -> list[SubscriptionInfo]:
+        """All subscriptions with a name."""
+        ...
+
+    async def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:
+        """End a subscription, or only give back what it has skipped; how many messages it gives."""
+        ...
+
+    async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
+        """Move a message between a queue and its subqueues."""
+        ...
+
+    async def open_cursor(self, handle: Handle) -> CursorHandle:
+        """A cursor before the first message."""
+        ...
+
+    async def close_cursor(self, cursor: CursorHandle) -> None:
+        """Close a cursor; a read that waits with it is cancelled."""
+        ...
+
+    async def begin(self, xid: str, *, stage: bool) -> Work:
+        """Begin a transaction."""
+        ...
+
+    async def prepare(self, work: Work) -> None:
+        """Write down what a transaction did."""
+        ...
+
+    async def commit(self, work: Work, participants: Sequence[str] = ()) -> None:
+        """Let what a transaction did take effect, and a unit whose participants are prepared."""
+        ...
+
+    async def abort(self, work: Work) -> None:
+        """Undo what a transaction did."""
+        ...
+
+    async def prepared(self) -> dict[str, int]:
+        """The names of prepared transactions, and for how many seconds each is."""
+        ...
+
+    async def commit_prepared(self, xid: str) -> None:
+        """Commit a prepared transaction; again, if that was lost."""
+        ...
+
+    async def abort_prepared(self, xid: str) -> None:
+        """Abort a prepared transaction; again, if that was lost."""
+        ...
+
+    async def is_open(self, work: Work) -> bool:
+        """Whether a transaction is still there, as far as one can tell."""
+        ...
+
+    async def unit_states(self, xids: list[str]) -> dict[str, UnitState]:
+        """Where units stand that this manager decides."""
+        ...
+
+    async def finish_unit(self, xid: str, confirmed: list[str]) -> None:
+        """Some participants have confirmed a unit; again, if that was lost."""
+        ...
+
+    async def units(self) -> list[UnitInfo]:
+        """The units that are decided and not confirmed by all."""
+        ...
+
+    async def commit_epoch(
+        self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
+    ) -> bool:
+        """Decide an epoch; False if it was decided before."""
+        ...
+
+    async def explain(self, message_id: str) -> list[HistoryEvent]:
+        """The life of a message."""
+        ...
+
+    async def statistics(self) -> dict[str, int]:
+        """What happened how often."""
+        ...
+
+    async def settings(self) -> Settings:
+        """What is set."""
+        ...
+
+    async def configure(self, changes: dict[str, Any]) -> None:
+        """Change settings."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        ...

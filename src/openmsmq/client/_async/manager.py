@@ -1,0 +1,485 @@
+"""The async API. `sync.py` is written from this file; `make fix` does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from openmsmq.client._async.backend import Backend
+from openmsmq.client._async.cursor import Closable, Cursor
+from openmsmq.client._async.stream import Stream
+from openmsmq.client._async.subscription import Subscription
+from openmsmq.client._async.transaction import Transaction, TwoPhase, work_of
+from openmsmq.client.backend import CursorHandle, Handle, Read
+from openmsmq.client.partners import Partners
+from openmsmq.engine.explanation import HistoryEvent
+from openmsmq.engine.messages.receive import Seek
+from openmsmq.engine.queues.access import Access, Mode, Share
+from openmsmq.engine.queues.info import QueueInfo, queue_properties
+from openmsmq.engine.queues.queue import Poison
+from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.subscriptions.info import SubscriptionInfo
+from openmsmq.engine.transactions.units import UnitInfo
+from openmsmq.errors import InvalidHandle, ReceiveTimeout
+from openmsmq.transports.outgoing import OutgoingInfo
+from openmsmq.transports.peers.info import PeerInfo
+from openmsmq.types.delivery import Delivery
+from openmsmq.types.ids import SentId
+from openmsmq.types.message import Message
+from openmsmq.types.received import ReceivedMessage
+
+NO_MESSAGES = bytes(4)
+"A payload of MESSAGES with none in it."
+
+
+class Manager(Closable):
+    """A queue manager: a directory opened by this process, or a service. Threads may share it."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.partners = Partners()
+        "Those with whom it has a part in units."
+
+    @property
+    def backend(self) -> Backend:
+        """Who keeps the queues, for other parts of this package."""
+        return self._backend
+
+    @property
+    def name(self) -> str:
+        """What other computers call the manager's."""
+        return self._backend.name
+
+    @property
+    def id(self) -> str:
+        """The GUID of this queue manager."""
+        return self._backend.id
+
+    @property
+    def state(self) -> str:
+        """`ready` while it can be used."""
+        return self._backend.state
+
+    async def create_queue(
+        self,
+        name: str,
+        *,
+        transactional: bool = False,
+        journal: bool = False,
+        quota: int | None = None,
+        journal_quota: int | None = None,
+        label: str = "",
+        authenticate: bool = False,
+        privacy: int = 1,
+        base_priority: int = 0,
+        type: UUID | str | None = None,
+        abort_limit: int = 0,
+        retry_delay: int = 0,
+        poison: str = Poison.SUBQUEUE,
+    ) -> Queue:
+        r"""Create a queue and open it.
+
+        `name` is a path name, or bare: `orders` is `.\private$\orders`. A transactional queue takes
+        messages in transactions only. With `journal`, copies of what is received stay in the
+        queue's journal. Quotas are in KiB. `authenticate`, `privacy` (0 clear messages only, 1
+        both, 2 encrypted only), `base_priority` and `type` are kept for those who ask.
+
+        A message that was aborted `abort_limit` times goes to `poison`: the `subqueue` `poison`, or
+        the `dead-letter` queue. Before, nobody can read it for `retry_delay` seconds each time.
+        """
+        properties = queue_properties(
+            transactional=transactional,
+            journal=journal,
+            quota=quota,
+            journal_quota=journal_quota,
+            label=label,
+            authenticate=authenticate,
+            privacy=privacy,
+            base_priority=base_priority,
+            type=type,
+            abort_limit=abort_limit,
+            retry_delay=retry_delay,
+            poison=poison,
+        )
+        await self._backend.create_queue(name, properties)
+        return await self.open_queue(name)
+
+    async def open_queue(
+        self, name: str, *, access: Access = Access.ALL, share: Share = Share.DENY_NONE
+    ) -> Queue:
+        r"""Open a queue that exists; `QueueNotFound` if it does not.
+
+        Besides the queues people make there are their journals, `.\private$\orders\Journal$`,
+        their subqueues, `.\private$\orders;retry`, which appear when they are opened, and the
+        manager's own: `.\Journal$`, `.\DeadLetter$` and `.\XactDeadLetter$`. Those can be read,
+        not sent to. A queue of another computer, `DIRECT=OS:other\private$\orders`, can be sent
+        to, not read: what is sent waits in an outgoing queue.
+        """
+        return Queue(self._backend, await self._backend.open_queue(name, Mode(access, share)))
+
+    async def delete_queue(self, name: str) -> None:
+        """Delete a queue with all its messages, its journal and its subqueues."""
+        await self._backend.delete_queue(name)
+
+    async def queues(self, *, everything: bool = False) -> list[QueueInfo]:
+        """The queues that people made, by name.
+
+        With `everything` also the manager's own, subqueues, outgoing queues, and journals with
+        messages in them.
+        """
+        return await self._backend.queues(everything=everything)
+
+    async def outgoing(self) -> list[OutgoingInfo]:
+        """The queues of messages for other computers, by name: what waits, and why."""
+        return await self._backend.outgoing()
+
+    async def peers(self) -> list[PeerInfo]:
+        """Other queue managers: those that answered when dialled, and those with sessions here."""
+        return await self._backend.peers()
+
+    async def subscriptions(self) -> list[SubscriptionInfo]:
+        """The subscriptions with a name, by queue."""
+        return await self._backend.subscriptions()
+
+    async def drop_subscription(self, name: str, queue: str, *, unread: bool = False) -> int:
+        """End a subscription of a queue: what it was given and is not done with is back there.
+
+        With `unread` it goes on, and only messages are back that its owner was done with and had
+        not read. The answer is how many messages these are.
+        """
+        return await self._backend.drop_subscription(name, queue, unread=unread)
+
+    def transaction(self, xid: str = "", *, stage: bool = False) -> Transaction:
+        """A transaction: as a context manager it commits on success and aborts on an exception.
+
+        With a name of its own it can also be prepared, to be committed or aborted later by that
+        name, whatever happens to this process. With `stage` it also takes messages to queues that
+        are not transactional: they wait until it commits, and are then like all others there.
+        """
+        return Transaction(self._backend, xid, stage=stage)
+
+    def tpc(self, xid: str = "") -> TwoPhase:
+        """A transaction in two phases, with the names of the DB-API's extension for them."""
+        return TwoPhase(self._backend, xid)
+
+    async def prepared(self) -> list[str]:
+        """The names of transactions that are prepared and wait for their outcome."""
+        return list(await self._backend.prepared())
+
+    async def prepared_ages(self) -> dict[str, int]:
+        """The same, and for how many seconds each of them waits."""
+        return await self._backend.prepared()
+
+    async def commit_prepared(self, xid: str) -> None:
+        """Commit a prepared transaction; to do it again does no harm."""
+        await self._backend.commit_prepared(xid)
+
+    async def abort_prepared(self, xid: str) -> None:
+        """Abort a prepared transaction; to do it again does no harm."""
+        await self._backend.abort_prepared(xid)
+
+    async def units(self) -> list[UnitInfo]:
+        """The units that this manager has decided and that some have not confirmed."""
+        return await self._backend.units()
+
+    async def commit_epoch(
+        self,
+        writer: str,
+        epoch: int,
+        winners: Iterable[str],
+        *,
+        owner: str = "",
+        once: bool = False,
+    ) -> bool:
+        """Commit many prepared transactions of one writer in one step, once.
+
+        Their names are `WRITER/EPOCH/...`. The `winners` are committed, all others of the writer
+        up to this epoch are aborted. False if that was done before: to ask again does no harm.
+        A writer keeps the `owner` it is first given; `TransactionSequence` for anybody else, whose
+        epochs are not the same although they have the same numbers. With `once` the writer has no
+        other epoch, and is forgotten after 10,000 others like it. Transactions of an epoch that is
+        decided cannot be prepared any more: `EpochDecided`.
+        """
+        return await self._backend.commit_epoch(writer, epoch, list(winners), owner, once=once)
+
+    async def explain(self, message_id: str) -> list[HistoryEvent]:
+        r"""What happened to a message, oldest first; `message_id` is `guid\number`.
+
+        Nothing if its history is not kept any more, or never was (see `Settings.history`).
+        """
+        return await self._backend.explain(message_id)
+
+    async def statistics(self) -> dict[str, int]:
+        """What happened how often since the store was made."""
+        return await self._backend.statistics()
+
+    async def settings(self) -> Settings:
+        """What is set for the whole manager."""
+        return await self._backend.settings()
+
+    async def configure(self, **changes: int | bool | None) -> None:
+        """Change settings, by the names they have in `Settings`; they last."""
+        await self._backend.configure(changes)
+
+    async def close(self) -> None:
+        """Finish what was asked for and let go of the directory or the service."""
+        await self._backend.close()
+
+
+class Queue(Closable):
+    """An open queue."""
+
+    def __init__(self, backend: Backend, handle: Handle) -> None:
+        self._backend = backend
+        self._handle = handle
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        r"""The queue's path name: `.\private$\orders`."""
+        return self._handle.name
+
+    async def info(self) -> QueueInfo:
+        """Its properties and how much is in it."""
+        return await self._backend.queue_info(self._handle)
+
+    async def send(
+        self,
+        message: Message | bytes | str,
+        *,
+        transaction: Transaction | None = None,
+        once: str | None = None,
+        deliver_at: datetime | float | None = None,
+    ) -> SentId:
+        """Send a message; when this returns it is on disk, unless it is an express one.
+
+        The answer is the id of the message, for `explain` and to recognise it in reports. See
+        `send_many` for `once` and `deliver_at`.
+        """
+        ids = None if once is None else (once,)
+        sent = await self.send_many(
+            (message,), transaction=transaction, once=ids, deliver_at=deliver_at
+        )
+        return sent[0]
+
+    async def send_many(
+        self,
+        messages: Iterable[Message | bytes | str],
+        *,
+        transaction: Transaction | None = None,
+        once: Sequence[str] | None = None,
+        deliver_at: datetime | float | None = None,
+    ) -> Sequence[SentId]:
+        """Send messages in one go, all of them or none; their ids.
+
+        `once` gives each message an id of the program's own: one that was sent to this queue under
+        the same id before is not sent again, and the answer has the id of the first, `known`. A
+        service sends such messages although the connection is lost, for `reconnect` seconds.
+        Nobody can read them before `deliver_at`, a time or seconds from now.
+        """
+        batch = [m if isinstance(m, Message) else Message(m) for m in messages]
+        self._require(Access.SEND)
+        delivery = None
+        if once is not None or deliver_at is not None:
+            delivery = Delivery.of(deliver_at, once, len(batch))
+        return await self._backend.send(self._handle, batch, await work_of(transaction), delivery)
+
+    async def receive(
+        self, timeout: float | None = None, *, transaction: Transaction | None = None
+    ) -> ReceivedMessage:
+        """Take the first message; `ReceiveTimeout` if none came within `timeout` seconds."""
+        return (await self._read(Read(take=True, timeout=timeout), transaction))[0]
+
+    async def receive_many(
+        self,
+        count: int,
+        timeout: float | None = None,
+        *,
+        transaction: Transaction | None = None,
+    ) -> list[ReceivedMessage]:
+        """Take up to `count` messages, waiting for the first only; none if it did not come."""
+        try:
+            return await self._read(Read(take=True, count=count, timeout=timeout), transaction)
+        except ReceiveTimeout:
+            return []
+
+    async def peek(
+        self, timeout: float | None = None, *, transaction: Transaction | None = None
+    ) -> ReceivedMessage:
+        """Look at the first message and leave it there.
+
+        A peek takes nothing, so that a transaction has no part in it but must be open.
+        """
+        return (await self._read(Read(take=False, timeout=timeout), transaction))[0]
+
+    async def peek_many(
+        self,
+        count: int,
+        timeout: float | None = None,
+        *,
+        after: int = 0,
+        transaction: Transaction | None = None,
+    ) -> list[ReceivedMessage]:
+        """Look at up to `count` messages, waiting for the first only.
+
+        With `after`, only at those whose lookup identifier is greater.
+        """
+        try:
+            return await self._read(_behind(after, count, timeout), transaction)
+        except ReceiveTimeout:
+            return []
+
+    async def peek_packed(
+        self, count: int, timeout: float | None = None, *, after: int = 0
+    ) -> bytes:
+        """The same for those who decode many at once: the payload of MESSAGES.
+
+        See `docs/app-protocol.md`; four zeros are no messages.
+        """
+        self._require(Access.PEEK)
+        try:
+            return await self._backend.read_packed(self._handle, _behind(after, count, timeout))
+        except ReceiveTimeout:
+            return NO_MESSAGES
+
+    async def peek_by_lookup_id(
+        self,
+        lookup_id: int,
+        seek: Seek | str = Seek.CURRENT,
+        *,
+        transaction: Transaction | None = None,
+    ) -> ReceivedMessage:
+        """Look at the message with this identifier, or at the one beside it."""
+        read = Read(take=False, lookup_id=lookup_id, seek=seek)
+        return (await self._read(read, transaction))[0]
+
+    async def receive_by_lookup_id(
+        self,
+        lookup_id: int,
+        seek: Seek | str = Seek.CURRENT,
+        *,
+        transaction: Transaction | None = None,
+    ) -> ReceivedMessage:
+        """Take the message with this identifier, or the one beside it."""
+        read = Read(take=True, lookup_id=lookup_id, seek=seek)
+        return (await self._read(read, transaction))[0]
+
+    def cursor(self) -> Cursor:
+        """A place of one's own to walk along the queue."""
+        self._require(Access.PEEK)
+        return Cursor(self)
+
+    def stream(
+        self, prefetch: int = 1000, *, timeout: float | None = None, explicit: bool = False
+    ) -> Stream:
+        """The messages of the queue as they come, for a loop that takes them one after the other.
+
+        Up to `prefetch` messages are taken ahead and held; those that the loop has not come to
+        are back in their places when it ends. A message is removed when the loop asks for the
+        next but some; with `explicit`, when `Stream.acknowledge` says so. The loop ends when no
+        message came for `timeout` seconds.
+        """
+        self._require(Access.RECEIVE)
+        return Stream(self._backend, self._handle, prefetch, timeout, explicit=explicit)
+
+    async def subscription(self, name: str, *, copy: bool = False, owner: str = "") -> Subscription:
+        """The subscription with this name, begun if it is not there yet.
+
+        It lasts until `Manager.drop_subscription`. Messages that it is given are out of the
+        queue, or with `copy` stay there for others; then it is given each of them once. With an
+        `owner`, it can be bound to that one alone.
+        """
+        self._require(Access.RECEIVE)
+        opened = await self._backend.open_reader(self._handle, name, copy=copy, owner=owner)
+        return Subscription(opened, name)
+
+    async def purge(self) -> int:
+        """Remove all messages; how many there were."""
+        self._require_open()
+        return await self._backend.purge(self._handle)
+
+    async def move(
+        self, lookup_id: int, target: str, *, transaction: Transaction | None = None
+    ) -> None:
+        """Move a message to a subqueue by its name, `retry`, or back to the queue: to `""`.
+
+        It keeps its lookup identifier, and moved back it is in its old place.
+        """
+        self._require(Access.RECEIVE)
+        await self._backend.move(self._handle, lookup_id, target, await work_of(transaction))
+
+    async def pause(self) -> None:
+        """Let nothing be sent from this outgoing queue until it is resumed."""
+        self._require_open()
+        await self._backend.pause(self._handle)
+
+    async def resume(self) -> None:
+        """Undo `pause`."""
+        self._require_open()
+        await self._backend.resume(self._handle)
+
+    async def retry(self) -> None:
+        """Let the next attempt to send from this outgoing queue be now."""
+        self._require_open()
+        await self._backend.retry(self._handle)
+
+    async def set(
+        self,
+        *,
+        journal: bool | None = None,
+        quota: int | float | None = None,
+        journal_quota: int | float | None = None,
+        label: str | None = None,
+        authenticate: bool | None = None,
+        privacy: int | None = None,
+        base_priority: int | None = None,
+        type: UUID | str | None = None,
+        abort_limit: int | None = None,
+        retry_delay: int | None = None,
+        poison: str | None = None,
+    ) -> None:
+        """Change properties; those not given stay. A quota of `math.inf` is none."""
+        self._require_open()
+        changes = queue_properties(
+            journal=journal,
+            quota=quota,
+            journal_quota=journal_quota,
+            label=label,
+            authenticate=authenticate,
+            privacy=privacy,
+            base_priority=base_priority,
+            type=type,
+            abort_limit=abort_limit,
+            retry_delay=retry_delay,
+            poison=poison,
+        )
+        await self._backend.change_queue(self._handle, changes)
+
+    async def close(self) -> None:
+        """Close this handle; reads that wait on it are cancelled."""
+        if not self._closed:
+            self._closed = True
+            await self._backend.close_queue(self._handle)
+
+    def _require(self, access: Access) -> None:
+        self._require_open()
+        self._handle.require(access)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise InvalidHandle("the queue is closed")
+
+    async def _read(
+        self, read: Read, transaction: Transaction | None, cursor: CursorHandle | None = None
+    ) -> list[ReceivedMessage]:
+        self._require(Access.RECEIVE if read.take else Access.PEEK)
+        work = await work_of(transaction)
+        return await self._backend.read(self._handle, read, work, cursor)
+
+
+def _behind(after: int, count: int, timeout: float | None) -> Read:
+    """A peek at messages behind a place in the queue, or from its head."""
+    if not after:
+        return Read(take=False, count=count, timeout=timeout)
+    return Read(take=False, count=count, timeout=timeout, lookup_id=after, seek=Seek.BEHIND)

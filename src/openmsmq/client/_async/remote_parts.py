@@ -1,0 +1,181 @@
+"""What a service has open for a program. `remote_parts_sync.py` is written from this file."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from openmsmq.app_protocol import payloads as app
+from openmsmq.app_protocol.calls import Call
+from openmsmq.app_protocol.frames import Frame, Kind
+from openmsmq.app_protocol.members import U32_MAX, Arguments, Members
+from openmsmq.client import payloads as remote
+from openmsmq.client._async.channel import Channel
+from openmsmq.client._async.sleep import run_once
+from openmsmq.client.backend import CursorHandle, Handle, Work
+from openmsmq.client.payloads import U64_MAX
+from openmsmq.client.requests import ENDED, SLOW, Deliveries
+from openmsmq.engine.queues.access import Mode
+from openmsmq.engine.subscriptions.info import Binding
+from openmsmq.errors import ConnectionLost
+from openmsmq.types.received import ReceivedMessage
+
+if TYPE_CHECKING:
+    from openmsmq.client._async.remote import Remote
+
+
+class RemoteHandle(Handle):
+    """An open queue of a service, opened again on a new connection."""
+
+    __slots__ = ("asked", "is_closed", "opened", "opened_as", "opening")
+
+    def __init__(
+        self, name: str, mode: Mode, opened_as: str, asked: Mode, opened: tuple[Channel, int]
+    ) -> None:
+        super().__init__(name, mode)
+        self.opened_as = opened_as
+        self.asked = asked
+        self.opened = opened
+        "The connection, and the number that the queue is open under there."
+        self.opening = run_once()
+        self.is_closed = False
+
+
+class RemoteCursor(CursorHandle):
+    """A cursor of a service; it does not outlive its connection."""
+
+    __slots__ = ("channel", "is_closed", "number")
+
+    def __init__(self, channel: Channel, number: int) -> None:
+        self.channel = channel
+        self.number = number
+        self.is_closed = False
+
+
+class RemoteWork(Work):
+    """A transaction of a service; unless it is prepared, it does not outlive its connection."""
+
+    __slots__ = ("backend", "channel", "number")
+
+    def __init__(self, backend: Remote, channel: Channel, number: int) -> None:
+        self.backend = backend
+        self.channel = channel
+        self.number = number
+
+
+class RemoteSubscription:
+    """Messages that a service sends by itself; it does not outlive its connection."""
+
+    def __init__(self, backend: Remote, channel: Channel, queue: int) -> None:
+        """`queue` is the handle of the queue on this connection."""
+        self._backend = backend
+        self._channel = channel
+        self._queue = queue
+        self._number = 0
+        self._most = 1
+        "Messages to work on together, while others come."
+        self._deliveries = Deliveries()
+
+    async def begin(self, prefetch: int) -> None:
+        """Let them come, so many at first."""
+        payload = app.Subscribe(self._queue, min(prefetch, U32_MAX)).encode()
+        self._most = prefetch // 2
+        self._number, self._deliveries = await self._channel.subscribe(payload, self._queue)
+
+    async def next(self, timeout: float | None) -> list[ReceivedMessage]:
+        """The next messages, as soon as there is one."""
+        if not self._deliveries.waiting and timeout is not None:
+            # What is there is sent before the answer comes: time counts from then on.
+            await self._channel.request(Kind.PING)
+        found = await self._channel.next(self._deliveries, timeout, self._most)
+        return remote.received(found)
+
+    async def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
+        """Remove messages or return them; as many more may come."""
+        if not self._channel.is_open:
+            if remove:
+                raise ConnectionLost("the messages are back in their places")
+            return
+        transaction = 0 if work is None else self._backend.number_of(work)
+        action = app.Action.REMOVE if remove else app.Action.RETURN
+        payload = app.End(self._queue, transaction, action, tuple(lookups)).encode()
+        await self._channel.request(Kind.END, payload, wait=SLOW)
+        self._channel.tell(Kind.CREDIT, app.Credit(self._number, len(lookups)).encode())
+
+    async def close(self) -> None:
+        """No more are wanted; those that came and were not taken are returned."""
+        with contextlib.suppress(*ENDED):
+            if self._channel.is_open:
+                await self._channel.unsubscribe(self._number, self._deliveries, self._queue)
+
+
+class RemoteReader:
+    """A subscription of a service, opened again on a new connection."""
+
+    def __init__(
+        self, backend: Remote, handle: Handle, name: str, *, copy: bool, owner: str
+    ) -> None:
+        self._backend = backend
+        self._handle = handle
+        self._name = name
+        self._copy = copy
+        self._owner = owner
+        self._opened: tuple[Channel, int] | None = None
+        self.done = 0
+        "It is done with all up to this position."
+        self.end = 0
+        "It was given all up to this position."
+        self.owner = ""
+        "Who it belonged to when it was opened."
+
+    async def number(self, channel: Channel) -> int:
+        """What it is called on this connection."""
+        if self._opened is None or self._opened[0] is not channel:
+            answer = await self._backend.ask_for_reader(
+                channel, self._handle, self._name, copy=self._copy, owner=self._owner
+            )
+            self._opened = channel, answer.integer("reader")
+            self.done = max(self.done, answer.integer("done", maximum=U64_MAX))
+            self.end = max(self.end, answer.integer("end", maximum=U64_MAX))
+            self.owner = answer.text("owner", "")
+        return self._opened[1]
+
+    async def bind(self, binding: Binding) -> None:
+        """Let it belong to the owner that it was opened for."""
+        await self._backend.ask_reader(self, "bind", **asdict(binding))
+        self.owner = self._owner
+
+    async def mark_read(self, after: int, last: int) -> None:
+        """Its owner has read all behind one position up to another."""
+        await self._backend.ask_reader(self, "mark_read", after=after, last=last)
+
+    async def reserve(self, after: int, count: int, size_max: int) -> int:
+        """Up to which position there is something to read."""
+        given = {"after": after, "count": min(count, U32_MAX), "bytes": min(size_max, U64_MAX)}
+        answer = await self._backend.ask_reader(self, "reserve", **given)
+        end = answer.integer("end", maximum=U64_MAX)
+        self.end = max(self.end, end)
+        return end
+
+    async def read(self, after: int, last: int) -> list[ReceivedMessage]:
+        """Messages that it was given behind a position; as many as fit a frame."""
+        found = app.Messages.decode(await self._backend.fetch(self, after, last))
+        return remote.received(found.messages)
+
+    async def read_packed(self, after: int, last: int) -> bytes:
+        """The same as the payload of MESSAGES."""
+        return await self._backend.fetch(self, after, last)
+
+    async def finish(self, position: int, move_to: str) -> None:
+        """It is done with all up to a position."""
+        await self._backend.ask_reader(self, "finish", position=position, move_to=move_to)
+        self.done = max(self.done, position)
+
+
+async def ask(channel: Channel, call: str, wait: float | None = 0, /, **arguments: Any) -> Members:
+    """Make a call on a connection."""
+    frame: Frame = await channel.request(
+        Kind.CALL, Call(call, Arguments(arguments)).encode(), wait=wait
+    )
+    return Members.decode(frame.payload)

@@ -1,0 +1,97 @@
+"""Written from `_async/stream.py` by `make fix`: change that file, not this one."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from openmsmq.client._sync.backend import Backend, Subscription
+from openmsmq.client._sync.transaction import Transaction, work_of
+from openmsmq.client.backend import Handle
+from openmsmq.errors import InvalidHandle, InvalidParameter, ReceiveTimeout
+from openmsmq.types.received import ReceivedMessage
+
+
+class Stream:
+    """The messages of a queue one after the other, taken ahead of the loop that reads them."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        handle: Handle,
+        prefetch: int,
+        timeout: float | None,
+        *,
+        explicit: bool,
+    ) -> None:
+        if prefetch < 1:
+            raise InvalidParameter(f"prefetch {prefetch}: at least 1 message must be allowed")
+        self._backend = backend
+        self._handle = handle
+        self._prefetch = prefetch
+        self._timeout = timeout
+        self._explicit = explicit
+        self._subscription: Subscription | None = None
+        self._ahead: list[ReceivedMessage] = []
+        "What came and was not asked for yet, the next one last."
+        self._given: dict[int, None] = {}
+        "What the loop got and is not acknowledged, by lookup identifier."
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> ReceivedMessage:
+        if not self._ahead:
+            if not self._explicit:
+                self.acknowledge()
+            self._fetch()
+        message = self._ahead.pop()
+        self._given[message.lookup_id] = None
+        return message
+
+    def _fetch(self) -> None:
+        if self._subscription is None:
+            self._subscription = self._backend.subscribe(self._handle, self._prefetch)
+        try:
+            self._ahead = self._subscription.next(self._timeout)[::-1]
+        except ReceiveTimeout:
+            raise StopIteration from None
+
+    def acknowledge(
+        self, *messages: ReceivedMessage, transaction: Transaction | None = None
+    ) -> None:
+        """Remove messages that the loop got, all of them if none is named.
+
+        With a transaction they are removed when it commits, and back if it is aborted.
+        """
+        lookups = [message.lookup_id for message in messages] or list(self._given)
+        if lookups:
+            if self._subscription is None:
+                raise InvalidHandle("the stream is closed, and its messages are returned")
+            self._subscription.end(lookups, work_of(transaction), remove=True)
+            for lookup in lookups:
+                self._given.pop(lookup, None)
+
+    def close(self) -> None:
+        """Return to their places all messages that were not acknowledged."""
+        lookups = [*self._given, *(message.lookup_id for message in self._ahead)]
+        self._given.clear()
+        self._ahead.clear()
+        subscription, self._subscription = self._subscription, None
+        if subscription is not None:
+            subscription.close()
+            if lookups:
+                subscription.end(lookups, None, remove=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None and not self._explicit:
+            self.acknowledge()
+        self.close()

@@ -1,0 +1,101 @@
+"""Written from `_async/transaction.py` by `make fix`: change that file, not this one."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from openmsmq.client._sync.backend import Backend
+from openmsmq.client.backend import Work
+from openmsmq.errors import MQError
+
+
+class Transaction:
+    """Sends and receives that take effect together or not at all."""
+
+    def __init__(self, backend: Backend, xid: str, *, stage: bool = False) -> None:
+        self._backend = backend
+        self._xid = xid
+        self._stage = stage
+        self._work: Work | None = None
+        self._is_over = False
+
+    def begun(self) -> Work:
+        """The transaction itself, begun when it is first needed."""
+        if self._work is None:
+            self._work = self._backend.begin(self._xid, stage=self._stage)
+        return self._work
+
+    def prepare(self) -> None:
+        """Write down all that was done, and wait to be told the outcome by name."""
+        self._backend.prepare(self.begun())
+        self._is_over = True
+
+    def commit(self) -> None:
+        """Let all of it take effect."""
+        self._backend.commit(self.begun())
+        self._is_over = True
+
+    def abort(self) -> None:
+        """Undo all of it: received messages are back in their places."""
+        self._backend.abort(self.begun())
+        self._is_over = True
+
+    def __enter__(self) -> Self:
+        self.begun()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._is_over:
+            return
+        if kind is not None:
+            self.abort()
+            return
+        try:
+            self.commit()
+        except MQError:
+            self.abort()
+            raise
+
+
+class TwoPhase(Transaction):
+    """A transaction in two phases, after the two-phase extension of the DB-API (PEP 249).
+
+    `manager.tpc(xid)` can be given wherever a transaction is asked for.
+    """
+
+    def tpc_begin(self) -> None:
+        """Begin it."""
+        self.begun()
+
+    def tpc_prepare(self) -> None:
+        """The first phase: from here on it outlives this connection, and any crash."""
+        self.prepare()
+
+    def tpc_commit(self, xid: str | None = None) -> None:
+        """The second phase, of this one or of any that is prepared; to repeat it does no harm."""
+        if xid is None and not self._is_over:
+            self.commit()
+        else:
+            self._backend.commit_prepared(xid or self._xid)
+
+    def tpc_rollback(self, xid: str | None = None) -> None:
+        """Undo it, prepared or not; to repeat it does no harm."""
+        if xid is None and not self._is_over:
+            self.abort()
+        else:
+            self._backend.abort_prepared(xid or self._xid)
+
+    def tpc_recover(self) -> list[str]:
+        """The names of all transactions that are prepared and wait for their outcome."""
+        return list(self._backend.prepared())
+
+
+def work_of(transaction: Transaction | None) -> Work | None:
+    """What a backend knows a transaction by; None for none."""
+    return None if transaction is None else transaction.begun()

@@ -1,0 +1,273 @@
+"""What the clients of a service ask for and are told, as the application protocol says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from openmsmq.app_protocol import payloads as app
+from openmsmq.app_protocol.calls import Welcome
+from openmsmq.app_protocol.frames import Frame, Kind
+from openmsmq.app_protocol.members import U32_MAX, Members
+from openmsmq.client.backend import Read
+from openmsmq.engine.explanation import HistoryEvent
+from openmsmq.engine.messages.receive import Seek
+from openmsmq.engine.queues.access import Access, Mode, Share
+from openmsmq.engine.queues.info import QueueInfo
+from openmsmq.engine.storage.layout import ARRIVAL_MASK
+from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.subscriptions.info import SubscriptionInfo
+from openmsmq.engine.transactions.distributed import UnitState
+from openmsmq.engine.transactions.units import UnitInfo
+from openmsmq.errors import InvalidParameter, UnsupportedOperation
+from openmsmq.names.direct import DirectName
+from openmsmq.properties.message import INFINITE
+from openmsmq.transports.outgoing import OutgoingAttempt, OutgoingInfo
+from openmsmq.transports.peers.info import PeerInfo
+from openmsmq.types.delivery import Delivery
+from openmsmq.types.ids import MessageIds, SentId, sent_id
+from openmsmq.types.received import ReceivedMessage
+
+BACK_OFF: Final = (0.05, 2.0)
+"Seconds until a connection is tried again, at first and at most."
+STEADY: Final = 5.0
+"Seconds after which a connection that is lost was a good one."
+ANYWHERE: Final = DirectName.from_wire("OS:.\\private$\\x")
+"The manager writes the destination, whatever it was."
+WAIT_MAX: Final = 4_000_000.0
+"Seconds beyond which to wait is to wait for ever."
+PAGE: Final = 1000
+"Queues that are asked for at once."
+U64_MAX: Final = 0xFFFFFFFFFFFFFFFF
+LOST: Final = "the connection was lost, and with it the transaction, which is aborted"
+_SEEKS: Final = {
+    Seek.CURRENT: app.Seek.LOOKUP,
+    Seek.NEXT: app.Seek.AFTER_LOOKUP,
+    Seek.PREVIOUS: app.Seek.BEFORE_LOOKUP,
+    Seek.FIRST: app.Seek.FIRST,
+    Seek.LAST: app.Seek.LAST,
+    Seek.BEHIND: app.Seek.BEHIND,
+    Seek.AHEAD: app.Seek.AHEAD,
+}
+_ACCESS: Final = {Access.RECEIVE: "receive", Access.SEND: "send", Access.PEEK: "peek"}
+_FRAME: Final = 64
+"Bytes of a frame around its messages, and some more."
+_EACH: Final = 4
+"Bytes before each message."
+_ID_SIZE: Final = 2
+"Bytes before the id of a message."
+
+
+def opening(name: str, mode: Mode) -> dict[str, Any]:
+    """The arguments of `open_queue`."""
+    words = [word for access, word in _ACCESS.items() if mode.access & access]
+    share = "receive" if mode.share is Share.DENY_RECEIVE else "none"
+    return {"name": name, "access": words, "share": share}
+
+
+def opened(answer: Members, mode: Mode) -> Mode:
+    """What a queue is open for, which may be less than was asked for."""
+    words = answer.texts("access")
+    access = Access(0)
+    for kind, word in _ACCESS.items():
+        access |= kind if word in words else Access(0)
+    return Mode(access, mode.share)
+
+
+def written(properties: dict[str, Any]) -> dict[str, Any]:
+    """The properties of a queue as arguments."""
+    return {
+        name: str(value) if isinstance(value, UUID) else value for name, value in properties.items()
+    }
+
+
+def listing(welcome: Welcome, *, everything: bool) -> dict[str, Any]:
+    """The arguments of `queues`: for pages, unless the service knows none."""
+    pages = {"limit": PAGE} if "pages" in welcome.capabilities else {}
+    return {"everything": everything, **pages}
+
+
+def require(welcome: Welcome, capability: str) -> None:
+    """Refuse what an older service would not understand."""
+    if capability not in welcome.capabilities:
+        raise UnsupportedOperation(f"{welcome.server} does not know how to {capability}")
+
+
+def wait_of(timeout: float | None) -> float | None:
+    """Seconds to wait; None is for ever."""
+    return None if timeout is None or timeout > WAIT_MAX else timeout
+
+
+def read_payload(
+    handle: int, read: Read, wait: float | None, *, transaction: int = 0, cursor: int = 0
+) -> bytes:
+    """The payload of a READ that waits so long."""
+    seek = app.Seek.HEAD
+    if read.lookup_id is not None:
+        seek = _SEEKS[read.sought]
+    elif read.following:
+        seek = app.Seek.NEXT
+    return app.Read(
+        handle,
+        transaction,
+        cursor,
+        (read.lookup_id or 0) & U64_MAX,
+        min(read.count, U32_MAX),
+        INFINITE if wait is None else round(wait * 1000),
+        app.Mode.TAKE if read.take else app.Mode.PEEK,
+        seek,
+    ).encode()
+
+
+def id_room(delivery: Delivery) -> int:
+    """Bytes that the id of a message takes, at most."""
+    return _ID_SIZE + max((len(once.encode()) for once in delivery.once), default=0)
+
+
+def post(
+    handle: int, transaction: int, packets: Sequence[bytes], delivery: Delivery, first: int
+) -> app.Post:
+    """Some of the messages that are sent together, from the one with this place on."""
+    once = delivery.once[first : first + len(packets)]
+    return app.Post(handle, transaction, delivery.at, delivery.after, tuple(packets), once)
+
+
+def sent(manager: UUID, frame: Frame) -> Sequence[SentId]:
+    """The ids of messages that a SENT or POSTED is about."""
+    if frame.kind is Kind.SENT:
+        found = app.Sent.decode(frame.payload)
+        return MessageIds(manager, found.first_id, found.count)
+    posted = app.Posted.decode(frame.payload).messages
+    return [sent_id(manager, one.number, known=one.known) for one in posted]
+
+
+def send_batches(
+    packets: Sequence[bytes], frame_max: int, *, together: bool, each: int = 0
+) -> list[list[bytes]]:
+    """Messages as they go in SEND frames, with `each` bytes more for each of them.
+
+    `together` if they must go in one.
+    """
+    room = frame_max - _FRAME
+    each += _EACH
+    size = sum(map(len, packets)) + each * len(packets)
+    if size <= room:
+        return [list(packets)]
+    if together:
+        raise InvalidParameter(
+            f"{len(packets)} messages with {size} bytes: a service takes {room} at once; send"
+            " fewer, or in a transaction"
+        )
+    batches: list[list[bytes]] = [[]]
+    left = room
+    for packet in packets:
+        left -= len(packet) + each
+        if left < 0 and batches[-1]:
+            batches.append([])
+            left = room - len(packet) - each
+        batches[-1].append(packet)
+    return batches
+
+
+def received(found: Sequence[app.QueuedMessage]) -> list[ReceivedMessage]:
+    """Messages as programs see them."""
+    return [
+        ReceivedMessage(
+            packet,
+            lookup_id=lookup,
+            arrival=lookup & ARRIVAL_MASK,
+            arrived=arrived,
+            abort_count=aborts,
+            move_count=moves,
+            message_class=reason,
+        )
+        for lookup, arrived, aborts, moves, reason, packet in found
+    ]
+
+
+def packed(messages: Sequence[ReceivedMessage]) -> bytes:
+    """Messages as MESSAGES carries them, the reverse of `received`."""
+    found = (
+        app.QueuedMessage(
+            message.lookup_id,
+            int(message.arrived_time.timestamp()),
+            message.abort_count,
+            message.move_count,
+            message.message_class,
+            message.packet,
+        )
+        for message in messages
+    )
+    return app.Messages(tuple(found)).encode()
+
+
+def queue_info(item: Members) -> QueueInfo:
+    """What is known of a queue."""
+    known = {name: item.values.get(name) for name in QueueInfo.__dataclass_fields__}
+    known |= {"id": UUID(item.text("id")), "type": UUID(item.text("type"))}  # type: ignore[dict-item]
+    return QueueInfo(**known)  # type: ignore[arg-type]
+
+
+def outgoing_info(item: Members) -> OutgoingInfo:
+    """What is known of an outgoing queue."""
+    known = {name: item.values.get(name) for name in OutgoingInfo.__dataclass_fields__}
+    attempts = tuple(
+        OutgoingAttempt(
+            one.integer("time", maximum=U64_MAX), one.text("status"), one.text("address")
+        )
+        for one in item.objects("attempts")
+    )
+    return OutgoingInfo(**{**known, "attempts": attempts})  # type: ignore[arg-type]
+
+
+def peer_info(item: Members) -> PeerInfo:
+    """What is known of another queue manager."""
+    return PeerInfo(
+        id=UUID(item.text("id")),
+        names=item.texts("names"),
+        address=item.text("address"),
+        port=item.integer("port"),
+        pinned=item.flag("pinned"),
+        relay=item.flag("relay"),
+        sessions=item.texts("sessions"),
+        claimed_from=item.texts("claimed_from"),
+        missing=item.integer("missing", maximum=U64_MAX),
+    )
+
+
+def subscription_info(item: Members) -> SubscriptionInfo:
+    """What is known of a subscription."""
+    fields = SubscriptionInfo.__dataclass_fields__
+    known = {name: value for name, value in item.values.items() if name in fields}
+    return SubscriptionInfo(**{"oldest": None, **known})  # type: ignore[arg-type]
+
+
+def unit_state(word: str) -> UnitState:
+    """Where a unit stands; one that this version does not understand is left alone."""
+    return UnitState(word) if word in set(UnitState) else UnitState.ACTIVE
+
+
+def unit_info(item: Members) -> UnitInfo:
+    """What is known of a unit."""
+    return UnitInfo(
+        item.text("name"),
+        item.text("state"),
+        item.integer("age"),
+        item.texts("waiting"),
+    )
+
+
+def history_event(item: Members) -> HistoryEvent:
+    """Something that happened to a message."""
+    time = datetime.fromisoformat(item.text("time"))
+    known = {name: item.values.get(name) for name in HistoryEvent.__dataclass_fields__}
+    return HistoryEvent(**{**known, "time": time})  # type: ignore[arg-type]
+
+
+def settings(item: Members) -> Settings:
+    """What is set, as far as this version knows it."""
+    values = item.values
+    known = {name: values[name] for name in Settings.__dataclass_fields__ if name in values}
+    return Settings(**known)  # type: ignore[arg-type]

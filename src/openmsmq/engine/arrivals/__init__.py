@@ -1,0 +1,1 @@
+"""Messages from other managers, decided inside the commit that stores them."""

@@ -1,0 +1,236 @@
+"""Acknowledgements of messages that came from other managers, and where they go.
+
+Whoever can reach the binary port can have us acknowledge messages, to any queue it names. What
+peers outside the peer table make us create is bounded, so that they cannot fill memory or disk,
+or have us dial the world. What local programs send is never counted here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from openmsmq.engine.arrivals.incoming import SOURCE, transaction_of
+from openmsmq.engine.arrivals.peers import network_of
+from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.outgoing.state import has_way
+from openmsmq.engine.queues.queue import Purpose, Queue
+from openmsmq.engine.storage.history import Event
+from openmsmq.engine.storage.layout import NEVER, Owed
+from openmsmq.errors import MQError, QueueNotFound
+from openmsmq.names.base import FormatName
+from openmsmq.names.format import PrivateName
+from openmsmq.packet.acks import FinalAckBody, build_final_ack, order_queue
+from openmsmq.packet.admin import build_admin_ack
+from openmsmq.packet.headers.transaction import TxSequenceID
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import PRIORITY_DEFAULT, MessageClass
+
+if TYPE_CHECKING:
+    from openmsmq.engine.core import Core
+
+UNSOLICITED_MAX: Final = 100
+"Outgoing queues for acknowledgements that strangers direct at third machines."
+UNSOLICITED_SIZE_MAX: Final = 10 << 20
+"Bytes in all of these."
+ANSWERS_MAX: Final = 1000
+"Outgoing queues for acknowledgements that wait for strangers who brought the messages."
+MESSAGES_MAX: Final = 10_000
+"Acknowledgements that wait for one manager."
+DROPPED: Final = "acknowledgements dropped"
+"What the statistics call those that nobody gets."
+
+
+INSECURE: Final = frozenset(
+    {
+        MessageClass.NACK_BAD_DST_Q,
+        MessageClass.NACK_BAD_ENCRYPTION,
+        MessageClass.NACK_BAD_SIGNATURE,
+        MessageClass.NACK_ACCESS_DENIED,
+        MessageClass.NACK_UNSUPPORTED_CRYPTO_PROVIDER,
+    }
+)
+"What would tell a stranger about this manager ([MS-MQQB] 5.1): not sent (SendInsecureNacks)."
+_STRANGER: Final = Owed.STRANGER.value
+
+
+class Answering:
+    """Sends acknowledgements, as far as the senders of messages may ask for them."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._by_purpose: dict[Purpose, dict[Queue, None]] = {
+            Purpose.UNSOLICITED: {},
+            Purpose.ANSWER: {},
+        }
+        "Those that are bounded, the oldest first."
+        for queue in core.queues.by_number.values():
+            if queue.properties.purpose in self._by_purpose:
+                self._by_purpose[queue.properties.purpose][queue] = None
+
+    def queues(self, purpose: Purpose) -> list[Queue]:
+        """The queues of a purpose that is bounded."""
+        found = self._by_purpose[purpose]
+        for queue in [queue for queue in found if not _is_for(queue, purpose)]:
+            del found[queue]
+        return list(found)
+
+    def queue_for(self, name: FormatName, source: UUID, *, of_stranger: bool) -> Queue | None:
+        """The queue for acknowledgements of a message of `source`; None if there are too many.
+
+        `of_stranger` says that a peer outside the peer table brought the message.
+        """
+        core = self._core
+        queue = core.queues.find_outgoing(name)
+        if queue is None:
+            purpose = self._purpose(name, source, of_stranger=of_stranger)
+            if purpose is Purpose.UNSOLICITED and self._is_full():
+                return None
+            if purpose is Purpose.ANSWER:
+                self._make_room()
+            queue = core.queues.outgoing(name, purpose)
+            if purpose in self._by_purpose:
+                self._by_purpose[purpose][queue] = None
+            return queue
+        if not of_stranger:
+            core.queues.outgoing(name, Purpose.ACKNOWLEDGE)
+        purpose = queue.properties.purpose
+        if purpose is Purpose.UNSOLICITED and self._size() >= UNSOLICITED_SIZE_MAX:
+            return None
+        waiting = queue.messages + len(queue.express)
+        return None if purpose is not Purpose.SEND and waiting >= MESSAGES_MAX else queue
+
+    def _purpose(self, name: FormatName, source: UUID, *, of_stranger: bool) -> Purpose:
+        if not of_stranger:
+            return Purpose.ACKNOWLEDGE
+        is_own = isinstance(name, PrivateName) and name.guid == source
+        return Purpose.ANSWER if is_own else Purpose.UNSOLICITED
+
+    def _is_full(self) -> bool:
+        queues = self.queues(Purpose.UNSOLICITED)
+        return len(queues) >= UNSOLICITED_MAX or self._size() >= UNSOLICITED_SIZE_MAX
+
+    def _size(self) -> int:
+        return sum(queue.total_size for queue in self.queues(Purpose.UNSOLICITED))
+
+    def _make_room(self) -> None:
+        """The network with the most queues that wait for strangers loses the oldest of them."""
+        queues = self.queues(Purpose.ANSWER)
+        if len(queues) < ANSWERS_MAX:
+            return
+        by_network: dict[str, list[Queue]] = {}
+        for queue in queues:
+            by_network.setdefault(self._network(queue), []).append(queue)
+        most = max(by_network.values(), key=len)
+        self.drop(most[0])
+
+    def _network(self, queue: Queue) -> str:
+        """Where the manager that a queue is for was last seen."""
+        guid = queue.name.partition("=")[2].partition("\\")[0]
+        addresses = self._core.incoming.addresses(UUID(guid))
+        return network_of(addresses[0]) if addresses else ""
+
+    def drop(self, queue: Queue) -> None:
+        """Give up acknowledgements that could not be sent."""
+        self._core.statistics.count(DROPPED, queue.messages + len(queue.express))
+        self._core.queues.purge(queue)
+        self._by_purpose.get(queue.properties.purpose, {}).pop(queue, None)
+
+    # Acknowledgements
+
+    def acknowledge(
+        self, batch: Batch | None, packet: bytes, reason: MessageClass, flags: int
+    ) -> None:
+        """Send what the sender asked for to the administration queue ([MS-MQQB] 3.1.7.2.1).
+
+        `flags` are those of the message's record. To a queue that cannot be opened nothing is sent
+        ([MS-MQQB] 3.1.7.15).
+        """
+        core = self._core
+        if reason in INSECURE and not core.settings.insecure_nacks:
+            return
+        view = PacketView(packet)
+        count = core.statistics.count if batch is None else batch.count
+        try:
+            name = view.admin_queue
+            if name is None:
+                return
+            target = core.queues.for_sending(name)
+            if target is None and not has_way(name):
+                raise QueueNotFound(str(name))
+            ack = self._build(view, name, reason)
+        except MQError:
+            count("acknowledgements without a queue")
+            return
+        if target is None:
+            source, of_stranger = UUID(bytes_le=packet[SOURCE]), bool(flags & _STRANGER)
+            target = self.queue_for(name, source, of_stranger=of_stranger)
+        if target is None:
+            count(DROPPED)
+            return
+        if target.properties.transactional:
+            count("acknowledgements without a queue")
+            return
+        message = NewMessage(ack, PRIORITY_DEFAULT, NEVER, express=not view.recoverable)
+        if batch is None:
+            self._insert_express(target, message)
+        elif message.express:
+            batch.after.append(partial(self._insert_express, target, message))
+        else:
+            batch.insert_many(target, [message], "")
+        count(Event.ACKNOWLEDGED.word)
+
+    def _insert_express(self, target: Queue, message: NewMessage) -> None:
+        if not target.deleted:
+            self._core.wake(target, self._core.insert_express(target, [message]))
+
+    def final_ack(
+        self, batch: Batch, packet: bytes, reason: MessageClass, address: str = ""
+    ) -> None:
+        """Tell the sender of a transactional message what became of it ([MS-MQQB] 3.1.7.17).
+
+        It waits on disk for the manager that sent the message first (AMB-33).
+        """
+        core = self._core
+        source = UUID(bytes_le=packet[SOURCE])
+        is_known = core.peers.is_known(source)
+        target = self.queue_for(order_queue(source), source, of_stranger=not is_known)
+        if target is None:
+            batch.count(DROPPED)
+            return
+        _, identifier, number, previous = transaction_of(packet)
+        body = FinalAckBody(
+            TxSequenceID(identifier & 0xFFFFFFFF, identifier >> 32),
+            number,
+            previous,
+            source,
+            PacketView(packet).message_id,
+        )
+        core.take_message_ids(1)
+        ack = build_final_ack(
+            core.incoming.order_queue(packet, address),
+            body,
+            reason,
+            source=core.identity,
+            message_id=core.numbers.message_id & 0xFFFFFFFF,
+            sent_time=core.timeline.wall,
+        )
+        batch.insert_many(target, [NewMessage(ack, 0, NEVER, express=False)], "")
+        batch.count(Event.ACKNOWLEDGED.word)
+
+    def _build(self, view: PacketView, name: FormatName, reason: MessageClass) -> bytes:
+        core = self._core
+        core.take_message_ids(1)
+        return build_admin_ack(
+            view,
+            name,
+            reason,
+            source=core.identity,
+            message_id=core.numbers.message_id & 0xFFFFFFFF,
+            sent_time=core.timeline.wall,
+        )
+
+
+def _is_for(queue: Queue, purpose: Purpose) -> bool:
+    return not queue.deleted and queue.properties.purpose is purpose

@@ -1,0 +1,245 @@
+"""A commit's work with messages of one session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from openmsmq.engine.arrivals.duplicates import Owner
+from openmsmq.engine.arrivals.peers import claimant_of, network_of, scope_of
+from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.packet.walk import properties_offset, u32
+from openmsmq.properties.message import MessageClass
+
+
+class Refused(Exception):
+    """There is no room on this machine: the session is closed, and the message comes again."""
+
+
+class Rejected(NamedTuple):
+    """A message that is not accepted, for good."""
+
+    reason: MessageClass
+    words: str = ""
+    "For the history, where the class of the reason does not say enough."
+
+
+class Carrier(Protocol):
+    """The connection of a session, by which acknowledgements of what it brought go back."""
+
+    @property
+    def is_open(self) -> bool:
+        """Messages can be sent."""
+        ...
+
+    def send_ack(self, packet: bytes) -> None:
+        """Send an acknowledgement that need not outlive the connection."""
+        ...
+
+
+class Origin:
+    """Where messages come from: one session, and for whom it may speak."""
+
+    __slots__ = (
+        "_claimants",
+        "_owner",
+        "_scopes",
+        "address",
+        "ahead",
+        "carrier",
+        "is_known",
+        "is_proven",
+        "is_refused",
+        "is_relay",
+        "name",
+        "network",
+        "peer",
+        "waiting",
+    )
+
+    def __init__(
+        self, address: str, name: str, peer: bytes = bytes(16), carrier: Carrier | None = None
+    ) -> None:
+        """`peer` is the identity of the manager that the session says it is of."""
+        self.address = address
+        self.network = network_of(address)
+        self.name = name
+        "For the history of messages."
+        self.carrier = carrier
+        self.is_refused = False
+        "A message was not taken: those behind it must not be, either."
+        self.waiting: list[Sequence[bytes]] = []
+        "Messages for the next commit, as long as their queues were not asked for."
+        self.ahead: set[Queue] = set()
+        "Queues of others: express messages must not overtake what the next commit puts there."
+        self.entitle(peer, is_proven=True)
+
+    def applied(self) -> None:
+        """A commit is being written: it has all that was waiting for one."""
+        self.waiting.clear()
+        self.ahead.clear()
+
+    def entitle(
+        self,
+        peer: bytes,
+        *,
+        is_proven: bool,
+        is_relay: bool = False,
+        is_known: bool = False,
+    ) -> None:
+        """Say for whom the session may speak (see `peers`)."""
+        self.peer = peer
+        self.is_proven = is_proven
+        self.is_relay = is_relay
+        self.is_known = is_known
+        "The manager is in the peer table, and the session proves to be of it."
+        unproven = claimant_of(peer, self.address)
+        self._claimants = (peer, unproven) if is_proven else (unproven,)
+        "What it is known by where it may not speak for a source, now and before."
+        self._scopes: dict[bytes, tuple[bytes, ...]] = {}
+        self._owner = Owner(peer.hex() if is_known else self.network, is_known)
+
+    @property
+    def owner(self) -> Owner:
+        """Who answers for the memory that its messages take."""
+        return self._owner
+
+    def scopes(self, source: bytes) -> tuple[bytes, ...]:
+        """What stands for the source of a packet in the keys of order and duplicates.
+
+        What the session brings is kept under the first. If it may speak for the source, that is
+        the source itself; else it is kept for this session and source alone, so that nothing it
+        brings can harm the source. The others are looked at, too: what came from the source
+        itself, or from this manager when it could not prove yet who it is, has come.
+        """
+        scopes = self._scopes.get(source)
+        if scopes is None:
+            claims = [scope_of(claimant, source) for claimant in self._claimants]
+            if self.is_relay or (self.is_proven and source == self.peer):
+                scopes = (source, *claims)
+            else:
+                scopes = (claims[0], source, *claims[1:])
+            if len(self._scopes) >= SCOPES_MAX:
+                self._scopes.clear()
+            self._scopes[source] = scopes
+        return scopes
+
+
+SCOPES_MAX: Final = 1000
+"Scopes of sources that a session remembers; they can be computed again."
+
+
+class Run(NamedTuple):
+    """What many messages in a row have in common: those need not be looked at one by one."""
+
+    start: bytes
+    "BaseHeader.Flags."
+    front: bytes
+    "From TimeToReachQueue to TimeToBeReceived; the source is among it."
+    names: bytes
+    "From UserHeader.Flags to the first byte of the MessagePropertiesHeader."
+    end: int
+    "Where these end."
+    queue: Queue
+    scopes: tuple[bytes, ...]
+    "What stands for the source, see `Origin.scopes`."
+    destination: bytes
+    priority: int
+    owed: int
+    oldest: int
+    "What was sent before that has come too late."
+
+    def fits(self, packet: bytes) -> bool:
+        """Whether a message is like the others."""
+        return (
+            packet[60 : self.end] == self.names
+            and packet[12:52] == self.front
+            and packet[2:4] == self.start
+            and u32(packet, 52)[0] >= self.oldest
+        )
+
+    def key(self, packet: bytes) -> bytes:
+        """By what it is known if it comes twice; see `Head.message_key`."""
+        return b"".join((self.scopes[0], packet[56:60], self.destination))
+
+
+def run_of(
+    packet: bytes,
+    queue: Queue,
+    scopes: tuple[bytes, ...],
+    destination: bytes,
+    message: NewMessage,
+    oldest: int,
+) -> Run:
+    """What the next messages may have in common with this one."""
+    end = properties_offset(packet) + 1
+    return Run(
+        packet[2:4],
+        packet[12:52],
+        packet[60:end],
+        end,
+        queue,
+        scopes,
+        destination,
+        message.priority,
+        message.flags,
+        max(0, oldest),
+    )
+
+
+class Work:
+    """What is done with messages of one session that came together."""
+
+    __slots__ = (
+        "after",
+        "batch",
+        "found",
+        "keys",
+        "new",
+        "orders",
+        "origin",
+        "run",
+        "seen",
+        "sequences",
+        "size",
+        "sizes",
+    )
+
+    def __init__(self, batch: Batch | None, origin: Origin) -> None:
+        """`batch` is the commit that writes them; express messages need none."""
+        self.batch = batch
+        self.origin = origin
+        self.found: dict[tuple[bytes, int], Queue | Rejected] = {}
+        "Where they go, by destination and whether they are transactional."
+        self.run: Run | None = None
+        "What the last of them were like."
+        self.new: dict[Queue, list[NewMessage]] = {}
+        self.size = 0
+        "Bytes of them."
+        self.sizes: dict[Queue, int] = {}
+        self.keys: list[bytes] = []
+        "Messages to be remembered."
+        self.seen: dict[bytes, None] = {}
+        "Express messages among them."
+        self.sequences: set[bytes] = set()
+        "Sequences that have come further."
+        self.orders: dict[bytes, tuple[bytes, int]] = {}
+        "Sequences of which messages came: the last of these, and how many."
+        self.after: list[Callable[[], None]] = []
+        "What is to be done when all of it is in its place."
+
+    def add(self, queue: Queue, message: NewMessage, size: int) -> None:
+        """A message goes into a queue."""
+        self.size += size
+        self.sizes[queue] = self.sizes.get(queue, 0) + size
+        waiting = self.new.get(queue)
+        if waiting is None:
+            self.new[queue] = [message]
+        else:
+            waiting.append(message)
+
+    def used(self, queue: Queue) -> int:
+        """The bytes that count against the quota of a queue, with these."""
+        own = queue.total_size if self.batch is None else self.batch.size_of(queue)
+        return queue.quota_size - queue.total_size + own + self.sizes.get(queue, 0)

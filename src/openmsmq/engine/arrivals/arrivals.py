@@ -1,0 +1,474 @@
+"""Messages that other managers send: what becomes of each, in the order of [MS-MQQB] 3.1.5.8.
+
+Whether a message is new is decided when it is written, with all that the same commit has written
+before, and what makes it known the next time is written with it (AMB-64). Express messages need no
+commit and are dealt with at once; only if others of their session are still to be written to the
+same queue do they get their places with these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from openmsmq.engine.arrivals.acknowledgements import DROPPED
+from openmsmq.engine.arrivals.arrival import Origin, Refused, Rejected, Work, run_of
+from openmsmq.engine.arrivals.destinations import WENT_ROUND, Destinations
+from openmsmq.engine.arrivals.incoming import (
+    Head,
+    IncomingSequence,
+    destination_text,
+    head_of,
+    transaction_of,
+)
+from openmsmq.engine.arrivals.protection import PROTECTED
+from openmsmq.engine.arrivals.refusal import Refusing
+from openmsmq.engine.arrivals.reports import Reporting
+from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.commit.statistics import Statistics
+from openmsmq.engine.commit.timeline import expiry
+from openmsmq.engine.core import Core
+from openmsmq.engine.messages.send import EXPRESS_SIZE_MAX, KIB
+from openmsmq.engine.outgoing.confirmations import Confirming
+from openmsmq.engine.queues.queue import NO_QUOTA, Queue
+from openmsmq.engine.storage.history import Event, identifiers
+from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
+from openmsmq.packet.acks import ack_body
+from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.transaction import TransactionFlags
+from openmsmq.packet.headers.user import UserFlags
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, describe_class
+
+REJECTED: Final = "rejected: "
+"What the words of statistics begin with that count rejected messages by reason."
+REASONS: Final = (
+    MessageClass.NACK_BAD_DST_Q,
+    MessageClass.NACK_BAD_ENCRYPTION,
+    MessageClass.NACK_BAD_SIGNATURE,
+    MessageClass.NACK_HOP_COUNT_EXCEEDED,
+    MessageClass.NACK_NOT_TRANSACTIONAL_MSG,
+    MessageClass.NACK_NOT_TRANSACTIONAL_Q,
+    MessageClass.NACK_Q_EXCEED_QUOTA,
+    MessageClass.NACK_REACH_QUEUE_TIMEOUT,
+)
+"Why messages are rejected."
+_WANTS_FINAL: Final = UserFlags.JN | UserFlags.JP
+_NOT_ALIKE: Final = UserFlags.TH | PROTECTED
+"Headers that differ from message to message and are looked at each time."
+_NOT_JOURNAL: Final = ~Owed.JOURNAL.value
+_FINAL_ACK: Final = Owed.FINAL_ACK.value
+_STRANGER: Final = Owed.STRANGER.value
+
+
+class Arriving:
+    """Takes messages of other managers."""
+
+    def __init__(self, core: Core, confirming: Confirming) -> None:
+        self._core = core
+        self._confirming = confirming
+        self.reporting = Reporting(core)
+        self.on_refused: Callable[[Origin, bytes, MessageClass, bool], None] = _ignore_refused
+        "Given a message that is refused without its sender's knowledge, why, and if it is kept."
+        self._refusing = Refusing(core)
+        self.on_order: Callable[[Origin, bytes, bytes, int], None] = _ignore
+        "Given how many messages of a sequence came, and the last: its sender is owed an OrderAck."
+        self.on_gap: Callable[[IncomingSequence], None] = lambda sequence: None
+        "Given a sequence of which messages are missing, since the store was restored."
+        self._destinations = Destinations(core)
+        self._staged: set[bytes] = set()
+        "Messages that the commit being written brings."
+        self._staged_size = 0
+        "The bytes of messages that it brings."
+        self._behind_size = 0
+        "The bytes of express messages that get their places with a commit."
+        self._refused: list[Origin] = []
+        "Sessions with a message that it does not take."
+        core.on_given_up.append(self._given_up)
+
+    # Recoverable and transactional messages
+
+    def take(
+        self, origin: Origin, packets: Sequence[bytes], done: Callable[[BaseException | None], None]
+    ) -> None:
+        """Take messages that must not be lost; `done` is told when the sender may forget them.
+
+        With an error if it may not: then the session is to be closed, and they come again.
+        """
+        core = self._core
+        work: Work | None = None
+        row = now = 0
+        owner = origin.owner
+
+        def apply(batch: Batch) -> None:
+            nonlocal work, row, now, owner
+            origin.applied()
+            now, owner = core.timeline.now, origin.owner
+            work = Work(batch, origin)
+            core.watch_resources()
+            for packet in packets:
+                if origin.is_refused:
+                    break
+                try:
+                    self._take(work, packet)
+                except Refused:
+                    origin.is_refused = True
+                    self._refused.append(origin)
+            row = self._write(work, now)
+            self._staged_size += work.size
+
+        def committed() -> None:
+            assert work is not None
+            core.incoming.committed(work.sequences)
+            self._staged.difference_update(work.keys)
+            self._staged_size -= work.size
+            self._refused.clear()
+            if work.keys:
+                core.duplicates.committed(row, owner, work.keys, now)
+            for key, (packet, count) in work.orders.items():
+                self.on_order(origin, key, packet, count)
+            for call in work.after:
+                call()
+            done(Refused("no room") if origin.is_refused else None)
+
+        def failed(error: BaseException) -> None:
+            origin.is_refused = True
+            done(error)
+
+        origin.waiting.append(packets)
+        core.submit(apply, committed, failed, grows=True)
+
+    def _given_up(self) -> None:
+        """The commit came to nothing: what it was to take has not come."""
+        self._staged.clear()
+        self._staged_size = 0
+        for origin in self._refused:
+            origin.is_refused = False
+        self._refused.clear()
+
+    def _write(self, work: Work, now: int) -> int:
+        """Write what was decided, in one go for each queue."""
+        core, batch = self._core, work.batch
+        assert batch is not None, "only express messages need none"
+        for queue, messages in work.new.items():
+            batch.insert_many(queue, messages, work.origin.name)
+            core.outcomes.arrived(batch, queue, messages)
+        core.incoming.write(batch.writer, work.sequences)
+        surplus = core.incoming.surplus()
+        if surplus:
+            core.incoming.forget(batch.writer, surplus)
+        if not work.keys:
+            return 0
+        return core.duplicates.write(batch.writer, work.origin.owner, work.keys, now)
+
+    def _take(self, work: Work, packet: bytes) -> None:
+        """One message ([MS-MQQB] 3.1.5.8, in the order of AMB-38)."""
+        run = work.run
+        if run is not None and run.fits(packet):
+            self._take_plain(work, packet, run.scopes, run.key(packet))
+            return
+        head = head_of(packet)
+        is_mine = self._destinations.is_here(head)
+        if is_mine and head.flags & UserFlags.TH:
+            self._take_next(work, packet, head)
+            return
+        if is_mine and (ack := ack_body(view := PacketView(packet))) is not None:
+            self._confirming.take(work, ack, view.message_class)
+            return
+        scopes = work.origin.scopes(head.source)
+        self._take_plain(work, packet, scopes, head.message_key(scopes[0]), head)
+
+    def _take_plain(
+        self,
+        work: Work,
+        packet: bytes,
+        scopes: tuple[bytes, ...],
+        key: bytes,
+        head: Head | None = None,
+    ) -> None:
+        """A message outside a transaction, unless it has come before ([MS-MQQB] 3.1.5.8.1)."""
+        duplicates = self._core.duplicates
+        if self._has_come(scopes, key):
+            self._counter(work).count("duplicates")
+            if key in duplicates:
+                duplicates.note(work.origin.owner, [key], self._core.timeline.now)
+            return
+        self._put(work, packet, head)
+        self._staged.add(key)
+        work.keys.append(key)
+
+    def _has_come(self, scopes: tuple[bytes, ...], key: bytes) -> bool:
+        """Whether a message has come before, or with this commit (see `Origin.scopes`)."""
+        duplicates, staged = self._core.duplicates, self._staged
+        if key in duplicates or key in staged:
+            return True
+        others = [scope + key[16:] for scope in scopes[1:]]
+        return any(other in duplicates or other in staged for other in others)
+
+    def _take_next(self, work: Work, packet: bytes, head: Head) -> None:
+        """A transactional message, if it is the next of its sequence ([MS-MQQB] 3.1.5.8.6).
+
+        What is not in order is dropped without a word, and the sender told how far it came. A
+        message in order consumes its number, whether it is accepted or not (AMB-40).
+        """
+        core, origin = self._core, work.origin
+        marks, identifier, number, previous = transaction_of(packet)
+        scopes = origin.scopes(head.source)
+        key = head.sequence_key(scopes[0])
+        last = core.incoming.furthest(map(head.sequence_key, scopes))
+        before_it = last or core.incoming.unknown
+        missing = before_it.gap_before(identifier, number, previous)
+        if missing is None:
+            self._counter(work).count("out of order")
+            if (own := core.incoming.get(key)) is not None:
+                core.incoming.stage(key, own._replace(rejects=own.rejects + 1))
+                work.sequences.add(key)
+        else:
+            self._accept(work, packet, head, marks)
+            found = IncomingSequence(
+                identifier,
+                number,
+                core.timeline.wall,
+                0,
+                origin.address,
+                before_it.name or destination_text(packet),
+                head.source,
+                missing=before_it.missing + missing,
+            )
+            core.incoming.stage(key, found)
+            work.sequences.add(key)
+            if missing:
+                self._counter(work).count("gaps after a restore")
+                work.after.append(partial(self.on_gap, found._replace(missing=missing)))
+        waiting = work.orders.get(key)
+        work.orders[key] = packet, 1 if waiting is None else waiting[1] + 1
+
+    def _put(self, work: Work, packet: bytes, head: Head | None) -> None:
+        """A message that is new; without a `head` it is like the one before."""
+        if head is not None:
+            self._accept(work, packet, head)
+            return
+        run, size = work.run, len(packet)
+        assert run is not None
+        self._require_room(work, size)
+        is_express = work.batch is None
+        work.add(run.queue, NewMessage(packet, run.priority, NEVER, is_express, run.owed), size)
+
+    def _accept(self, work: Work, packet: bytes, head: Head, marks: int = 0) -> None:
+        """Put a message into its queue, or say why not; `marks` are its TransactionHeader.Flags."""
+        found = self._destinations.find(work.found, packet, head)
+        if isinstance(found, Rejected):
+            self._reject(work.batch, work.origin, packet, found, head)
+            return
+        size = len(packet)
+        self._require_room(work, size)
+        quota = found.properties.quota
+        if quota != NO_QUOTA and work.used(found) + size > quota * KIB:
+            full = Rejected(MessageClass.NACK_Q_EXCEED_QUOTA)
+            self._reject(work.batch, work.origin, packet, full, head, found)
+            return
+        new = self._new(work, packet, head, marks)
+        work.add(found, new, size)
+        if self.reporting.wants(packet):
+            work.after.append(partial(self.reporting.send, packet))
+        elif quota == NO_QUOTA and not head.flags & _NOT_ALIKE and new.expires == NEVER:
+            core = self._core
+            latest = head.time_to_reach_queue + core.settings.clock_tolerance
+            oldest = core.timeline.wall - latest
+            scopes = work.origin.scopes(head.source)
+            work.run = run_of(packet, found, scopes, head.destination, new, oldest)
+
+    def _require_room(self, work: Work, size: int) -> None:
+        """Let a message that this machine cannot take come again (AMB-64)."""
+        if not self._has_room(work, size):
+            self._counter(work).count("refused for lack of room")
+            raise Refused
+
+    def _counter(self, work: Work) -> Statistics | Batch:
+        """What counts: the commit, if there is one."""
+        return self._core.statistics if work.batch is None else work.batch
+
+    def _has_room(self, work: Work, size: int) -> bool:
+        """Whether this machine can take a message."""
+        core = self._core
+        machine = core.settings.quota
+        size += work.size
+        if core.is_throttled:
+            return False
+        if work.batch is None and core.express_size + self._behind_size + size > EXPRESS_SIZE_MAX:
+            return False
+        return machine is None or core.total_size + self._staged_size + size <= machine * KIB
+
+    def _may_answer(self, batch: Batch | None, origin: Origin, head: Head) -> bool:
+        """Whether the source of a message is to hear of it: it is at the other end, or known.
+
+        Otherwise there is no way to it, and no reason to believe that it sent the message. Nor is
+        there one to this manager itself, if another one claims its identity.
+        """
+        core, source = self._core, head.source
+        is_own = source == core.identity.bytes_le
+        if not is_own and (origin.peer == source or core.peers.knows(source)):
+            return True
+        (core.statistics if batch is None else batch).count(DROPPED)
+        return False
+
+    def _new(self, work: Work, packet: bytes, head: Head, marks: int) -> NewMessage:
+        """A message as it is put into its queue; its sender's journal is not ours."""
+        flags, receive = head.flags, head.time_to_be_received
+        expires = NEVER
+        if receive != INFINITE:
+            expires = expiry(head.sent_time - self._core.timeline.shift, receive, NEVER)
+        owed = owed_for(flags, PacketView(packet).acknowledge) & _NOT_JOURNAL
+        if not work.origin.is_known:
+            owed |= _STRANGER
+        if not flags & UserFlags.TH:
+            priority = head.base_flags & BaseFlags.PR
+            return NewMessage(packet, priority, expires, not flags & UserFlags.DM, owed)
+        wants_final = flags & _WANTS_FINAL or marks & TransactionFlags.FA
+        if wants_final and self._may_answer(work.batch, work.origin, head):
+            owed |= _FINAL_ACK
+        return NewMessage(packet, 0, expires, False, owed)
+
+    # Express messages
+
+    def take_express(self, origin: Origin, packets: Sequence[bytes]) -> bool:
+        """Take messages that may be lost; False if there is no room, and the session closes."""
+        core = self._core
+        work = Work(None, origin)
+        is_taken = True
+        try:
+            for packet in packets:
+                self._take_express(work, packet)
+        except Refused:
+            is_taken = False
+        core.duplicates.note(origin.owner, list(work.seen), core.timeline.now)
+        for queue, messages in work.new.items():
+            if self._is_behind(origin, queue):
+                self._insert_behind(queue, messages, origin)
+            else:
+                core.after_inserts(queue, partial(self._insert, queue, messages, origin))
+        for call in work.after:
+            call()
+        core.settle()  # there may be an acknowledgement to be sent
+        return is_taken
+
+    def _take_express(self, work: Work, packet: bytes) -> None:
+        core = self._core
+        run = work.run
+        if run is not None and run.fits(packet):
+            self._take_fresh(work, packet, run.scopes, run.key(packet))
+            return
+        head = head_of(packet)
+        is_mine = self._destinations.is_here(head)
+        if is_mine and (ack := ack_body(view := PacketView(packet))) is not None:
+            self._confirming.take_express(work.origin, ack, view.message_class)
+            return
+        if head.flags & UserFlags.TH:  # nobody sends one so: what has a place must not be lost
+            core.statistics.count("out of order")
+            return
+        scopes = work.origin.scopes(head.source)
+        self._take_fresh(work, packet, scopes, head.message_key(scopes[0]), head)
+
+    def _take_fresh(
+        self,
+        work: Work,
+        packet: bytes,
+        scopes: tuple[bytes, ...],
+        key: bytes,
+        head: Head | None = None,
+    ) -> None:
+        """An express message, unless it has come before."""
+        core = self._core
+        if key in work.seen or self._has_come(scopes, key):
+            core.statistics.count("duplicates")
+        else:
+            self._put(work, packet, head)
+        work.seen[key] = None
+
+    def _is_behind(self, origin: Origin, queue: Queue) -> bool:
+        """Whether the next commit puts messages of the same session into a queue."""
+        found: dict[tuple[bytes, int], Queue | Rejected] = {}
+        while origin.waiting:
+            for packet in origin.waiting.pop():
+                target = self._destinations.queue_of(found, packet, head_of(packet))
+                if isinstance(target, Queue):
+                    origin.ahead.add(target)
+        return queue in origin.ahead
+
+    def _insert_behind(self, queue: Queue, messages: list[NewMessage], origin: Origin) -> None:
+        """Put messages into a queue behind those of the same session that are to be written.
+
+        They may have been acknowledged when the commit fails, and are put there all the same.
+        """
+        core = self._core
+        size = sum([len(message.packet) for message in messages])
+        places: list[int] = []
+        core.reserve(queue, size)
+        self._behind_size += size
+
+        def apply(batch: Batch) -> None:
+            places[:] = batch.numbers.arrivals(len(messages))
+            batch.inserted.setdefault(queue, [])  # what comes meanwhile goes behind these
+
+        def done(_: BaseException | None = None) -> None:
+            core.reserve(queue, -size)
+            self._behind_size -= size
+            self._insert(queue, messages, origin, places)
+
+        core.submit(apply, done, done, grows=True)
+
+    def _insert(
+        self, queue: Queue, messages: list[NewMessage], origin: Origin, places: Sequence[int] = ()
+    ) -> None:
+        core = self._core
+        if queue.deleted:
+            gone = Rejected(MessageClass.NACK_BAD_DST_Q)
+            for message in messages:
+                packet = message.packet
+                self._reject(None, origin, packet, gone, head_of(packet))
+            return
+        by, core.by = core.by, origin.name
+        core.wake(queue, core.insert_express(queue, messages, places))
+        core.by = by
+
+    # What is not accepted
+
+    def _reject(
+        self,
+        batch: Batch | None,
+        origin: Origin,
+        packet: bytes,
+        rejected: Rejected,
+        head: Head,
+        queue: Queue | None = None,
+    ) -> None:
+        """Drop a message, and tell who wants to know ([MS-MQQB] 3.1.5.8.2 and others)."""
+        core, reason = self._core, rejected.reason
+        count = core.statistics.count if batch is None else batch.count
+        count(Event.REJECTED.word)
+        count(REJECTED + describe_class(reason))
+        view = PacketView(packet)
+        if batch is not None:
+            ids, words = identifiers([packet]), rejected.words or describe_class(reason)
+            batch.note(Event.REJECTED, queue, [0], ids, origin.name, words)
+        if view.acknowledge & Acknowledge.NEG_ARRIVAL:
+            flags = 0 if origin.is_known else _STRANGER
+            core.answering.acknowledge(batch, packet, reason, flags)
+        if head.flags & UserFlags.TH:
+            is_owed = self._destinations.is_here(head) or reason is WENT_ROUND
+            if batch is not None and is_owed and self._may_answer(batch, origin, head):
+                core.answering.final_ack(batch, packet, reason, origin.address)
+        elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
+            core.outcomes.bury(batch, packet, view.priority, reason)
+        else:
+            is_kept = self._refusing.keep(batch, packet, view.priority, reason)
+            self.on_refused(origin, packet, reason, is_kept)
+
+
+def _ignore_refused(origin: Origin, packet: bytes, reason: MessageClass, is_kept: bool) -> None:
+    """Nothing is logged."""
+
+
+def _ignore(origin: Origin, key: bytes, packet: bytes, count: int) -> None:
+    """Nothing waits for messages in order."""

@@ -1,0 +1,104 @@
+"""Which queue a message from another manager goes to, or why it goes to none."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from openmsmq import limits
+from openmsmq.engine.arrivals.arrival import Rejected
+from openmsmq.engine.arrivals.incoming import Head
+from openmsmq.engine.arrivals.protection import PROTECTED, security_fault
+from openmsmq.engine.core import Core
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.registry import VISIBLE
+from openmsmq.errors import MQError
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName
+from openmsmq.names.parts import join_queue
+from openmsmq.packet.headers.user import NO_GUID, UserFlags
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import INFINITE, MessageClass
+
+WENT_ROUND: Final = MessageClass.NACK_HOP_COUNT_EXCEEDED
+"The one reason that a manager reports of messages that are not for it ([MS-MQQB] 3.1.5.8.2)."
+Targets = dict[tuple[bytes, int], Queue | Rejected]
+"Queues by destination and whether a message is transactional."
+
+
+class Destinations:
+    """Finds the queues that messages are for ([MS-MQQB] 3.1.5.8.2)."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._addressees = (NO_GUID.bytes_le, core.identity.bytes_le)
+        "Messages with these are for queues here; a direct name says nothing else (AMB-51)."
+
+    def is_here(self, head: Head) -> bool:
+        """Whether a message is for a queue of this manager."""
+        return head.addressee in self._addressees
+
+    def find(self, known: Targets, packet: bytes, head: Head) -> Queue | Rejected:
+        """The queue a message goes to, or why it goes to none; `known` are those found before."""
+        if self._is_late(head):
+            return Rejected(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
+        if not self.is_here(head):
+            if head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
+                return Rejected(WENT_ROUND)
+            return Rejected(MessageClass.NACK_BAD_DST_Q)  # nobody routes here yet
+        return self.queue_of(known, packet, head)
+
+    def queue_of(self, known: Targets, packet: bytes, head: Head) -> Queue | Rejected:
+        """The queue that a message is for, by destination and whether it is transactional."""
+        key = head.destination, head.flags & UserFlags.TH
+        found = known.get(key)
+        if found is None:
+            found = known[key] = self._target(PacketView(packet), head.flags)
+        if head.flags & PROTECTED and isinstance(found, Queue):
+            fault = security_fault(PacketView(packet))
+            return found if fault is None else Rejected(fault)
+        return found
+
+    def _is_late(self, head: Head) -> bool:
+        """Whether a lifetime of a message is over (AMB-41).
+
+        On its way it may be late by what clocks may differ; its TimeToBeReceived goes on here, by
+        the same clocks, so that to tolerate more would only let it expire a moment later.
+        """
+        age = self._core.timeline.wall - head.sent_time
+        reach, receive = head.time_to_reach_queue, head.time_to_be_received
+        if reach != INFINITE and age > reach + self._core.settings.clock_tolerance:
+            return True
+        return receive != INFINITE and age > receive
+
+    def _target(self, view: PacketView, flags: int) -> Queue | Rejected:
+        """The same for all messages to a destination that come together."""
+        queues = self._core.queues
+        try:
+            name = view.destination
+            if isinstance(name, DirectName) and (words := queues.misdirected(name)):
+                return Rejected(MessageClass.NACK_BAD_DST_Q, words)
+            queue = None if name is None else self._local(name)
+        except MQError:
+            queue = None
+        if queue is None or queue.deleted or queue.kind not in VISIBLE:
+            return Rejected(MessageClass.NACK_BAD_DST_Q)
+        transactional = bool(flags & UserFlags.TH)
+        if transactional and not queue.properties.transactional:
+            return Rejected(MessageClass.NACK_NOT_TRANSACTIONAL_Q)
+        if queue.properties.transactional and not transactional:
+            return Rejected(MessageClass.NACK_NOT_TRANSACTIONAL_MSG)
+        return queue
+
+    def _local(self, name: FormatName) -> Queue | None:
+        """The queue that a name means here; the computer in a direct name was looked at."""
+        queues = self._core.queues
+        if isinstance(name, DirectName):
+            return queues.find(_path(name))
+        local = queues.resolve(name)
+        return None if local is None else queues.find(local)
+
+
+@lru_cache(maxsize=4096)
+def _path(name: DirectName) -> str:
+    return join_queue(name.queue_parts)

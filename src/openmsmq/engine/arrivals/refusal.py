@@ -1,0 +1,65 @@
+"""Messages of other managers that are not accepted and that their senders never hear of again.
+
+The protocol is silent about a message outside a transaction that is refused: its sender takes it
+for delivered. So it is kept here as it came, with the reason, where people find it. (A
+transactional one is its sender's dead letter, by a FinalAck.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from openmsmq import limits
+from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.queues.queue import NO_QUOTA
+from openmsmq.engine.storage.history import Event, identifiers
+from openmsmq.engine.storage.layout import NEVER, Record
+from openmsmq.properties.message import MessageClass, describe_class
+
+if TYPE_CHECKING:
+    from openmsmq.engine.core import Core
+
+KIB: Final = 1024
+
+
+class Refusing:
+    """Keeps refused messages, up to a bound; what comes twice was dropped before it gets here."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def keep(self, batch: Batch | None, packet: bytes, priority: int, reason: MessageClass) -> bool:
+        """Keep a message as it came; False if it is counted only. Express ones have no `batch`."""
+        core, target = self._core, self._core.queues.refused
+        count = core.statistics.count if batch is None else batch.count
+        if not (core.settings.keep_refused and self._has_room(batch, len(packet))):
+            count("refused and not kept")
+            return False
+        if batch is None:
+            new = NewMessage(packet, priority, NEVER, express=True)
+            lookups = core.insert_express(target, [new], message_class=reason, event=Event.REFUSED)
+            core.wake(target, lookups)
+        else:
+            number = batch.store_packet(packet)
+            record = Record(number, len(packet), batch.now, NEVER, message_class=reason)
+            lookup = batch.insert_stored(target, priority, record)
+            words = describe_class(reason)
+            batch.note(Event.REFUSED, target, [lookup], identifiers([packet]), "", words)
+        count(Event.REFUSED.word)
+        return True
+
+    def _has_room(self, batch: Batch | None, size: int) -> bool:
+        """Whether one more may be kept: nothing that counts here may keep other messages out."""
+        core, target = self._core, self._core.queues.refused
+        count = target.messages + len(target.express)
+        used = target.total_size
+        if batch is not None:
+            count += len(batch.inserted.get(target, ()))
+            used = batch.size_of(target)
+        quota, machine = target.properties.quota, core.settings.quota
+        return (
+            not core.is_throttled
+            and count < limits.REFUSED_COUNT_MAX
+            and (quota == NO_QUOTA or used + size <= quota * KIB)
+            and (machine is None or core.total_size + size <= machine * KIB)
+        )

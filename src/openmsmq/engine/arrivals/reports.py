@@ -1,0 +1,55 @@
+"""Reports about traced messages ([MS-MQQB] 3.1.5.8.9, 3.1.7.1.7), if the manager sends any."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from openmsmq.engine.commit.batch import NewMessage
+from openmsmq.engine.core import Core
+from openmsmq.engine.storage.layout import NEVER
+from openmsmq.errors import MQError, QueueNotFound
+from openmsmq.packet.report import build_report, report_queue
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import PRIORITY_DEFAULT
+
+_U32: Final = 0xFFFFFFFF
+_TRACED: Final = 1
+"In the fourth byte of a packet: TR of BaseHeader.Flags."
+
+
+class Reporting:
+    """Tells where messages pass that their senders want to trace."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def wants(self, packet: bytes) -> bool:
+        """Whether a report about a message is to be sent, as far as one can see at a glance."""
+        return bool(packet[3] & _TRACED) and self._core.settings.reports
+
+    def send(self, packet: bytes, next_hop: str = "") -> None:
+        """Report that a message came, or was sent to `next_hop`; without a queue, nothing."""
+        core = self._core
+        queue = report_queue(packet)
+        if queue is None:
+            return
+        try:
+            local = core.queues.resolve(queue)
+            if local is None:
+                raise QueueNotFound(str(queue))  # there is no directory that knows it
+            target = core.queues.find(local)
+        except MQError:
+            core.statistics.count("reports without a queue")
+            return
+        core.take_message_ids(1)
+        report = build_report(
+            PacketView(packet),
+            queue,
+            source=core.identity,
+            message_id=core.numbers.message_id & _U32,
+            sent_time=core.timeline.wall,
+            next_hop=next_hop,
+        )
+        new = NewMessage(report, PRIORITY_DEFAULT, NEVER, express=True)
+        core.wake(target, core.insert_express(target, [new]))
+        core.settle()

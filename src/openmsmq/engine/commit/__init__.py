@@ -1,0 +1,1 @@
+"""Commits that many operations share: the batch, its operations, their answers."""

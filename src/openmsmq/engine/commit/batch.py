@@ -1,0 +1,500 @@
+"""What a commit writes: many operations gathered into one transaction of the store.
+
+Operations are checked when they are made. One that cannot be written nevertheless fails alone, and
+the others are applied again to another batch; if the store fails, all of them do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from math import inf
+from struct import Struct
+from typing import Final, NamedTuple
+
+from openmsmq.engine.commit.numbers import Numbers
+from openmsmq.engine.commit.statistics import Statistics
+from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.outgoing.sequences import OutgoingSequence, needs_sequence
+from openmsmq.engine.queues.queue import Kind, Queue, QueueProperties, delayed_of, outgoing_name
+from openmsmq.engine.storage.history import Event, History, identifiers, pack_event
+from openmsmq.engine.storage.layout import (
+    ARRIVAL_BITS,
+    CHUNK_SIZE,
+    COUNTERS_ROW,
+    DELAYED_BIT,
+    NEVER,
+    Owed,
+    Record,
+    chunks,
+    due_key,
+    due_of,
+    expiry_key,
+    index_key,
+    pack_counters,
+    pack_record,
+    packet_key,
+    packet_keys,
+    packet_place,
+    place_and_expiry,
+    queue_key,
+)
+from openmsmq.engine.storage.tables import Table, Writer
+from openmsmq.packet.walk import marked
+from openmsmq.properties.message import PRIORITY_MAX
+
+_u64 = Struct("<Q")
+
+
+class NewMessage(NamedTuple):
+    """A message ready to be put in a queue."""
+
+    packet: bytes
+    priority: int
+    expires: int
+    express: bool
+    flags: int = 0
+    "What is owed for it, see `Owed`."
+    due: int = 0
+    "When it can be read: milliseconds as lifetimes count them."
+    once: bytes = b""
+    "By what an id of its own is known (`onces`); it is not sent again if that is known."
+
+
+QUEUE_NUMBER_KEY: Final = b"queue-number"
+
+
+class Batch:
+    """The rows of one commit, gathered so that each table is written in one go."""
+
+    __slots__ = (
+        "_counted",
+        "_delayed_deletes",
+        "_delayed_rows",
+        "_events",
+        "_expiry_deletes",
+        "_expiry_rows",
+        "_history",
+        "_history_state",
+        "_index_deletes",
+        "_index_rows",
+        "_packet_deletes",
+        "_packet_rows",
+        "_pending_events",
+        "_properties",
+        "_removed",
+        "_sequences",
+        "_statistics",
+        "_touched",
+        "after",
+        "inserted",
+        "next_due",
+        "next_expiry",
+        "now",
+        "numbers",
+        "writer",
+    )
+
+    def __init__(
+        self,
+        writer: Writer,
+        numbers: Numbers,
+        now: int,
+        history: History,
+        statistics: Statistics,
+    ) -> None:
+        self.writer = writer
+        self.numbers = numbers
+        self.now = now
+        "Seconds since 1970 UTC."
+        self.inserted: dict[Queue, list[int]] = defaultdict(list)
+        "Lookup identifiers of new messages, for those who wait."
+        self.after: list[Callable[[], None]] = []
+        "What is to be done once it is on disk, before operations are answered."
+        self.next_expiry = NEVER
+        "The first time at which one of the new messages expires."
+        self.next_due = inf
+        "The first time at which one of those can be read that it delays."
+        self._history = history
+        self._history_state = history.state
+        self._pending_events = 0
+        self._statistics = statistics
+        self._counted: Counter[str] = Counter()
+        self._events: list[bytes] = []
+        self._properties: dict[Queue, QueueProperties] = {}
+        self._packet_rows: list[tuple[bytes, bytes]] = []
+        self._index_rows: list[tuple[bytes, bytes]] = []
+        self._expiry_rows: list[tuple[bytes, bytes]] = []
+        self._delayed_rows: list[tuple[bytes, bytes]] = []
+        self._delayed_deletes: list[bytes] = []
+        self._packet_deletes: list[bytes] = []
+        self._index_deletes: list[bytes] = []
+        self._expiry_deletes: list[bytes] = []
+        self._removed: set[bytes] = set()
+        self._sequences: dict[Queue, OutgoingSequence] = {}
+        self._touched: dict[Queue, list[int]] = defaultdict(lambda: [0, 0])
+
+    # Messages
+
+    def store_packet(self, packet: bytes) -> int:
+        """Keep a packet; its number."""
+        number = self.numbers.packet
+        self.numbers.packet = number + 1
+        if len(packet) <= CHUNK_SIZE:
+            self._packet_rows.append((packet_key(number, 0), packet))
+        else:
+            rows = ((packet_key(number, i), part) for i, part in enumerate(chunks(packet)))
+            self._packet_rows.extend(rows)
+        return number
+
+    def store_packets(self, packets: Sequence[bytes]) -> Sequence[int]:
+        """Keep packets; their numbers."""
+        if max(map(len, packets), default=0) > CHUNK_SIZE:
+            return [self.store_packet(packet) for packet in packets]
+        first = self.numbers.packet
+        self.numbers.packet += len(packets)
+        places = range(first, self.numbers.packet)
+        self._packet_rows += zip(map(packet_key, places, repeat(0)), packets, strict=True)
+        return places
+
+    def mark_packet(self, number: int, size: int, marks: int) -> None:
+        """Set bits in the TransactionHeader of a packet that is stored, or about to be."""
+        rows = dict(self._packet_rows)
+        keys = packet_keys(number, size)
+        parts = [rows.get(key) or self.writer.get_many(Table.PACKETS, [key])[0] for key in keys]
+        for key, part in zip(keys, chunks(marked(b"".join(parts), marks)), strict=True):
+            if key in rows:
+                rows[key] = part
+            else:
+                self.writer.put(Table.PACKETS, key, part)
+        self._packet_rows = list(rows.items())
+
+    def insert_many(self, queue: Queue, messages: Sequence[NewMessage], by: str) -> list[int]:
+        """Put messages at their places in a queue; their lookup identifiers.
+
+        (Enqueue Message, [MS-MQDMPR] 3.1.7.1.9, steps 3 to 5.)
+        """
+        packets = [message[0] for message in messages]
+        return self.insert_stored_many(
+            queue,
+            self.store_packets(packets),
+            list(map(len, packets)),
+            [message[1] for message in messages],
+            [message[2] for message in messages],
+            [message[4] for message in messages],
+            identifiers(packets) if self._history.limit else b"",
+            by,
+        )
+
+    def insert_stored_many(
+        self,
+        queue: Queue,
+        places: Sequence[int],
+        sizes: Sequence[int],
+        priorities: Sequence[int],
+        expires: Sequence[int],
+        flags: Sequence[int],
+        ids: bytes,
+        by: str,
+    ) -> list[int]:
+        """The same for packets that are stored, of which all this is known already."""
+        if queue.kind is Kind.OUTGOING and flags:
+            self._number(queue, flags[0])
+        arrivals = self.numbers.arrivals(len(sizes))
+        lookups = [
+            PRIORITY_MAX - priority << ARRIVAL_BITS | number
+            for number, priority in zip(arrivals, priorities, strict=True)
+        ]
+        now, zero = repeat(self.now), repeat(0)
+        records = map(pack_record, places, sizes, now, expires, zero, zero, zero, zero, flags)
+        keys = map(index_key, repeat(queue.number), lookups)
+        self._index_rows += zip(keys, records, strict=True)
+        if min(expires, default=NEVER) != NEVER:
+            for moment, lookup in zip(expires, lookups, strict=True):
+                if moment != NEVER:
+                    self._expire(moment, queue, lookup)
+        self._count(queue, len(sizes), sum(sizes))
+        self.inserted[queue] += lookups
+        self.note(Event.ARRIVED, queue, lookups, ids, by, outgoing_name(queue))
+        self._counted[Event.ARRIVED.word] += len(lookups)
+        return lookups
+
+    def insert_stored(self, queue: Queue, priority: int, record: Record) -> int:
+        """Put a message whose packet is stored already into a queue; its lookup identifier."""
+        if queue.kind is Kind.OUTGOING:
+            self._number(queue, record.flags)
+        self.numbers.arrival = arrival = self.numbers.arrival + 1
+        lookup = PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
+        self.place(queue, lookup, record)
+        return lookup
+
+    def _number(self, queue: Queue, flags: int) -> None:
+        """Messages go into an outgoing queue: those of transactions have numbers there.
+
+        All that are put there in one call are of the same transaction, or none of any.
+        """
+        arrival = self.numbers.arrival + 1
+        if not flags & Owed.TRANSACTIONAL or queue in self._sequences:
+            return
+        if needs_sequence(queue, arrival):
+            begun = self.numbers.sequences.begin(self.writer, queue, arrival, self.now)
+            self._sequences[queue] = begun
+
+    def place(self, queue: Queue, lookup: int, record: Record) -> None:
+        """Put a message whose packet is stored already at a given place."""
+        self._index_rows.append((index_key(queue.number, lookup), record.pack()))
+        if record.expires != NEVER:
+            self._expire(record.expires, queue, lookup)
+        self._count(queue, 1, record.size)
+        self.inserted[queue].append(lookup)
+
+    def delay(self, queue: Queue, lookup: int, record: Record, due: int) -> None:
+        """Let a message wait whose packet is stored already, beside its place in a queue."""
+        waiting = delayed_of(queue)
+        self._index_rows.append((index_key(waiting.number, lookup), record.pack_delayed(due)))
+        self._delayed_rows.append((due_key(due, waiting.number, lookup), b""))
+        if record.expires != NEVER:
+            self._expire(record.expires, waiting, lookup)
+        self._count(waiting, 1, record.size)
+        self.keep(queue)
+        self.inserted[waiting].append(lookup)
+        self.next_due = min(self.next_due, due)
+
+    def delay_new(self, queue: Queue, priority: int, record: Record, due: int) -> int:
+        """The same for a message that was not in the queue yet; its place while it waits."""
+        self.numbers.arrival = arrival = self.numbers.arrival + 1
+        lookup = PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
+        self.delay(queue, lookup, record, due)
+        return lookup
+
+    def keep_reserved(self, store: Queue, first: int, raws: Sequence[bytes]) -> None:
+        """Keep messages for a subscription, which finds them by their positions."""
+        keys = map(index_key, repeat(store.number), range(first, first + len(raws)))
+        self._index_rows += zip(keys, raws, strict=True)
+        self._count(store, len(raws), sum([packet_place(raw)[1] for raw in raws]))
+
+    def reinsert(self, queue: Queue, entries: Sequence[Entry]) -> None:
+        """Put messages back where they were removed from."""
+        for entry in entries:
+            number = self.store_packet(entry.packet)
+            record = Record.unpack(entry.record)._replace(packet_number=number)
+            self.place(queue, entry.lookup, record)
+
+    def rewrite(self, queue: Queue, lookup: int, record: bytes) -> None:
+        """Change the record of a message that stays where it is."""
+        self._index_rows.append((index_key(queue.number, lookup), record))
+
+    def take_out(self, queue: Queue, lookup: int, raw: bytes) -> bool:
+        """Take a message out of its queue, not out of the store; False if it was before."""
+        key = index_key(queue.number, lookup)
+        if key in self._removed:
+            return False
+        self._removed.add(key)
+        self._index_deletes.append(key)
+        _, size, expires = place_and_expiry(raw)
+        if expires != NEVER:
+            self._expiry_deletes.append(expiry_key(expires, queue.number, lookup))
+        if queue.number & DELAYED_BIT:
+            self._delayed_deletes.append(due_key(due_of(raw), queue.number, lookup))
+        self._count(queue, -1, -size)
+        return True
+
+    def take_out_many(self, queue: Queue, gone: Sequence[tuple[int, bytes]]) -> None:
+        """Take messages out of their queue that nobody else can take: identifiers and records."""
+        keys = [index_key(queue.number, lookup) for lookup, _ in gone]
+        self._removed.update(keys)
+        self._index_deletes += keys
+        total = 0
+        for lookup, raw in gone:
+            _, size, expires = place_and_expiry(raw)
+            total += size
+            if expires != NEVER:
+                self._expiry_deletes.append(expiry_key(expires, queue.number, lookup))
+        self._count(queue, -len(gone), -total)
+
+    def record(self, queue: Queue, lookup: int) -> bytes | None:
+        """The record of a message, as this commit leaves it so far; None if it is not there."""
+        self._write_index()
+        key = index_key(queue.number, lookup)
+        return None if key in self._removed else self.writer.get(Table.INDEX, key)
+
+    def is_taken(self, queue: Queue, lookup: int) -> bool:
+        """Whether this commit takes a message out of its queue."""
+        return index_key(queue.number, lookup) in self._removed
+
+    def move(self, queue: Queue, lookup: int, raw: bytes, target: Queue, by: str) -> None:
+        """Move Message ([MS-MQDMPR] 3.1.7.1.16): it keeps its lookup identifier (A-39)."""
+        if not self.take_out(queue, lookup, raw):
+            return
+        record = Record.unpack(raw).moved(self.now)
+        self.place(target, lookup, record)
+        self.count(Event.MOVED.word)
+        if self.keeps_history:
+            ids = identifiers(self.first_chunks([raw]))
+            self.note(Event.MOVED, target, [lookup], ids, by, queue.name)
+
+    def keep(self, queue: Queue) -> None:
+        """See that the store knows a queue that comes and goes by itself."""
+        self._count(queue, 0, 0)
+
+    def remove_many(self, queue: Queue, gone: Sequence[tuple[int, bytes]]) -> None:
+        """Take messages out of their queue and the store: lookup identifiers and records."""
+        queue_number = queue.number
+        self._index_deletes += [index_key(queue_number, lookup) for lookup, _ in gone]
+        total = 0
+        keys: list[bytes] = []
+        for lookup, raw in gone:
+            number, size, expires = place_and_expiry(raw)
+            total += size
+            if size <= CHUNK_SIZE:
+                keys.append(packet_key(number, 0))
+            else:
+                keys += packet_keys(number, size)
+            if expires != NEVER:
+                self._expiry_deletes.append(expiry_key(expires, queue_number, lookup))
+        self._packet_deletes += keys
+        if queue_number & DELAYED_BIT:
+            waited = [due_key(due_of(raw), queue_number, lookup) for lookup, raw in gone]
+            self._delayed_deletes += waited
+        self._count(queue, -len(gone), -total)
+
+    def drop_packet(self, number: int, size: int) -> None:
+        """Remove a packet from the store."""
+        if size <= CHUNK_SIZE:
+            self._packet_deletes.append(packet_key(number, 0))
+        else:
+            self._packet_deletes += packet_keys(number, size)
+
+    def packet(self, raw: bytes) -> bytes:
+        """The packet of a message, given its record; it may be one of this commit."""
+        self._write_packets()
+        number, size = packet_place(raw)
+        return b"".join(self.writer.get_many(Table.PACKETS, packet_keys(number, size)))
+
+    def first_chunks(self, raws: Sequence[bytes]) -> list[bytes]:
+        """Enough of the packets of messages to tell their identifiers."""
+        self._write_packets()
+        keys = [packet_key(packet_place(raw)[0], 0) for raw in raws]
+        return self.writer.get_many(Table.PACKETS, keys)
+
+    def _expire(self, expires: int, queue: Queue, lookup: int) -> None:
+        self._expiry_rows.append((expiry_key(expires, queue.number, lookup), b""))
+        self.next_expiry = min(self.next_expiry, expires)
+
+    # Queues
+
+    def properties(self, queue: Queue) -> QueueProperties:
+        """The properties of a queue, as changed by this commit."""
+        return self._properties.get(queue, queue.properties)
+
+    def set_properties(self, queue: Queue, properties: QueueProperties) -> None:
+        """Keep the properties of a queue."""
+        self._properties[queue] = properties
+        self.writer.put(Table.QUEUES, queue_key(queue.number), properties.to_row())
+
+    def write_queue_number(self) -> None:
+        """No number is given again, so that what was sent to one queue never ends in another."""
+        self.writer.put(Table.META, QUEUE_NUMBER_KEY, _u64.pack(self.numbers.queue))
+
+    def size_of(self, queue: Queue) -> int:
+        """The bytes in a queue, with what this commit has put in and taken out."""
+        return queue.total_size + self._touched[queue][1]
+
+    # What happened
+
+    @property
+    def keeps_history(self) -> bool:
+        """Events are kept; else nobody needs to find out the identifiers of messages."""
+        return self._history.is_on
+
+    def note(
+        self,
+        event: Event,
+        queue: Queue | None,
+        lookups: Sequence[int],
+        ids: bytes,
+        by: str,
+        extra: str = "",
+    ) -> None:
+        """Keep an event of the messages' history."""
+        if self._history.limit:
+            number = 0 if queue is None else queue.number
+            self._events += pack_event(event, number, lookups, ids, by, extra)
+
+    def count(self, what: str, times: int = 1) -> None:
+        """Something that the statistics count."""
+        self._counted[what] += times
+
+    # The commit
+
+    def write(self) -> None:
+        """Hand all rows to the store's transaction."""
+        writer = self.writer
+        self._write_packets()
+        self._write_index()
+        if self._index_deletes:
+            writer.delete_many(Table.INDEX, self._index_deletes)
+        if self._packet_deletes:
+            writer.delete_many(Table.PACKETS, self._packet_deletes)
+        if self._expiry_deletes:
+            writer.delete_many(Table.EXPIRY, self._expiry_deletes)
+        if self._expiry_rows:
+            writer.put_many(Table.EXPIRY, self._expiry_rows)
+        if self._delayed_deletes:
+            writer.delete_many(Table.DELAYED, self._delayed_deletes)
+        if self._delayed_rows:
+            writer.put_many(Table.DELAYED, self._delayed_rows)
+        for queue, (messages, size) in self._touched.items():
+            if not queue.deleted:
+                self._write_counts(queue, queue.messages + messages, queue.size + size)
+        self._write_history()
+        self._statistics.write(writer, self._counted)
+
+    def _write_packets(self) -> None:
+        if self._packet_rows:
+            self.writer.put_many(Table.PACKETS, self._packet_rows, append=True)
+            self._packet_rows = []
+
+    def _write_index(self) -> None:
+        if self._index_rows:
+            self.writer.put_many(Table.INDEX, self._index_rows)
+            self._index_rows = []
+
+    def _write_counts(self, queue: Queue, messages: int, size: int) -> None:
+        """A queue that comes and goes by itself is in the store while messages of it are."""
+        comes_and_goes = queue.kind in (Kind.SUBQUEUE, Kind.OUTGOING)
+        if comes_and_goes and not queue.is_stored:
+            self.writer.put(Table.QUEUES, queue_key(queue.number), queue.properties.to_row())
+            self.write_queue_number()
+        key = queue_key(queue.number, COUNTERS_ROW)
+        self.writer.put(Table.QUEUES, key, pack_counters(messages, size))
+
+    def _write_history(self) -> None:
+        history = self._history
+        self._pending_events = len(history.pending)
+        events = history.pending + [(self.now, event) for event in self._events]
+        if events or (history.state.size and not history.limit):
+            self._history_state = history.write(self.writer, events)
+
+    def grown(self) -> Iterator[tuple[Queue, int]]:
+        """The queues that it changes, and by how many bytes; those that are deleted not."""
+        for queue, (_, size) in self._touched.items():
+            if not queue.deleted:
+                yield queue, size
+
+    def apply(self) -> None:
+        """It is on disk: let the queues, the history and the statistics show it."""
+        for queue, (messages, size) in self._touched.items():
+            queue.messages += messages
+            queue.size += size
+            queue.is_stored = True
+        for queue, sequence in self._sequences.items():
+            self.numbers.sequences.began(queue, sequence)
+        self._history.committed(self._history_state, self._pending_events)
+        self._statistics.add(self._counted)
+
+    def _count(self, queue: Queue, messages: int, size: int) -> None:
+        touched = self._touched[queue]
+        touched[0] += messages
+        touched[1] += size

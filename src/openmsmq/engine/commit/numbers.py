@@ -1,0 +1,48 @@
+"""Numbers that a queue manager gives out."""
+
+from __future__ import annotations
+
+from openmsmq.engine.outgoing.sequences import SequenceNumbers
+
+
+class Numbers:
+    """The counters behind packets, arrivals, identifiers and queues; none is ever reused.
+
+    Arrival numbers and identifiers are reserved on disk ahead of their use, so that those of
+    express messages are not met again after a crash either.
+    """
+
+    __slots__ = (
+        "arrival",
+        "arrival_end",
+        "message_id",
+        "message_id_end",
+        "packet",
+        "queue",
+        "sequences",
+    )
+
+    def __init__(
+        self,
+        *,
+        packet: int,
+        arrival: int,
+        arrival_end: int,
+        message_id: int,
+        message_id_end: int,
+        queue: int,
+        sequences: SequenceNumbers,
+    ) -> None:
+        self.packet = packet
+        self.arrival = arrival
+        self.arrival_end = arrival_end
+        self.message_id = message_id
+        self.message_id_end = message_id_end
+        self.queue = queue
+        self.sequences = sequences
+
+    def arrivals(self, count: int) -> range:
+        """The next numbers, for so many messages."""
+        first = self.arrival + 1
+        self.arrival += count
+        return range(first, first + count)

@@ -1,0 +1,48 @@
+"""What happened how often, since the store was made."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Final
+
+from openmsmq.engine.storage.tables import Snapshot, Table, Writer
+
+STATISTICS_KEY: Final = b"statistics"
+
+
+class Statistics:
+    """Counters by name; they last, and every discarded message is in one of them."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        raw = snapshot.get(Table.META, STATISTICS_KEY)
+        self._committed: Counter[str] = Counter(json.loads(raw) if raw else {})
+        self._pending: Counter[str] = Counter()
+        "What no commit has written yet."
+        self._writing: Counter[str] = Counter()
+        "Of these, what the commit under way writes."
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counters, by name."""
+        return dict(sorted((self._committed + self._pending).items()))
+
+    def count(self, what: str, times: int = 1) -> None:
+        """Something happened that no commit is about."""
+        self._pending[what] += times
+
+    def write(self, writer: Writer, more: Counter[str]) -> None:
+        """Write the counters as they are with a commit, if any has changed."""
+        self._writing = self._pending.copy()
+        if self._writing or more:
+            total = self._committed.copy()
+            total.update(self._writing)
+            total.update(more)
+            writer.put(Table.META, STATISTICS_KEY, json.dumps(total).encode())
+
+    def add(self, more: Counter[str]) -> None:
+        """That commit is on disk."""
+        self._committed.update(more)
+        if self._writing:
+            self._committed.update(self._writing)
+            self._pending -= self._writing

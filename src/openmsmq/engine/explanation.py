@@ -1,0 +1,142 @@
+"""The life of a message in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from struct import error as StructError
+from struct import pack
+from typing import Final
+from uuid import UUID
+
+from openmsmq.engine.core import Core
+from openmsmq.engine.queues.queue import Kind
+from openmsmq.engine.queues.resolver import shown
+from openmsmq.engine.storage.history import Event, Happened
+from openmsmq.engine.storage.layout import DELAYED_BIT, JOURNAL_BIT
+from openmsmq.errors import InvalidParameter
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEvent:
+    """Something that happened to a message."""
+
+    time: datetime
+    event: str
+    "In one word: `arrived`, `received`, `expired`, ..."
+    queue: str
+    "The path name of the queue it happened in."
+    text: str
+    "What happened and why, in words."
+    lookup_id: int
+    "Its place in that queue."
+    by: str
+    "Who did it; empty where that is not known."
+
+
+_TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
+    Event.ARRIVED: lambda e, q: f"arrived in {q}",
+    Event.ARRIVED_EXPRESS: lambda e, q: f"arrived in {q}, as an express message: in memory only",
+    Event.RECEIVED: lambda e, q: f"was received from {q}",
+    Event.ABORTED: lambda e, q: (
+        f"is back in {q}: the transaction that had taken it was aborted ({_times(e.extra)} so far)"
+    ),
+    Event.MOVED: lambda e, q: f"was moved from {_shown(e.extra)} to {q}",
+    Event.EXPIRED: lambda e, q: f"expired in {q}: {e.extra}",
+    Event.JOURNALED: lambda e, q: f"a copy went to the journal {q}",
+    Event.DEAD_LETTERED: lambda e, q: f"went to {q} as a dead letter: {e.extra}",
+    Event.PURGED: lambda e, q: f"was removed when {q} was purged",
+    Event.QUEUE_DELETED: lambda e, q: "was removed when its queue was deleted",
+    Event.PUT_BACK: lambda e, q: f"is back in {q}: whoever received it was gone before the answer",
+    Event.DISCARDED: lambda e, q: f"a copy for {q} was discarded: {e.extra}",
+    Event.DELIVERED: lambda e, q: f"was delivered to {e.extra or q}",
+    Event.HANDED_OVER: lambda e, q: (
+        f"was handed over to the queue manager of {e.extra or q}, which may still refuse it"
+    ),
+    Event.REFUSED: lambda e, q: f"is kept in {q}: {e.extra}",
+    Event.REJECTED: lambda e, q: f"was not accepted: {e.extra}",
+    Event.RETURNED: lambda e, q: f"is back in {q}: the subscription {e.extra} has ended",
+    Event.RESERVED: lambda e, q: f"was given to the subscription {e.extra} of {q}",
+    Event.DELAYED: lambda e, q: f"waits for {q} until {e.extra}",
+    Event.DUE: lambda e, q: f"can be read again in {q}",
+    Event.POISONED: lambda e, q: f"went to {q} as poison: it was aborted {_times(e.extra)}",
+    Event.REACHED: lambda e, q: (
+        f"is in {e.extra or q}; the answer is awaited whether it is received there"
+    ),
+}
+_ARRIVED: Final = (Event.ARRIVED, Event.ARRIVED_EXPRESS)
+_REMAINS: Final = (Event.ARRIVED_EXPRESS, Event.MOVED, Event.PUT_BACK)
+"After these a message is in its queue."
+_SENT_ON: Final = "waits to be sent to {}"
+
+
+def explain(core: Core, message_id: str) -> list[HistoryEvent]:
+    """All that is known of a message, oldest first; nothing if its history is not kept any more."""
+    happened = core.history.of(core.snapshot, parse_id(message_id))
+    emptied = {item.queue: item.extra for item in happened if item.event in _ARRIVED and item.extra}
+    events = [_event(core, item, emptied) for item in happened]
+    lost = _lost(core, happened)
+    return [*events, lost] if lost is not None else events
+
+
+def parse_id(text: str) -> bytes:
+    r"""The 20 bytes of an identifier written `guid\number`."""
+    guid, _, number = text.strip().replace("{", "").replace("}", "").partition("\\")
+    try:
+        return UUID(guid).bytes_le + pack("<I", int(number))
+    except (ValueError, StructError):
+        raise InvalidParameter(f"{text!r}: a message id is written guid\\number") from None
+
+
+def _event(core: Core, item: Happened, emptied: Mapping[int, str]) -> HistoryEvent:
+    """An event in words; `emptied` has the names of outgoing queues, which come and go."""
+    queue = core.queues.get(item.queue)
+    if queue is not None and queue.kind in (Kind.UNCONFIRMED, Kind.DELAYED):
+        queue = queue.main
+    sent_to = emptied.get(item.queue & ~(JOURNAL_BIT | DELAYED_BIT), "")
+    known = sent_to if queue is None else _shown(queue.name)
+    name = known or "a queue that was deleted"
+    is_outgoing = bool(sent_to) if queue is None else queue.kind is Kind.OUTGOING
+    text = (
+        _SENT_ON.format(name)
+        if is_outgoing and item.event in _ARRIVED
+        else _TEXTS[item.event](item, name)
+    )
+    return HistoryEvent(
+        datetime.fromtimestamp(item.time, UTC),
+        Event(item.event).word,
+        known,
+        text,
+        item.lookup,
+        item.by,
+    )
+
+
+def _lost(core: Core, happened: list[Happened]) -> HistoryEvent | None:
+    """An express message does not outlive the process: it may have ended with it."""
+    express = [item.lookup for item in happened if item.event == Event.ARRIVED_EXPRESS]
+    last = {item.lookup: item for item in happened}
+    for item in (last[lookup] for lookup in express):
+        queue = core.queues.get(item.queue)
+        starts = [start for start in core.starts if start >= item.time]
+        is_gone = queue is None or item.lookup not in queue.express
+        if item.event in _REMAINS and is_gone and starts:
+            later = (start for start in starts if start > item.time)
+            return HistoryEvent(
+                datetime.fromtimestamp(next(later, item.time), UTC),
+                "lost",
+                "" if queue is None else _shown(queue.name),
+                "was lost: it was an express message, and the manager was stopped and started",
+                item.lookup,
+                "",
+            )
+    return None
+
+
+def _shown(name: str) -> str:
+    return name if "=" in name else shown(name)
+
+
+def _times(count: str) -> str:
+    return "once" if count == "1" else f"{count} times"

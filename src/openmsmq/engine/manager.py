@@ -1,0 +1,332 @@
+"""A queue manager of this process: the rules, told the time and fed with messages.
+
+Nothing here waits: a driver serialises the calls and brings the answers (`drivers.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from openmsmq.clock import Clock
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.core import Core
+from openmsmq.engine.explanation import HistoryEvent, explain
+from openmsmq.engine.messages.post import Posting
+from openmsmq.engine.messages.receive import Receiving
+from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.outgoing.dispatch import Dispatching
+from openmsmq.engine.queues.access import Access, Mode, Share
+from openmsmq.engine.queues.queue import NO_QUOTA, Kind, Queue, QueueProperties
+from openmsmq.engine.queues.resolver import Naming, is_private
+from openmsmq.engine.queues.subqueues import Moving
+from openmsmq.engine.storage.layout import ARRIVAL_MASK, local_facts
+from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.storage.tables import Store
+from openmsmq.engine.subscriptions.reservations import Reservations
+from openmsmq.engine.transactions.distributed import Units
+from openmsmq.engine.transactions.epochs import ANYBODY, Decider, Epochs
+from openmsmq.engine.transactions.lifecycle import Transacting
+from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.errors import (
+    IllegalQueuePathName,
+    InvalidParameter,
+    MQError,
+    PropertyNotAllowed,
+    QueueNotFound,
+    UnsupportedFormatNameOperation,
+    UnsupportedOperation,
+)
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName
+from openmsmq.names.format import DistributionListName, MultipleName, PrivateName
+from openmsmq.names.opening import check_use, expand_name
+from openmsmq.names.parse import parse_name
+from openmsmq.names.parts import join_queue, split_queue
+from openmsmq.names.path import PathName
+from openmsmq.types.delivery import Delivery
+from openmsmq.types.ids import SentId
+from openmsmq.types.message import Message
+from openmsmq.types.received import ReceivedMessage
+
+if TYPE_CHECKING:
+    from openmsmq.transports.mqqb.transport import Transfers
+
+
+class ManagerState(StrEnum):
+    """QueueManagerState ([MS-MQDMPR] 3.1.1.1)."""
+
+    STOPPED = "stopped"
+    INITIALIZING = "initializing"
+    READY = "ready"
+    STOPPING = "stopping"
+
+
+class LocalManager:
+    """The queues of one directory."""
+
+    def __init__(
+        self, store: Store, clock: Clock, *, name: str, by: str = "", restored: bool = False
+    ) -> None:
+        """Start on a store; `by` is who calls, for the history of messages.
+
+        `restored` says that the store is older than what other managers know of this one.
+        """
+        self.state = ManagerState.INITIALIZING
+        self.name = name
+        "What other computers call this one."
+        self._clock = clock
+        self.core = Core(
+            store,
+            new_identity=clock.new_guid(),
+            now=clock.now(),
+            elapsed=clock.elapsed(),
+            entropy=clock.new_guid().bytes,
+            restored=restored,
+        )
+        self.core.by = by
+        self.receiving = Receiving(self.core)
+        self.moving = Moving(self.core)
+        self.dispatching = Dispatching(self.core)
+        self.reservations = Reservations(self.core)
+        self.transfers: Transfers | None = None
+        "What sends messages to other computers, if somebody does."
+        self.naming = Naming(self.core, [name])
+        self._transacting = Transacting(self.core)
+        self._epochs = Epochs(self.core, self._transacting)
+        self.units = Units(self.core, self._transacting)
+        self._posting = Posting(self.core, clock, computer=name)
+        self.state = ManagerState.READY
+
+    def tick(self) -> bool:
+        """Let the rules know what time it is; comes before every call. True: see `Core.tick`."""
+        return self.core.tick(self._clock.now(), self._clock.elapsed())
+
+    # Queues
+
+    def create_queue(self, name: str, **properties: Any) -> Pending[Queue]:
+        """Create a queue with properties of `QueueProperties`."""
+        path = self.naming.local(parse_name(name))
+        if path is None:
+            raise IllegalQueuePathName(f"{name}: not a queue of this manager")
+        parts = split_queue(path)
+        if parts.suffix or parts.subqueue:
+            raise IllegalQueuePathName(f"{name}: a queue that the manager itself makes")
+        kind = Kind.PRIVATE if is_private(path) else Kind.PUBLIC
+        now = int(self._clock.now())
+        return self.core.queues.create(
+            QueueProperties(path, self._clock.new_guid(), now, now, kind=kind, **properties)
+        )
+
+    def find_queue(self, name: str) -> Queue:
+        """The queue of this manager with this name; `QueueNotFound` if there is none."""
+        local = self.naming.local(parse_name(name))
+        if local is None:
+            raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
+        return self.core.queues.find(local)
+
+    def open_queue(self, name: str, mode: Mode) -> tuple[Queue, Mode]:
+        """Open Queue ([MS-MQDMPR] 3.1.7.1.5): the queue, and what the handle may do.
+
+        To ask for everything is to ask for what can be had: a queue elsewhere can only be sent
+        to, what the manager itself keeps can only be read.
+        """
+        parsed = parse_name(name)
+        if not isinstance(parsed, PathName):
+            parsed = expand_name(parsed, _no_directory)
+            exclusive = mode.share is Share.DENY_RECEIVE
+            sends = bool(mode.access & Access.SEND) and not parsed.is_read_only
+            if sends or not mode.access & ~Access.SEND:
+                check_use(parsed, sends=True, exclusive=exclusive)
+            else:
+                check_use(parsed, sends=False)
+        return self._open(parsed, mode)
+
+    def _open(self, name: PathName | FormatName, mode: Mode) -> tuple[Queue, Mode]:
+        if isinstance(name, MultipleName):
+            return self._open_several(name, mode)
+        local = self.naming.local(name)
+        if local is None:
+            queue, possible = self._open_remote(name, mode), Access.SEND
+        else:
+            queue = self._open_local(local, mode)
+            sendable = queue.kind in (Kind.PRIVATE, Kind.PUBLIC)
+            possible = Access.ALL if sendable else Access.ALL & ~Access.SEND
+        if not mode.access & possible:
+            raise UnsupportedFormatNameOperation(f"{name}: nobody sends to a {queue.kind} queue")
+        mode = Mode(mode.access & possible, mode.share)
+        self.core.queues.open(queue, mode)
+        return queue, mode
+
+    def _open_several(self, name: MultipleName, mode: Mode) -> tuple[Queue, Mode]:
+        """Every one of them, or none ([MS-MQDMPR] 3.1.7.1.5, step 2)."""
+        only_send = Mode(Access.SEND, mode.share)
+        opened: list[Queue] = []
+        try:
+            for element in name.elements:
+                opened.append(self._open(element, only_send)[0])
+        except MQError:
+            for queue in opened:
+                self.core.queues.close(queue, only_send, self)
+            raise
+        properties = QueueProperties(str(name), self._clock.new_guid(), 0, 0, kind=Kind.MULTIPLE)
+        several = Queue(0, properties, members=tuple(opened), modes=[only_send])
+        return several, only_send
+
+    def _open_local(self, local: str, mode: Mode) -> Queue:
+        parts = split_queue(local)
+        if not parts.subqueue:
+            return self.core.queues.find(local)
+        parent = self.core.queues.find(join_queue(parts._replace(subqueue="")))
+        if mode.access is Access.SEND:
+            raise UnsupportedFormatNameOperation(f"{local}: nobody sends to a subqueue")
+        return self.core.queues.subqueue(parent, parts.subqueue)
+
+    def _open_remote(self, name: PathName | FormatName, mode: Mode) -> Queue:
+        """An outgoing queue; only sending goes through one."""
+        destination = name.to_direct() if isinstance(name, PathName) else name
+        if not mode.access & Access.SEND:
+            raise QueueNotFound(f"{name}: queues elsewhere are only sent to")
+        kinds = (DirectName, PrivateName)
+        if not isinstance(destination, kinds) or destination.is_read_only:
+            raise UnsupportedFormatNameOperation(f"{name}: cannot be sent to from here")
+        return self.core.queues.outgoing(destination)
+
+    def change_queue(self, queue: Queue, **changes: Any) -> Pending[None]:
+        """Give a queue other properties."""
+        return self.core.queues.change(queue, int(self._clock.now()), changes)
+
+    def retry(self, queue: Queue) -> None:
+        """Let the next attempt to send what is in an outgoing queue be now."""
+        if queue.transfer is None:
+            raise UnsupportedOperation(f"{queue.name}: only messages on their way are sent")
+        if self.transfers is None:
+            raise UnsupportedOperation(f"{queue.name}: only a service sends (openmsmq serve)")
+        if not self.dispatching.can_send(queue):
+            raise UnsupportedOperation(f"{queue.name} is {queue.transfer.state}: resume it first")
+        self.transfers.retry(queue)
+
+    def configure(self, **changes: Any) -> Pending[None]:
+        """Change settings of the manager."""
+        known = set(Settings.__dataclass_fields__)
+        for name in changes.keys() - known:
+            there_are = ", ".join(sorted(known))
+            raise PropertyNotAllowed(f"there is no setting {name}; there are {there_are}")
+        pending = self.core.configure(**changes)
+        if "journal_quota" in changes:
+            quota = changes["journal_quota"]
+            journal = self.core.queues.system_journal
+            self.change_queue(journal, quota=NO_QUOTA if quota is None else quota)
+        return pending
+
+    # Messages
+
+    def send(
+        self,
+        queue: Queue,
+        messages: Sequence[Message],
+        transaction: Transaction | None,
+        delivery: Delivery | None = None,
+    ) -> Pending[Sequence[SentId]]:
+        """Send messages to a queue, or to each of several: all of them or none."""
+        return self._posting.send(queue, messages, transaction, delivery)
+
+    def send_packets(
+        self,
+        queue: Queue,
+        packets: Sequence[bytes],
+        transaction: Transaction | None,
+        delivery: Delivery | None = None,
+    ) -> Pending[Sequence[SentId]]:
+        """The same with messages that a program has packed."""
+        return self._posting.send_packets(queue, packets, transaction, delivery)
+
+    def move(
+        self, queue: Queue, lookup: int, target: str, transaction: Transaction | None
+    ) -> Pending[None]:
+        """Move a message to a subqueue, by its own or its full name, or back: to no name at all."""
+        found = self.subqueue(queue.main, target) if target else queue.main
+        return self.moving.move(queue, lookup, found, transaction)
+
+    def subqueue(self, parent: Queue, name: str) -> Queue:
+        """The subqueue with this name, its own or its full one."""
+        is_full = "\\" in name or "=" in name
+        local = self.naming.local(parse_name(name if is_full else f".\\{parent.name};{name}"))
+        if local is None:
+            raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
+        return self._open_local(local, Mode())
+
+    def explain(self, message_id: str) -> list[HistoryEvent]:
+        """All that is known of a message, oldest first."""
+        return explain(self.core, message_id)
+
+    # Transactions
+
+    def begin(self, xid: str = "", *, stages: bool = False) -> Transaction:
+        """A new transaction; with a name it can be prepared."""
+        return self._transacting.begin(xid, stages=stages)
+
+    def prepare(self, transaction: Transaction) -> Pending[None]:
+        """Write down all that the transaction did, and wait to be told the outcome."""
+        return self._epochs.prepare(transaction)
+
+    def commit(self, transaction: Transaction, participants: Sequence[str] = ()) -> Pending[None]:
+        """Let all that the transaction did take effect; a unit's others must be prepared."""
+        if self.units.is_own(transaction):
+            return self.units.commit(transaction, participants)
+        if participants:
+            raise InvalidParameter("participants: only a unit that is decided here has some")
+        return self._transacting.commit(transaction)
+
+    def abort(self, transaction: Transaction) -> Pending[None]:
+        """Undo all that the transaction did."""
+        return self._transacting.abort(transaction)
+
+    def prepared_ages(self) -> dict[str, int]:
+        """The transactions that wait for their outcome, and for how many seconds."""
+        return self._transacting.prepared_ages()
+
+    def commit_prepared(self, xid: str) -> Pending[None]:
+        """Commit the prepared transaction with this name."""
+        return self._transacting.commit_prepared(xid)
+
+    def commit_epoch(
+        self,
+        writer: str,
+        epoch: int,
+        winners: Sequence[str],
+        owner: str = "",
+        *,
+        once: bool = False,
+        by: Decider = ANYBODY,
+    ) -> Pending[bool]:
+        """Commit the prepared transactions of a writer that count, abort its others, once."""
+        return self._epochs.commit(writer, epoch, winners, owner, once=once, by=by)
+
+    def abort_prepared(self, xid: str) -> Pending[None]:
+        """Abort the prepared transaction with this name."""
+        return self._transacting.abort_prepared(xid)
+
+
+def _no_directory(name: DistributionListName) -> NoReturn:
+    raise UnsupportedFormatNameOperation(f"{name}: there is no directory to ask for its members")
+
+
+def received(entries: list[Entry]) -> list[ReceivedMessage]:
+    """What a program gets of messages that were found."""
+    found = []
+    for lookup, raw, packet, _ in entries:
+        arrived, aborted, moved, message_class = local_facts(raw)
+        found.append(
+            ReceivedMessage(
+                packet,
+                lookup_id=lookup,
+                arrival=lookup & ARRIVAL_MASK,
+                arrived=arrived,
+                abort_count=aborted,
+                move_count=moved,
+                message_class=message_class,
+            )
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Messages of programs: sent, received, delayed, expired, deduplicated, dead letters."""

@@ -1,0 +1,114 @@
+"""Messages on their way into a queue that have ids of their own or are not due yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.messages.dedup import find_once, remember
+from openmsmq.engine.queues.queue import Queue, outgoing_name
+from openmsmq.engine.storage.history import Event
+from openmsmq.engine.storage.layout import Owed, Record
+from openmsmq.packet.view import PacketView
+
+if TYPE_CHECKING:
+    from openmsmq.engine.core import Core
+
+
+class Admitting:
+    """Puts messages into queues: at once, later, or not again."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def put(self, batch: Batch, queue: Queue, messages: Sequence[NewMessage], by: str) -> list[int]:
+        """Put messages into a queue; the numbers that they are known by.
+
+        One whose id is known has the number of the first that had it.
+        """
+        numbers = self._known(batch, messages)
+        fresh = [message for message, known in zip(messages, numbers, strict=True) if known is None]
+        now = self._core.timeline.millis
+        at_once = [message for message in fresh if message.due <= now]
+        if at_once:
+            batch.insert_many(queue, at_once, by)
+            self._core.outcomes.arrived(batch, queue, at_once)
+        for message in fresh:
+            if message.due > now:
+                number, size = batch.store_packet(message.packet), len(message.packet)
+                record = Record(number, size, batch.now, message.expires, flags=message.flags)
+                lookup = batch.delay_new(queue, message.priority, record, message.due)
+                self.note_delayed(batch, queue, lookup, _identifier(message), message.due, by)
+        return [
+            PacketView(message.packet).message_id if known is None else known
+            for message, known in zip(messages, numbers, strict=True)
+        ]
+
+    def _known(self, batch: Batch, messages: Sequence[NewMessage]) -> list[int | None]:
+        """The number that each message is known by; the ids of the others are known from now on."""
+        new: dict[bytes, int] = {}
+        found: list[int | None] = []
+        for message in messages:
+            once, known = message.once, None
+            if once:
+                known = new.get(once)
+                if known is None:
+                    known = find_once(batch.writer, once)
+                if known is None:
+                    new[once] = PacketView(message.packet).message_id
+                else:
+                    batch.count("repeated sends")
+            found.append(known)
+        if new:
+            core = self._core
+            remember(batch.writer, list(new.items()), core.timeline.now, core.settings)
+        return found
+
+    def is_known(self, batch: Batch, once: bytes, number: int) -> bool:
+        """The same for one message, which the store has already."""
+        if not once:
+            return False
+        if find_once(batch.writer, once) is not None:
+            batch.count("repeated sends")
+            return True
+        remember(batch.writer, [(once, number)], self._core.timeline.now, self._core.settings)
+        return False
+
+    def put_stored(
+        self,
+        batch: Batch,
+        queue: Queue,
+        priority: int,
+        record: Record,
+        identifier: bytes,
+        by: str,
+        *,
+        due: int = 0,
+    ) -> int:
+        """Put a message into a queue that the store has already; its lookup identifier."""
+        if due > self._core.timeline.millis:
+            lookup = batch.delay_new(queue, priority, record, due)
+            self.note_delayed(batch, queue, lookup, identifier, due, by)
+            return lookup
+        lookup = batch.insert_stored(queue, priority, record)
+        batch.count(Event.ARRIVED.word)
+        batch.note(Event.ARRIVED, queue, [lookup], identifier, by, outgoing_name(queue))
+        if record.flags & (Owed.JOURNAL | Owed.ACK_ARRIVAL):
+            packet = batch.packet(record.pack())
+            new = NewMessage(packet, priority, record.expires, False, record.flags)
+            self._core.outcomes.arrived(batch, queue, [new])
+        return lookup
+
+    def note_delayed(
+        self, batch: Batch, queue: Queue, lookup: int, identifier: bytes, due: int, by: str
+    ) -> None:
+        """Keep in a message's history until when it waits."""
+        until = datetime.fromtimestamp(due // 1000 + self._core.timeline.shift, UTC)
+        batch.note(Event.DELAYED, queue, [lookup], identifier, by, f"{until:%Y-%m-%d %H:%M:%S} UTC")
+        batch.count(Event.DELAYED.word)
+
+
+def _identifier(message: NewMessage) -> bytes:
+    return PacketView(message.packet).identifier

@@ -1,0 +1,127 @@
+"""Messages that cannot be read yet: they wait beside their queue and come when they are due.
+
+There are two reasons to wait: whoever sent a message said when it is to be delivered, or it was
+aborted in a queue that lets such messages rest. One table holds when each of them is due, and
+whoever tells the time lets them go. Until then they are in no reader's way: the index of the queue
+does not have them.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage.history import Event, identifiers
+from openmsmq.engine.storage.layout import ARRIVAL_BITS, Record, due_key, index_key, split_due_key
+from openmsmq.engine.storage.tables import Snapshot, Table
+from openmsmq.properties.message import PRIORITY_MAX
+
+if TYPE_CHECKING:
+    from openmsmq.engine.core import Core
+
+STEP: Final = 200
+"Messages that become readable with one commit."
+RETRY: Final = 1.0
+"Seconds until what could not be done is tried again."
+
+
+class Delaying:
+    """Lets messages go whose time has come."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.next = _first(core.snapshot)
+        "No message is due before this, in seconds as lifetimes count them."
+        self._is_releasing = False
+        self._expected = inf
+        "When the first of those is due that came meanwhile."
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until messages are due; None if none is, or if they are about to go."""
+        if self.next == inf or self._is_releasing:
+            return None
+        return max(0.0, self.next - self._core.timeline.exact)
+
+    def expect(self, due: float) -> None:
+        """There is a message that is due then."""
+        self.next = min(self.next, due / 1000)
+        self._expected = min(self._expected, due / 1000)
+
+    def release(self) -> bool:
+        """Let messages go that are due; False if that is under way already."""
+        if self._is_releasing:
+            return False
+        self._is_releasing = True
+        self._expected = inf
+        self._step(b"", is_all=True)
+        return True
+
+    def _step(self, after: bytes, *, is_all: bool) -> None:
+        core = self._core
+        end = due_key(core.timeline.millis + 1, 0, 0)
+        rows: list[bytes] = []
+        moved: list[tuple[Queue, int, int]] = []
+
+        def apply(batch: Batch) -> None:
+            rows[:] = [key for key, _ in islice(batch.writer.scan(Table.DELAYED, after, end), STEP)]
+            moved[:] = [found for key in rows if (found := self._release(batch, key)) is not None]
+
+        def committed() -> None:
+            self._forget_purged(moved)
+            done = is_all and len(moved) == len(rows)
+            if len(rows) == STEP and not core.is_stopping:
+                self._step(rows[-1] + b"\0", is_all=done)
+                return
+            self._is_releasing = False
+            later = _first(core.snapshot, end)
+            if not done:  # some are about to be removed, or have been
+                later = min(later, core.timeline.exact + RETRY)
+            self.next = min(later, self._expected)
+
+        def failed(error: BaseException) -> None:
+            self._is_releasing = False
+            self.next = core.timeline.exact + RETRY
+
+        core.submit(apply, committed, failed)
+
+    def _release(self, batch: Batch, key: bytes) -> tuple[Queue, int, int] | None:
+        """Let one message go: where it waited, its place there and in its queue.
+
+        None if its queue is being emptied.
+        """
+        _, number, lookup = split_due_key(key)
+        waiting = self._core.queues.get(number)
+        raw = batch.writer.get(Table.INDEX, index_key(number, lookup))
+        if waiting is None or raw is None or waiting.is_purged(lookup):
+            return None
+        if not batch.take_out(waiting, lookup, raw):
+            return None
+        record, _ = Record.unpack_delayed(raw)
+        (start,) = batch.first_chunks([raw])
+        ids, queue = identifiers([start]), waiting.main
+        if record.abort_count:  # it comes back to its old place
+            batch.place(queue, lookup, record)
+            batch.note(Event.DUE, queue, [lookup], ids, "")
+            batch.count(Event.DUE.word)
+            return waiting, lookup, lookup
+        priority = PRIORITY_MAX - (lookup >> ARRIVAL_BITS)
+        record = record._replace(arrived_time=batch.now)
+        put = self._core.admitting.put_stored
+        return waiting, lookup, put(batch, queue, priority, record, ids, "")
+
+    def _forget_purged(self, moved: list[tuple[Queue, int, int]]) -> None:
+        """What was purged while it was on its way into its queue is purged there."""
+        for waiting, lookup, place in moved:
+            if waiting.is_purged(lookup):
+                waiting.main.spared.discard(place)
+
+
+def _first(snapshot: Snapshot, start: bytes = b"") -> float:
+    """When the first message from there on is due."""
+    for key, _ in snapshot.scan(Table.DELAYED, start, b"\xff" * 21):
+        return float(split_due_key(key)[0] / 1000)
+    return inf

@@ -1,0 +1,404 @@
+"""What follows when messages arrive in a queue or leave it: copies, acknowledgements, history.
+
+All of it is part of the commit that lets the messages arrive or leave. What an express message
+leaves behind is as volatile as the message was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.messages.dead_letters import place_of
+from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.queue import NO_QUOTA, Kind, Queue, journal_of
+from openmsmq.engine.storage.history import Event, identifiers
+from openmsmq.engine.storage.layout import (
+    ARRIVAL_BITS,
+    NEVER,
+    Owed,
+    Record,
+    flags_of,
+    lookup_id,
+    packet_place,
+)
+from openmsmq.properties.message import (
+    PRIORITY_MAX,
+    MessageClass,
+    describe_class,
+)
+
+if TYPE_CHECKING:
+    from openmsmq.engine.core import Core
+
+KIB: Final = 1024
+Gone = Sequence[tuple[int, bytes]]
+"Lookup identifiers and records of messages."
+Kept = tuple[int, bytes, bytes]
+"The same with the start of the packet, if the history is kept."
+
+EVENTS: Final[Mapping[MessageClass, Event]] = {
+    MessageClass.ACK_RECEIVE: Event.RECEIVED,
+    MessageClass.ACK_REACH_QUEUE: Event.DELIVERED,
+    MessageClass.NACK_RECEIVE_TIMEOUT: Event.EXPIRED,
+    MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER: Event.EXPIRED,
+    MessageClass.NACK_REACH_QUEUE_TIMEOUT: Event.EXPIRED,
+    MessageClass.NACK_Q_PURGED: Event.PURGED,
+    MessageClass.NACK_PURGED: Event.PURGED,
+    MessageClass.NACK_Q_DELETED: Event.QUEUE_DELETED,
+}
+"What the history calls the reasons for which messages leave."
+
+OWED: Final[Mapping[MessageClass, int]] = {
+    MessageClass.ACK_RECEIVE: Owed.ACK_RECEIVE.value,
+    MessageClass.ACK_REACH_QUEUE: Owed.JOURNAL.value,
+    MessageClass.NACK_RECEIVE_TIMEOUT: (Owed.DEAD_LETTER | Owed.NACK_RECEIVE).value,
+    MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER: Owed.DEAD_LETTER.value,
+    MessageClass.NACK_REACH_QUEUE_TIMEOUT: (Owed.DEAD_LETTER | Owed.NACK_ARRIVAL).value,
+    MessageClass.NACK_Q_PURGED: Owed.NACK_RECEIVE.value,
+    MessageClass.NACK_PURGED: (Owed.DEAD_LETTER | Owed.NACK_ARRIVAL).value,
+    MessageClass.NACK_Q_DELETED: Owed.NACK_RECEIVE.value,
+}
+"What senders can ask for in each case ([MS-MQQB] 3.1.7.2.1)."
+_ACKNOWLEDGED: Final = (Owed.ACK_RECEIVE | Owed.NACK_RECEIVE | Owed.NACK_ARRIVAL).value
+# Plain numbers, since to combine flags with a number makes an object each time.
+_JOURNAL: Final = Owed.JOURNAL.value
+_ACK_ARRIVAL: Final = Owed.ACK_ARRIVAL.value
+_DEAD_LETTER: Final = Owed.DEAD_LETTER.value
+_NACK_RECEIVE: Final = Owed.NACK_RECEIVE.value
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_FINAL_ACK: Final = Owed.FINAL_ACK.value
+_OWN_LETTERS: Final = Owed.OWN_LETTERS.value
+_ON_ARRIVAL: Final = _ACK_ARRIVAL | _JOURNAL
+_REJECTED: Final = MessageClass.NACK_RECEIVE_REJECTED
+
+
+class Outcomes:
+    """Deals with messages that have arrived or are leaving."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    # Arriving
+
+    def arrived(self, batch: Batch, queue: Queue, messages: Sequence[NewMessage]) -> None:
+        """Messages were put into a local queue: that is their delivery ([MS-MQDMPR] 3.1.1.12)."""
+        if queue.kind is Kind.OUTGOING:
+            return
+        for message in [message for message in messages if message.flags & _ON_ARRIVAL]:
+            if message.flags & _JOURNAL:
+                self._copy_new(batch, message)
+            if message.flags & _ACK_ARRIVAL:
+                reason = MessageClass.ACK_REACH_QUEUE
+                self._core.answering.acknowledge(batch, message.packet, reason, message.flags)
+
+    def _copy_new(self, batch: Batch, message: NewMessage) -> None:
+        """A copy for the journal of sent messages; without room for it, none."""
+        journal = self._core.queues.system_journal
+        size = len(message.packet)
+        if _fits(journal, size, batch.size_of(journal)) and self._has_room(size):
+            number = batch.store_packet(message.packet)
+            record = Record(number, size, batch.now, NEVER)
+            lookup = batch.insert_stored(journal, message.priority, record)
+            ids = identifiers([message.packet])
+            batch.note(Event.JOURNALED, journal, [lookup], ids, "")
+            batch.count(Event.JOURNALED.word)
+        else:
+            self._discard(batch, journal, [message.packet], is_dead=False)
+
+    def arrived_express(self, queue: Queue, entries: Sequence[Entry]) -> None:
+        """The same for messages that need not outlive the process."""
+        if queue.kind is Kind.OUTGOING:
+            return
+        for entry in entries:
+            flags = flags_of(entry.record)
+            if flags & _JOURNAL:
+                self._copy_express(self._core.queues.system_journal, entry, 0, Event.JOURNALED)
+            if flags & _ACK_ARRIVAL:
+                self._core.answering.acknowledge(
+                    None, entry.packet, MessageClass.ACK_REACH_QUEUE, flags
+                )
+
+    # Leaving
+
+    def let_go(
+        self,
+        queue: Queue,
+        entries: Sequence[Entry],
+        reason: MessageClass,
+        succeed: Callable[[], None],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        """Take held messages out of the store, then say so; express ones are in memory only."""
+        core, by = self._core, self._core.by
+        lookups = [entry.lookup for entry in entries]
+        express = [entry for entry in entries if entry.express]
+        stored = [entry for entry in entries if not entry.express] if express else entries
+
+        def apply(batch: Batch) -> None:
+            # Even if the queue is being deleted: that was asked for later.
+            gone = [(entry[0], entry[1]) for entry in stored]
+            packets = [entry[2] for entry in stored]
+            self.left(batch, queue, gone, reason, by, packets)
+
+        def committed() -> None:
+            core.forget(queue, lookups)
+            if express:
+                self.left_express(queue, express, reason, by)
+                core.settle()
+            succeed()
+
+        def failed(error: BaseException) -> None:
+            core.release(queue, lookups)
+            fail(error)
+
+        if stored:
+            core.submit(apply, committed, failed)
+        else:
+            committed()
+
+    def left(
+        self,
+        batch: Batch,
+        queue: Queue,
+        gone: Gone,
+        reason: MessageClass,
+        by: str,
+        packets: Sequence[bytes] | None = None,
+    ) -> None:
+        """Message Position Deleted ([MS-MQDMPR] 3.1.7.2.1), for messages in the store.
+
+        `packets` are theirs, if they are at hand.
+        """
+        wanted = OWED[reason] | _FINAL_ACK
+        owed = [lookup for lookup, raw in gone if flags_of(raw) & wanted]
+        if not owed and not self._is_journaled(queue, reason):
+            batch.remove_many(queue, gone)
+            self._note(batch, queue, gone, reason, by, packets)
+            return
+        taken: list[tuple[int, bytes]] = []
+        starts: list[bytes] = []
+        for place, (lookup, raw) in enumerate(gone):
+            if batch.take_out(queue, lookup, raw):
+                taken.append((lookup, raw))
+                starts += packets[place : place + 1] if packets else ()
+        self.settle(batch, queue, taken, reason, by, starts or None)
+
+    def settle(
+        self,
+        batch: Batch,
+        queue: Queue,
+        gone: Gone,
+        reason: MessageClass,
+        by: str,
+        packets: Sequence[bytes] | None = None,
+        *,
+        words: str = "",
+    ) -> None:
+        """The same for messages taken out of their queue already; `words` are for the history."""
+        journal = self._journal(queue, reason)
+        wanted = OWED[reason] | _FINAL_ACK
+        starts = self._note(batch, queue, gone, reason, by, packets, words)
+        kept: dict[Queue, list[Kept]] = {}
+        for place, (lookup, raw) in enumerate(gone):
+            flags = flags_of(raw)
+            target = journal
+            start = starts[place] if starts else b""
+            if flags & wanted:
+                start = start or batch.first_chunks([raw])[0]
+                if flags & wanted & _ACKNOWLEDGED:
+                    self._core.answering.acknowledge(batch, batch.packet(raw), reason, flags)
+                if flags & _FINAL_ACK:
+                    self._core.answering.final_ack(batch, batch.packet(raw), reason)
+                if flags & wanted & _DEAD_LETTER and flags & _OWN_LETTERS:
+                    start = batch.packet(raw)
+                target = journal or place_of(self._core, start, flags & wanted, flags)
+            if target is None:
+                batch.drop_packet(*packet_place(raw))
+            else:
+                kept.setdefault(target, []).append((lookup, raw, start))
+        for target, messages in kept.items():
+            self._keep(batch, target, messages, reason)
+
+    def left_express(
+        self, queue: Queue, entries: Sequence[Entry], reason: MessageClass, by: str
+    ) -> None:
+        """The same for messages that were in memory only."""
+        core = self._core
+        event = EVENTS[reason]
+        core.statistics.count(event.word, len(entries))
+        if core.history.limit:
+            ids = identifiers([entry.packet for entry in entries])
+            lookups = [entry.lookup for entry in entries]
+            known = Event.HANDED_OVER if event is Event.DELIVERED else event
+            core.note(known, queue, lookups, ids, by, _words(reason, queue))
+        journal = self._journal(queue, reason)
+        wanted = OWED[reason]
+        for entry in entries:
+            all_flags = flags_of(entry.record)
+            if all_flags & wanted & _ACKNOWLEDGED:
+                self._core.answering.acknowledge(None, entry.packet, reason, all_flags)
+        for entry in entries:
+            all_flags = flags_of(entry.record)
+            flags = all_flags & wanted
+            target = journal or (place_of(core, entry.packet, flags, all_flags) if flags else None)
+            if target is not None:
+                kept = 0 if target is journal or flags & _JOURNAL else reason
+                event = Event.DEAD_LETTERED if kept else Event.JOURNALED
+                self._copy_express(target, entry, kept, event)
+
+    def _note(
+        self,
+        batch: Batch,
+        queue: Queue,
+        gone: Gone,
+        reason: MessageClass,
+        by: str,
+        packets: Sequence[bytes] | None = None,
+        words: str = "",
+    ) -> Sequence[bytes]:
+        """Count messages that leave and keep it in their history; the starts of their packets."""
+        event = EVENTS[reason]
+        batch.count(event.word, len(gone))
+        if not batch.keeps_history or not gone:
+            return ()
+        if event is Event.DELIVERED and not flags_of(gone[0][1]) & _TRANSACTIONAL:
+            event = Event.HANDED_OVER  # no more is known
+        starts = batch.first_chunks([raw for _, raw in gone]) if packets is None else packets
+        lookups = [lookup for lookup, _ in gone]
+        why = words or _words(reason, queue)
+        batch.note(event, queue, lookups, identifiers(starts), by, why)
+        return starts
+
+    # Copies
+
+    def _is_journaled(self, queue: Queue, reason: MessageClass) -> bool:
+        """Whether what was received from a queue goes to its journal (A-38)."""
+        kinds = (Kind.PRIVATE, Kind.PUBLIC, Kind.SUBQUEUE)
+        is_received = reason is MessageClass.ACK_RECEIVE
+        return is_received and queue.properties.journal and queue.kind in kinds
+
+    def _journal(self, queue: Queue, reason: MessageClass) -> Queue | None:
+        return journal_of(queue.main) if self._is_journaled(queue, reason) else None
+
+    def _keep(
+        self, batch: Batch, target: Queue, messages: list[Kept], reason: MessageClass
+    ) -> None:
+        """Let messages live on in a journal or as dead letters; without room they are gone."""
+        is_dead = target is not self._core.queues.system_journal and target.kind is not Kind.JOURNAL
+        places, starts = [], []
+        for lookup, raw, start in messages:
+            number, size = packet_place(raw)
+            if not _fits(target, size, batch.size_of(target)):
+                batch.drop_packet(number, size)
+                self._discard(batch, target, [start], is_dead=is_dead)
+                continue
+            copy = Record(number, size, batch.now, NEVER, message_class=reason if is_dead else 0)
+            priority = PRIORITY_MAX - (lookup >> ARRIVAL_BITS)
+            places.append(batch.insert_stored(target, priority, copy))
+            starts.append(start)
+        event = Event.DEAD_LETTERED if is_dead else Event.JOURNALED
+        batch.count(event.word, len(places))
+        words = _words(reason) if is_dead else ""
+        batch.note(event, target, places, identifiers(starts), "", words)
+
+    def _copy_express(self, target: Queue, entry: Entry, kept: int, event: Event) -> None:
+        core = self._core
+        size = len(entry.packet)
+        if not (_fits(target, size, target.total_size) and self._has_room(size)):
+            core.statistics.count(Event.DISCARDED.word)
+            ids = identifiers([entry.packet])
+            core.note(Event.DISCARDED, target, [0], ids, "", _full(is_dead=bool(kept)))
+            return
+        priority = PRIORITY_MAX - (entry.lookup >> ARRIVAL_BITS)
+        message = NewMessage(entry.packet, priority, NEVER, express=True)
+        lookups = core.insert_express(target, [message], message_class=kept, event=event)
+        core.wake(target, lookups)
+        core.statistics.count(event.word)
+
+    def _has_room(self, size: int) -> bool:
+        """Whether the quota of the machine allows a copy of a message that stays."""
+        machine = self._core.settings.quota
+        return machine is None or self._core.total_size + size <= machine * KIB
+
+    def _discard(
+        self, batch: Batch, queue: Queue, packets: Sequence[bytes], *, is_dead: bool
+    ) -> None:
+        batch.count(Event.DISCARDED.word)
+        ids = identifiers(packets)
+        batch.note(Event.DISCARDED, queue, [0] * len(packets), ids, "", _full(is_dead=is_dead))
+
+    def bury(self, batch: Batch | None, packet: bytes, priority: int, reason: MessageClass) -> None:
+        """A message of another manager that there is no room for becomes a dead letter here.
+
+        (Only the queue is full; [MS-MQQB] 3.1.5.8.8.)
+        """
+        core, target, size = self._core, self._core.queues.dead_letter, len(packet)
+        if batch is None:
+            raw = Record(0, size, core.timeline.wall, NEVER).pack()
+            entry = Entry(lookup_id(priority, 0), raw, packet, True)
+            self._copy_express(target, entry, reason, Event.DEAD_LETTERED)
+        elif _fits(target, size, batch.size_of(target)) and self._has_room(size):
+            record = Record(batch.store_packet(packet), size, batch.now, NEVER)
+            lookup = batch.insert_stored(target, priority, record._replace(message_class=reason))
+            words = _words(reason)
+            batch.note(Event.DEAD_LETTERED, target, [lookup], identifiers([packet]), "", words)
+            batch.count(Event.DEAD_LETTERED.word)
+        else:
+            self._discard(batch, target, [packet], is_dead=True)
+
+    def reject(self, batch: Batch, queue: Queue, lookup: int, raw: bytes) -> bool:
+        """A message becomes a dead letter here, although it could be received.
+
+        Its sender is told, if that was asked for. False if there is no room for it.
+        """
+        target, reason = self._core.queues.transactional_dead_letter, _REJECTED
+        if not _fits(target, packet_place(raw)[1], batch.size_of(target)):
+            return False
+        batch.take_out(queue, lookup, raw)
+        flags, packet = flags_of(raw), batch.packet(raw)
+        if flags & _NACK_RECEIVE:
+            self._core.answering.acknowledge(batch, packet, reason, flags)
+        if flags & _FINAL_ACK:
+            self._core.answering.final_ack(batch, packet, reason)
+        self._keep(batch, target, [(lookup, raw, packet)], reason)
+        return True
+
+    def confirmed(
+        self, batch: Batch, queue: Queue, lookup: int, raw: bytes, reason: MessageClass
+    ) -> None:
+        """The last word about a transactional message sent elsewhere ([MS-MQQB] 3.1.5.7)."""
+        if not batch.take_out(queue, lookup, raw):
+            return
+        is_received = reason is MessageClass.ACK_RECEIVE
+        start = batch.first_chunks([raw])[0]
+        event = Event.DELIVERED if is_received else Event.REJECTED
+        batch.count(event.word)
+        batch.note(event, queue, [lookup], identifiers([start]), "", _words(reason, queue.main))
+        flags = flags_of(raw)
+        wanted = flags & (_JOURNAL if is_received else _DEAD_LETTER)
+        packet = batch.packet(raw) if wanted and flags & _OWN_LETTERS else start
+        target = place_of(self._core, packet, wanted, flags)
+        if target is None:
+            batch.drop_packet(*packet_place(raw))
+        else:
+            self._keep(batch, target, [(lookup, raw, start)], reason)
+
+
+def _fits(target: Queue, size: int, used: int) -> bool:
+    """Whether a journal or dead-letter queue has room; if not, the copy is discarded."""
+    quota = target.properties.quota
+    return quota == NO_QUOTA or used + size <= quota * KIB
+
+
+def _full(*, is_dead: bool) -> str:
+    """Why a copy is discarded."""
+    return "the dead-letter queue is full" if is_dead else "the journal is full"
+
+
+def _words(reason: MessageClass, queue: Queue | None = None) -> str:
+    """The reason as the history keeps it; an outgoing queue is soon forgotten, so its name."""
+    if reason & 0x8000:
+        return describe_class(reason)
+    return queue.main.name if queue is not None and queue.is_outgoing else ""

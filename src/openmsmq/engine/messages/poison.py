@@ -1,0 +1,75 @@
+"""What becomes of a message when the transaction is aborted that had received it.
+
+It is back in its place; with a retry delay not at once; and when it was aborted too often it is
+poison, and out of the way. Which of it, its queue's properties say, and it is part of the commit
+that counts the abort.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.queues.queue import POISON_SUBQUEUE, Kind, Poison, Queue
+from openmsmq.engine.storage.history import Event, identifiers
+from openmsmq.engine.storage.layout import Record
+
+if TYPE_CHECKING:
+    from openmsmq.engine.core import Core
+
+KINDS: Final = (Kind.PRIVATE, Kind.PUBLIC)
+"Queues that have these rules; what is in a subqueue, somebody has put there."
+
+
+class Poisoning:
+    """Deals with messages that were aborted."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def aborted(
+        self, batch: Batch, queue: Queue, lookup: int, raw: bytes, by: str, *, counts: bool
+    ) -> bool:
+        """A message is back; False if it is not in its place then.
+
+        `counts`: it was received; to be about to be moved does not count.
+        """
+        record = Record.unpack(raw)
+        record = record._replace(abort_count=record.abort_count + counts)
+        batch.count(Event.ABORTED.word)
+        ids = identifiers(batch.first_chunks([raw])) if batch.keeps_history else b""
+        if ids:
+            batch.note(Event.ABORTED, queue, [lookup], ids, by, str(record.abort_count))
+        if not counts:
+            return True
+        rules = queue.properties
+        if queue.kind in KINDS:
+            is_poison = 0 < rules.abort_limit <= record.abort_count
+            if is_poison and self._remove(batch, queue, lookup, record, ids):
+                return False
+            if rules.retry_delay:
+                due = self._core.timeline.millis + rules.retry_delay * 1000
+                batch.take_out(queue, lookup, raw)
+                batch.delay(queue, lookup, record, due)
+                self._core.admitting.note_delayed(batch, queue, lookup, ids, due, "")
+                return False
+        batch.rewrite(queue, lookup, record.pack())
+        return True
+
+    def _remove(self, batch: Batch, queue: Queue, lookup: int, record: Record, ids: bytes) -> bool:
+        """Put poison out of the way; False if there is no room for it."""
+        outcomes, times = self._core.outcomes, str(record.abort_count)
+        raw = record.pack()
+        target = self._core.queues.transactional_dead_letter
+        if queue.properties.poison is Poison.DEAD_LETTER:
+            if not outcomes.reject(batch, queue, lookup, raw):
+                return False
+        else:
+            target = self._core.queues.subqueue(queue, POISON_SUBQUEUE)
+            batch.take_out(queue, lookup, raw)
+            moved = record.moved(batch.now)._replace(abort_count=record.abort_count)
+            batch.place(target, lookup, moved)
+        batch.count(Event.POISONED.word)
+        if ids:
+            batch.note(Event.POISONED, target, [lookup], ids, "", times)
+        return True

@@ -1,0 +1,288 @@
+"""Messages of programs on their way into queues: stamped, packed, and handed to the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+from uuid import UUID
+
+from openmsmq.clock import Clock
+from openmsmq.engine.commit.batch import NewMessage
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.timeline import expiry
+from openmsmq.engine.core import Core
+from openmsmq.engine.messages.dedup import once_key
+from openmsmq.engine.messages.send import Sending
+from openmsmq.engine.messages.stamp import Destination
+from openmsmq.engine.messages.stamper import Stamped, Stamper
+from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
+from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.errors import IllegalPropertyValue
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName, Protocol
+from openmsmq.names.format import MultipleName, parse_format_name
+from openmsmq.names.mqf import MQFFormatNameElement
+from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
+from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
+from openmsmq.packet.headers.trailer import letter_path
+from openmsmq.packet.headers.transaction import TransactionHeader
+from openmsmq.packet.headers.user import UserFlags
+from openmsmq.properties.message import INFINITE
+from openmsmq.types.delivery import Delivery
+from openmsmq.types.ids import MessageIds, SentId, sent_id
+from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
+
+_JOURNALING: Final = UserFlags.JN | UserFlags.JP
+_U32: Final = 0xFFFFFFFF
+
+
+class Posting:
+    """Sends the messages of programs."""
+
+    def __init__(self, core: Core, clock: Clock, *, computer: str) -> None:
+        """`computer` is what others know this one by."""
+        self._core = core
+        self._clock = clock
+        self._computer = computer
+        self._packer = Packer(core.identity, computer=computer)
+        self._sending = Sending(core)
+
+    def send(
+        self,
+        queue: Queue,
+        messages: Sequence[Message],
+        transaction: Transaction | None,
+        delivery: Delivery | None = None,
+    ) -> Pending[Sequence[SentId]]:
+        """Send messages to a queue, or to each of several: all of them or none.
+
+        (Enqueue Message To An Open Queue, [MS-MQDMPR] 3.1.7.1.27; quotas are checked first, A-23.)
+        """
+        headers = _headers(queue.name) if queue.members else NO_HEADERS
+
+        def pack(target: Queue, first_id: int) -> list[NewMessage]:
+            return self._pack(target, messages, transaction, first_id, headers)
+
+        return self._send(queue, len(messages), pack, transaction, delivery)
+
+    def send_packets(
+        self,
+        queue: Queue,
+        packets: Sequence[bytes],
+        transaction: Transaction | None,
+        delivery: Delivery | None = None,
+    ) -> Pending[Sequence[SentId]]:
+        """The same with messages that a program has packed.
+
+        `Malformed` if one of them is none that a program may send.
+        """
+        core = self._core
+        several = _headers(queue.name) if queue.members else NO_HEADERS
+
+        def stamp(target: Queue, first_id: int) -> list[NewMessage]:
+            transactional = _is_transactional(transaction, target)
+            headers = _with_transaction(several) if transactional else several
+            reach = core.settings.time_to_reach_queue if target.kind is Kind.OUTGOING else None
+            stamper = _stamper(
+                core.identity, self._name_of(target), headers, INFINITE if reach is None else reach
+            )
+            stamped = stamper.stamp(packets, first_id=first_id, sent_time=core.timeline.wall)
+            return self._new(target, stamped, transactional=transactional)
+
+        return self._send(queue, len(packets), stamp, transaction, delivery)
+
+    def _send(
+        self,
+        queue: Queue,
+        count: int,
+        make: Callable[[Queue, int], list[NewMessage]],
+        transaction: Transaction | None,
+        delivery: Delivery | None,
+    ) -> Pending[Sequence[SentId]]:
+        """Send what `make` gives for each target and its first message number."""
+        core = self._core
+        first_id = core.numbers.message_id + 1
+        targets = queue.members or (queue,)
+        made = [
+            (target, make(target, first_id + place * count)) for place, target in enumerate(targets)
+        ]
+        if delivery is not None:
+            made = [(target, self._special(target, new, delivery)) for target, new in made]
+        if queue.members:
+            for target, new in made:
+                self._sending.check(target, new, transaction)
+        total = count * len(targets)
+        core.take_message_ids(total)  # before acknowledgements are sent and take the next
+        answer: Pending[Sequence[SentId]] = Pending()
+        if delivery is not None:
+            self._post(made, transaction, first_id, answer)
+            return answer
+        for target, new in made:
+            pending = self._sending.send(target, new, transaction)
+        # They are committed together, and the last is answered last.
+        pending.then(answer, lambda _: MessageIds(core.identity, first_id, total))
+        return answer
+
+    def _special(self, queue: Queue, new: list[NewMessage], delivery: Delivery) -> list[NewMessage]:
+        """The same messages with ids and time of delivery; the disk keeps all of them."""
+        timeline, due = self._core.timeline, 0
+        if delivery.at or delivery.after:
+            start = max(timeline.millis, delivery.at - timeline.shift * 1000)
+            due = start + delivery.after
+        keys = [once_key(queue, one) for one in delivery.once] or [b""] * len(new)
+        found = []
+        for message, once in zip(new, keys, strict=True):
+            if message.expires != NEVER and (message.expires + 1) * 1000 <= due:
+                raise IllegalPropertyValue("deliver_at: the message would expire before")
+            found.append(message._replace(express=False, due=due, once=once))
+        return found
+
+    def _post(
+        self,
+        made: list[tuple[Queue, list[NewMessage]]],
+        transaction: Transaction | None,
+        first_id: int,
+        answer: Pending[Sequence[SentId]],
+    ) -> None:
+        """Send messages that are special, and answer when all are sent."""
+        parts = [self._sending.post(target, new, transaction) for target, new in made]
+
+        def posted() -> None:
+            if answer.done or not all(part.done for part in parts):
+                return
+            for part in parts:
+                if part.error is not None:
+                    answer.fail(part.error)
+                    return
+            numbers = [number for part in parts for number in part.result()]
+            answer.succeed(
+                [
+                    sent_id(self._core.identity, number, known=number != own & _U32)
+                    for own, number in enumerate(numbers, first_id)
+                ]
+            )
+
+        for part in parts:
+            part.on_done = posted
+        posted()
+
+    def _new(
+        self, queue: Queue, stamped: list[Stamped], *, transactional: bool
+    ) -> list[NewMessage]:
+        """What the rules want to know of packets that were stamped."""
+        start = self._core.timeline.now
+        is_outgoing = queue.kind is Kind.OUTGOING
+        new: list[NewMessage] = []
+        for (priority, reach, receive, flags, acknowledge, letters), packets in stamped:
+            expires = NEVER if receive == INFINITE else expiry(start, receive, NEVER)
+            if is_outgoing and reach != INFINITE:
+                expires = min(expires, expiry(start, reach, NEVER))
+            owed = 0
+            if acknowledge or transactional or flags & _JOURNALING:
+                owed = owed_for(flags, acknowledge)
+            if letters:
+                owed |= self._own_letters(letters, owed)
+            express = not flags & UserFlags.DM
+            new += [NewMessage(packet, priority, expires, express, owed) for packet in packets]
+        return new
+
+    def _own_letters(self, path: str, owed: int) -> int:
+        """What is owed beside for a message that names a dead-letter queue, which must be one."""
+        transactional = bool(owed & Owed.TRANSACTIONAL)
+        self._core.queues.for_letters(path, transactional=transactional)
+        return Owed.OWN_LETTERS.value
+
+    def _name_of(self, queue: Queue) -> FormatName:
+        if queue.kind is Kind.OUTGOING:
+            return _format_name(queue.name)
+        return _direct_name(self._computer, queue.name)
+
+    def _pack(
+        self,
+        queue: Queue,
+        messages: Sequence[Message],
+        transaction: Transaction | None,
+        first_id: int,
+        headers: OptionalHeaders,
+    ) -> list[NewMessage]:
+        core = self._core
+        now = int(self._clock.now())
+        transactional = _is_transactional(transaction, queue)
+        is_outgoing = queue.kind is Kind.OUTGOING
+        reach = core.settings.time_to_reach_queue if is_outgoing else None
+        packets = self._packer.pack_many(
+            messages,
+            self._name_of(queue),
+            first_id=first_id,
+            sent_time=now,
+            transactional=transactional,
+            time_to_reach_queue=reach,
+            headers=headers,
+        )
+        start = max(now - core.timeline.shift, core.timeline.now)
+        new = []
+        for packet, message in zip(packets, messages, strict=True):
+            expires = NEVER
+            if message.time_to_be_received is not None:
+                # Counted from now, as the packet's own clock is (A-10).
+                expires = expiry(start, message.time_to_be_received, NEVER)
+            if is_outgoing:
+                limit = message.time_to_reach_queue
+                expires = min(expires, expiry(start, reach if limit is None else limit, NEVER))
+            priority = 0 if transactional else message.priority
+            express = not (transactional or message.recoverable)
+            owed = _owed(message, transactional=transactional)
+            if message.dead_letter_queue is not None:
+                owed |= self._own_letters(letter_path(packet), owed)
+            new.append(NewMessage(packet, priority, expires, express, owed))
+        return new
+
+
+def _is_transactional(transaction: Transaction | None, queue: Queue) -> bool:
+    """Whether messages to a queue say that they were sent in a transaction."""
+    return transaction is not None and not transaction.is_plain_to(queue)
+
+
+@lru_cache(maxsize=1024)
+def _stamper(source: UUID, name: FormatName, headers: OptionalHeaders, reach: int) -> Stamper:
+    return Stamper(source, Destination.of(name), headers=headers, time_to_reach_queue=reach)
+
+
+@lru_cache(maxsize=256)
+def _with_transaction(headers: OptionalHeaders) -> OptionalHeaders:
+    return replace(headers, transaction=TransactionHeader())
+
+
+def _owed(message: Message, *, transactional: bool) -> int:
+    """What is to be done when this message arrives or leaves."""
+    flags = (
+        (UserFlags.JN if message.dead_letter else 0)
+        | (UserFlags.JP if message.journal else 0)
+        | (UserFlags.TH if transactional else 0)
+    )
+    acknowledge = 0 if message.admin_queue is None else message.acknowledge.value
+    return owed_for(flags, acknowledge) if flags or acknowledge else 0
+
+
+@lru_cache(maxsize=4096)
+def _direct_name(computer: str, queue: str) -> DirectName:
+    """The name of a queue here as others write it; parsing it takes longer than sending."""
+    return DirectName.from_wire(f"{Protocol.OS}:{computer}\\{queue}")
+
+
+@lru_cache(maxsize=4096)
+def _format_name(text: str) -> FormatName:
+    return parse_format_name(text)
+
+
+@lru_cache(maxsize=256)
+def _headers(text: str) -> OptionalHeaders:
+    """All destinations of a message, which each copy carries ([MS-MQDMPR] 3.1.7.1.27)."""
+    name = parse_format_name(text)
+    assert isinstance(name, MultipleName), "several queues have a name of several elements"
+    elements = tuple(MQFFormatNameElement.of(element) for element in name.elements)
+    return OptionalHeaders(multi_queue=MultiQueueFormatHeader.make(elements))

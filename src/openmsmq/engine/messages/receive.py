@@ -1,0 +1,444 @@
+"""Reading: receive, peek, cursors, lookup identifiers, reads in two steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum, auto
+
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.core import Core
+from openmsmq.engine.messages.cursor import Cursor
+from openmsmq.engine.messages.scan import (
+    NO_LIMIT,
+    REMOVING,
+    Entry,
+    Holder,
+    Waiter,
+    fetch,
+    first_fitting,
+    first_readable,
+    hold,
+    readable,
+    readable_back,
+)
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage.history import Event, identifiers
+from openmsmq.engine.storage.layout import LOOKUP_MAX, index_key, place_and_expiry
+from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.errors import (
+    InvalidHandle,
+    MessageNotFound,
+    OperationCancelled,
+    QueueNotAvailable,
+    ReceiveTimeout,
+    TransactionSequence,
+    TransactionUsage,
+)
+from openmsmq.properties.message import MessageClass
+
+Entries = list[Entry]
+OVER = "the transaction ended while the read was waiting"
+
+
+class Seek(StrEnum):
+    """Which message a lookup identifier leads to (MessageSeekAction, [MS-MQDMPR] 3.1.1.17)."""
+
+    CURRENT = auto()
+    NEXT = auto()
+    PREVIOUS = auto()
+    FIRST = auto()
+    LAST = auto()
+    BEHIND = auto()
+    "The next one, whether or not there is a message with the identifier; not of the protocol."
+    AHEAD = auto()
+    "Likewise the previous one."
+
+
+class Receiving:
+    """The reads of a queue manager; each is answered when what it removed is off the disk."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def peek(
+        self,
+        queue: Queue,
+        count: int,
+        owner: object,
+        *,
+        wait: bool,
+        after: int = 0,
+        size_max: int = NO_LIMIT,
+    ) -> Pending[Entries]:
+        """Peek Message ([MS-MQDMPR] 3.1.7.1.15), up to `count` and `size_max` bytes at once."""
+        pending: Pending[Entries] = Pending()
+
+        def attempt(_: list[int]) -> bool:
+            found = first_fitting(
+                self._core.snapshot, queue, count, after, self._core.expiring.overdue, size_max
+            )
+            if found:
+                pending.succeed(fetch(self._core.snapshot, queue, found))
+            return bool(found)
+
+        return self._start(queue, Waiter(attempt, pending, owner), wait=wait)
+
+    def receive(
+        self,
+        queue: Queue,
+        count: int,
+        owner: object,
+        *,
+        wait: bool,
+        holder: Holder = REMOVING,
+        size_max: int = NO_LIMIT,
+    ) -> Pending[Entries]:
+        """Dequeue Message ([MS-MQDMPR] 3.1.7.1.10), up to `count` and `size_max` bytes at once.
+
+        `holder` is a transaction, or for a read in two steps whoever will end it (.11).
+        """
+        _check_holder(queue, holder)
+        pending: Pending[Entries] = Pending()
+
+        def attempt(_: list[int]) -> bool:
+            if _is_over(holder):
+                pending.fail(TransactionSequence(OVER))
+                return True
+            found = first_fitting(
+                self._core.snapshot, queue, count, 0, self._core.expiring.overdue, size_max
+            )
+            if found:
+                entries = fetch(self._core.snapshot, queue, found)
+                hold(queue, entries, holder, from_start=True)
+                self._taken(queue, entries, holder, pending)
+            return bool(found)
+
+        return self._start(queue, Waiter(attempt, pending, owner), wait=wait)
+
+    def put_back(self, queue: Queue, entries: Entries) -> None:
+        """Undo a receive whose caller is gone: the messages return to their places."""
+        if queue.deleted:
+            return
+        core = self._core
+        stored = [entry for entry in entries if not entry.express]
+        express = [entry for entry in entries if entry.express]
+        core.add_express(queue, express)
+        self._note_back(core.note, queue, express)
+        core.wake(queue, [entry.lookup for entry in express])
+        core.settle()
+
+        def apply(batch: Batch) -> None:
+            if not queue.deleted:
+                batch.reinsert(queue, stored)
+                self._note_back(batch.note, queue, stored)
+
+        def committed() -> None:
+            queue.pins -= 1
+
+        def failed(error: BaseException) -> None:
+            queue.pins -= 1
+            core.statistics.count("messages lost because they could not be put back", len(stored))
+
+        if stored:
+            queue.pins += 1
+            core.submit(apply, committed, failed, grows=True)
+
+    def _note_back(self, note: Callable[..., None], queue: Queue, entries: Entries) -> None:
+        if entries:
+            ids = identifiers([entry.packet for entry in entries])
+            note(Event.PUT_BACK, queue, [entry.lookup for entry in entries], ids, self._core.by)
+
+    def end(
+        self,
+        queue: Queue,
+        lookups: Sequence[int],
+        *,
+        delete: bool,
+        known: Mapping[int, Entry] | None = None,
+    ) -> Pending[None]:
+        """Dequeue Message End ([MS-MQDMPR] 3.1.7.1.12): remove what was taken, or give it back.
+
+        `known` are messages as they were read; enough of their packets to tell the identifiers
+        will do.
+        """
+        _check_queue(queue)
+        _check_held(queue, lookups)
+        pending: Pending[None] = Pending()
+        gone = lookups if delete else ()
+        if gone and queue.has_purged:
+            gone = [lookup for lookup in lookups if not queue.is_purged(lookup)]
+        if len(gone) < len(lookups):
+            staying = set(gone)
+            self._core.release(queue, [lookup for lookup in lookups if lookup not in staying])
+            self._core.settle()
+        queue.held.update(dict.fromkeys(gone, REMOVING))
+        seen = known or {}
+        entries = [seen.get(lookup) or self._entry(queue, lookup) for lookup in gone]
+        self._remove(queue, entries, lambda: pending.succeed(None), pending.fail)
+        return pending
+
+    def enlist(self, queue: Queue, lookups: Sequence[int], transaction: Transaction) -> None:
+        """Let a transaction decide on messages that a read in two steps holds."""
+        _check_queue(queue)
+        _check_holder(queue, transaction)
+        _check_held(queue, lookups)
+        for lookup in lookups:
+            queue.held[lookup] = transaction
+            transaction.received[queue, lookup] = self._entry(queue, lookup).record
+
+    def _entry(self, queue: Queue, lookup: int) -> Entry:
+        """A message that is there for certain."""
+        if lookup in queue.express:
+            return queue.express[lookup]
+        record = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
+        assert record is not None, "a message that is held is there"
+        return fetch(self._core.snapshot, queue, [(lookup, record, False)])[0]
+
+    def by_lookup(
+        self,
+        queue: Queue,
+        lookup: int,
+        seek: Seek,
+        *,
+        peek: bool,
+        holder: Holder = REMOVING,
+    ) -> Pending[Entries]:
+        """Read Message By Lookup Identifier ([MS-MQDMPR] 3.1.7.1.13); never waits."""
+        _check_queue(queue)
+        if not peek:
+            _check_holder(queue, holder)
+        pending: Pending[Entries] = Pending()
+        entries = fetch(self._core.snapshot, queue, [self._seek(queue, lookup, seek, peek=peek)])
+        if peek:
+            pending.succeed(entries)
+        else:
+            hold(queue, entries, holder, from_start=False)
+            self._taken(queue, entries, holder, pending)
+        return pending
+
+    def _seek(
+        self, queue: Queue, lookup: int, seek: Seek, *, peek: bool
+    ) -> tuple[int, bytes, bool]:
+        """Seek Available Message Position With Id ([MS-MQDMPR] 3.1.7.3.3).
+
+        First and last ignore the identifier (A-14); next and previous want it to be there (A-15).
+        """
+        snapshot = self._core.snapshot
+        lookup = min(max(lookup, 0), LOOKUP_MAX)
+        named = seek in (Seek.CURRENT, Seek.NEXT, Seek.PREVIOUS)
+        if named and not self._exists(queue, lookup):
+            raise MessageNotFound(f"no message has lookup identifier {lookup}")
+        match seek:
+            case Seek.CURRENT:
+                return self._current(queue, lookup, peek=peek)
+            case Seek.FIRST:
+                found = readable(snapshot, queue, 0, self._core.expiring.overdue)
+            case Seek.NEXT | Seek.BEHIND:
+                found = readable(snapshot, queue, lookup, self._core.expiring.overdue)
+            case Seek.LAST:
+                found = readable_back(snapshot, queue, LOOKUP_MAX, self._core.expiring.overdue)
+            case Seek.PREVIOUS | Seek.AHEAD:
+                found = readable_back(snapshot, queue, lookup, self._core.expiring.overdue)
+        for item in found:
+            return item
+        raise MessageNotFound(f"there is no {seek.name.lower()} message")
+
+    def _current(self, queue: Queue, lookup: int, *, peek: bool) -> tuple[int, bytes, bool]:
+        """The message itself, unless somebody holds it or it is purged (A-52) or expired."""
+        if queue.is_purged(lookup):
+            raise MessageNotFound("the message was purged")
+        if lookup in queue.held:
+            if peek and queue.held[lookup] is not REMOVING:
+                raise TransactionUsage("the message is locked by a reader")
+            raise MessageNotFound("the message was received")
+        is_express = lookup in queue.express
+        if is_express:
+            record = queue.express[lookup].record
+        else:
+            row = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
+            assert row is not None, "the message was seen a moment ago"
+            record = row
+        if place_and_expiry(record)[2] < self._core.expiring.overdue:
+            raise MessageNotFound("the message has expired")
+        return lookup, record, is_express
+
+    def _exists(self, queue: Queue, lookup: int) -> bool:
+        if not 0 < lookup <= LOOKUP_MAX:
+            return False
+        key = index_key(queue.number, lookup)
+        return lookup in queue.express or self._core.snapshot.get(Table.INDEX, key) is not None
+
+    def peek_cursor(
+        self, queue: Queue, cursor: Cursor, owner: object, *, wait: bool, following: bool
+    ) -> Pending[Entries]:
+        """Peek Message with a cursor, or Peek Next Message ([MS-MQDMPR] 3.1.7.1.14, .15)."""
+        _check_queue(queue)
+        _check_cursor(cursor)
+        after = cursor.seek_peek_next() if following else cursor.seek_peek()
+        pending: Pending[Entries] = Pending()
+        if after is None:
+            pending.succeed(fetch(self._core.snapshot, queue, [self._under(queue, cursor)]))
+            return pending
+
+        def attempt(fresh: list[int]) -> bool:
+            found = self._first(queue, after, fresh)
+            if found:
+                cursor.peeked(found[0][0])
+                pending.succeed(fetch(self._core.snapshot, queue, found))
+            return bool(found)
+
+        waiter = Waiter(attempt, pending, owner, cursor)
+        return self._start(queue, waiter, wait=wait)
+
+    def receive_cursor(
+        self,
+        queue: Queue,
+        cursor: Cursor,
+        owner: object,
+        *,
+        wait: bool,
+        holder: Holder = REMOVING,
+    ) -> Pending[Entries]:
+        """Dequeue Message with a cursor ([MS-MQDMPR] 3.1.7.1.10)."""
+        _check_queue(queue)
+        _check_cursor(cursor)
+        _check_holder(queue, holder)
+        after = cursor.seek_receive()
+        pending: Pending[Entries] = Pending()
+
+        def take(found: list[tuple[int, bytes, bool]]) -> None:
+            cursor.received(found[0][0])
+            entries = fetch(self._core.snapshot, queue, found)
+            hold(queue, entries, holder, from_start=False)
+            self._taken(queue, entries, holder, pending)
+
+        if after is None:
+            take([self._under(queue, cursor)])
+            return pending
+
+        def attempt(fresh: list[int]) -> bool:
+            if _is_over(holder):
+                cursor.give_up()
+                pending.fail(TransactionSequence(OVER))
+                return True
+            found = self._first(queue, after, fresh)
+            if found:
+                take(found)
+            return bool(found)
+
+        waiter = Waiter(attempt, pending, owner, cursor)
+        return self._start(queue, waiter, wait=wait, destructive=True)
+
+    def open_cursor(self, queue: Queue) -> Cursor:
+        """Open Cursor ([MS-MQDMPR] 3.1.7.1.1)."""
+        _check_queue(queue)
+        return Cursor()
+
+    def close_cursor(self, queue: Queue, cursor: Cursor) -> None:
+        """Close Cursor ([MS-MQDMPR] 3.1.7.1.2); a read that waits with it is told (A-51)."""
+        cursor.closed = True
+        self._core.cancel_all(queue, OperationCancelled("the cursor was closed"), cursor=cursor)
+
+    def _under(self, queue: Queue, cursor: Cursor) -> tuple[int, bytes, bool]:
+        """The message under a cursor that has read it."""
+        try:
+            return self._seek(queue, cursor.position, Seek.CURRENT, peek=False)
+        except MessageNotFound:
+            raise cursor.gone() from None
+
+    def _first(self, queue: Queue, after: int, fresh: list[int]) -> list[tuple[int, bytes, bool]]:
+        """The next message behind a cursor; for one that waits, a new one anywhere (A-19)."""
+        found = first_readable(self._core.snapshot, queue, 1, after, self._core.expiring.overdue)
+        if found:
+            return found
+        for lookup in fresh:
+            found = first_readable(
+                self._core.snapshot, queue, 1, lookup - 1, self._core.expiring.overdue
+            )
+            if found and found[0][0] == lookup:
+                return found
+        return []
+
+    def _start(
+        self, queue: Queue, waiter: Waiter, *, wait: bool, destructive: bool = False
+    ) -> Pending[Entries]:
+        """Try at once, else wait ([MS-MQDMPR] 3.1.7.3.1), in one step (A-57)."""
+        _check_queue(queue)
+        if waiter.attempt([]):
+            return waiter.pending
+        cursor = waiter.cursor
+        if not wait:
+            if cursor is not None and destructive:
+                waiter.pending.fail(MessageNotFound("no message follows the cursor"))
+            else:
+                waiter.give_up()
+                waiter.pending.fail(ReceiveTimeout("no message is there"))
+            return waiter.pending
+        if cursor is not None:
+            cursor.wait(self._last(queue), destructive=destructive)
+        queue.waiters.append(waiter)
+        return waiter.pending
+
+    def _last(self, queue: Queue) -> int:
+        """The greatest lookup identifier in a queue, held messages included."""
+        express = queue.express.last()
+        first, end = index_key(queue.number, 0), index_key(queue.number + 1, 0)
+        for key, _ in self._core.snapshot.scan_back(Table.INDEX, first, end):
+            return max(express, int.from_bytes(key[4:], "big"))
+        return express
+
+    def _taken(
+        self, queue: Queue, entries: Entries, holder: Holder, pending: Pending[Entries]
+    ) -> None:
+        """Messages were taken: remove them, or leave that to a transaction or a second step."""
+        if isinstance(holder, Transaction):
+            holder.received.update(((queue, e.lookup), e.record) for e in entries)
+        if holder is not REMOVING:
+            pending.succeed(entries)
+            return
+        self._remove(queue, entries, lambda: pending.succeed(entries), pending.fail)
+
+    def _remove(
+        self,
+        queue: Queue,
+        entries: Entries,
+        succeed: Callable[[], None],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        """Messages that are held were received."""
+        self._core.outcomes.let_go(queue, entries, MessageClass.ACK_RECEIVE, succeed, fail)
+
+
+def _check_queue(queue: Queue) -> None:
+    if queue.deleted:
+        raise QueueNotAvailable(queue.name)
+
+
+def _check_holder(queue: Queue, holder: Holder) -> None:
+    """A transaction reads from transactional queues only (A-54), and only while it lasts."""
+    if isinstance(holder, Transaction):
+        holder.require_active()
+        if not queue.properties.transactional:
+            raise TransactionUsage("the queue is not transactional")
+
+
+def _is_over(holder: Holder) -> bool:
+    return isinstance(holder, Transaction) and not holder.is_open
+
+
+def _check_held(queue: Queue, lookups: Sequence[int]) -> None:
+    """Refuse to end reads that did not happen, or that something else ends."""
+    held = queue.held
+    if any(map(_is_busy, {held.get(lookup, REMOVING) for lookup in lookups})):
+        raise TransactionSequence("no read in two steps holds this message")
+
+
+def _is_busy(holder: Holder) -> bool:
+    return holder is REMOVING or isinstance(holder, Transaction)
+
+
+def _check_cursor(cursor: Cursor) -> None:
+    if cursor.closed:
+        raise InvalidHandle("the cursor is closed")

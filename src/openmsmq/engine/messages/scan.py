@@ -1,0 +1,203 @@
+"""Finding readable messages, taking them, and waiting for them ([MS-MQDMPR] 3.1.7.3)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from heapq import merge
+from itertools import accumulate, islice
+from typing import Any, Final, NamedTuple
+
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.messages.cursor import Cursor
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage.layout import (
+    ARRIVAL_BITS,
+    ARRIVAL_MASK,
+    CHUNK_SIZE,
+    LOOKUP_MAX,
+    Record,
+    index_key,
+    packet_key,
+    packet_keys,
+    packet_place,
+    place_and_expiry,
+    split_index_key,
+)
+from openmsmq.engine.storage.tables import Snapshot, Table
+from openmsmq.properties.message import PRIORITY_MAX
+
+
+class Holder:
+    """Whoever has taken messages and not yet removed or returned them."""
+
+    __slots__ = ()
+
+
+NO_LIMIT: Final = sys.maxsize
+LOOK_AHEAD: Final = 500
+"Messages that are looked at together, when bytes are limited."
+
+REMOVING: Final = Holder()
+"Holds messages that are received and leave the store with the next commit."
+IN_TRANSIT: Final = Holder()
+"Holds messages that were handed to the port."
+
+
+class Entry(NamedTuple):
+    """A message found in a queue."""
+
+    lookup: int
+    record: bytes
+    packet: bytes
+    express: bool = False
+
+
+class Waiter(NamedTuple):
+    """A read that waits for a message ([MS-MQDMPR] 3.1.1.10)."""
+
+    attempt: Callable[[list[int]], bool]
+    "Tries again, told which messages have just become readable; True if it was satisfied."
+    pending: Pending[Any]
+    owner: object
+    "The handle it reads through."
+    cursor: Cursor | None = None
+    "The cursor it reads with, if any."
+
+    def give_up(self) -> None:
+        """It waits no longer."""
+        if self.cursor is not None:
+            self.cursor.give_up()
+
+
+Found = tuple[int, bytes, bool]
+"Lookup identifier, record, and whether it is an express message."
+
+
+def readable(snapshot: Snapshot, queue: Queue, after: int, overdue: int = 0) -> Iterator[Found]:
+    """Messages above lookup identifier `after` that anybody may take, in order of the queue.
+
+    (Seek Available Message Position, [MS-MQDMPR] 3.1.7.3.2.) Messages that expire before
+    `overdue` have expired and wait to be removed.
+    """
+    after = max(after, queue.start)
+    if after >= LOOKUP_MAX:
+        return
+    first, end = index_key(queue.number, after + 1), index_key(queue.number + 1, 0)
+    found = _stored(snapshot.scan(Table.INDEX, first, end))
+    if queue.express:
+        found = merge(found, _express(queue.express.after(after)))
+    if queue.held or queue.has_purged or overdue:
+        found = _available(queue, found, overdue)
+    yield from found
+
+
+def readable_back(
+    snapshot: Snapshot, queue: Queue, before: int, overdue: int = 0
+) -> Iterator[Found]:
+    """The same below lookup identifier `before`, in falling order."""
+    first, end = index_key(queue.number, 0), index_key(queue.number, before)
+    stored = _stored(snapshot.scan_back(Table.INDEX, first, end))
+    found = merge(stored, _express(queue.express.before(before)), reverse=True)
+    yield from _available(queue, found, overdue)
+
+
+def _available(queue: Queue, found: Iterator[Found], overdue: int) -> Iterator[Found]:
+    """What nobody holds and is neither purged nor expired."""
+    held, purged, spared = queue.held, queue.purge_mark, queue.spared
+    for item in found:
+        lookup = item[0]
+        if lookup in held or (lookup & ARRIVAL_MASK <= purged and lookup not in spared):
+            continue
+        if overdue and place_and_expiry(item[1])[2] < overdue:
+            continue
+        yield item
+
+
+def _stored(rows: Iterator[tuple[bytes, bytes]]) -> Iterator[Found]:
+    for key, raw in rows:
+        yield split_index_key(key)[1], raw, False
+
+
+def _express(entries: Iterator[Entry]) -> Iterator[Found]:
+    for entry in entries:
+        yield entry.lookup, entry.record, True
+
+
+def fetch(snapshot: Snapshot, queue: Queue, found: list[Found]) -> list[Entry]:
+    """The packets of messages that were found."""
+    keys = []
+    for _, raw, express in found:
+        number, size = packet_place(raw)
+        if express or size > CHUNK_SIZE:
+            return [_fetch_one(snapshot, queue, item) for item in found]
+        keys.append(packet_key(number, 0))
+    packets, new = snapshot.get_many(Table.PACKETS, keys), tuple.__new__
+    return [
+        new(Entry, (lookup, raw, packet, False))  # saves 0.2 µs
+        for (lookup, raw, _), packet in zip(found, packets, strict=True)
+    ]
+
+
+def _fetch_one(snapshot: Snapshot, queue: Queue, item: Found) -> Entry:
+    lookup, raw, express = item
+    if express:
+        return queue.express[lookup]
+    number, size = packet_place(raw)
+    packet = b"".join(snapshot.get_many(Table.PACKETS, packet_keys(number, size)))
+    return Entry(lookup, raw, packet)
+
+
+def first_readable(
+    snapshot: Snapshot, queue: Queue, count: int, after: int = 0, overdue: int = 0
+) -> list[Found]:
+    """Up to `count` readable messages above `after`."""
+    return list(islice(readable(snapshot, queue, after, overdue), count))
+
+
+def first_fitting(
+    snapshot: Snapshot, queue: Queue, count: int, after: int, overdue: int, size_max: int
+) -> list[Found]:
+    """The same with `size_max` bytes together, without a look at many more; at least one."""
+    rows = readable(snapshot, queue, after, overdue)
+    found = list(islice(rows, min(count, LOOK_AHEAD)))
+    size = 0
+    while LOOK_AHEAD <= len(found) < count:
+        size += sum([packet_place(raw)[1] for _, raw, _ in found[-LOOK_AHEAD:]])
+        more = list(islice(rows, min(count - len(found), LOOK_AHEAD))) if size < size_max else []
+        if not more:
+            break
+        found += more
+    return up_to(found, size_max)
+
+
+def up_to(found: list[Found], size_max: int) -> list[Found]:
+    """The first of the messages found that have so many bytes together; at least one."""
+    sizes = [packet_place(raw)[1] for _, raw, _ in found]
+    if sum(sizes) <= size_max:
+        return found
+    fitting = sum(total <= size_max for total in accumulate(sizes))
+    return found[: max(fitting, 1)]
+
+
+def hold(queue: Queue, found: list[Entry], holder: Holder, *, from_start: bool) -> None:
+    """Make messages unreadable for everybody but `holder`.
+
+    `from_start` says that they are the first readable ones: nothing up to the last of them is
+    readable any longer, and nobody needs to look there again.
+    """
+    queue.held.update(dict.fromkeys([entry.lookup for entry in found], holder))
+    if from_start and found:
+        queue.start = found[-1].lookup
+
+
+def oldest(snapshot: Snapshot, queue: Queue) -> int | None:
+    """When the message arrived that is in a queue for the longest time."""
+    found = [Record.unpack(entry.record).arrived_time for entry in queue.express.firsts()]
+    for priority in range(PRIORITY_MAX + 1):
+        first = index_key(queue.number, priority << ARRIVAL_BITS)
+        end = index_key(queue.number, (priority << ARRIVAL_BITS) + ARRIVAL_MASK)
+        for _, raw in snapshot.scan(Table.INDEX, first, end):
+            found.append(Record.unpack(raw).arrived_time)
+            break
+    return min(found, default=None)

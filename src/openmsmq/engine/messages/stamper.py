@@ -1,0 +1,285 @@
+"""Stamper: the messages of one SEND, checked and stamped in one go.
+
+It does what the functions of `stamping` do in less than half their time: packets that are sent
+together mostly have the same flags and names, which are looked at once. A property test holds the
+two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from openmsmq import limits
+from openmsmq.engine.messages.stamp import (
+    Destination,
+    check_for_sending,
+    check_trailer,
+    require_room,
+    stamp,
+    with_destination,
+    with_headers,
+)
+from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
+from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseHeader
+from openmsmq.packet.headers.properties import MessagePropertiesStart
+from openmsmq.packet.headers.trailer import split_stored
+from openmsmq.packet.headers.user import UserFlags, UserHeaderStart
+from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import FLAGS, LABEL, NAMES, SIZES, USER, after_names
+from openmsmq.properties.message import INFINITE, PRIORITY_MAX
+from openmsmq.wire.text import NULL_UNIT
+
+_HEAD: Final = Struct(BaseHeader.LAYOUT.format + UserHeaderStart.LAYOUT.format.removeprefix("<"))
+"All that stands before the names."
+_TAKEN: Final = Struct("<HHIII32xI").unpack_from
+"Of the same: version, flags, signature, size, TimeToReachQueue and TimeToBeReceived."
+_PROPERTIES: Final = Struct("<BBH28xIII8xI").unpack_from
+"Of a MessagePropertiesHeader: flags, label, class, body, its room, privacy and extension."
+_SOURCE: Final = USER + UserHeaderStart.offset_of("SourceQueueManager")
+_RECEIVE: Final = USER + UserHeaderStart.offset_of("TimeToBeReceived")
+_SENT: Final = USER + UserHeaderStart.offset_of("SentTime")
+_MESSAGE_ID: Final = USER + UserHeaderStart.offset_of("MessageID")
+_CORRELATION: Final = MessagePropertiesStart.offset_of("CorrelationID")
+_U32: Final = Struct("<I").pack
+_ID_MASK: Final = 0xFFFFFFFF
+
+
+class Way(NamedTuple):
+    """What decides about the way of a message."""
+
+    priority: int
+    time_to_reach_queue: int
+    time_to_be_received: int
+    flags: int
+    "UserHeader.Flags."
+    acknowledge: int
+    letters: str = ""
+    "The path of its own dead-letter queue, if it has one."
+
+
+class Stamped(NamedTuple):
+    """Messages ready to be sent that follow each other and go the same way."""
+
+    way: Way
+    packets: list[bytes]
+
+
+class _Front(NamedTuple):
+    """What packets begin with after their first fields, and what takes its place."""
+
+    written: bytes
+    "UserHeader.Flags and the names as programs wrote them, found to be sound."
+    flags: int
+    names: bytes
+    "With the headers that follow them."
+
+
+class _Model(NamedTuple):
+    """What a packet shares with others of its size, if they are like it, and what becomes of it."""
+
+    size: int
+    base: bytes
+    "What is before the source."
+    lifetime: bytes
+    "TimeToBeReceived."
+    written: bytes
+    "From UserHeader.Flags to what is before the correlation identifier."
+    sizes: bytes
+    "From MessageSize to the end of the fixed fields."
+    sizes_at: int
+    null: bytes
+    "Ends the label."
+    null_at: int
+    front: bytes
+    "Takes the place of all that is before the MessageID."
+    names: bytes
+    "Takes the place of UserHeader.Flags and the names."
+    end: int
+    "Where the names ended."
+
+    def is_like(self, packet: bytes) -> bool:
+        """Whether a packet differs from the model only in what stays as it is."""
+        return (
+            len(packet) == self.size
+            and packet.startswith(self.base)
+            and packet.startswith(self.lifetime, _RECEIVE)
+            and packet.startswith(self.written, FLAGS)
+            and packet.startswith(self.sizes, self.sizes_at)
+            and packet.startswith(self.null, self.null_at)
+        )
+
+
+class Stamper:
+    """Stamps the messages that go from one manager to one destination."""
+
+    __slots__ = ("_destination", "_front", "_headers", "_reach", "_source")
+
+    def __init__(
+        self,
+        source: UUID,
+        destination: Destination,
+        *,
+        headers: OptionalHeaders = NO_HEADERS,
+        time_to_reach_queue: int = INFINITE,
+    ) -> None:
+        """`headers` may have a transaction, several queues or both.
+
+        `time_to_reach_queue` is for messages that do not say.
+        """
+        self._source = source.bytes_le
+        self._destination = destination
+        self._headers = headers
+        self._reach = time_to_reach_queue
+        self._front = _Front(b"", 0, b"")
+
+    def stamp(self, packets: Iterable[bytes], *, first_id: int, sent_time: int) -> list[Stamped]:
+        """Messages sent at one moment, their ids counting up from `first_id`, in their order.
+
+        `Malformed` for a packet that may not be sent, `MessageTooLarge` for one that the headers
+        make too large.
+        """
+        found: list[Stamped] = []
+        after, join, u32 = self._headers.after_properties, b"".join, _U32
+        stamped: list[bytes] = []
+        last: Way | None = None
+        model: _Model | None = None
+        size = 0
+        for number, packet in enumerate(packets, first_id):
+            if model is not None and model.is_like(packet):
+                parts = (
+                    model.front,
+                    u32(number & _ID_MASK),
+                    model.names,
+                    packet[model.end :],
+                    after,
+                )
+                stamped.append(join(parts))
+                continue
+            whole, way = self._stamp(packet, number, sent_time)
+            if way != last:
+                last, model = way, None  # the model goes another way
+                stamped = []
+                found.append(Stamped(way, stamped))
+            stamped.append(whole)
+            if len(packet) == size:  # two in a row: it may pay to know what they have in common
+                model = self._model(packet, whole)
+            size = len(packet)
+        return found
+
+    def _stamp(self, packet: bytes, number: int, sent_time: int) -> tuple[bytes, Way]:
+        """One message."""
+        written, flags, names = self._front
+        if not written or not packet.startswith(written, FLAGS):
+            self._front = written, flags, names = self._learn(packet)
+        offset = FLAGS + len(written)
+        taken = _plain(packet, offset)
+        if taken is None:
+            return self._stamp_closely(packet, number, sent_time)
+        headers = self._headers
+        _, priority, _, size, reach, receive = taken
+        size += len(names) + NAMES - offset + len(headers.after_properties)
+        require_room(size)
+        if headers.transaction is not None:
+            priority = 0
+        if reach == INFINITE:
+            reach = self._reach
+        start = _HEAD.pack(
+            VERSION,
+            0,
+            priority,
+            SIGNATURE,
+            size,
+            reach,
+            self._source,
+            self._destination.manager,
+            receive,
+            sent_time,
+            number & _ID_MASK,
+            flags,
+        )
+        whole = b"".join((start, names, packet[offset:], headers.after_properties))
+        return whole, Way(priority, reach, receive, flags, packet[offset] & 0x0F)
+
+    def _model(self, packet: bytes, whole: bytes) -> _Model | None:
+        """What packets like this one have in common, which was stamped; None if it is special."""
+        written, _, names = self._front
+        offset = FLAGS + len(written)
+        if _plain(packet, offset) is None:
+            return None
+        label = packet[offset + 1]
+        return _Model(
+            len(packet),
+            packet[:_SOURCE],
+            packet[_RECEIVE:_SENT],
+            packet[FLAGS : offset + _CORRELATION],
+            packet[offset + SIZES : offset + LABEL],
+            offset + SIZES,
+            NULL_UNIT if label else b"",
+            offset + LABEL + 2 * label - 2,
+            whole[:_MESSAGE_ID],
+            whole[FLAGS : NAMES + len(names)],
+            offset,
+        )
+
+    def _learn(self, packet: bytes) -> _Front:
+        """Look closely at a packet whose front is new."""
+        packet = split_stored(packet)[0]
+        flags = check_for_sending(packet).flags
+        start, end = after_names(packet, flags & UserFlags.DQ), after_names(packet, flags)
+        names = self._destination.name + packet[start:end] + self._headers.before_properties
+        changed = flags & ~UserFlags.DQ | self._destination.code << 10 | self._headers.flags
+        return _Front(packet[FLAGS:end], changed, names)
+
+    def _stamp_closely(self, packet: bytes, number: int, sent_time: int) -> tuple[bytes, Way]:
+        """One message, step by step: traced, with a class, or one that may not be sent.
+
+        So is one with a dead-letter queue of its own, which stays behind it.
+        """
+        packet, trailer = split_stored(packet)
+        check_for_sending(packet)
+        letters = check_trailer(trailer, len(packet))
+        packet = with_headers(with_destination(packet, self._destination), self._headers)
+        packet = stamp(
+            packet,
+            source=self._source,
+            message_id=number,
+            sent_time=sent_time,
+            time_to_reach_queue=self._reach,
+        )
+        view = PacketView(packet)
+        return packet + trailer, Way(
+            view.priority,
+            view.time_to_reach_queue,
+            view.time_to_be_received,
+            view.flags,
+            view.acknowledge,
+            letters,
+        )
+
+
+def _plain(packet: bytes, offset: int) -> tuple[int, ...] | None:
+    """`_TAKEN` of a packet that is sound, given that its names are, which end at `offset`."""
+    whole = len(packet)
+    if whole < offset + LABEL:
+        return None
+    taken = _TAKEN(packet)
+    version, priority, signature, size, _, _ = taken
+    _, label, code, body, room, privacy, extension = _PROPERTIES(packet, offset)
+    label_end = offset + LABEL + 2 * label
+    if (
+        version == VERSION
+        and priority <= PRIORITY_MAX
+        and signature == SIGNATURE
+        and size == whole <= limits.PACKET_SIZE_MAX
+        and (label_end + extension + room + 3) & ~3 == whole
+        and body == room
+        and label <= limits.LABEL_UNITS_MAX
+        and (not label or packet.startswith(NULL_UNIT, label_end - 2))
+        and not code
+        and not privacy
+    ):
+        return taken
+    return None

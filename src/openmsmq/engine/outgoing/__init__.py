@@ -1,0 +1,1 @@
+"""Messages to other managers: dispatch, sequences, confirmations."""

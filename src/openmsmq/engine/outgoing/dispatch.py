@@ -1,0 +1,266 @@
+"""From outgoing queues to whatever transfers messages: which goes next, and what becomes of it.
+
+The rules know no protocol: a port is told which queues have something to send and takes messages
+when it can. They stay in their queues until it is known that they have reached the next hop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple, Protocol
+from uuid import UUID
+
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.core import Core
+from openmsmq.engine.messages.scan import (
+    IN_TRANSIT,
+    REMOVING,
+    Entry,
+    Found,
+    fetch,
+    first_readable,
+    hold,
+    up_to,
+)
+from openmsmq.engine.outgoing.sequences import (
+    LOOKUP_BASE,
+    NUMBER_MAX,
+    PEERS_MAX,
+    SENT_STEP,
+    OutgoingSequence,
+)
+from openmsmq.engine.outgoing.state import Transfer
+from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.storage.layout import ARRIVAL_BITS, ARRIVAL_MASK, Owed, flags_of, index_key
+from openmsmq.engine.storage.tables import Table
+from openmsmq.errors import UnsupportedOperation
+from openmsmq.packet.headers.trailer import split_stored
+from openmsmq.packet.walk import numbered
+from openmsmq.properties.message import PRIORITY_MAX, MessageClass
+
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_OWN_LETTERS: Final = Owed.OWN_LETTERS.value
+
+
+class Port(Protocol):
+    """What transfers messages to other queue managers."""
+
+    def ready(self, queue: Queue) -> None:
+        """An outgoing queue has something to send, or may send again."""
+        ...
+
+    def withdrawn(self, queue: Queue) -> None:
+        """Nothing more of a queue is to be sent, for now."""
+        ...
+
+
+class Urgency(NamedTuple):
+    """What is sent first: the least of these ([MS-MQDMPR] 3.1.7.3.9)."""
+
+    rank: int
+    age: int
+
+
+class Dispatching:
+    """Hands messages of outgoing queues to a port (DispatchCollection, [MS-MQDMPR] 3.1.1.1)."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.port: Port | None = None
+        self.is_online = True
+        "ConnectionActive ([MS-MQDMPR] 3.1.1.1): there is a network to send to."
+        self._in_transit: dict[Queue, set[int]] = {}
+        "What the port has."
+        self.on_answered: Callable[[OutgoingSequence, UUID], None] = lambda sequence, peer: None
+        "Given a sequence, and a manager that its messages are sent to for the first time."
+        core.on_outgoing = self._available
+
+    def connect(self, port: Port) -> None:
+        """There is something that transfers messages, also those from before."""
+        self.port = port
+        self._offer_all()
+
+    def _offer_all(self) -> None:
+        for queue in list(self._core.queues.by_number.values()):
+            if queue.kind is Kind.OUTGOING:
+                self._available(queue)
+
+    # What can be sent
+
+    def _available(self, queue: Queue) -> None:
+        """Add Message To Dispatch Collection ([MS-MQDMPR] 3.1.7.1.28), for all that is new."""
+        if self.port is not None and self.can_send(queue):
+            self.port.ready(queue)
+
+    def can_send(self, queue: Queue) -> bool:
+        """Whether messages of a queue may be sent at all."""
+        return self.is_online and not queue.deleted and _transfer(queue).is_open
+
+    def first(self, queue: Queue) -> Urgency | None:
+        """How urgent the next message of a queue is; None if there is none to be sent."""
+        found = self._find(queue, 1)
+        if not found:
+            return None
+        lookup = found[0][0]
+        return Urgency(-dispatch_priority(queue, lookup), lookup & ARRIVAL_MASK)
+
+    def take(self, queue: Queue, count: int, size_max: int, peer: UUID) -> list[Entry]:
+        """Dispatch Send Message ([MS-MQDMPR] 3.1.7.3.9): the next messages of a queue, in order.
+
+        All of them have the same priority. Transactional ones come with their numbers; `peer` is
+        the manager that they go to, which may acknowledge them.
+        """
+        found = self._find(queue, count)
+        if not found:
+            return []
+        rank = found[0][0] >> ARRIVAL_BITS
+        found = up_to([item for item in found if item[0] >> ARRIVAL_BITS == rank], size_max)
+        entries = fetch(self._core.snapshot, queue, found)
+        hold(queue, entries, IN_TRANSIT, from_start=True)
+        in_transit = self._in_transit.setdefault(queue, set())
+        in_transit.update(entry.lookup for entry in entries)
+        if any(flags_of(entry.record) & _OWN_LETTERS for entry in entries):
+            entries = [entry._replace(packet=split_stored(entry.packet)[0]) for entry in entries]
+        if rank < PRIORITY_MAX:
+            return entries
+        return [
+            self._numbered(queue, entry, peer) if flags_of(entry.record) & _TRANSACTIONAL else entry
+            for entry in entries
+        ]
+
+    def _find(self, queue: Queue, count: int) -> list[Found]:
+        if not self.can_send(queue):
+            return []
+        core = self._core
+        found = first_readable(core.snapshot, queue, count, 0, core.expiring.overdue)
+        for place, (lookup, raw, _) in enumerate(found):
+            if flags_of(raw) & _TRANSACTIONAL and self._must_wait(queue, lookup):
+                return found[:place]
+        return found
+
+    def _must_wait(self, queue: Queue, lookup: int) -> bool:
+        """A sequence is not begun while one before it is not acknowledged in full."""
+        sequence = queue.sequences.of(lookup)
+        if sequence is None or sequence is queue.sequences.all[0]:
+            return False
+        first = index_key(queue.number, LOOKUP_BASE)
+        end = index_key(queue.number, sequence.lookup(1))
+        rows = self._core.snapshot.scan(Table.INDEX, first, end)
+        return any(flags_of(raw) & _TRANSACTIONAL for _, raw in rows)
+
+    def _numbered(self, queue: Queue, entry: Entry, peer: UUID) -> Entry:
+        """A transactional message with its place in the sequence ([MS-MQQB] 3.1.7.1.3)."""
+        sequence = queue.sequences.of(entry.lookup)
+        assert sequence is not None, "a transactional message on its way has a sequence"
+        number = sequence.number(entry.lookup)
+        previous = queue.sequences.follow(sequence, number)
+        if number > sequence.sent or peer not in sequence.peers:
+            self._note_sent(queue, sequence, number, peer)
+        packet = numbered(entry.packet, sequence.ordinal, sequence.time_stamp, number, previous)
+        return entry._replace(packet=packet)
+
+    def _note_sent(self, queue: Queue, sequence: OutgoingSequence, number: int, peer: UUID) -> None:
+        """Write down how far a sequence was sent, in large steps, and who answered.
+
+        Nothing waits for it: what is forgotten in a crash is sent, and noted, again.
+        """
+        if number > sequence.sent:
+            sequence.sent = min(number + SENT_STEP - 1, NUMBER_MAX)
+        if peer not in sequence.peers:
+            sequence.peers = (*sequence.peers, peer)[-PEERS_MAX:]
+            self.on_answered(sequence, peer)
+
+        def apply(batch: Batch) -> None:
+            if sequence in queue.sequences.all:
+                sequence.write(batch.writer)
+
+        self._core.submit(apply, lambda: None, lambda error: None)
+
+    # What became of it
+
+    def delivered(self, queue: Queue, entries: Sequence[Entry]) -> Pending[None]:
+        """Messages have reached the next hop: they leave, copies stay if they were asked for.
+
+        (Remove Message From Dispatch Collection, [MS-MQDMPR] 3.1.7.1.29.) Transactional ones stay
+        until they are acknowledged in order.
+        """
+        pending: Pending[None] = Pending()
+        in_transit = self._in_transit.get(queue, set())
+        gone = []
+        for entry in entries:
+            if entry.lookup in in_transit:  # else it is known, or was taken back
+                in_transit.discard(entry.lookup)
+                gone.append(entry)
+        queue.held.update((entry.lookup, REMOVING) for entry in gone)
+        reason = MessageClass.ACK_REACH_QUEUE
+        self._core.outcomes.let_go(queue, gone, reason, lambda: pending.succeed(None), pending.fail)
+        return pending
+
+    def take_back(self, queue: Queue) -> None:
+        """What the port has of a queue waits in its place again, and is sent again."""
+        lookups = self._in_transit.pop(queue, set())
+        self._release(queue, lookups)
+
+    def take_back_transactional(self, queue: Queue) -> None:
+        """The same for those that were not acknowledged in order ([MS-MQQB] 3.1.6.5)."""
+        in_transit = self._in_transit.get(queue, set())
+        again = {lookup for lookup in in_transit if self._is_transactional(queue, lookup)}
+        in_transit -= again
+        self._release(queue, again)
+
+    def _release(self, queue: Queue, lookups: Iterable[int]) -> None:
+        queue.sequences.start_over()
+        held = [lookup for lookup in lookups if queue.held.get(lookup) is IN_TRANSIT]
+        if held:
+            self._core.release(queue, held)
+            self._core.settle()
+
+    def _is_transactional(self, queue: Queue, lookup: int) -> bool:
+        raw = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
+        return raw is not None and bool(flags_of(raw) & _TRANSACTIONAL)
+
+    def in_transit(self, queue: Queue) -> int:
+        """How many messages of a queue were sent and are not acknowledged in full."""
+        lookups = self._in_transit.get(queue, set())
+        lookups.intersection_update(queue.held)
+        return len(lookups)
+
+    # People
+
+    def pause(self, queue: Queue) -> None:
+        """Pause Queue: all of it is taken back from the port ([MS-MQDMPR] 3.1.7.1.34)."""
+        _transfer(queue).pause()
+        self._withdraw(queue)
+
+    def resume(self, queue: Queue) -> None:
+        """Resume Queue, and go on sending."""
+        _transfer(queue).resume()
+        self._available(queue)
+
+    def take_offline(self) -> None:
+        """Take Offline ([MS-MQDMPR] 3.1.4.12): send nothing, accept nothing from elsewhere."""
+        self.is_online = False
+        for queue in list(self._in_transit):
+            self._withdraw(queue)
+
+    def bring_online(self) -> None:
+        """Bring Online ([MS-MQDMPR] 3.1.4.13)."""
+        self.is_online = True
+        self._offer_all()
+
+    def _withdraw(self, queue: Queue) -> None:
+        if self.port is not None:
+            self.port.withdrawn(queue)
+        self.take_back(queue)
+
+
+def dispatch_priority(queue: Queue, lookup: int) -> int:
+    """How urgent a message is among those of all queues ([MS-MQDMPR] 3.1.7.1.28)."""
+    return queue.properties.base_priority + PRIORITY_MAX - (lookup >> ARRIVAL_BITS)
+
+
+def _transfer(queue: Queue) -> Transfer:
+    if queue.transfer is None:
+        raise UnsupportedOperation(f"{queue.name}: only messages on their way can be held back")
+    return queue.transfer

@@ -1,0 +1,1 @@
+"""Queues: found, created, deleted, opened, purged, with their subqueues."""

@@ -1,0 +1,335 @@
+"""A queue: its properties, and what is in memory about its messages."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from uuid import UUID
+
+from openmsmq.engine.outgoing.sequences import Sequences
+from openmsmq.engine.outgoing.state import Transfer, TransferState
+from openmsmq.engine.queues.express import ExpressMessages
+from openmsmq.engine.storage.layout import ARRIVAL_MASK, DELAYED_BIT, JOURNAL_BIT
+from openmsmq.errors import IllegalPropertyValue
+
+if TYPE_CHECKING:
+    from openmsmq.engine.messages.scan import Holder, Waiter
+    from openmsmq.engine.queues.access import Mode
+
+NO_QUOTA: Final = 0xFFFFFFFF
+LABEL_MAX: Final = 124
+NO_TYPE: Final = UUID(int=0)
+JOURNAL_SUFFIX: Final = ";JOURNAL"
+POISON_SUBQUEUE: Final = "poison"
+U32_MAX: Final = 0xFFFFFFFF
+
+
+class Kind(StrEnum):
+    """What a queue is for (QueueType, [MS-MQDMPR] 3.1.1.2, and what it leaves unsaid)."""
+
+    PRIVATE = "private"
+    PUBLIC = "public"
+    SYSTEM = "system"
+    "The manager's own: dead letters, the journal of what it sent, and hidden ones."
+    JOURNAL = "journal"
+    "Copies of what was received from a queue."
+    SUBQUEUE = "subqueue"
+    OUTGOING = "outgoing"
+    "Messages on their way to a queue of another manager."
+    UNCONFIRMED = "unconfirmed"
+    "Messages that reached their queue and wait to be consumed there, for their sender's sake."
+    RESERVED = "reserved"
+    "Messages that a subscription was given, and is not done with."
+    DELAYED = "delayed"
+    "Messages that cannot be read yet, or not sent elsewhere yet."
+    MULTIPLE = "multiple"
+    "Not a queue: several, to which the same is sent."
+
+
+class Purpose(StrEnum):
+    """Why there is an outgoing queue."""
+
+    SEND = "send"
+    "A program of this manager sends to it."
+    ACKNOWLEDGE = "acknowledge"
+    "Acknowledgements of what known peers brought, or for them."
+    ANSWER = "answer"
+    "Acknowledgements for a peer outside the peer table, of what it brought itself."
+    UNSOLICITED = "unsolicited"
+    "Acknowledgements that a peer outside the peer table directs at a third machine."
+
+
+class Poison(StrEnum):
+    """Where messages go that were aborted too often."""
+
+    SUBQUEUE = "subqueue"
+    "To the subqueue `poison` of their queue."
+    DEAD_LETTER = "dead-letter"
+    "To the dead-letter queue of the manager, rejected."
+
+
+@dataclass(frozen=True, slots=True)
+class QueueProperties:
+    """The attributes of a queue that last ([MS-MQDMPR] 3.1.1.2)."""
+
+    name: str
+    r"Its path below the computer: `private$\orders`; for an outgoing queue the format name."
+    id: UUID
+    created: int
+    "Seconds since 1970 UTC."
+    modified: int
+    transactional: bool = False
+    journal: bool = False
+    quota: int = NO_QUOTA
+    "KiB its messages may take."
+    journal_quota: int = NO_QUOTA
+    label: str = ""
+    authenticate: bool = False
+    privacy: int = 1
+    "0 clear messages only, 1 both, 2 encrypted only."
+    base_priority: int = 0
+    type: UUID = NO_TYPE
+    kind: Kind = Kind.PRIVATE
+    abort_limit: int = 0
+    "A message is poison when it was aborted so often; 0 for never."
+    retry_delay: int = 0
+    "Seconds for which a message cannot be read after it was aborted."
+    poison: Poison = Poison.SUBQUEUE
+    "Where poison goes."
+    purpose: Purpose = Purpose.SEND
+    "Of an outgoing queue: why there is one."
+
+    def __post_init__(self) -> None:
+        """Refuse values outside their sets ([MS-MQMQ] 2.3.1)."""
+        if len(self.label) > LABEL_MAX:
+            raise IllegalPropertyValue(f"a queue label has at most {LABEL_MAX} characters")
+        if not _is_storable(self.label):
+            raise IllegalPropertyValue(f"label {self.label!r} has half of a surrogate pair")
+        for name in ("quota", "journal_quota"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or not 0 <= value <= NO_QUOTA:
+                raise IllegalPropertyValue(f"{name} {value}: 0 to {NO_QUOTA} KiB are possible")
+        if self.privacy not in (0, 1, 2):
+            raise IllegalPropertyValue(f"privacy {self.privacy}: 0, 1 or 2 are possible")
+        if not -32768 <= self.base_priority <= 32767:
+            raise IllegalPropertyValue(f"base_priority {self.base_priority} does not fit 16 bits")
+        self._check_poison()
+
+    def _check_poison(self) -> None:
+        for name in ("abort_limit", "retry_delay"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or not 0 <= value < U32_MAX:
+                raise IllegalPropertyValue(f"{name} {value}: 0 to {U32_MAX - 1} are possible")
+            if value and not self.transactional:
+                raise IllegalPropertyValue(f"{name}: nothing is aborted in a plain queue")
+        if self.poison not in tuple(Poison):
+            words = " or ".join(Poison)
+            raise IllegalPropertyValue(f"poison {self.poison!r}: {words} is possible")
+
+    def changed(self, now: int, **changes: Any) -> QueueProperties:
+        """The same with some values changed."""
+        return replace(self, modified=now, **changes)
+
+    def to_row(self) -> bytes:
+        """The bytes to store; readable, since there are few of them."""
+        return json.dumps(asdict(self), default=str, ensure_ascii=False).encode()
+
+    @classmethod
+    def from_row(cls, raw: bytes) -> QueueProperties:
+        """The reverse of `to_row`; what a newer version added is left out."""
+        values = json.loads(raw)
+        known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
+        known |= {name: UUID(known[name]) for name in ("id", "type")}
+        known["kind"] = Kind(known["kind"])
+        known["poison"] = Poison(known.get("poison", Poison.SUBQUEUE))
+        known["purpose"] = Purpose(known.get("purpose", Purpose.SEND))
+        return cls(**known)
+
+
+class Follower(Protocol):
+    """Who looks at the messages of a queue without taking them."""
+
+    def came(self, lookups: Iterable[int]) -> None:
+        """Messages have become readable."""
+
+    def look_again(self) -> None:
+        """Any message may have become readable."""
+
+
+@dataclass(slots=True, eq=False)
+class Queue:
+    """A queue of this manager while it runs."""
+
+    number: int
+    "PrivateQueueNumber; also its place in the index."
+    properties: QueueProperties
+    messages: int = 0
+    "How many lie in the store, those of open transactions not counted."
+    size: int = 0
+    "Their bytes; see `reserved` for what is on its way."
+    reserved: int = 0
+    "Bytes of messages that were accepted but are not in the store yet."
+    express: ExpressMessages = field(default_factory=ExpressMessages)
+    "Those that need not outlive the process."
+    held: dict[int, Holder] = field(default_factory=dict)
+    "Messages somebody has taken and not yet removed or given back."
+    waiters: deque[Waiter] = field(default_factory=deque)
+    modes: list[Mode] = field(default_factory=list)
+    "How the open handles were opened."
+    start: int = 0
+    "No message at or below this lookup identifier is readable."
+    purge_mark: int = 0
+    "While a purge is under way: messages that arrived up to this number are not there any more."
+    purges: list[int] = field(default_factory=list)
+    "The marks of the purges under way."
+    spared: set[int] = field(default_factory=set)
+    "Messages that have come since, with numbers from before: those are not about them."
+    purge_pending: set[int] = field(default_factory=set)
+    "Messages that were held when the queue was purged, and go when they are given back."
+    deleted: bool = False
+    is_stored: bool = True
+    "The store knows it: queues that come and go by themselves are written with their messages."
+    pins: int = 0
+    "What is under way that will put messages into it, although it may be empty now."
+    transfer: Transfer | None = None
+    "For an outgoing queue: what is known of the way to its destination."
+    sequences: Sequences = field(default_factory=Sequences)
+    "For an outgoing queue: the numbers of its transactional messages."
+    parent: Queue | None = None
+    "The queue whose journal or subqueue this is."
+    journal: Queue | None = None
+    delayed: Queue | None = None
+    "Where its messages wait that cannot be read yet."
+    members: tuple[Queue, ...] = ()
+    "What is sent goes to all of these."
+    followers: list[Follower] = field(default_factory=list)
+    "Who wants to know which messages become readable."
+    subqueues: dict[str, Queue] = field(default_factory=dict)
+    "By folded name, those that are open or have messages."
+
+    @property
+    def name(self) -> str:
+        """Its path below the computer, or the format name of an outgoing queue's destination."""
+        return self.properties.name
+
+    @property
+    def kind(self) -> Kind:
+        """What it is for."""
+        return self.properties.kind
+
+    @property
+    def main(self) -> Queue:
+        """The queue itself, for a journal or subqueue the one it belongs to."""
+        return self.parent or self
+
+    @property
+    def is_outgoing(self) -> bool:
+        """Its messages are for another manager, now or later."""
+        kind = self.properties.kind
+        return kind is Kind.OUTGOING or (kind is Kind.DELAYED and self.main.is_outgoing)
+
+    @property
+    def is_paused(self) -> bool:
+        """Nothing is sent from it until it is resumed."""
+        return self.transfer is not None and self.transfer.state is TransferState.ON_HOLD
+
+    @property
+    def is_in_use(self) -> bool:
+        """It holds messages, or somebody will want to find it."""
+        return bool(
+            self.messages
+            or self.express
+            or self.reserved
+            or self.modes
+            or self.held
+            or self.pins
+            or self.is_paused
+            or (self.delayed is not None and self.delayed.messages)
+            or (self.kind is Kind.OUTGOING and self.journal is not None and self.journal.messages)
+        )
+
+    @property
+    def total_size(self) -> int:
+        """All bytes that count against the quota, from acceptance to removal (A-04)."""
+        return self.size + self.reserved + self.express.size
+
+    @property
+    def quota_size(self) -> int:
+        """The same with subqueues and what waits: that counts against its quota, too (A-05)."""
+        waiting = 0 if self.delayed is None else self.delayed.size
+        return self.total_size + waiting + sum(sub.total_size for sub in self.subqueues.values())
+
+    @property
+    def has_purged(self) -> bool:
+        """There may be messages for which `is_purged` holds."""
+        return bool(self.purge_pending) or self.purge_mark > 0
+
+    def is_purged(self, lookup: int) -> bool:
+        """Whether a message goes as soon as nobody holds it (PurgePending)."""
+        if lookup in self.purge_pending:
+            return True
+        return lookup & ARRIVAL_MASK <= self.purge_mark and lookup not in self.spared
+
+    def came(self, lookups: Iterable[int]) -> None:
+        """Messages have come into the queue, which purges under way do not take."""
+        if self.purges:
+            self.spared.update(lookups)
+
+    def readable_from(self, lookup: int) -> None:
+        """Take note that a message above `lookup` - 1 can be read again, or is new."""
+        if lookup <= self.start:
+            self.start = lookup - 1
+
+
+def journal_of(queue: Queue) -> Queue:
+    """The journal of a queue, which exists as soon as somebody asks (3.1.1.2, DMPR-117).
+
+    That of an outgoing queue holds what is not confirmed yet (AwaitingFinalACKTable, [MS-MQQB]
+    3.1.1.3.1).
+    """
+    if queue.journal is None:
+        properties = replace(
+            queue.properties,
+            name=queue.name + JOURNAL_SUFFIX,
+            kind=Kind.UNCONFIRMED if queue.kind is Kind.OUTGOING else Kind.JOURNAL,
+            quota=queue.properties.journal_quota,
+        )
+        queue.journal = Queue(queue.number | JOURNAL_BIT, properties, parent=queue)
+    return queue.journal
+
+
+def delayed_of(queue: Queue) -> Queue:
+    """Where the messages of a queue wait that cannot be read yet; it is there if need be."""
+    if queue.delayed is None:
+        properties = replace(queue.properties, name=f"{queue.name} (delayed)", kind=Kind.DELAYED)
+        queue.delayed = Queue(queue.number | DELAYED_BIT, properties, parent=queue)
+    return queue.delayed
+
+
+def derive(queue: Queue) -> None:
+    """Let journal and subqueues have the properties their queue has now (A-05)."""
+    own = queue.properties
+    for sub in queue.subqueues.values():
+        sub.properties = replace(own, name=sub.name, kind=Kind.SUBQUEUE, id=sub.properties.id)
+    if queue.journal is not None:
+        queue.journal.properties = replace(
+            own, name=queue.journal.name, kind=queue.journal.kind, quota=own.journal_quota
+        )
+
+
+def _is_storable(text: str) -> bool:
+    """Whether a text can be written as UTF-8: halves of surrogate pairs cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def outgoing_name(queue: Queue) -> str:
+    """The destination of an outgoing queue, which is forgotten when it is empty; else nothing."""
+    return queue.name if queue.kind is Kind.OUTGOING else ""

@@ -1,0 +1,128 @@
+"""Which names mean queues of this manager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import Final
+
+from openmsmq.engine.core import Core
+from openmsmq.engine.queues.queue import Kind
+from openmsmq.errors import QueueNotFound
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName, Protocol
+from openmsmq.names.format import MachineName, PrivateName, PublicName
+from openmsmq.names.parts import QueueParts, Suffix, fold, host_key, join_queue, split_queue
+from openmsmq.names.path import PathName
+
+LOOPBACK: Final = ("127.0.0.1", "::1")
+
+
+class Naming:
+    """Tells the names of queues here from those of others (A-26)."""
+
+    def __init__(
+        self,
+        core: Core,
+        own_names: Iterable[str],
+        addresses: Iterable[str] = LOOPBACK,
+        *,
+        host_names: Iterable[str] = (),
+        takes_all: bool = False,
+    ) -> None:
+        """`addresses` are those by which this computer is reached, others may share its host.
+
+        Messages that come for one of `host_names` are taken, too; for any name, if it `takes_all`.
+        """
+        self._core = core
+        self._own = {host_key(name) for name in (".", "localhost", *own_names, *addresses)}
+        self._called = self._own | {host_key(name) for name in host_names}
+        self._takes_all = takes_all
+        core.queues.resolve = self.local
+        core.queues.misdirected = self.misdirected
+
+    def local(self, name: PathName | FormatName) -> str | None:
+        r"""What follows the computer in the name of a queue here, `private$\orders`.
+
+        None if the queue is on another computer; `QueueNotFound` if the name can only mean one
+        here and there is none.
+        """
+        match name:
+            case PathName():
+                return join_queue(name.queue_parts) if self._is_here(name.computer) else None
+            case DirectName():
+                return join_queue(name.queue_parts) if self._is_here(name.address) else None
+            case PrivateName() if name.guid == self._core.identity:
+                return self._numbered(name)
+            case PublicName():
+                return self._public(name)
+            case MachineName() if name.guid == self._core.identity:
+                return join_queue(QueueParts("", False, "", name.suffix))
+        return None
+
+    def misdirected(self, name: DirectName) -> str:
+        """Why a message that came from elsewhere is not for this computer; empty if it is.
+
+        Only names of computers are looked at (AMB-70): an address may have been translated on the
+        way, which also goes for one that stands where a name should.
+        """
+        if name.protocol is not Protocol.OS or self._takes_all or self.is_called(name.address):
+            return ""
+        return (
+            f"it is for the computer {name.address}, which is no name of this one; if it should be,"
+            f" start with --alias {name.address}"
+        )
+
+    def is_called(self, host: str) -> bool:
+        """Whether a name means this computer, with or without its domain, or did before."""
+        if is_address(host):
+            return True
+        key = host_key(host)
+        if key in self._called or any(_is_same(key, own) for own in self._called):
+            return True
+        return key in map(host_key, self._core.settings.inherited_names)
+
+    def _is_here(self, host: str) -> bool:
+        return host_key(host) in self._own
+
+    def _numbered(self, name: PrivateName) -> str:
+        queue = self._core.queues.get(name.number)
+        if queue is None or queue.kind is not Kind.PRIVATE:
+            raise QueueNotFound(str(name))
+        return _with_suffix(queue.name, name.suffix)
+
+    def _public(self, name: PublicName) -> str | None:
+        for queue in self._core.queues:
+            if queue.kind is Kind.PUBLIC and queue.properties.id == name.guid:
+                return _with_suffix(queue.name, name.suffix)
+        return None
+
+
+def _is_same(host: str, own: str) -> bool:
+    """Whether two names are one computer's, of which one has no domain."""
+    if "." in host and "." in own:
+        return False
+    return host.partition(".")[0] == own.partition(".")[0] != "" and not is_address(own)
+
+
+def is_address(host: str) -> bool:
+    """Whether an IP address stands where the name of a computer could."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _with_suffix(local: str, suffix: Suffix) -> str:
+    return join_queue(split_queue(local)._replace(suffix=suffix))
+
+
+def is_private(local: str) -> bool:
+    """Whether a path below the computer is one of a private queue."""
+    return fold(local).startswith("PRIVATE$\\")
+
+
+def shown(local: str) -> str:
+    r"""The path name that people write: `.\private$\orders\Journal$`."""
+    return str(PathName(".", *split_queue(local)))

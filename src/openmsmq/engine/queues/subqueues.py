@@ -1,0 +1,119 @@
+"""Moving messages between a queue and its subqueues."""
+
+from __future__ import annotations
+
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.core import Core
+from openmsmq.engine.messages.scan import REMOVING
+from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.storage.history import Event, identifiers
+from openmsmq.engine.storage.layout import LOOKUP_MAX, Record, index_key, place_and_expiry
+from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.errors import (
+    InvalidParameter,
+    MessageLockedUnderTransaction,
+    MessageNotFound,
+    QueueNotAvailable,
+    TransactionUsage,
+)
+
+KINDS = (Kind.PRIVATE, Kind.PUBLIC, Kind.SUBQUEUE)
+
+
+class Moving:
+    """The moves of a queue manager."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def move(
+        self, queue: Queue, lookup: int, target: Queue, transaction: Transaction | None = None
+    ) -> Pending[None]:
+        """Move Message ([MS-MQDMPR] 3.1.7.1.16); the checks are those of [MS-MQRR] 3.1.4.10.
+
+        The message keeps its lookup identifier and with it its place (A-39); there is no quota to
+        pass, as both queues share one (A-05).
+        """
+        self._check(queue, target, transaction)
+        record, is_express = self._find(queue, lookup)
+        if is_express:
+            return self._move_express(queue, lookup, record, target)
+        target.pins += 1
+        pending: Pending[None] = Pending()
+        if transaction is not None:
+            queue.held[lookup] = transaction
+            transaction.moved[queue, lookup] = record, target
+            pending.succeed(None)
+            return pending
+        queue.held[lookup] = REMOVING
+        core, by = self._core, self._core.by
+
+        def apply(batch: Batch) -> None:
+            if not queue.deleted and not target.deleted:
+                batch.move(queue, lookup, record, target, by)
+
+        def committed() -> None:
+            target.pins -= 1
+            core.forget(queue, [lookup])
+            pending.succeed(None)
+
+        def failed(error: BaseException) -> None:
+            target.pins -= 1
+            core.release(queue, [lookup])
+            pending.fail(error)
+
+        core.submit(apply, committed, failed)
+        return pending
+
+    def _check(self, queue: Queue, target: Queue, transaction: Transaction | None) -> None:
+        for either in (queue, target):
+            if either.deleted:
+                raise QueueNotAvailable(either.name)
+        if transaction is not None:
+            transaction.require_active()
+            if not target.properties.transactional:
+                raise TransactionUsage(f"{target.name} is not transactional")
+        related = queue is not target and queue.main is target.main
+        if not related or queue.kind not in KINDS or target.kind not in KINDS:
+            raise InvalidParameter(
+                f"{queue.name} to {target.name}: messages move between a queue and its subqueues"
+            )
+
+    def _find(self, queue: Queue, lookup: int) -> tuple[bytes, bool]:
+        """The record of a message that can be moved."""
+        missing = MessageNotFound(f"no message has lookup identifier {lookup}")
+        if not 0 < lookup <= LOOKUP_MAX or queue.is_purged(lookup):
+            raise missing
+        if lookup in queue.held:
+            if queue.held[lookup] is REMOVING:
+                raise missing
+            raise MessageLockedUnderTransaction("somebody else has taken the message (D-44)")
+        if lookup in queue.express:
+            record, is_express = queue.express[lookup].record, True
+        else:
+            row = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
+            if row is None:
+                raise missing
+            record, is_express = row, False
+        if place_and_expiry(record)[2] < self._core.timeline.now:
+            raise missing
+        return record, is_express
+
+    def _move_express(self, queue: Queue, lookup: int, raw: bytes, target: Queue) -> Pending[None]:
+        core = self._core
+        entry = queue.express[lookup]
+        core.drop_express(queue, [lookup])
+        record = Record.unpack(raw).moved(core.timeline.wall)
+        core.add_express(target, [entry._replace(record=record.pack())])
+        core.statistics.count(Event.MOVED.word)
+        ids = identifiers([entry.packet])
+        core.note(Event.MOVED, target, [lookup], ids, core.by, queue.name)
+        core.wake(target, [lookup])
+        core.settle()
+        core.queues.touch(queue)
+        core.queues.tidy()
+        pending: Pending[None] = Pending()
+        pending.succeed(None)
+        return pending

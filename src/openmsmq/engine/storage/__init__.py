@@ -1,0 +1,1 @@
+"""What the engine keeps in its store: tables, rows, recovery, history, settings."""

@@ -1,0 +1,230 @@
+"""The history of messages: what happened to each, for `explain`.
+
+Events are kept in pages, one or more with each commit, numbered in order. When the pages take more
+than they may, the oldest are dropped. An event names the messages it is about by their 20-byte
+identifiers, so that a search for one is a search for these bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum
+from itertools import groupby, islice
+from operator import itemgetter
+from struct import Struct, pack
+from typing import Final, NamedTuple
+
+from openmsmq.engine.storage.tables import Snapshot, Table, Writer
+
+PAGE_SIZE: Final = 3900
+"Of a page; more would leave half of LMDB's pages empty."
+HISTORY_KEY: Final = b"history"
+IDENTIFIER_SIZE: Final = 20
+PENDING_MAX: Final = 64 * 1024
+"Bytes of events that may wait in memory for the next commit."
+
+_page = Struct("<I")
+_event = Struct("<BIHHH")
+_state = Struct("<QQQ")
+_lookup = Struct("<Q")
+_number = Struct(">Q").pack
+Timed = tuple[int, bytes]
+"When an event happened, in seconds since 1970 UTC, and the event as pages hold it."
+
+_PER_EVENT: Final = 120
+"Messages one event names; those of a larger one are spread over several."
+_DETAIL_MAX: Final = 400
+
+
+class Event(IntEnum):
+    """What can happen to a message."""
+
+    ARRIVED = 1
+    ARRIVED_EXPRESS = 2
+    RECEIVED = 3
+    ABORTED = 4
+    MOVED = 5
+    EXPIRED = 6
+    JOURNALED = 7
+    DEAD_LETTERED = 8
+    PURGED = 9
+    QUEUE_DELETED = 10
+    PUT_BACK = 11
+    DISCARDED = 12
+    "A copy or an acknowledgement that there was no place for."
+    ACKNOWLEDGED = 13
+    DELIVERED = 14
+    REJECTED = 15
+    "It came from another manager and was not accepted, or was not accepted there."
+    REACHED = 16
+    "It is in its queue elsewhere, and we wait to hear what becomes of it there."
+    RESERVED = 17
+    "A subscription was given it."
+    RETURNED = 18
+    "The subscription ended before it was done with it."
+    DELAYED = 19
+    "It cannot be read yet."
+    DUE = 20
+    "It had to wait after it was aborted, and can be read again."
+    POISONED = 21
+    "It was aborted too often."
+    HANDED_OVER = 22
+    "Another manager has it; what it did with it, only that one knows."
+    REFUSED = 23
+    "It came from another manager, was not accepted, and is kept for people to see."
+
+    @property
+    def word(self) -> str:
+        """What statistics and people call it."""
+        return self.name.lower()
+
+
+class Happened(NamedTuple):
+    """One event of a message's life."""
+
+    time: int
+    "Seconds since 1970 UTC."
+    event: int
+    queue: int
+    "The number of the queue it happened in."
+    lookup: int
+    by: str
+    "Who did it, where that is known."
+    extra: str
+    "The other queue, a reason: depends on the event."
+
+
+class State(NamedTuple):
+    """Which pages there are."""
+
+    first: int
+    next: int
+    size: int
+    "Bytes they take."
+
+
+EMPTY: Final = State(0, 0, 0)
+
+
+def identifiers(packets: Sequence[bytes]) -> bytes:
+    """The identifiers of messages, one after the other (see `PacketView.identifier`)."""
+    return b"".join([packet[16:32] + packet[56:60] for packet in packets])
+
+
+def pack_event(
+    event: int, queue: int, lookups: Sequence[int], ids: bytes, by: str, extra: str = ""
+) -> list[bytes]:
+    """An event as the pages hold it, in as many pieces as it needs."""
+    detail = f"{by}\x1f{extra}".encode()
+    if len(detail) > _DETAIL_MAX:
+        detail = f"{by[:80]}\x1f{extra[:80]}".encode()[:_DETAIL_MAX]
+    pieces = []
+    for start in range(0, len(lookups), _PER_EVENT):
+        part = lookups[start : start + _PER_EVENT]
+        count = len(part)
+        own = ids[start * IDENTIFIER_SIZE : (start + count) * IDENTIFIER_SIZE]
+        head = _event.pack(event, queue, count, len(detail), 0)
+        pieces.append(b"".join((head, own, pack(f"<{count}Q", *part), detail)))
+    return pieces
+
+
+class History:
+    """The pages of a store, and the events that wait for the next commit."""
+
+    def __init__(self, snapshot: Snapshot, limit: int) -> None:
+        raw = snapshot.get(Table.META, HISTORY_KEY)
+        self.state = EMPTY if raw is None else State(*_state.unpack(raw))
+        self.limit = limit
+        "Bytes the pages may take; 0 to keep none."
+        self.pending: list[Timed] = []
+        "Of messages that no commit is about."
+        self.pending_size = 0
+
+    @property
+    def is_on(self) -> bool:
+        """Events are kept."""
+        return self.limit > 0
+
+    def note(self, now: int, pieces: Sequence[bytes]) -> None:
+        """Keep an event that no commit is about (see `pack_event`), until the next one."""
+        if self.limit:
+            self.pending += [(now, piece) for piece in pieces]
+            self.pending_size += sum(map(len, pieces))
+
+    def write(self, writer: Writer, events: Sequence[Timed]) -> State:
+        """Write events as pages and drop the oldest; what is there if this is committed."""
+        state = self.state
+        rows = []
+        number, size = state.next, state.size
+        for page in _pages(events):
+            rows.append((_number(number), page))
+            number += 1
+            size += len(page)
+        writer.put_many(Table.HISTORY, rows, append=True)
+        first = state.first
+        if size > self.limit:
+            first, size = self._drop(writer, first, number, size)
+        state = State(first, number, size)
+        writer.put(Table.META, HISTORY_KEY, _state.pack(*state))
+        return state
+
+    def _drop(self, writer: Writer, first: int, end: int, size: int) -> tuple[int, int]:
+        """Drop the oldest pages; no more than a few at once, should the limit have been lowered."""
+        old = []
+        for key, page in islice(writer.scan(Table.HISTORY, _number(first), _number(end)), 256):
+            if size <= self.limit:
+                break
+            old.append(key)
+            size -= len(page)
+        writer.delete_many(Table.HISTORY, old)
+        return first + len(old), size
+
+    def committed(self, state: State, written: int) -> None:
+        """The pages are on disk, with so many of the events that waited."""
+        self.state = state
+        self.pending_size -= sum(len(piece) for _, piece in self.pending[:written])
+        del self.pending[:written]
+
+    def of(self, snapshot: Snapshot, identifier: bytes) -> list[Happened]:
+        """All that is known of a message, oldest first."""
+        found: list[Happened] = []
+        for _, page in snapshot.scan(Table.HISTORY, b"", b"\xff" * 9):
+            if identifier in page:
+                found += _find(page, identifier)
+        for page in _pages(self.pending):
+            if identifier in page:
+                found += _find(page, identifier)
+        return found
+
+
+def _pages(events: Iterable[Timed]) -> Iterator[bytes]:
+    """Events gathered into pages, each of one second."""
+    for now, group in groupby(events, key=itemgetter(0)):
+        start = _page.pack(now)
+        page: list[bytes] = [start]
+        size = len(start)
+        for _, event in group:
+            if size + len(event) > PAGE_SIZE and len(page) > 1:
+                yield b"".join(page)
+                page, size = [start], len(start)
+            page.append(event)
+            size += len(event)
+        yield b"".join(page)
+
+
+def _find(page: bytes, identifier: bytes) -> Iterator[Happened]:
+    """The events of a page that name a message."""
+    (now,) = _page.unpack_from(page)
+    at = _page.size
+    while at < len(page):
+        event, queue, count, detail_size, _ = _event.unpack_from(page, at)
+        ids = at + _event.size
+        lookups = ids + count * IDENTIFIER_SIZE
+        detail = lookups + count * 8
+        at = detail + detail_size
+        for place in range(count):
+            start = ids + place * IDENTIFIER_SIZE
+            if page[start : start + IDENTIFIER_SIZE] == identifier:
+                (lookup,) = _lookup.unpack_from(page, lookups + place * 8)
+                by, _, extra = page[detail:at].decode(errors="replace").partition("\x1f")
+                yield Happened(now, event, queue, lookup, by, extra)

@@ -1,0 +1,1 @@
+"""Subscriptions: readers with a name, and the messages reserved for them."""

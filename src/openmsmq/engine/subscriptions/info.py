@@ -1,0 +1,153 @@
+"""Subscriptions with a name, as programs and people ask for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from openmsmq.app_protocol.payloads import COUNT_MAX, room_for
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.core import Core
+from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.info import path_name
+from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.subscriptions.owners import bind, mark_read
+from openmsmq.engine.subscriptions.subscription import Subscription, Way
+from openmsmq.names.parse import parse_name
+from openmsmq.names.parts import fold
+
+READ_SIZE_MAX: Final = room_for(COUNT_MAX)
+"Bytes of the packets that are read at once, unless it is a single one: they fit a frame."
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """How a subscription comes to its owner."""
+
+    take_over: bool = False
+    "It passes from another owner, too."
+    read: int = 0
+    "Without an owner, it was read up to this position before there were owners."
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionInfo:
+    """How far a subscription has come, at one moment."""
+
+    name: str
+    queue: str
+    r"The path name of the queue it reads, `.\private$\orders`."
+    copy: bool
+    "It leaves the messages in the queue."
+    done: int
+    "It is done with all messages up to this position."
+    end: int
+    "It was given all messages up to this position."
+    waiting: int
+    "Messages that it was given and is not done with."
+    bytes: int
+    "What these take."
+    idle: int
+    "Seconds since it was last done with some, or since it began; 0 if that is unknown."
+    behind: int
+    "Messages of the queue that it was not given yet; of copies, so many at least."
+    oldest: int | None
+    "Seconds that the first of these has been in the queue."
+    owner: str = ""
+    "Who alone may read through it; empty for anybody."
+    unread: int = 0
+    "Messages that its owner says it is done with and has not read; they stay with it."
+    queue_id: str = ""
+    "What the queue is known by, whatever it is called: see `lasting_id`."
+
+
+def lasting_id(identifier: UUID, kind: str) -> str:
+    """The GUID of a queue; a journal, which has that of its queue, is marked."""
+    return f"{identifier};JOURNAL" if kind == Kind.JOURNAL else str(identifier)
+
+
+def subscription_infos(local: LocalManager) -> list[SubscriptionInfo]:
+    """All subscriptions, by queue and name."""
+    found = [_info(subscription, local.core) for subscription in local.reservations]
+    return sorted(found, key=lambda info: (fold(info.queue), fold(info.name)))
+
+
+def _info(subscription: Subscription, core: Core) -> SubscriptionInfo:
+    now = core.timeline.wall
+    behind, arrived = subscription.behind(core.snapshot, core.expiring.overdue)
+    source, store = subscription.source, subscription.store
+    return SubscriptionInfo(
+        name=subscription.name,
+        queue=path_name(source),
+        copy=subscription.way is Way.COPY,
+        done=subscription.done,
+        end=subscription.end,
+        waiting=subscription.end - subscription.done,
+        bytes=store.size,
+        idle=max(0, now - subscription.finished) if subscription.finished else 0,
+        behind=behind,
+        oldest=None if arrived is None else max(0, now - arrived),
+        owner=subscription.owner,
+        unread=subscription.unread,
+        queue_id=lasting_id(source.properties.id, source.kind),
+    )
+
+
+def open_subscription(
+    local: LocalManager, queue: Queue, name: str, *, copy: bool
+) -> Pending[Subscription]:
+    """The subscription of a queue, begun if it is not there yet."""
+    return local.reservations.open(name, queue, Way.COPY if copy else Way.TAKE)
+
+
+def find_subscription(local: LocalManager, name: str, queue: str) -> Subscription:
+    """The subscription with this name of a queue, which may be deleted meanwhile."""
+    path = local.naming.local(parse_name(queue))
+    return local.reservations.find(name, queue if path is None else path)
+
+
+def read_reserved(
+    local: LocalManager, subscription: Subscription, after: int, last: int, owner: str
+) -> list[Entry]:
+    """Messages that it was given behind one position, up to another or as many as fit a frame."""
+    last = min(last, after + COUNT_MAX)
+    return local.reservations.read(subscription, after, last, READ_SIZE_MAX, owner)
+
+
+def finish_reserved(
+    local: LocalManager, subscription: Subscription, position: int, move_to: str, owner: str
+) -> Pending[None]:
+    """The reader is done with all up to a position; with a name they go to that subqueue."""
+    source = subscription.source
+    target = local.subqueue(source, move_to) if move_to and not source.deleted else None
+    return local.reservations.finish(subscription, position, target, owner)
+
+
+def bind_subscription(
+    local: LocalManager, subscription: Subscription, owner: str, binding: Binding
+) -> Pending[None]:
+    """Let a subscription belong to an owner."""
+    return bind(
+        local.core,
+        subscription,
+        owner,
+        take_over=binding.take_over,
+        read=binding.read,
+    )
+
+
+def mark_reserved(
+    local: LocalManager, subscription: Subscription, owner: str, after: int, last: int
+) -> Pending[None]:
+    """Remember what its owner has read, behind one position up to another."""
+    return mark_read(local.core, subscription, owner, after, last)
+
+
+def drop_subscription(
+    local: LocalManager, subscription: Subscription, *, unread: bool
+) -> Pending[int]:
+    """End a subscription, or give back only what it has skipped; how many messages it gives."""
+    reservations = local.reservations
+    return (reservations.give_back if unread else reservations.drop)(subscription)

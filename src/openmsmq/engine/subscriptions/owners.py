@@ -1,0 +1,125 @@
+"""Owners of subscriptions, and what they have read.
+
+A subscription that several readers use under the same name gives each of them messages that the
+others take for their own. An owner keeps them apart: once a subscription is bound to one, no other
+reader reads through it or is done with anything. Its owner has to say what it has read, on disk,
+and what it has not read does not leave when it says that it is done with it: somewhere between it
+and its reader messages were skipped.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.core import Core
+from openmsmq.engine.storage.layout import READ_ROW, queue_key
+from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.subscriptions.ranges import Ranges
+from openmsmq.engine.subscriptions.rows import write_state
+from openmsmq.engine.subscriptions.subscription import Subscription
+from openmsmq.errors import InvalidParameter, QueueNotFound, SubscriptionTaken
+
+OWNER_MAX: Final = 200
+PAST_MAX: Final = 16
+"Owners that a subscription was taken from which are remembered."
+RANGES_MAX: Final = 10_000
+"Separate ranges of positions that were read and are not done: as many parts that are under way."
+
+
+def check_owner(subscription: Subscription, owner: str) -> None:
+    """Refuse a reader that a subscription does not belong to."""
+    has = subscription.owner
+    if has == owner:
+        return
+    what = f"subscription {subscription.name} of {subscription.source.name}"
+    if not has:
+        raise SubscriptionTaken(f"{what} has no owner yet: bind it to {owner} before it is read")
+    raise SubscriptionTaken(f"{what} belongs to {has}, not to {owner or 'a reader without a name'}")
+
+
+def bind(
+    core: Core,
+    subscription: Subscription,
+    owner: str,
+    *,
+    take_over: bool = False,
+    read: int = 0,
+) -> Pending[None]:
+    """Let a subscription belong to an owner, if it has none, or to do so again.
+
+    On purpose (`take_over`) it passes from another one, which cannot take it back: two readers that
+    both may would go on so for ever. What that one has read does not count then. Without an owner
+    it may have been read up to the position `read` before there were owners.
+    """
+    if not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
+        raise InvalidParameter(f"{owner!r}: an owner has 1 to {OWNER_MAX} printable characters")
+
+    def work(pending: Pending[None]) -> None:
+        has = subscription.owner
+        if has == owner:
+            pending.succeed(None)
+            return
+        if has and (owner in subscription.past or not take_over):
+            check_owner(subscription, owner)
+        past = (has, *subscription.past)[:PAST_MAX] if has else subscription.past
+        adopted = subscription.done if has else min(read, subscription.end)
+        known = Ranges().add(subscription.done, adopted)
+
+        def apply(batch: Batch) -> None:
+            write_state(batch, subscription, owners=(owner, *past))
+            _write_read(batch, subscription, known)
+
+        def committed() -> None:
+            subscription.owner, subscription.past, subscription.read = owner, past, known
+            subscription.is_changing = False
+            pending.succeed(None)
+
+        def failed(error: BaseException) -> None:
+            subscription.is_changing = False
+            pending.fail(error)
+
+        subscription.is_changing = True
+        core.submit(apply, committed, failed)
+
+    return subscription.in_turn(work)
+
+
+def mark_read(
+    core: Core, subscription: Subscription, owner: str, after: int, last: int
+) -> Pending[None]:
+    """Remember that its owner has read what it was given behind one position, up to another.
+
+    What many parts of a reader say at once is committed at once, so this does not wait for its
+    turn. While the owner changes it is refused: it would count for the next one.
+    """
+    if subscription.is_over:
+        raise QueueNotFound(f"the subscription {subscription.name} was dropped")
+    check_owner(subscription, owner)
+    if subscription.is_changing:
+        raise SubscriptionTaken(
+            f"subscription {subscription.name} changes its owner, or ends: try again"
+        )
+    if not after <= last <= subscription.end:
+        raise InvalidParameter(
+            f"subscription {subscription.name} was given {subscription.end}, not {after} to {last}"
+        )
+    known = subscription.read.add(max(after, subscription.done), last)
+    if len(known) > RANGES_MAX:
+        raise InvalidParameter(
+            f"subscription {subscription.name} was read in {len(known)} separate parts, more than"
+            f" {RANGES_MAX}: read in larger parts"
+        )
+    subscription.read = known
+    pending: Pending[None] = Pending()
+    core.submit(
+        lambda batch: _write_read(batch, subscription, subscription.read),
+        lambda: pending.succeed(None),
+        pending.fail,
+    )
+    return pending
+
+
+def _write_read(batch: Batch, subscription: Subscription, read: Ranges) -> None:
+    batch.writer.put(Table.QUEUES, queue_key(subscription.store.number, READ_ROW), read.pack())

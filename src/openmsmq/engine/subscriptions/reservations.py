@@ -1,0 +1,495 @@
+"""Reservations: messages that a subscription was given, in the order it was given them.
+
+A subscription reads a queue in steps that it can repeat: what it was given up to a position it is
+given again, the same messages in the same order, until it says that it is done with them. Where a
+message stood in its queue is no such position: a message may come back below one that was read,
+and others may take what was not. So positions count what was given, from 1, and what was given is
+kept apart from the queue, whatever happens there.
+
+To `take` is to take messages out of the queue; to `copy` leaves them there for others, and gives
+each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final
+from uuid import UUID
+
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.core import Core
+from openmsmq.engine.messages.scan import Entry, Found, Holder, fetch, first_readable, up_to
+from openmsmq.engine.queues.queue import Kind, Queue, QueueProperties
+from openmsmq.engine.queues.registry import delete_rows
+from openmsmq.engine.storage.history import Event
+from openmsmq.engine.storage.layout import (
+    READ_ROW,
+    SUBSCRIPTION_ROW,
+    Record,
+    index_key,
+    packet_place,
+    queue_key,
+)
+from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.subscriptions.owners import check_owner
+from openmsmq.engine.subscriptions.rows import (
+    Messages,
+    Rows,
+    copy,
+    note,
+    place_of,
+    take,
+    take_out,
+    write_state,
+)
+from openmsmq.engine.subscriptions.subscription import Subscription, Way, with_reader
+from openmsmq.errors import InvalidParameter, QueueNotAvailable, QueueNotFound
+from openmsmq.names.parts import fold
+from openmsmq.properties.message import MessageClass
+
+STEP: Final = 1000
+"Messages that are given, or leave, with one commit."
+STEP_SIZE: Final = 8 * 1024 * 1024
+"Bytes that are given with one commit, unless it is a single message."
+NAME_MAX: Final = 200
+KINDS: Final = (Kind.PRIVATE, Kind.PUBLIC, Kind.SYSTEM, Kind.JOURNAL)
+"Queues that can be subscribed to: those that do not come and go by themselves."
+RESERVING: Final = Holder()
+"Holds messages that are being given."
+
+
+class Reservations:
+    """The subscriptions of a queue manager."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._all: dict[tuple[str, int], Subscription] = {}
+        "By name and number of the queue."
+        for store in core.queues.everything:
+            if store.kind is Kind.RESERVED:
+                self._load(store)
+
+    def _load(self, store: Queue) -> None:
+        snapshot, number = self._core.snapshot, store.number
+        (raw,) = snapshot.get_many(Table.QUEUES, [queue_key(number, SUBSCRIPTION_ROW)])
+        read = snapshot.get(Table.QUEUES, queue_key(number, READ_ROW)) or b""
+        name, source_number, path = store.name.split("|", 2)
+        source = self._core.queues.get(int(source_number)) or _gone(int(source_number), path)
+        found = Subscription(name, source, store, Way.TAKE)
+        found.load(raw, read)
+        self._add(found)
+
+    def _add(self, subscription: Subscription) -> None:
+        source = subscription.source
+        self._all[fold(subscription.name), source.number] = subscription
+        if subscription.way is Way.COPY:
+            source.followers.append(subscription)
+
+    def _forget(self, subscription: Subscription) -> None:
+        source = subscription.source
+        del self._all[fold(subscription.name), source.number]
+        if subscription.way is Way.COPY:
+            source.followers.remove(subscription)
+        self._core.queues.forget_reserved(subscription.store)
+
+    def __iter__(self) -> Iterator[Subscription]:
+        return iter(self._all.values())
+
+    def of(self, queue: Queue) -> list[Subscription]:
+        """The subscriptions of a queue."""
+        return [subscription for subscription in self if subscription.source is queue]
+
+    def find(self, name: str, path: str) -> Subscription:
+        """The subscription with this name of a queue; one that is deleted if there is no other."""
+        found = [
+            subscription
+            for subscription in self
+            if fold(subscription.name) == fold(name)
+            and fold(subscription.source.name) == fold(path)
+        ]
+        if not found:
+            raise QueueNotFound(f"{path} has no subscription {name}")
+        return min(found, key=lambda subscription: subscription.source.deleted)
+
+    def open(self, name: str, queue: Queue, way: Way) -> Pending[Subscription]:
+        """The subscription of a queue, begun if it is not there yet."""
+        pending: Pending[Subscription] = Pending()
+        known = self._all.get((fold(name), queue.number))
+        if known is not None:
+            if known.way is not way:
+                raise InvalidParameter(f"subscription {name} has begun to {known.way} messages")
+            pending.succeed(known)
+            return pending
+        _check(name, queue)
+        store = self._core.queues.make_reserved(f"{name}|{queue.number}|{queue.name}")
+        made = Subscription(name, queue, store, way)
+        self._add(made)
+
+        def apply(batch: Batch) -> None:
+            batch.set_properties(store, store.properties)
+            batch.write_queue_number()
+            write_state(batch, made)
+
+        def failed(error: BaseException) -> None:
+            self._forget(made)
+            pending.fail(error)
+
+        self._core.submit(apply, lambda: pending.succeed(made), failed, grows=True)
+        return pending
+
+    # Giving
+
+    def reserve(
+        self, subscription: Subscription, after: int, count: int, size_max: int
+    ) -> Pending[int]:
+        """Up to which position messages can be read that come after `after`.
+
+        What was given before is given again, as many as are asked for. If that was all, so many
+        are given of those that can be read now.
+        """
+
+        def work(pending: Pending[int]) -> None:
+            _check_place(subscription, after, after)
+            if after < subscription.end:
+                pending.succeed(self._given(subscription, after, count, size_max))
+            else:
+                self._give(subscription, pending, count, size_max, is_first=True)
+
+        return subscription.in_turn(work)
+
+    def _given(self, subscription: Subscription, after: int, count: int, size_max: int) -> int:
+        """The last of so many that were given before."""
+        size = 0
+        last = after
+        for position, raw in islice(self._rows(subscription, after, subscription.end), count):
+            size += packet_place(raw)[1]
+            if size > size_max and last > after:
+                break
+            last = position
+        return last
+
+    def _give(
+        self,
+        subscription: Subscription,
+        pending: Pending[int],
+        count: int,
+        size_max: int,
+        *,
+        is_first: bool,
+    ) -> None:
+        """Give messages step by step, the first one however large it is."""
+        if subscription.source.deleted and is_first:
+            pending.fail(QueueNotAvailable(subscription.source.name))
+            return
+        if subscription.source.deleted or not count:
+            pending.succeed(subscription.end)
+            return
+        found, is_all = self._candidates(subscription, min(count, STEP))
+        found, rest = _split(found, min(size_max, STEP_SIZE), is_first=is_first)
+        subscription.came(item[0] for item in rest)
+        if found:
+            size = sum(packet_place(raw)[1] for _, raw, _ in found)
+
+            def go_on() -> None:
+                left = max(0, size_max - size)
+                self._give(subscription, pending, count - len(found), left, is_first=False)
+
+            self._commit(subscription, self._hold(subscription, found), go_on, pending.fail)
+        elif rest or is_all:
+            pending.succeed(subscription.end)
+        else:
+
+            def look_on() -> None:
+                self._give(subscription, pending, count, size_max, is_first=is_first)
+
+            self._core.submit(lambda batch: None, look_on, pending.fail)
+
+    def _candidates(self, subscription: Subscription, count: int) -> tuple[list[Found], bool]:
+        """Messages that can be given now, and whether there are no others."""
+        core, source = self._core, subscription.source
+        overdue = core.expiring.overdue
+        if subscription.way is Way.COPY:
+            return subscription.candidates(core.snapshot, overdue, count)
+        return first_readable(core.snapshot, source, count, 0, overdue), True
+
+    def _hold(self, subscription: Subscription, found: list[Found]) -> list[Entry]:
+        """Let nobody else have messages while they are given."""
+        source = subscription.source
+        source.held.update((item[0], RESERVING) for item in found)
+        if subscription.way is Way.COPY:
+            return fetch(self._core.snapshot, source, found)
+        source.start = found[-1][0]
+        return [
+            source.express[lookup] if express else Entry(lookup, raw, b"")
+            for lookup, raw, express in found
+        ]
+
+    def _commit(
+        self,
+        subscription: Subscription,
+        entries: list[Entry],
+        go_on: Callable[[], None],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        core, source = self._core, subscription.source
+        lookups = [entry.lookup for entry in entries]
+        end = subscription.end + len(entries)
+        is_copy = subscription.way is Way.COPY
+        copied = self._copied(subscription, entries) if is_copy else []
+
+        def apply(batch: Batch) -> None:
+            if subscription.is_over:
+                raise QueueNotFound(f"the subscription {subscription.name} was dropped")
+            if is_copy:
+                copy(batch, subscription, copied)
+            else:
+                take(batch, subscription, entries)
+            write_state(batch, subscription, end=end)
+
+        def committed() -> None:
+            subscription.end = end
+            if is_copy:
+                for entry in copied:
+                    if entry.lookup in source.express:
+                        source.express.rewrite(entry.lookup, entry.record)
+                core.release(source, lookups)
+                subscription.has_copied(lookups)
+            else:
+                core.forget(source, lookups)
+            go_on()
+
+        def failed(error: BaseException) -> None:
+            core.release(source, lookups)
+            fail(error)
+
+        core.submit(apply, committed, failed, grows=True)
+
+    def _copied(self, subscription: Subscription, entries: list[Entry]) -> list[Entry]:
+        """The same messages, with records that say who has a copy."""
+        known = {other.store.number for other in self.of(subscription.source)}
+        number = subscription.store.number
+        return [
+            entry._replace(record=with_reader(entry.record, number, known)) for entry in entries
+        ]
+
+    # Reading
+
+    def read(
+        self, subscription: Subscription, after: int, last: int, size_max: int, owner: str = ""
+    ) -> list[Entry]:
+        """Messages that were given behind one position up to another; at least one of them."""
+        if subscription.is_over:
+            raise QueueNotFound(f"the subscription {subscription.name} was dropped")
+        check_owner(subscription, owner)
+        _check_place(subscription, after, last)
+        found: list[Found] = []
+        size = 0
+        for _, raw in self._rows(subscription, after, last):
+            size += packet_place(raw)[1]
+            if found and size > size_max:
+                break
+            found.append((place_of(raw)[0], raw, False))
+        return fetch(self._core.snapshot, subscription.store, found)
+
+    def _rows(
+        self, subscription: Subscription, after: int, last: int
+    ) -> Iterator[tuple[int, bytes]]:
+        number = subscription.store.number
+        first, end = index_key(number, after + 1), index_key(number, last + 1)
+        for key, raw in self._core.snapshot.scan(Table.INDEX, first, end):
+            yield int.from_bytes(key[4:], "big"), raw
+
+    def _next_rows(self, subscription: Subscription, after: int, last: int) -> Rows:
+        return list(islice(self._rows(subscription, after, last), STEP))
+
+    # Done
+
+    def finish(
+        self,
+        subscription: Subscription,
+        position: int,
+        target: Queue | None = None,
+        owner: str = "",
+    ) -> Pending[None]:
+        """The reader is done with all up to a position: they are received, or moved to a subqueue.
+
+        What an owner has not read stays where it is. To say it again does nothing.
+        """
+        if target is not None:
+            _check_target(subscription, target)
+            target.pins += 1
+        by = self._core.by
+
+        def work(pending: Pending[None]) -> None:
+            check_owner(subscription, owner)
+            if position > subscription.end:
+                raise InvalidParameter(
+                    f"subscription {subscription.name} was given {subscription.end}, not {position}"
+                )
+            self._finish(subscription, position, target, by, pending)
+
+        def over() -> None:
+            if target is not None:
+                target.pins -= 1
+            finished.then(answer, lambda value: value)
+
+        answer: Pending[None] = Pending()
+        finished = subscription.in_turn(work)
+        if finished.done:
+            over()
+        else:
+            finished.on_done = over
+        return answer
+
+    def _finish(
+        self,
+        subscription: Subscription,
+        position: int,
+        target: Queue | None,
+        by: str,
+        pending: Pending[None],
+    ) -> None:
+        if position <= subscription.done:
+            pending.succeed(None)
+            return
+        rows = self._next_rows(subscription, subscription.done, position)
+        last = rows[-1][0]
+        if subscription.owner:
+            rows = [row for row in rows if row[0] in subscription.read]
+
+        def apply(batch: Batch) -> None:
+            self._leave(batch, subscription, rows, target, by)
+            write_state(batch, subscription, done=last)
+
+        def committed() -> None:
+            subscription.done = last
+            subscription.read = subscription.read.behind(last)
+            self._finish(subscription, position, target, by, pending)
+
+        self._core.submit(apply, committed, pending.fail)
+
+    def _leave(
+        self, batch: Batch, subscription: Subscription, rows: Rows, target: Queue | None, by: str
+    ) -> None:
+        source = subscription.source
+        gone = take_out(batch, subscription, rows)
+        if subscription.way is Way.COPY:
+            _drop_packets(batch, gone)
+        elif target is not None and not target.deleted:
+            for lookup, raw in gone:
+                batch.place(target, lookup, Record.unpack(raw).moved(batch.now))
+            note(batch, Event.MOVED, target, gone, by, source.name)
+        else:
+            self._settle(batch, source, gone, MessageClass.ACK_RECEIVE, by)
+
+    def _settle(
+        self,
+        batch: Batch,
+        source: Queue,
+        gone: Messages,
+        reason: MessageClass,
+        by: str,
+    ) -> None:
+        """Messages are at their end; of a queue that is deleted there is no journal any more."""
+        queue = _gone(source.number, source.name) if source.deleted else source
+        self._core.outcomes.settle(batch, queue, gone, reason, by)
+
+    def drop(self, subscription: Subscription) -> Pending[int]:
+        """End a subscription: what it was given and is not done with is back in its queue."""
+        by = self._core.by
+        return subscription.in_turn(lambda pending: self._drop(subscription, 0, by, pending))
+
+    def give_back(self, subscription: Subscription) -> Pending[int]:
+        """What it says it is done with and has not read is back in its queue; it goes on."""
+        by = self._core.by
+        return subscription.in_turn(
+            lambda pending: self._drop(subscription, 0, by, pending, unread=True)
+        )
+
+    def _drop(
+        self,
+        subscription: Subscription,
+        before: int,
+        by: str,
+        pending: Pending[int],
+        *,
+        unread: bool = False,
+    ) -> None:
+        source = subscription.source
+        rows = self._next_rows(subscription, 0, subscription.done if unread else subscription.end)
+        if unread and not rows:
+            pending.succeed(before)
+            return
+        done = max(subscription.done, rows[-1][0]) if rows else subscription.done
+        subscription.is_changing = not rows
+
+        def apply(batch: Batch) -> None:
+            if not rows:
+                delete_rows(batch, subscription.store)
+                return
+            gone = take_out(batch, subscription, rows)
+            if subscription.way is Way.COPY:
+                _drop_packets(batch, gone)
+            elif source.deleted:
+                self._settle(batch, source, gone, MessageClass.NACK_Q_DELETED, by)
+            else:
+                for lookup, raw in gone:
+                    batch.place(source, lookup, Record.unpack(raw))
+                note(batch, Event.RETURNED, source, gone, by, subscription.name)
+            write_state(batch, subscription, done=done)
+
+        def committed() -> None:
+            if rows:
+                subscription.done = done
+                self._drop(subscription, before + len(rows), by, pending, unread=unread)
+            else:
+                self._forget(subscription)
+                pending.succeed(before)
+
+        def failed(error: BaseException) -> None:
+            subscription.is_changing = False
+            pending.fail(error)
+
+        self._core.submit(apply, committed, failed)
+
+
+def _drop_packets(batch: Batch, gone: Messages) -> None:
+    for _, raw in gone:
+        batch.drop_packet(*packet_place(raw))
+
+
+def _split(found: list[Found], size_max: int, *, is_first: bool) -> tuple[list[Found], list[Found]]:
+    """Messages that have so many bytes together, at least one if it is the first, and the rest."""
+    if not found or (not is_first and packet_place(found[0][1])[1] > size_max):
+        return [], found
+    fitting = up_to(found, size_max)
+    return fitting, found[len(fitting) :]
+
+
+def _gone(number: int, path: str) -> Queue:
+    """A queue that was deleted."""
+    return Queue(number, QueueProperties(path, UUID(int=0), 0, 0), deleted=True)
+
+
+def _check_place(subscription: Subscription, after: int, last: int) -> None:
+    if not subscription.done <= after <= last <= subscription.end:
+        raise InvalidParameter(
+            f"subscription {subscription.name} has {subscription.done} to {subscription.end},"
+            f" not {after} to {last}"
+        )
+
+
+def _check_target(subscription: Subscription, target: Queue) -> None:
+    if target.kind is not Kind.SUBQUEUE or target.parent is not subscription.source:
+        raise InvalidParameter(f"{target.name} is no subqueue of {subscription.source.name}")
+    if subscription.way is Way.COPY:
+        raise InvalidParameter(f"subscription {subscription.name} has copies, which do not move")
+
+
+def _check(name: str, queue: Queue) -> None:
+    if not 0 < len(name) <= NAME_MAX or "|" in name or not name.isprintable():
+        raise InvalidParameter(f"{name!r}: a subscription has 1 to {NAME_MAX} characters, no |")
+    if queue.deleted or queue.kind not in KINDS:
+        raise InvalidParameter(f"{queue.name}: nobody can subscribe to a {queue.kind} queue")

@@ -1,0 +1,118 @@
+"""What is written down of messages that a subscription was given."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage.history import Event, identifiers
+from openmsmq.engine.storage.layout import (
+    NEVER,
+    RECORD_SIZE,
+    SUBSCRIPTION_ROW,
+    place_and_expiry,
+    queue_key,
+    with_expiry,
+    with_packet,
+)
+from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.subscriptions.subscription import Subscription
+
+Rows = list[tuple[int, bytes]]
+"Positions and records of messages that were given."
+Messages = list[tuple[int, bytes]]
+"Lookup identifiers and records of messages as they are in their queue."
+
+_tail = Struct("<QI")
+
+
+def take(batch: Batch, subscription: Subscription, entries: list[Entry]) -> None:
+    """Take messages out of their queue, and keep them for the subscription."""
+    source = subscription.source
+    batch.take_out_many(
+        source, [(entry.lookup, entry.record) for entry in entries if not entry.express]
+    )
+    stored = iter(_stored(batch, [entry for entry in entries if entry.express]))
+    gone = [(entry.lookup, next(stored) if entry.express else entry.record) for entry in entries]
+    _keep(batch, subscription, gone)
+    note(batch, Event.RESERVED, source, gone, "", subscription.name)
+
+
+def copy(batch: Batch, subscription: Subscription, entries: list[Entry]) -> None:
+    """Keep copies of messages for the subscription."""
+    stored = _stored(batch, entries)
+    copies = [(entry.lookup, raw[:RECORD_SIZE]) for entry, raw in zip(entries, stored, strict=True)]
+    _keep(batch, subscription, copies)
+    for entry in entries:
+        if not entry.express:
+            batch.rewrite(subscription.source, entry.lookup, entry.record)
+
+
+def _stored(batch: Batch, entries: list[Entry]) -> list[bytes]:
+    """The records of messages whose packets are stored anew."""
+    numbers = batch.store_packets([entry.packet for entry in entries])
+    return [
+        with_packet(entry.record, number) for entry, number in zip(entries, numbers, strict=True)
+    ]
+
+
+def _keep(batch: Batch, subscription: Subscription, messages: Messages) -> None:
+    """What is kept does not expire, but remembers when it would."""
+    kept = []
+    for lookup, raw in messages:
+        expires = place_and_expiry(raw)[2]
+        kept.append(with_expiry(raw, NEVER) + _tail.pack(lookup, expires))
+    batch.keep_reserved(subscription.store, subscription.end + 1, kept)
+
+
+def take_out(batch: Batch, subscription: Subscription, rows: Rows) -> Messages:
+    """Messages leave the subscription: what they had and were in their queue."""
+    batch.take_out_many(subscription.store, rows)
+    found = []
+    for _, raw in rows:
+        lookup, expires = place_of(raw)
+        found.append((lookup, with_expiry(raw[: -_tail.size], expires)))
+    return found
+
+
+def note(
+    batch: Batch,
+    event: Event,
+    queue: Queue,
+    messages: Messages,
+    by: str,
+    extra: str,
+) -> None:
+    """Keep an event of messages that were given."""
+    if batch.keeps_history:
+        starts = batch.first_chunks([raw for _, raw in messages])
+        lookups = [lookup for lookup, _ in messages]
+        batch.note(event, queue, lookups, identifiers(starts), by, extra)
+    batch.count(event.word, len(messages))
+
+
+def place_of(raw: bytes) -> tuple[int, int]:
+    """Where a message stood in its queue, and when it expires there."""
+    lookup, expires = _tail.unpack_from(raw, len(raw) - _tail.size)
+    return lookup, expires
+
+
+def write_state(
+    batch: Batch,
+    subscription: Subscription,
+    *,
+    done: int | None = None,
+    end: int | None = None,
+    owners: tuple[str, ...] | None = None,
+) -> None:
+    """Write down how far it has come with this commit, and whose it is."""
+    if done is not None or not subscription.finished:
+        subscription.finished = batch.now
+    row = subscription.pack(
+        done=subscription.done if done is None else done,
+        end=subscription.end if end is None else end,
+        owners=(subscription.owner, *subscription.past) if owners is None else owners,
+    )
+    batch.writer.put(Table.QUEUES, queue_key(subscription.store.number, SUBSCRIPTION_ROW), row)

@@ -1,0 +1,244 @@
+"""A subscription: how far one reader of a queue has come, and which messages it has not seen.
+
+Which messages a subscription has copies of is written at the messages themselves, so that it is
+true whatever becomes of them: they may be moved away and come back. Memory knows up to where all
+was looked at, and which messages have come below that since; after a start all is looked at anew.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import chain, islice
+from struct import Struct, pack, unpack
+from typing import Final, TypeVar
+
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.messages.scan import Found, oldest, readable
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage.layout import ARRIVAL_BITS, ARRIVAL_MASK, RECORD_SIZE, local_facts
+from openmsmq.engine.storage.tables import Snapshot
+from openmsmq.engine.subscriptions.ranges import Ranges
+from openmsmq.errors import MQError, QueueNotFound
+from openmsmq.properties.message import PRIORITY_MAX
+
+LOOK_MAX: Final = 10_000
+"Messages that are looked at in one go, since others wait meanwhile."
+AGAIN_MAX: Final = 100_000
+"Messages to be looked at again that are remembered one by one."
+
+
+class Way(StrEnum):
+    """What becomes of messages in their queue when they are given."""
+
+    TAKE = "take"
+    COPY = "copy"
+
+
+T = TypeVar("T")
+_state = Struct("<BQQI")
+_WAYS: Final = {0: Way.TAKE, 1: Way.COPY}
+_PRIORITIES: Final = PRIORITY_MAX + 1
+
+
+@dataclass(slots=True, eq=False)
+class Subscription:
+    """How far one reader of one queue has come."""
+
+    name: str
+    source: Queue
+    store: Queue
+    "Holds what was given."
+    way: Way
+    done: int = 0
+    "It is done with all up to this position."
+    end: int = 0
+    "It was given all up to this position."
+    finished: int = 0
+    "When it was last done with something, or begun, in seconds since 1970 UTC."
+    owner: str = ""
+    "Who alone may read through it and be done with something; empty for anybody."
+    past: tuple[str, ...] = ()
+    "Owners that it was taken from, the last one first."
+    read: Ranges = field(default_factory=Ranges)
+    "What its owner has read and is not done with."
+    is_changing: bool = False
+    "It is being bound to another owner, or it ends."
+    _turns: deque[Callable[[], None]] = field(default_factory=deque)
+    "What is to be done next; one thing after the other."
+    _is_busy: bool = False
+    "Something is being done."
+    _marks: list[int] = field(default_factory=lambda: [0] * _PRIORITIES)
+    "Copies: the arrival number up to which all was looked at, by place of priority."
+    _again: set[int] = field(default_factory=set)
+    "Messages below that which are to be looked at nevertheless."
+
+    @property
+    def is_over(self) -> bool:
+        """It was dropped."""
+        return self.store.deleted
+
+    @property
+    def unread(self) -> int:
+        """Messages that it says it is done with, and that it has not read."""
+        return self.store.messages - (self.end - self.done)
+
+    def pack(self, *, done: int, end: int, owners: tuple[str, ...]) -> bytes:
+        """The bytes to store when it has come so far, for its owner and those of before."""
+        code = next(code for code, way in _WAYS.items() if way is self.way)
+        return _state.pack(code, done, end, self.finished) + "\n".join(owners).encode()
+
+    def load(self, raw: bytes, read: bytes) -> None:
+        """The reverse of `pack`; `read` is what its owner has read, as it is stored."""
+        self.way, self.done, self.end, self.finished, owners = read_state(raw)
+        self.owner, *past = owners
+        self.past = tuple(past)
+        self.read = Ranges.unpack(read).behind(self.done)
+
+    def in_turn(self, work: Callable[[Pending[T]], None]) -> Pending[T]:
+        """Do something when all is done that was asked for before: each builds on the last."""
+        answer: Pending[T] = Pending()
+
+        def begin() -> None:
+            doing: Pending[T] = Pending()
+
+            def over() -> None:
+                self._is_busy = False
+                doing.then(answer, lambda value: value)
+
+            def over_later() -> None:
+                over()
+                self._go_on()
+
+            self._is_busy = True
+            try:
+                if self.is_over:
+                    raise QueueNotFound(f"the subscription {self.name} was dropped")
+                work(doing)
+            except MQError as error:
+                doing.fail(error)
+            if doing.done:
+                over()
+            else:
+                doing.on_done = over_later
+
+        self._turns.append(begin)
+        self._go_on()
+        return answer
+
+    def _go_on(self) -> None:
+        """Do what is to be done next, unless something is being done."""
+        while self._turns and not self._is_busy:
+            self._turns.popleft()()
+
+    # Copies
+
+    def came(self, lookups: Iterable[int]) -> None:
+        """Messages can be read that are new, or that could not be read for a while."""
+        marks = self._marks
+        self._again.update(
+            lookup for lookup in lookups if lookup & ARRIVAL_MASK <= marks[lookup >> ARRIVAL_BITS]
+        )
+        if len(self._again) > AGAIN_MAX:
+            self.look_again()
+
+    def has_copied(self, lookups: Iterable[int]) -> None:
+        """It has copies of these messages, and need not look at them any more."""
+        self._again.difference_update(lookups)
+
+    def look_again(self) -> None:
+        """Look at all messages from the first one on."""
+        self._marks = [0] * _PRIORITIES
+        self._again.clear()
+
+    def candidates(self, snapshot: Snapshot, overdue: int, count: int) -> tuple[list[Found], bool]:
+        """Up to `count` messages without a copy, and whether all were looked at to find them.
+
+        They are not found again, unless `came` says so.
+        """
+        found: list[Found] = []
+        for lookup in sorted(self._again)[:LOOK_MAX]:
+            if len(found) == count:
+                break
+            self._again.discard(lookup)
+            found += [
+                item for item in self._at(snapshot, lookup, overdue) if not self._has(item[1])
+            ]
+        is_all = not self._again
+        wanted = count
+        for looked, item in enumerate(self._ahead(snapshot, overdue)):
+            if not wanted or looked == LOOK_MAX:
+                return self._first(found, count), False
+            self._marks[item[0] >> ARRIVAL_BITS] = item[0] & ARRIVAL_MASK
+            if not self._has(item[1]):
+                wanted -= 1
+                found.append(item)
+        return self._first(found, count), is_all
+
+    def _at(self, snapshot: Snapshot, lookup: int, overdue: int) -> list[Found]:
+        """The message at one place, if it can be read."""
+        next_one = islice(readable(snapshot, self.source, lookup - 1, overdue), 1)
+        return [item for item in next_one if item[0] == lookup]
+
+    def _ahead(self, snapshot: Snapshot, overdue: int) -> Iterator[Found]:
+        """Messages that were not looked at, by priority."""
+        for place in range(_PRIORITIES):
+            last = place << ARRIVAL_BITS | ARRIVAL_MASK
+            first = place << ARRIVAL_BITS | self._marks[place]
+            for item in readable(snapshot, self.source, first, overdue):
+                if item[0] > last:
+                    break
+                yield item
+
+    def _first(self, found: list[Found], count: int) -> list[Found]:
+        """The first ones along the queue; the others wait."""
+        found.sort(key=lambda item: item[0])
+        self._again.update(item[0] for item in found[count:])
+        return found[:count]
+
+    def _has(self, record: bytes) -> bool:
+        """Whether it has a copy of the message with this record."""
+        return len(record) > RECORD_SIZE and self.store.number in _readers(record)
+
+    # What it was not given
+
+    def behind(self, snapshot: Snapshot, overdue: int) -> tuple[int, int | None]:
+        """How many messages it was not given, and when the first of them arrived.
+
+        Of those that it may have copies of only some are looked at, since others wait meanwhile;
+        if there are more, it is so many at least.
+        """
+        source = self.source
+        messages = source.messages + len(source.express)
+        if self.way is Way.TAKE:
+            return messages, oldest(snapshot, source)
+        again = sorted(self._again)[:LOOK_MAX]
+        came = (item for lookup in again for item in self._at(snapshot, lookup, overdue))
+        looked = list(islice(chain(came, self._ahead(snapshot, overdue)), LOOK_MAX))
+        found = [local_facts(item[1])[0] for item in looked if not self._has(item[1])]
+        is_part = LOOK_MAX in (len(again), len(looked))
+        least = messages - self.end if is_part else 0
+        return max(len(found), least), min(found, default=None)
+
+
+def read_state(raw: bytes) -> tuple[Way, int, int, int, tuple[str, ...]]:
+    """How it gets messages, how far it is done and was given, when it was last done, its owners."""
+    if len(raw) == _state.size - 4:  # the last field was not written at first
+        raw += bytes(4)
+    way, done, end, finished = _state.unpack_from(raw)
+    return _WAYS[way], done, end, finished, tuple(raw[_state.size :].decode().split("\n"))
+
+
+def with_reader(record: bytes, reader: int, known: Collection[int]) -> bytes:
+    """The record of a message that `reader` has a copy of; others that are gone are left out."""
+    if len(record) == RECORD_SIZE:
+        return record + reader.to_bytes(4, "little")
+    kept = [number for number in _readers(record) if number in known]
+    return record[:RECORD_SIZE] + pack(f"<{len(kept) + 1}I", *kept, reader)
+
+
+def _readers(record: bytes) -> tuple[int, ...]:
+    """The stores of the subscriptions that have a copy of a message."""
+    return unpack(f"<{(len(record) - RECORD_SIZE) // 4}I", record[RECORD_SIZE:])

@@ -1,0 +1,1 @@
+"""Transactions, in one phase or two, of one manager or of several."""

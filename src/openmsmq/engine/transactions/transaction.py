@@ -1,0 +1,436 @@
+"""Transactions: work that takes effect at once or not at all ([MS-MQDMPR] 3.1.1.14).
+
+What a transaction sends is kept in memory while it is little and in the store beyond that; what
+it receives stays where it is, held. Nothing of either can be seen by others before the commit.
+A transaction that is prepared has written down all it did and waits for the word of whoever
+coordinates it, through crashes if need be.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from enum import Enum, auto
+from itertools import groupby
+from operator import itemgetter
+from struct import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.messages.scan import Holder
+from openmsmq.engine.queues.purge import note_purged
+from openmsmq.engine.queues.purge import reason as purge_reason
+from openmsmq.engine.queues.queue import Kind, Queue, journal_of
+from openmsmq.engine.storage.history import IDENTIFIER_SIZE, identifiers
+from openmsmq.engine.storage.layout import JOURNAL_BIT, Owed, Record, index_key
+from openmsmq.engine.storage.tables import Snapshot, Table
+from openmsmq.errors import TransactionSequence
+from openmsmq.packet.headers.transaction import TransactionFlags
+from openmsmq.packet.walk import marked
+from openmsmq.properties.message import MessageClass
+
+if TYPE_CHECKING:
+    from openmsmq.engine.core import Core
+
+SPILL_SIZE: Final = 256 * 1024
+"Bytes a transaction may hold in memory before it writes them to the store."
+
+Buffer = list[tuple[Queue, NewMessage]]
+_ON_ARRIVAL: Final = (Owed.JOURNAL | Owed.ACK_ARRIVAL).value
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+"Plain numbers, since to combine flags with a number makes an object each time."
+
+_ID_MAX: Final = TransactionFlags.ID >> 4
+_ID_STEP: Final = 65_537
+"What lies between the first transactions of two runs; prime, so that it takes long to come round."
+
+_key = Struct(">QBI")
+_sent = Struct("<IBQIIH20s")
+_special = Struct("<Q16s")
+_place = Struct("<IQ")
+split_key: Final = _key.unpack
+"Number of a transaction, kind of the row, place."
+split_place: Final = _place.unpack
+"Of rows RECEIVED and MOVED: queue number and lookup identifier."
+SENT, RECEIVED, HEADER, MOVED = 0, 1, 2, 3
+
+
+class State(Enum):
+    """Where a transaction stands."""
+
+    ACTIVE = auto()
+    PREPARING = auto()
+    PREPARED = auto()
+    DOOMED = auto()
+    "Part of it could not be written: it can only be aborted."
+    ENDING = auto()
+    ENDED = auto()
+
+
+class Spill(NamedTuple):
+    """Messages of a transaction on their way from memory to the store."""
+
+    first_row: int
+    messages: Buffer
+
+
+class Sent(NamedTuple):
+    """A message that a transaction has written to the store already."""
+
+    queue: int
+    priority: int
+    number: int
+    "Of its packet."
+    size: int
+    expires: int
+    flags: int
+    identifier: bytes
+    due: int = 0
+    once: bytes = b""
+
+
+def read_sent(row: bytes) -> Sent:
+    """A message that is kept in a row SENT."""
+    if len(row) == _sent.size:
+        return Sent(*_sent.unpack(row))
+    due, once = _special.unpack(row[_sent.size :])
+    return Sent(*_sent.unpack_from(row))._replace(due=due, once=once.strip(b"\0") and once)
+
+
+def sent_row(sent: Sent) -> bytes:
+    """The reverse of `read_sent`."""
+    row = _sent.pack(*sent[:7])
+    return row + _special.pack(sent.due, sent.once) if sent.due or sent.once else row
+
+
+class Transaction(Holder):
+    """One transaction of this queue manager."""
+
+    __slots__ = (
+        "_sent_rows",
+        "buffer",
+        "buffered",
+        "is_doomed",
+        "is_special",
+        "moved",
+        "number",
+        "prepared_at",
+        "received",
+        "reserved",
+        "stages",
+        "state",
+        "token",
+        "used",
+        "xid",
+    )
+
+    def __init__(self, number: int, xid: str = "", *, stages: bool = False) -> None:
+        self.number = number
+        self.xid = xid
+        "The name an outside coordinator knows it by; empty for an internal one."
+        self.stages = stages
+        "Messages to queues that are not transactional wait in it, and stay plain ones."
+        self.state = State.ACTIVE
+        self.token = ""
+        "Of the program that has begun it, who may end it; empty if it needed none."
+        self.used = 0.0
+        "When its program last did something with it, for whoever minds programs that do nothing."
+        self.prepared_at: int | None = None
+        "When it was prepared, in seconds as lifetimes count them; None if nobody knows."
+        self.is_doomed = False
+        "As the state says, but known while it is ending too."
+        self.is_special = False
+        "Some of what it sends has an id of its own, or is not due yet."
+        self.buffer: Buffer = []
+        self.buffered = 0
+        self.received: dict[tuple[Queue, int], bytes] = {}
+        "Messages it has taken, by place, with their records."
+        self.moved: dict[tuple[Queue, int], tuple[bytes, Queue]] = {}
+        "Messages it moves to another queue, by place, with their records."
+        self.reserved: dict[Queue, int] = defaultdict(int)
+        "Bytes it has sent, by queue."
+        self._sent_rows = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """It has done nothing that would have to be written."""
+        return not (self.buffer or self._sent_rows or self.received or self.moved)
+
+    @property
+    def is_open(self) -> bool:
+        """More can be done in it."""
+        return self.state is State.ACTIVE
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whoever began it still has to end it."""
+        return self.state in (State.ACTIVE, State.DOOMED)
+
+    def is_plain_to(self, queue: Queue) -> bool:
+        """Whether what it sends to a queue is like any message there once it is committed."""
+        is_local = queue.kind is not Kind.OUTGOING
+        return self.stages and is_local and not queue.properties.transactional
+
+    def require_active(self) -> None:
+        """Refuse to go on with a transaction that is over or already prepared."""
+        if self.state is not State.ACTIVE:
+            raise TransactionSequence(f"the transaction is {self.state.name.lower()}")
+
+    def doom(self) -> None:
+        """Part of it could not be written; a commit that is under way must not succeed."""
+        self.is_doomed = True
+        if self.state is State.ACTIVE:
+            self.state = State.DOOMED
+
+    def send(self, queue: Queue, messages: list[NewMessage]) -> bool:
+        """Note what is to be sent; True if it has grown too large for memory."""
+        mark = packed_id(self.number)
+        first = mark if queue in self.reserved else mark | TransactionFlags.FM
+        messages = [
+            _marked(message, first if not n else mark) for n, message in enumerate(messages)
+        ]
+        size = sum(len(message.packet) for message in messages)
+        self.buffer += [(queue, message) for message in messages]
+        self.buffered += size
+        self.reserved[queue] += size
+        return self.buffered > SPILL_SIZE
+
+    def take_buffer(self) -> Spill:
+        """What is buffered, to be written to the store."""
+        spill = Spill(self._sent_rows, self.buffer)
+        self._sent_rows += len(self.buffer)
+        self.buffer, self.buffered = [], 0
+        return spill
+
+    def restore_buffer(self, spill: Spill) -> None:
+        """It could not be written, and nothing was sent since."""
+        assert not self.buffer, "messages were sent behind those that were not written"
+        self.buffer = spill.messages
+        self.buffered = sum(len(message.packet) for _, message in self.buffer)
+        self._sent_rows = spill.first_row
+
+    def write_spill(self, batch: Batch, spill: Spill) -> None:
+        """Write to the store what was buffered."""
+        packets = [message.packet for _, message in spill.messages]
+        ids = identifiers(packets)
+        rows = []
+        for place, (queue, message), number in zip(
+            range(len(packets)), spill.messages, batch.store_packets(packets), strict=True
+        ):
+            sent = Sent(
+                queue.number,
+                message.priority,
+                number,
+                len(message.packet),
+                message.expires,
+                message.flags,
+                ids[place * IDENTIFIER_SIZE : (place + 1) * IDENTIFIER_SIZE],
+                message.due,
+                message.once,
+            )
+            rows.append((_key.pack(self.number, SENT, spill.first_row + place), sent_row(sent)))
+        batch.writer.put_many(Table.TRANSACTIONS, rows)
+        for queue in {queue for queue, _ in spill.messages}:
+            batch.keep(queue)
+
+    def write_prepared(self, batch: Batch, spill: Spill) -> None:
+        """Write down all that the outcome will need ([MS-MQDMPR] 3.1.4.3)."""
+        rows = self._sent_before(batch)
+        self.write_spill(batch, spill._replace(messages=_with_last(batch, rows, spill.messages)))
+        for place, (queue, lookup) in enumerate((*self.received, *self.moved)):
+            key = _key.pack(self.number, RECEIVED, place)
+            batch.writer.put(Table.TRANSACTIONS, key, _place.pack(queue.number, lookup))
+        for place, ((_, lookup), (_, target)) in enumerate(self.moved.items()):
+            key = _key.pack(self.number, MOVED, place)
+            batch.writer.put(Table.TRANSACTIONS, key, _place.pack(target.number, lookup))
+            batch.keep(target)
+        values = {"xid": self.xid, "prepared": self.prepared_at, "token": self.token}
+        header = json.dumps(values).encode()
+        batch.writer.put(Table.TRANSACTIONS, _key.pack(self.number, HEADER, 0), header)
+
+    def commit(self, batch: Batch, core: Core, by: str) -> None:
+        """Transaction Commit ([MS-MQDMPR] 3.1.4.4): sends appear, receives are gone."""
+        rows = self._take_sent_rows(batch)
+        buffer = _with_last(batch, rows, self.buffer)
+        for (number, is_plain), found in groupby(rows, key=_kind):
+            self._arrive(batch, core, core.queues.get(number), list(found), by, is_plain=is_plain)
+        for queue, messages in groupby(buffer, key=itemgetter(0)):
+            if queue.deleted:
+                continue
+            new = [message for _, message in messages]
+            if self.is_special:
+                core.admitting.put(batch, queue, new, by)
+            else:
+                batch.insert_many(queue, new, by)
+                core.outcomes.arrived(batch, queue, new)
+        gone: dict[Queue, list[tuple[int, bytes]]] = defaultdict(list)
+        for (queue, lookup), record in self.received.items():
+            if not queue.deleted:
+                gone[queue].append((lookup, record))
+        for queue, taken in gone.items():
+            core.outcomes.left(batch, queue, taken, MessageClass.ACK_RECEIVE, by)
+        self._move(batch, by)
+
+    def _move(self, batch: Batch, by: str) -> None:
+        for (queue, lookup), (record, target) in self.moved.items():
+            if not queue.deleted and not target.deleted:
+                batch.move(queue, lookup, record, target, by)
+                if queue.is_purged(lookup):  # but it comes back one day, perhaps
+                    note_purged(batch, queue)
+
+    def _arrive(
+        self,
+        batch: Batch,
+        core: Core,
+        queue: Queue | None,
+        found: list[Sent],
+        by: str,
+        *,
+        is_plain: bool,
+    ) -> None:
+        """Messages that the store has already become visible, unless their queue is gone."""
+        if queue is not None and is_plain:
+            _, priorities, places, sizes, expires, flags, ids, *_ = zip(*found, strict=True)
+            batch.insert_stored_many(
+                queue, places, sizes, priorities, expires, flags, b"".join(ids), by
+            )
+            return
+        put = core.admitting
+        for sent in found:
+            number = int.from_bytes(sent.identifier[16:], "little")
+            if queue is None or put.is_known(batch, sent.once, number):
+                batch.drop_packet(sent.number, sent.size)
+                continue
+            record = Record(sent.number, sent.size, batch.now, sent.expires, flags=sent.flags)
+            put.put_stored(batch, queue, sent.priority, record, sent.identifier, by, due=sent.due)
+
+    def abort(self, batch: Batch, core: Core, by: str) -> set[tuple[Queue, int]]:
+        """Transaction Abort ([MS-MQDMPR] 3.1.4.5): sends vanish, receives are back, counted.
+
+        The answer is which of these are not in their places, since they have to wait or are poison.
+        """
+        self.drop_sent(batch)
+        away: set[tuple[Queue, int]] = set()
+        taken = dict(self.received)
+        taken.update((place, record) for place, (record, _) in self.moved.items())
+        for (queue, lookup), raw in taken.items():
+            if queue.deleted:
+                continue
+            if queue.is_purged(lookup):
+                core.outcomes.left(batch, queue, [(lookup, raw)], purge_reason(queue), by)
+                continue
+            counts = (queue, lookup) in self.received
+            if not core.poisoning.aborted(batch, queue, lookup, raw, by, counts=counts):
+                away.add((queue, lookup))
+        return away
+
+    def drop_sent(self, batch: Batch) -> None:
+        """Drop what was written to the store; nobody ever saw it."""
+        for sent in self._take_sent_rows(batch):
+            batch.drop_packet(sent.number, sent.size)
+
+    def _take_sent_rows(self, batch: Batch) -> list[Sent]:
+        """What was spilled, in order; the transaction's rows are removed."""
+        first, end = _key.pack(self.number, 0, 0), _key.pack(self.number + 1, 0, 0)
+        rows = list(batch.writer.scan(Table.TRANSACTIONS, first, end))
+        batch.writer.delete_many(Table.TRANSACTIONS, [key for key, _ in rows])
+        return [read_sent(row) for key, row in rows if _key.unpack(key)[1] == SENT]
+
+    def _sent_before(self, batch: Batch) -> list[Sent]:
+        """What was spilled, in order."""
+        first, end = _key.pack(self.number, SENT, 0), _key.pack(self.number, SENT + 1, 0)
+        return [read_sent(row) for _, row in batch.writer.scan(Table.TRANSACTIONS, first, end)]
+
+
+def packed_id(number: int) -> int:
+    """TransactionHeader.Flags.ID of a transaction, in its place ([MS-MQMQ] 2.2.20.5).
+
+    20 bits, never 0, the next for each transaction of a run. A run begins elsewhere than the one
+    before: the low halves of the numbers begin anew.
+    """
+    return ((number + (number >> 32) * _ID_STEP) % _ID_MAX + 1) << 4
+
+
+def _kind(sent: Sent) -> tuple[int, bool]:
+    """Where a message goes, and whether nothing follows from that."""
+    return sent.queue, not (sent.due or sent.once or sent.flags & _ON_ARRIVAL)
+
+
+def _marked(message: NewMessage, mark: int) -> NewMessage:
+    """A message that says where it stands in its transaction (A-33)."""
+    if not message.flags & _TRANSACTIONAL:  # it was not sent by a program
+        return message
+    return NewMessage(marked(message.packet, mark), *message[1:])
+
+
+def _with_last(batch: Batch, rows: list[Sent], buffer: Buffer) -> Buffer:
+    """What is buffered, with the last message to each queue marked; those in the store, too."""
+    last = {sent.queue: sent for sent in rows}
+    places = {queue: place for place, (queue, _) in enumerate(buffer)}
+    for queue in places:
+        last.pop(queue.number, None)
+    for sent in last.values():
+        if sent.flags & _TRANSACTIONAL:
+            batch.mark_packet(sent.number, sent.size, TransactionFlags.LM)
+    found = list(buffer)
+    for queue, place in places.items():
+        found[place] = queue, _marked(buffer[place][1], TransactionFlags.LM)
+    return found
+
+
+def date_prepared(transactions: Iterable[Transaction], now: int) -> None:
+    """Prepared transactions of an older store do not say since when they are."""
+    for transaction in transactions:
+        if transaction.prepared_at is None:
+            transaction.prepared_at = now
+
+
+def load_transactions(
+    snapshot: Snapshot, queues: dict[int, Queue]
+) -> tuple[list[Transaction], list[Transaction]]:
+    """The transactions a crash left behind: those that were prepared, and those that were not.
+
+    Prepared ones hold again what they had received, until they are told the outcome.
+    """
+    found: dict[int, Transaction] = {}
+    prepared = []
+    for key, row in snapshot.scan(Table.TRANSACTIONS, b"", b"\xff" * 13):
+        number, kind, _ = _key.unpack(key)
+        transaction = found.setdefault(number, Transaction(number))
+        if kind == SENT:
+            sent = read_sent(row)
+            transaction._sent_rows += 1
+            if sent.queue in queues:
+                transaction.reserved[queues[sent.queue]] += sent.size
+        elif kind == RECEIVED:
+            _hold_again(transaction, row, snapshot, queues)
+        elif kind == MOVED:
+            target, lookup = _place.unpack(row)
+            for place in list(transaction.received):
+                if place[1] == lookup and target in queues:
+                    transaction.moved[place] = transaction.received.pop(place), queues[target]
+                    queues[target].pins += 1
+        else:
+            header = json.loads(row)
+            transaction.xid = header["xid"]
+            transaction.prepared_at = header.get("prepared")  # was not written at first
+            transaction.token = header.get("token", "")  # nor was this
+            transaction.state = State.PREPARED
+            prepared.append(transaction)
+            for queue, size in transaction.reserved.items():
+                queue.reserved += size
+    return prepared, [t for t in found.values() if t.state is not State.PREPARED]
+
+
+def _hold_again(
+    transaction: Transaction, row: bytes, snapshot: Snapshot, queues: dict[int, Queue]
+) -> None:
+    """A message that a prepared transaction has taken stays taken."""
+    number, lookup = _place.unpack(row)
+    owner = queues.get(number & ~JOURNAL_BIT)
+    queue = journal_of(owner) if owner is not None and number & JOURNAL_BIT else owner
+    record = snapshot.get(Table.INDEX, index_key(number, lookup))
+    if queue is not None and record is not None:
+        transaction.received[queue, lookup] = record
+        queue.held[lookup] = transaction

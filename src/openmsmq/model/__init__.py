@@ -1,1 +1,0 @@
-"""The data model and processing rules of a queue manager ([MS-MQDMPR]): pure, over a store."""

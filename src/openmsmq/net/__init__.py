@@ -1,1 +1,0 @@
-"""Sockets: all that the queue manager and its clients open."""

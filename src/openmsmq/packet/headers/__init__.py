@@ -1,0 +1,1 @@
+"""The headers of packets, one in each file."""

@@ -1,0 +1,1 @@
+"""`[archive]`: queues as Parquet files, every message once."""

@@ -1,0 +1,1 @@
+"""`[replay]`: messages of an archive sent again."""

@@ -1,0 +1,97 @@
+"""How far a replay has come: steps that are written down before they are done, and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from openmsmq.pipelines.archive.files import Entry, Folder
+from openmsmq.pipelines.lines import Lines
+from openmsmq.pipelines.tables import FileError
+
+FILE: Final = "steps.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Batches of an archive that are sent together."""
+
+    number: int
+    entries: tuple[Entry, ...]
+
+    @property
+    def rows(self) -> int:
+        """Messages in it, before any of them is left out."""
+        return sum(entry.rows for entry in self.entries)
+
+
+class Steps:
+    """The steps of one replay, in a file of its own."""
+
+    def __init__(self, folder: Path, what: Mapping[str, Any]) -> None:
+        self._lines = Lines(folder / FILE)
+        self._what = dict(what)
+        self.id = ""
+        "Tells this replay from one with the same name whose file was lost."
+
+    def check(self) -> None:
+        """`FileError` if the replay was begun as another one."""
+        head = next(iter(self._lines), None)
+        if head is None:
+            return
+        for key, value in self._what.items():
+            if head["what"].get(key) != value:
+                raise FileError(
+                    f"{self._lines.path} is of a replay with {key} {head['what'].get(key)!r}, not"
+                    f" {value!r}: give this one another name"
+                )
+
+    def begin(self) -> None:
+        """Go on, or begin."""
+        self._lines.mend()
+        head = next(iter(self._lines), None)
+        if head is None:
+            head = {"id": uuid4().hex, "what": self._what}
+            self._lines.append(head)
+        self.id = head["id"]
+
+    def todo(self, archive: Folder, size: int) -> Iterator[Step]:
+        """What is left to do: first what was begun, then whole batches of about `size` rows."""
+        number, last, is_open = self._state()
+        entries = (entry for entry in archive.entries() if entry.rows)
+        if is_open is not None:
+            first, last = is_open
+            yield Step(number, tuple(e for e in archive.entries() if first <= e.batch <= last))
+            number += 1
+        gathered: list[Entry] = []
+        for entry in entries:
+            if entry.batch <= last:
+                continue
+            gathered.append(entry)
+            if sum(one.rows for one in gathered) >= size:
+                yield self._opened(number, gathered)
+                gathered, number = [], number + 1
+        if gathered:
+            yield self._opened(number, gathered)
+
+    def _state(self) -> tuple[int, int, tuple[int, int] | None]:
+        """The number of the next step, the last batch that is done, and a step that was begun."""
+        number, last, is_open = 0, -1, None
+        for line in self._lines:
+            if "first" in line:
+                number, is_open = line["step"], (line["first"], line["last"])
+            elif "done" in line and is_open is not None:
+                number, last, is_open = line["done"] + 1, is_open[1], None
+        return number, last, is_open
+
+    def _opened(self, number: int, entries: list[Entry]) -> Step:
+        first, last = entries[0].batch, entries[-1].batch
+        self._lines.append({"step": number, "first": first, "last": last})
+        return Step(number, tuple(entries))
+
+    def done(self, step: Step, sent: int) -> None:
+        """A step is done."""
+        self._lines.append({"done": step.number, "sent": sent})

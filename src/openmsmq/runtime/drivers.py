@@ -1,0 +1,500 @@
+"""Who commits, and how callers wait: threads that share the work, or an event loop.
+
+In both cases calls gather while a commit syncs, and one sync then serves all of them. There is no
+timer: a batch is whatever came meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.core import Core
+from openmsmq.engine.storage.tables import Writer
+from openmsmq.errors import (
+    InvalidHandle,
+    MQError,
+    OperationCancelled,
+    ReceiveTimeout,
+    StorageFull,
+)
+from openmsmq.runtime.commit_thread import CommitThread
+from openmsmq.runtime.failure import FaultLog, is_fatal, storage_failure
+from openmsmq.runtime.interrupts import Shield
+from openmsmq.runtime.process import Owner
+
+T = TypeVar("T")
+GiveUp = Callable[[Pending[T], MQError], bool]
+"Takes a call that waits back; False if it does not wait any longer."
+CLOSED = "the queue manager is closed"
+
+
+class Commit(NamedTuple):
+    """What a commit cost."""
+
+    operations: int
+    "Calls and parts of calls it did together."
+    seconds: float
+    "From its beginning until it was on disk."
+    sync_seconds: float
+    "Of these, what the disk took."
+    failed: bool = False
+
+
+def _ignore(commit: Commit) -> None:
+    """Nobody wants to know."""
+
+
+class ThreadDriver:
+    """Threads call the core in turn; the first that finds something to commit commits for all.
+
+    There is no thread of its own: what is due, such as messages that expire, is done by whoever
+    calls or waits.
+    """
+
+    def __init__(self, core: Core, tick: Callable[[], bool]) -> None:
+        """`tick` tells the core what time it is (`Core.tick`)."""
+        self._core = core
+        self._tick = tick
+        self._faults = FaultLog()
+        self._changed = threading.Condition()
+        self._broken: MQError | None = None
+        "Why nothing can be committed any more."
+        self._followers = 0
+        "Threads that wait for something to happen."
+        self._closed = False
+        "Nothing new is taken."
+        self._ended = False
+        "Somebody closes it, or has."
+        self._owner = Owner()
+
+    def call(self, make: Callable[[], T]) -> T:
+        """Call the core when no other thread does."""
+        self._owner.check()
+        with Shield(self._wake), self._changed:
+            self._require_open()
+            self._sweep()
+            self._changed.notify_all()  # a call may answer others: to close a handle ends reads
+            return make()
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _sweep(self) -> None:
+        """Do what is due before a call, so that nobody sees what should be gone."""
+        if self._tick() and self._core.wants_commit:
+            self._commit()
+            self._require_open()  # somebody may have closed it meanwhile
+
+    def wait(
+        self,
+        make: Callable[[], Pending[T]],
+        timeout: float | None = None,
+        give_up: GiveUp[T] | None = None,
+        undo: Callable[[T], None] | None = None,
+    ) -> T:
+        """Call the core and wait for the answer, for a read not longer than `timeout`.
+
+        A caller that is interrupted does not get its answer: `undo` is done with it instead.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        self._owner.check()
+        with Shield(self._wake) as shield, self._changed:
+            self._require_open()
+            self._sweep()
+            pending = make()
+            self._changed.notify_all()
+            try:
+                while not pending.done:
+                    if self._core.wants_commit:
+                        self._commit()
+                    elif deadline is not None and time.monotonic() >= deadline:
+                        if give_up is None or give_up(pending, ReceiveTimeout()):
+                            break
+                        deadline = None
+                    else:
+                        self._follow(deadline)
+                        shield.give()
+                shield.give()
+            except BaseException:
+                if self._broken is None:
+                    _abandon(pending, give_up, undo)
+                    self._changed.notify_all()
+                raise
+            if self._core.wants_commit and not self._followers:
+                self._commit()  # nobody waits for what is left, so nobody else would
+            return pending.result()
+
+    def _follow(self, deadline: float | None) -> None:
+        """Wait until something happens or is due."""
+        self._followers += 1
+        try:
+            self._changed.wait(_sooner(_left(deadline), self._core.next_deadline))
+        finally:
+            self._followers -= 1
+        if self._broken is None:
+            self._tick()
+
+    def _commit(self) -> None:
+        """Commit for everybody; others may call the core while the disk works."""
+        try:
+            if self._begin():
+                self._sync()
+        except BaseException as error:
+            self._break_off(error)
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            self._changed.notify_all()
+
+    def _begin(self) -> bool:
+        """Write all that was asked for; False if there is nothing to be synced."""
+        core = self._core
+        try:
+            writer = core.store.begin()
+        except StorageFull as full:
+            core.refuse(full)
+            return False
+        try:
+            core.start_commit(writer)
+        except Exception as raised:
+            core.store.abort()
+            if is_fatal(raised):
+                raise
+            self._faults.log(raised)
+            core.retreat(raised)
+            return False
+        return True
+
+    def _sync(self) -> None:
+        error: MQError | None = None
+        self._changed.release()
+        try:
+            self._core.store.commit()
+        except StorageFull as full:
+            error = full
+        finally:
+            self._changed.acquire()
+        self._core.finish_commit(error)
+
+    def _break_off(self, error: BaseException) -> None:
+        """Nothing can be committed any more, and perhaps memory is in no order: this is the end."""
+        self._broken, self._closed = storage_failure(error), True
+        self._core.break_off(self._broken)
+        self._core.store.close()
+
+    def close(self) -> None:
+        """Finish what was asked for; later calls are refused."""
+        if not self._owner.is_here:
+            return
+        with Shield(self._wake), self._changed:
+            if self._ended:
+                return
+            self._ended = True
+            if self._closed:
+                return
+            self._closed = True
+            self._core.cancel_everywhere(OperationCancelled(CLOSED))
+            self._core.stop()
+            self._changed.notify_all()
+            while self._core.wants_commit or self._core.is_committing:
+                if self._core.wants_commit:
+                    self._commit()
+                else:
+                    self._changed.wait()
+            self._core.store.close()
+
+    def _require_open(self) -> None:
+        if self._broken is not None:
+            raise self._broken
+        if self._closed:
+            raise InvalidHandle(CLOSED)
+
+
+def _abandon(
+    pending: Pending[T], give_up: GiveUp[T] | None, undo: Callable[[T], None] | None
+) -> None:
+    """Nobody waits for this answer any longer."""
+    if undo is None or (give_up is not None and give_up(pending, ReceiveTimeout())):
+        return
+
+    def answered() -> None:
+        if pending.error is None:
+            undo(pending.result())
+
+    if pending.done:
+        answered()
+    else:
+        pending.on_done = answered
+
+
+def _left(deadline: float | None) -> float | None:
+    """Seconds until the deadline, as many as a thread can wait."""
+    if deadline is None:
+        return None
+    return min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX)
+
+
+def _sooner(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return min(one, other)
+
+
+class LoopDriver:
+    """An event loop calls the core; one thread beside it does nothing but begin and commit."""
+
+    def __init__(self, core: Core, tick: Callable[[], bool]) -> None:
+        """`tick` tells the core what time it is (`Core.tick`)."""
+        self._core = core
+        self._tick = tick
+        self._faults = FaultLog()
+        self._timer: asyncio.TimerHandle | None = None
+        self._on_commit: list[asyncio.Future[None]] = []
+        "Those who wait for the commit that runs or comes next."
+        self._thread = CommitThread("openmsmq-commit")
+        self._is_busy = False
+        "The thread begins or commits."
+        self._started = self._synced = 0.0
+        "When the commit under way was begun, and handed to the disk."
+        self._operations = 0
+        "What it does."
+        self._idle: asyncio.Future[None] | None = None
+        "Who waits for the last commit."
+        self._closed = False
+        self._broken: MQError | None = None
+        self._owner = Owner()
+        self.observer: Callable[[Commit], None] = _ignore
+        "Told about every commit; the event loop waits meanwhile."
+        self.on_broken: Callable[[MQError], None] = lambda error: None
+        "Told when nothing can be committed any more."
+
+    @property
+    def is_closed(self) -> bool:
+        """No more calls are taken."""
+        return self._closed
+
+    def call(self, make: Callable[[], T]) -> T:
+        """Call the core; what that makes it commit is committed, though nobody waits for it."""
+        self._require_open()
+        self._tick()
+        result = make()
+        self._go_on()
+        return result
+
+    def _go_on(self) -> None:
+        """The core was called: commit what it wants committed, and see to what will be due."""
+        self._commit_if_wanted()
+        self._set_timer()
+
+    async def wait(
+        self,
+        make: Callable[[], Pending[T]],
+        timeout: float | None = None,
+        give_up: GiveUp[T] | None = None,
+        undo: Callable[[T], None] | None = None,
+    ) -> T:
+        """Call the core and wait for the answer, for a read not longer than `timeout`.
+
+        A caller that is cancelled does not get its answer: `undo` is done with it instead.
+        """
+        self._require_open()
+        await self._sweep()
+        pending = make()
+        self._go_on()
+        if not pending.done:
+            answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            pending.on_done = lambda: None if answered.done() else answered.set_result(None)
+            try:
+                if timeout is not None:
+                    await asyncio.wait((answered,), timeout=timeout)
+                if timeout is None or not (
+                    answered.done() or (give_up and give_up(pending, ReceiveTimeout()))
+                ):
+                    await answered
+            except asyncio.CancelledError:
+                _abandon(pending, give_up, undo)
+                self._commit_if_wanted()
+                raise
+        return pending.result()
+
+    def begin(self, make: Callable[[], Pending[T]], answered: Callable[[Pending[T]], None]) -> None:
+        """Call the core and be told of the answer, at once or later."""
+        self._require_open()
+        self._tick()
+        pending = make()
+        if pending.done:
+            answered(pending)
+        else:
+            pending.on_done = lambda: answered(pending)
+        self._go_on()
+
+    async def _sweep(self) -> None:
+        """Do what is due before a call, so that nobody sees what should be gone."""
+        if self._tick():
+            self._commit_if_wanted()
+            swept: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._on_commit.append(swept)
+            await swept
+            self._require_open()
+
+    def _set_timer(self) -> None:
+        """See that what will be due is done, although nobody may call then."""
+        left = self._core.next_deadline
+        if left is None or self._closed:
+            return
+        loop = asyncio.get_running_loop()
+        at = loop.time() + left
+        if self._timer is not None:
+            if self._timer.when() <= at:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(at, self._on_time)
+
+    def _on_time(self) -> None:
+        self._timer = None
+        self._tick()
+        self._commit_if_wanted()
+        self._set_timer()
+
+    def _commit_if_wanted(self) -> None:
+        """Begin a commit, unless one is under way; what is asked for until it has begun is in."""
+        if self._core.wants_commit and not self._is_busy:
+            self._is_busy = True
+            self._do(self._begin, self._write)
+
+    def _do(self, work: Callable[[], T], then: Callable[[T], None]) -> None:
+        """Have the thread do something, and go on with it; whatever raises is the end."""
+
+        def go_on(result: T) -> None:
+            try:
+                then(result)
+            except Exception as error:
+                self._break_off(error)
+
+        self._thread.do(work, go_on, self._break_off)
+
+    def _begin(self) -> Writer | StorageFull:
+        """On the thread: begin a transaction."""
+        try:
+            return self._core.store.begin()
+        except StorageFull as full:
+            return full
+
+    def _write(self, begun: Writer | StorageFull) -> None:
+        """Write all that was asked for, and hand it to the disk."""
+        core = self._core
+        if isinstance(begun, StorageFull):
+            self.observer(Commit(core.operations_waiting, 0, 0, failed=True))
+            core.refuse(begun)
+            self._tell()
+            self._go_on_with(None)
+            return
+        self._operations = core.operations_waiting
+        self._started = time.perf_counter()
+        try:
+            core.start_commit(begun)
+        except Exception as raised:
+            error = raised  # the other name ends here
+            self._do(core.store.abort, lambda _: self._retreat(error))
+            return
+        self._synced = time.perf_counter()
+        self._do(self._commit_and_begin, self._finish)
+
+    def _commit_and_begin(self) -> tuple[StorageFull | None, Writer | StorageFull | None]:
+        """On the thread: commit, and begin what follows at once if there is something to do.
+
+        To be sent here a second time would take longer than a quick disk.
+        """
+        try:
+            self._core.store.commit()
+        except StorageFull as full:
+            return full, None
+        return None, self._begin() if self._core.operations_waiting else None
+
+    def _retreat(self, error: Exception) -> None:
+        """What was written is forgotten: go on with those whose fault it is not."""
+        self.observer(Commit(self._operations, time.perf_counter() - self._started, 0, failed=True))
+        if is_fatal(error):
+            raise error
+        self._faults.log(error)
+        self._core.retreat(error)
+        self._tell()
+        self._go_on_with(None)
+
+    def _finish(self, ended: tuple[StorageFull | None, Writer | StorageFull | None]) -> None:
+        """A commit is over: tell everybody, and go on with the one that follows."""
+        error, following = ended
+        now = time.perf_counter()
+        took, synced = now - self._started, now - self._synced
+        self.observer(Commit(self._operations, took, synced, error is not None))
+        self._core.finish_commit(error)
+        self._tell()
+        self._go_on_with(following)
+
+    def _go_on_with(self, following: Writer | StorageFull | None) -> None:
+        if following is not None:
+            self._write(following)
+            return
+        self._is_busy = False
+        self._commit_if_wanted()
+        if self._idle is not None and not self._is_busy:
+            self._idle.set_result(None)
+
+    def _tell(self) -> None:
+        """A commit is over."""
+        waiting, self._on_commit = self._on_commit, []
+        for commit in waiting:
+            if not commit.done():
+                commit.set_result(None)
+        self._set_timer()
+
+    def _break_off(self, error: BaseException) -> None:
+        """Nothing can be committed any more, and perhaps memory is in no order: this is the end."""
+        if self._broken is not None:
+            return
+        self._broken, self._closed = storage_failure(error), True
+        if self._timer is not None:
+            self._timer.cancel()
+        self.observer(Commit(self._operations, 0, 0, failed=True))
+        self._core.break_off(self._broken)
+        self._tell()
+        self._idle = self._idle or asyncio.get_running_loop().create_future()
+        self._thread.do(self._core.store.close, lambda _: self._end(), lambda _: self._end())
+        self.on_broken(self._broken)
+
+    def _end(self) -> None:
+        self._is_busy = False
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+    async def close(self) -> None:
+        """Finish what was asked for; later calls are refused."""
+        if not self._owner.is_here or (self._closed and self._broken is None):
+            return
+        if not self._closed:
+            self._closed = True
+            if self._timer is not None:
+                self._timer.cancel()
+            self._core.cancel_everywhere(OperationCancelled(CLOSED))
+            self._core.stop()
+            self._commit_if_wanted()
+            assert self._is_busy, "to stop is to write something"
+            self._idle = asyncio.get_running_loop().create_future()
+        assert self._idle is not None, "what has broken ends"
+        await self._idle
+        self._thread.close()
+        if self._broken is None:  # else the thread has, to which a transaction belongs
+            self._core.store.close()
+
+    def _require_open(self) -> None:
+        self._owner.check()
+        if self._broken is not None:
+            raise self._broken
+        if self._closed:
+            raise InvalidHandle(CLOSED)

@@ -1,0 +1,43 @@
+"""Opening a directory as a queue manager."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+from openmsmq.clock import SystemClock
+from openmsmq.engine.manager import LocalManager
+from openmsmq.runtime.process import this_process
+from openmsmq.store.ballast import BALLAST_SIZE
+from openmsmq.store.lmdb import LmdbStore
+
+
+def open_directory(
+    directory: str | os.PathLike[str],
+    name: str | None = None,
+    quota: int | None = None,
+    *,
+    restored: bool = False,
+) -> LocalManager:
+    """The queue manager kept in `directory`, which is made if it is not there.
+
+    `name` is what other computers call this one; by default the host's own name. `quota` limits
+    the messages of all queues together while it is open, in KiB. `restored` says that the
+    directory is older than what other managers know of this one.
+    """
+    store = LmdbStore.open(Path(directory), ballast=BALLAST_SIZE)
+    try:
+        manager = LocalManager(
+            store,
+            SystemClock(),
+            name=name or socket.gethostname(),
+            by=this_process(),
+            restored=restored,
+        )
+    except BaseException:
+        store.close()
+        raise
+    if quota is not None:
+        manager.core.settings = manager.core.settings.changed(quota=quota)
+    return manager

@@ -1,0 +1,1 @@
+"""A queue manager that runs as a service: configuration, listeners, maintenance."""

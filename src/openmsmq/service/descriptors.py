@@ -1,0 +1,57 @@
+"""File descriptors: how many this process may have, and how many of them connections may take."""
+
+from __future__ import annotations
+
+import resource
+from typing import Final, NamedTuple
+
+from openmsmq.service.configuration import Config
+
+CONSOLE_MAX: Final = 256
+"Connections of those who watch."
+FILES_MAX: Final = 384
+"Descriptors for the store, logs, copies, and connections that are just being refused."
+DESCRIPTORS_MAX: Final = 1 << 16
+"What is asked for, unless more connections are configured: some systems allow a billion."
+
+
+class Shares(NamedTuple):
+    """How many connections each door may have."""
+
+    clients: int
+    sessions: int
+    console: int
+
+
+def needed(config: Config) -> int:
+    """The descriptors for all connections that are configured."""
+    return config.clients_max + config.sessions_max + CONSOLE_MAX + FILES_MAX
+
+
+def raise_limit(wanted: int) -> int:
+    """Raise the soft limit of this process to the hard one, within reason; what it is then."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = max(wanted, DESCRIPTORS_MAX)
+    goal = most if hard == resource.RLIM_INFINITY else min(hard, most)
+    if soft == resource.RLIM_INFINITY or soft >= goal:
+        return most if soft == resource.RLIM_INFINITY else soft
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (goal, hard))
+    except (OSError, ValueError):  # somebody does not allow it: then with what there is
+        return soft
+    return goal
+
+
+def shares(config: Config, descriptors: int) -> Shares:
+    """What the doors may have: what is configured, or less where there are fewer descriptors.
+
+    A quarter of few descriptors is kept for files, and no door can take those of another.
+    """
+    usable = descriptors - min(FILES_MAX, descriptors // 4)
+    asked = config.clients_max + config.sessions_max
+    console = min(CONSOLE_MAX, max(1, usable // 8))
+    rest = max(2, usable - console)
+    if rest >= asked:
+        return Shares(config.clients_max, config.sessions_max, console)
+    clients = min(max(1, rest * config.clients_max // asked), rest - 1)
+    return Shares(clients, rest - clients, console)

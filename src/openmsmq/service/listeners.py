@@ -1,0 +1,158 @@
+"""Which doors a service has, and who may come in."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from openmsmq.access.certificates import Certificates
+from openmsmq.access.tokens import Tokens
+from openmsmq.app_server.listener import AppDoor
+from openmsmq.capture.recorder import Recorder
+from openmsmq.clock import SystemClock
+from openmsmq.engine.manager import LocalManager
+from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.runtime.logs import log_event
+from openmsmq.service.configuration import Config, ConfigError
+from openmsmq.service.descriptors import needed, shares
+from openmsmq.service.http import ConsoleDoor
+from openmsmq.service.metrics.samples import ServiceMetrics
+from openmsmq.service.service import Door
+from openmsmq.transports.mqqb.listener import BinaryDoor
+from openmsmq.transports.mqqb.ping_listener import PingDoor
+
+_log: Final = logging.getLogger(__name__)
+
+
+class StandardDoors:
+    """The console, which tells from the first moment on how it goes, and the door for programs."""
+
+    def __init__(self, config: Config, descriptors: int | None = None) -> None:
+        """`ConfigError` if there is something wrong with the certificates.
+
+        `descriptors` is how many files and connections this process may have open, if that counts.
+        """
+        self._config = config
+        self._shares = shares(config, needed(config) if descriptors is None else descriptors)
+        clients, sessions, _ = self._shares
+        if (clients, sessions) != (config.clients_max, config.sessions_max):
+            log_event(
+                _log,
+                "fewer connections than configured: raise the limit of open files",
+                clients_max=clients,
+                sessions_max=sessions,
+                descriptors=descriptors,
+            )
+        self._metrics = ServiceMetrics(config.data)
+        self._certificates = Certificates(config.tls_clients)
+        self._console: ConsoleDoor | None = None
+        # Those who watch show tokens; nobody is asked for a certificate to see the health.
+        self._console_tls = server_tls(config)
+        self._app_tls = server_tls(config, ask_clients=True)
+
+    def early(self, config: Config, tokens: Tokens) -> Mapping[str, Door]:
+        """The console."""
+        if config.console_port is None:
+            return {}
+
+        def admits(text: str) -> bool:
+            grant = tokens.check(text)
+            return grant is not None and grant.allows("read")
+
+        self._console = ConsoleDoor(
+            self._metrics,
+            host=config.bind,
+            port=config.console_port,
+            tls=self._console_tls,
+            admits=None if config.is_local or config.allow_insecure else admits,
+            allow_insecure=config.allow_insecure,
+            connections_max=self._shares.console,
+        )
+        return {"console": self._console}
+
+    def late(
+        self, local: LocalManager, driver: LoopDriver, config: Config, tokens: Tokens
+    ) -> Mapping[str, Door]:
+        """The doors for programs and for other managers, all to one manager ([MS-MQDMPR] 3.1.1)."""
+        clients, sessions, _ = self._shares
+        config = replace(config, clients_max=clients, sessions_max=sessions)
+        driver.observer = self._metrics.committed
+        if self._console is not None:
+            self._console.manager = local
+        doors: dict[str, Door] = {}
+        if config.app_port is not None or config.app_socket is not None:
+            if config.app_port is not None:
+                _require_safe(config, tokens)
+            doors["app"] = AppDoor(
+                local,
+                driver,
+                config,
+                tokens,
+                metrics=self._metrics,
+                certificates=self._certificates,
+                tls=self._app_tls,
+            )
+        binary = None
+        if config.binary_port is not None:
+            doors["binary"] = binary = BinaryDoor(local, driver, config, SystemClock())
+        if config.ping_port is not None:
+            recorder = None if config.record is None else Recorder(config.record)
+            if binary is not None:
+                recorder = binary.recorder  # two would give their files the same numbers
+            doors["ping"] = PingDoor(local, config.peer_bind, config.ping_port, recorder=recorder)
+        return doors
+
+    def renew(self, config: Config) -> None:
+        """Show the certificate that is in its file now to those who come from now on.
+
+        What others may do with theirs counts at once.
+        """
+        self._certificates.entries = config.tls_clients
+        for context in (self._console_tls, self._app_tls):
+            if context is not None:
+                _load_certificate(context, self._config)
+
+
+def _require_safe(config: Config, tokens: Tokens) -> None:
+    """Let nobody in from other computers without TLS and a way to tell who it is."""
+    is_safe = config.tls_cert is not None and (bool(config.tls_clients) or bool(tokens))
+    if not (config.is_local or config.allow_insecure or is_safe):
+        raise ConfigError(
+            f"app on {config.bind}: other computers can reach it, so it needs --tls-cert and"
+            " --tls-key, and a token (openmsmq token create) or --tls-client-ca with an entry in"
+            " tls.clients: a certificate alone gives no rights"
+        )
+
+
+def server_tls(config: Config, *, ask_clients: bool = False) -> ssl.SSLContext | None:
+    """How a door speaks TLS; None if there is no certificate.
+
+    `ask_clients` lets only those in who have a certificate themselves, if `tls.client_ca` is given.
+    """
+    if config.tls_cert is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    _load_certificate(context, config)
+    if ask_clients and config.tls_client_ca is not None:
+        try:
+            context.load_verify_locations(config.tls_client_ca)
+        except OSError as error:
+            raise ConfigError(f"tls.client_ca: {config.tls_client_ca}: {error}") from error
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def _load_certificate(context: ssl.SSLContext, config: Config) -> None:
+    assert config.tls_cert is not None
+    assert config.tls_key is not None
+    try:
+        # Nobody is there to be asked for a password: a key that needs one cannot be read.
+        context.load_cert_chain(config.tls_cert, config.tls_key, password=str)
+    except OSError as error:  # errors of TLS are among them
+        raise ConfigError(
+            f"tls.cert {config.tls_cert}, tls.key {config.tls_key}: {error}"
+        ) from error

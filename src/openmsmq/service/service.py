@@ -1,0 +1,335 @@
+"""The life of a queue manager that runs as a service: store, doors, work, and the end.
+
+A signal ends it in good order (SIGTERM, SIGINT; a second one ends it at once), or has it read again
+what it was told (SIGHUP).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Final, Protocol, TypeAlias
+
+from openmsmq.access.tokens import Tokens
+from openmsmq.engine.manager import LocalManager, ManagerState
+from openmsmq.engine.queues.resolver import Naming
+from openmsmq.errors import (
+    MQError,
+    ServiceNotAvailable,
+    StorageFailed,
+    StorageFull,
+    StoreDenied,
+    StoreInUse,
+)
+from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.runtime.logs import log_event, set_up_logs
+from openmsmq.runtime.startup import open_directory
+from openmsmq.service.backup import write_down
+from openmsmq.service.configuration import OPTIONS, Config, changes
+
+RETRY_AFTER: Final = (120.0, 900.0)
+"Seconds until a start that failed is tried again, at first and later ([MS-MQSO] 6.4.4.1)."
+DOORS: Final = ("binary", "ping", "app", "rpc", "srmp", "console")
+"All there will be; the ready file names each."
+MAY_PASS: Final = (StoreInUse, StorageFailed, StorageFull)
+"Why a store cannot be opened now and perhaps can be later; but see `StoreDenied`."
+PATIENCE: Final = 10.0
+"Seconds that a door gets to say farewell."
+_KILLED: Final = 128
+"What shells add to the number of a signal."
+_log: Final = logging.getLogger(__name__)
+
+Address: TypeAlias = tuple[str, int] | str
+"Host and port, or the path of a Unix socket."
+
+
+class Door(Protocol):
+    """A way in."""
+
+    async def start(self) -> Address:
+        """Let others in; where they find it."""
+        ...
+
+    async def stop(self, reason: str) -> None:
+        """Let nobody in any longer, tell those who are in why, and see them out.
+
+        Comes also if the start failed.
+        """
+        ...
+
+
+class Doors(Protocol):
+    """Which doors there are, by name, in the order they are opened."""
+
+    def early(self, config: Config, tokens: Tokens) -> Mapping[str, Door]:
+        """Those that are there before the store is open."""
+        ...
+
+    def late(
+        self, local: LocalManager, driver: LoopDriver, config: Config, tokens: Tokens
+    ) -> Mapping[str, Door]:
+        """Those that are opened then."""
+        ...
+
+    def renew(self, config: Config) -> None:
+        """Use the certificates that are in their files now, and what changes at once."""
+        ...
+
+
+class CannotStart(ServiceNotAvailable):
+    """The queue manager did not start."""
+
+
+class Service:
+    """A queue manager from its start to its end."""
+
+    def __init__(
+        self,
+        config: Config,
+        doors: Doors,
+        *,
+        reload: Callable[[], Config],
+        retry_after: tuple[float, float] = RETRY_AFTER,
+    ) -> None:
+        """`reload` gives what the manager would be told if it started now."""
+        self.config = config
+        self.state = ManagerState.STOPPED
+        self._doors = doors
+        self._reload = reload
+        self._retry_after = retry_after
+        self._tokens = Tokens(config.data)
+        self._local: LocalManager | None = None
+        self._driver: LoopDriver | None = None
+        self._open: dict[str, Door] = {}
+        self._addresses: dict[str, Address] = {}
+        self._reason = ""
+        self._failure: MQError | None = None
+        "Why it cannot go on."
+        self._stop = asyncio.Event()
+
+    def stop(self, reason: str) -> None:
+        """End it in good order."""
+        self._reason = self._reason or reason
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Start, work until `stop`, and end in good order.
+
+        (States and their order, [MS-MQSO] 5.1.1.1, 6.6.2.) An error that ends the start, or a store
+        that fails later, is raised when all that had been opened is closed again.
+        """
+        self._remove_ready_file()  # what somebody left there who was killed
+        with self._signals():
+            try:
+                await self._open_doors(self._doors.early(self.config, self._tokens))
+                opened = await self._initialize()
+                if opened is not None:
+                    await self._open_doors(self._doors.late(*opened, self.config, self._tokens))
+                    if self._failure is None:
+                        self._announce(opened[0])
+                    await self._stop.wait()
+            except MQError as error:
+                self._reason = f"cannot start: {error}"
+                raise
+            finally:
+                await self._end()
+        if self._failure is not None:
+            raise self._failure
+
+    def _break_off(self, error: MQError) -> None:
+        """The store failed: nobody is served any more, and whoever watches starts it anew."""
+        self._failure = error
+        self._enter(ManagerState.STOPPING)
+        self.stop(f"cannot go on: {error}")
+
+    async def _initialize(self) -> tuple[LocalManager, LoopDriver] | None:
+        """Open the store, again and again if it takes that; None if it is to stop before.
+
+        (Initialization Retry Timer, [MS-MQSO] 6.4.4.1, 6.6.2.)
+        """
+        delay, later = self._retry_after
+        while not self._stop.is_set():
+            self._enter(ManagerState.INITIALIZING)
+            try:
+                return self._open_store()
+            except MAY_PASS as error:
+                self._enter(ManagerState.STOPPED)
+                if isinstance(error, StoreDenied) or not self.config.retry:
+                    raise
+                log_event(
+                    _log, "cannot start yet", level=logging.ERROR, error=error, retry_after=delay
+                )
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), delay)
+            delay = later
+        return None
+
+    def _open_store(self) -> tuple[LocalManager, LoopDriver]:
+        config = self.config
+        self._tokens.refresh()
+        local = open_directory(config.data, config.name, restored=config.restored)
+        local.core.by = ""  # what nobody asks for is the manager's own doing
+        local.naming = Naming(
+            local.core,
+            [local.name, *config.aliases],
+            config.own_addresses,
+            host_names=(socket.gethostname(), socket.getfqdn()),
+            takes_all=config.ignore_os_name_validation,
+        )
+        self._local, self._driver = local, LoopDriver(local.core, local.tick)
+        self._driver.on_broken = self._break_off
+        self._enter(ManagerState.INITIALIZING)
+        return local, self._driver
+
+    async def _open_doors(self, doors: Mapping[str, Door]) -> None:
+        for name, door in doors.items():
+            self._open[name] = door  # a part of it may be open when the rest fails
+            try:
+                self._addresses[name] = await door.start()
+            except MQError:
+                raise  # some are OSErrors, too
+            except OSError as error:
+                raise CannotStart(_why(name, error)) from error
+            log_event(_log, "door open", door=name, address=_shown(self._addresses[name]))
+
+    def _announce(self, local: LocalManager) -> None:
+        """Tell those who wait for it that the manager is ready."""
+        self._enter(ManagerState.READY)
+        self._write_down(local)
+        identity = str(local.core.identity)
+        if self.config.ready_file is not None:
+            document = {"pid": os.getpid(), "id": identity, "name": local.name}
+            places = {name: self._addresses.get(name) for name in DOORS}
+            _write_at_once(self.config.ready_file, json.dumps({**document, **places}) + "\n")
+        log_event(
+            _log, "ready", name=local.name, id=identity, data=self.config.data, pid=os.getpid()
+        )
+        notify_systemd("READY=1")
+
+    def _write_down(self, local: LocalManager) -> None:
+        """Keep how the manager was started, for backups."""
+        try:
+            write_down(self.config, local.name)
+        except OSError as error:  # a full disk: backups have what was written down before
+            log_event(_log, "start not written down", level=logging.WARNING, error=error)
+
+    async def _end(self) -> None:
+        """Close everything, what was opened last first; commits that were begun are finished."""
+        notify_systemd("STOPPING=1")
+        self._enter(ManagerState.STOPPING)
+        log_event(_log, "stopping", reason=self._reason)
+        self._remove_ready_file()
+        while self._open:
+            name, door = self._open.popitem()
+            try:
+                await asyncio.wait_for(door.stop(self._reason), PATIENCE)
+            except (MQError, OSError) as error:  # a TimeoutError is an OSError
+                log_event(_log, "door not closed", level=logging.ERROR, error=error, door=name)
+        if self._driver is not None:
+            await self._driver.close()
+        self._enter(ManagerState.STOPPED)
+        log_event(_log, "stopped")
+
+    def _enter(self, state: ManagerState) -> None:
+        self.state = state
+        if self._local is not None:
+            self._local.state = state
+
+    def _remove_ready_file(self) -> None:
+        if self.config.ready_file is not None:
+            with contextlib.suppress(OSError):
+                self.config.ready_file.unlink(missing_ok=True)
+
+    def reload(self) -> None:
+        """Read again what the manager is told, and change what can change while it runs."""
+        try:
+            new = self._reload()
+            self._tokens.refresh()
+            self._doors.renew(new)
+        except MQError as error:
+            log_event(_log, "not reloaded", level=logging.ERROR, error=error)
+            return
+        found = changes(self.config, new)
+        live = [name for name in found if OPTIONS[name].live]
+        self.config = replace(self.config, **{name: getattr(new, name) for name in live})
+        set_up_logs(self.config.log_format, self.config.log_level, sys.stderr)
+        log_event(
+            _log,
+            "reloaded",
+            changed=_places(live),
+            needs_restart=_places(name for name in found if name not in live),
+        )
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Listen to signals, also while the store is being opened and the loop waits for that."""
+        loop = asyncio.get_running_loop()
+
+        def on_signal(number: int, _: FrameType | None) -> None:
+            if number == signal.SIGHUP:
+                loop.call_soon_threadsafe(self.reload)
+            elif self._reason:
+                os._exit(_KILLED + number)
+            else:
+                self._reason = signal.Signals(number).name
+                loop.call_soon_threadsafe(self._stop.set)
+
+        numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        before = {number: signal.signal(number, on_signal) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def notify_systemd(state: str) -> None:
+    """Tell systemd, if it has started this process and wants to know (sd_notify)."""
+    path = os.environ.get("NOTIFY_SOCKET")
+    if not path:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifier:
+        try:
+            notifier.sendto(state.encode(), f"\0{path[1:]}" if path[0] == "@" else path)
+        except OSError as error:
+            log_event(_log, "systemd does not listen", level=logging.WARNING, error=error)
+
+
+def _why(name: str, error: OSError) -> str:
+    words = f"{name}: {error.strerror or error}"
+    if error.errno == errno.EADDRINUSE:
+        words += f". Is another queue manager running? --{name}-port takes another port, 0 any"
+    return words
+
+
+def _shown(address: Address) -> str:
+    if isinstance(address, str):
+        return address
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _places(names: Iterator[str] | list[str]) -> str:
+    return ", ".join(OPTIONS[name].place for name in names) or "nothing"
+
+
+def _write_at_once(path: Path, text: str) -> None:
+    """A file that is there whole or not at all."""
+    making = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        making.write_text(text)
+        making.replace(path)
+    except OSError as error:
+        making.unlink(missing_ok=True)
+        raise CannotStart(f"the ready file: {error}") from error

@@ -1,0 +1,1 @@
+"""Checking a store: pages, tables, and whether they agree."""

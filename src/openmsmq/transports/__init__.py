@@ -1,0 +1,1 @@
+"""Transports: the protocols by which queue managers exchange messages."""

@@ -1,0 +1,1 @@
+"""The binary protocol ([MS-MQQB]): its session machine, and the server around it."""

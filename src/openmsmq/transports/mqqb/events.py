@@ -1,0 +1,68 @@
+"""What a session reports, and what it is given to send."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+from uuid import UUID
+
+from openmsmq.transports.mqqb.outbound import Token
+
+
+class End(StrEnum):
+    """Why a session ended, as counters and people are told."""
+
+    REFUSED = "refused"
+    BAD_PACKET = "bad packet"
+    UNEXPECTED = "unexpected packet"
+    NOT_HERE = "another queue manager was meant"
+    TOO_MANY = "too many sessions"
+    MISMATCH = "counts do not match"
+    SILENT = "no acknowledgement in time"
+    SLOW = "not established in time"
+    IDLE = "idle"
+    LOST = "connection lost"
+    NO_ROOM = "no room for its messages"
+    PENDING = "too much of unfinished packets"
+    TOO_SLOW = "packet too slow"
+    STOPPED = "stopped"
+    NOT_PINNED = "another queue manager answered than the pinned one"
+
+
+class Opened(NamedTuple):
+    """The session is open: messages may be sent."""
+
+    peer: UUID
+
+
+class Arrived(NamedTuple):
+    """A UserMessage came; OrderAcks and FinalAcks are such, too."""
+
+    packet: bytes
+    "Without a SessionHeader."
+    number: int
+    "To be told `stored` when it is on disk; 0 for express messages, which need not be."
+
+
+class Acknowledged(NamedTuple):
+    """The peer has these messages, the recoverable ones on its disk."""
+
+    tokens: list[Token]
+
+
+class Closed(NamedTuple):
+    """The session is over: the connection is to be closed once all is written."""
+
+    reason: End
+    detail: str = ""
+
+
+Event = Opened | Arrived | Acknowledged | Closed
+
+
+class Outgoing(NamedTuple):
+    """A message to be sent."""
+
+    packet: bytes
+    token: Token
+    recoverable: bool

@@ -1,0 +1,353 @@
+"""One connection to another manager: its session, and the messages that travel on it."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from openmsmq.engine.arrivals.arrival import Origin
+from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage.layout import Owed, flags_of
+from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.runtime.logs import log_event
+from openmsmq.transports.mqqb.events import (
+    Acknowledged,
+    Arrived,
+    Closed,
+    End,
+    Event,
+    Opened,
+    Outgoing,
+)
+from openmsmq.transports.mqqb.network import Timer, Wire
+from openmsmq.transports.mqqb.session import Session, State
+
+if TYPE_CHECKING:
+    from openmsmq.transports.mqqb.transport import Transfers
+    from openmsmq.transports.peers.ways import Way
+
+TAKE_MAX: Final = 512
+"Messages taken from a queue at a time."
+TAKE_SIZE_MAX: Final = 1 << 20
+IN_FLIGHT_SIZE_MAX: Final = 16 << 20
+"Bytes of messages that may be under way, so that large ones do not fill the memory."
+ACKS_MAX: Final = 1000
+"OrderAcks that wait to be sent; the oldest are dropped, since senders send again."
+ARRIVED_SIZE_MAX: Final = 8 << 20
+"Bytes of messages that may wait to be stored before nothing more is read."
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_log: Final = logging.getLogger(__name__)
+
+
+class Link:
+    """A connection, from either side."""
+
+    def __init__(
+        self,
+        transfers: Transfers,
+        wire: Wire,
+        *,
+        is_initiator: bool,
+        peer: UUID = NO_GUID,
+        refuses: bool = False,
+    ) -> None:
+        """`peer` is who an initiator wants to reach, nil for whoever is there."""
+        self._transfers = transfers
+        self._wire = wire
+        now = transfers.now()
+        self.session = Session(
+            transfers.identity,
+            now=now,
+            is_initiator=is_initiator,
+            peer=peer,
+            is_direct=peer == NO_GUID,
+            timing=transfers.timing,
+            answers_early=transfers.answers_early,
+            refuses=refuses,
+        )
+        self.is_initiator = is_initiator
+        self.way: Way | None = None
+        "The way that it was made for, if this side made it."
+        self.is_superseded = False
+        "The same manager has a newer session from the same place: this one may be half open."
+        name = f"manager at {wire.address}"
+        self.origin = Origin(wire.address, name, peer.bytes_le, carrier=self)
+        self._acks: deque[bytes] = deque(maxlen=ACKS_MAX)
+        "Acknowledgements to be sent before anything else."
+        self.queues: set[Queue] = set()
+        "Those whose messages travel here."
+        self._ready: set[Queue] = set()
+        "Those of them that may have something to send."
+        self._in_flight = 0
+        "Bytes sent and not acknowledged."
+        self._arrived = 0
+        "Bytes that came and are not stored."
+        self._has_progressed = False
+        self._timer: Timer | None = None
+        self._timer_at = 0.0
+        self.place = ("", 0)
+        "Where an initiator found the other side."
+        self.open_since: int | None = None
+        "When the session was established, in seconds since 1970 UTC."
+        self.is_lost = False
+        self._is_acting = False
+        "What the session reports is being dealt with."
+        self.end: Closed | None = None
+        self._flush()
+
+    @property
+    def is_full(self) -> bool:
+        """So much waits to be stored that nothing more is read."""
+        return self._arrived > ARRIVED_SIZE_MAX
+
+    @property
+    def is_open(self) -> bool:
+        """Messages can be sent."""
+        return self.session.is_open
+
+    @property
+    def is_known(self) -> bool:
+        """The other side is one of the managers that this one knows: it answered when dialled."""
+        return self.is_initiator or self.origin.is_known
+
+    @property
+    def pending(self) -> int:
+        """Bytes of a packet whose rest has not come."""
+        return self.session.pending
+
+    @property
+    def address(self) -> str:
+        """The IP address of the other side."""
+        return self._wire.address
+
+    # What the connection brings
+
+    def receive_data(self, data: bytes) -> None:
+        """Take what the other side sent."""
+        before = self.session.state
+        self.session.receive_data(data, self._transfers.now())
+        self._transfers.received(len(data))
+        if before is State.WAITING_ECR and self.session.state is State.WAITING_CPR:
+            self._transfers.answered(self)
+        self._act()
+
+    def room(self) -> None:
+        """The connection takes more again."""
+        self.pump()
+
+    def lost(self) -> None:
+        """The connection is over."""
+        if not self.is_lost:
+            self.is_lost = True
+            self.session.close(End.LOST)
+            self._act()
+            self._cancel()
+            self._transfers.ended(self)
+
+    def close(self, reason: End, detail: str = "") -> None:
+        """End the session from this side."""
+        self.session.close(reason, detail)
+        self._act()
+
+    def _on_time(self) -> None:
+        self._timer = None
+        self.session.tick(self._transfers.now())
+        self._act()
+
+    # What the session reports
+
+    def _act(self) -> None:
+        """Do what the session's events ask for: what is done about some may bring others."""
+        self._is_acting = True
+        while events := self.session.take_events():
+            self._handle(events)
+        self._is_acting = False
+        self._flush()
+        if self.end is not None:
+            self._finish()
+        elif self._ready or self._acks:
+            self.pump()
+
+    def _handle(self, events: list[Event]) -> None:
+        packets: list[bytes] = []
+        last = 0
+        for event in events:
+            match event:
+                case Arrived(packet, number):
+                    if packets and (not number) is not (not last):
+                        self._take(packets, last)
+                        packets = []
+                    packets.append(packet)
+                    last = number
+                case Acknowledged(tokens):
+                    self._acknowledged(tokens)
+                case Opened(peer):
+                    self._transfers.opened(self, peer)
+                case Closed():
+                    self.end = event
+        if packets:
+            self._take(packets, last)
+
+    def _finish(self) -> None:
+        """The session is over: so is the connection, when all is written."""
+        if not self.is_lost:
+            self._wire.close()
+            self._transfers.ending(self)
+
+    def _take(self, packets: list[bytes], last: int) -> None:
+        """Take messages in a row: all express, or up to this number among the others."""
+        if last:
+            self._take_recoverable(packets, last)
+        else:
+            self._take_express(packets)
+
+    def _take_express(self, packets: list[bytes]) -> None:
+        origin = self.origin
+        if origin.is_refused or not self._transfers.arriving.take_express(origin, packets):
+            origin.is_refused = True
+            self.session.close(End.NO_ROOM)  # at once, so that they are not acknowledged
+
+    def _take_recoverable(self, packets: list[bytes], last: int) -> None:
+        """Have messages stored, and acknowledge them when they are."""
+        size = sum(map(len, packets))
+        self._arrived += size
+        self._wire.adjust()
+
+        def done(error: BaseException | None) -> None:
+            self._arrived -= size
+            if error is None:
+                self.session.stored(last, self._transfers.now())
+            else:
+                self.session.close(End.NO_ROOM, str(error))
+            self._act()
+            self._wire.adjust()
+
+        self._transfers.arriving.take(self.origin, packets, done)
+
+    def send_ack(self, packet: bytes) -> None:
+        """Send an acknowledgement of what came here; it is lost with the connection."""
+        self._acks.append(packet)
+        self.pump()
+
+    def _acknowledged(self, tokens: list[object]) -> None:
+        """Messages have reached the peer; transactional ones stay until they are in order."""
+        if not self._has_progressed:
+            self._has_progressed = True
+            self._transfers.progressed(self)
+        by_queue: dict[Queue, list[Entry]] = {}
+        for token in tokens:
+            if token is None:
+                continue  # an acknowledgement, which nothing waits for
+            assert isinstance(token, tuple), "tokens are made by `pump`"
+            queue, entry = token
+            self._in_flight -= len(entry.packet)
+            if not flags_of(entry.record) & _TRANSACTIONAL:
+                by_queue.setdefault(queue, []).append(entry)
+        for queue, entries in by_queue.items():
+            self._transfers.dispatching.delivered(queue, entries)
+        self._ready |= self.queues
+
+    # Sending
+
+    def serve(self, queue: Queue) -> None:
+        """Messages of a queue travel here from now on."""
+        self.queues.add(queue)
+        self._ready.add(queue)
+        self.pump()
+
+    def pump(self) -> None:
+        """Send what can be sent, the most urgent first ([MS-MQDMPR] 3.1.7.3.9)."""
+        if self._is_acting:
+            return  # nothing is acknowledged along the way before it is dealt with
+        session, dispatching = self.session, self._transfers.dispatching
+        while self._acks and session.room:
+            session.send([Outgoing(self._acks.popleft(), None, False)], self._transfers.now())
+        while self._ready and session.room and not self._wire.is_stuck:
+            if self._in_flight >= IN_FLIGHT_SIZE_MAX:
+                break
+            queue = self._most_urgent()
+            if queue is None:
+                break
+            count = min(session.room, TAKE_MAX)
+            entries = dispatching.take(queue, count, TAKE_SIZE_MAX, session.peer)
+            if not entries:
+                self._ready.discard(queue)
+                continue
+            self._send(queue, entries)
+            self._flush()  # so that the wire can say when it has enough
+        self._flush()
+
+    def _most_urgent(self) -> Queue | None:
+        if len(self._ready) == 1:
+            return next(iter(self._ready))
+        found = []
+        for queue in list(self._ready):
+            urgency = self._transfers.dispatching.first(queue)
+            if urgency is None:
+                self._ready.discard(queue)
+            else:
+                found.append((urgency, queue.number, queue))
+        return min(found)[2] if found else None
+
+    def _send(self, queue: Queue, entries: list[Entry]) -> None:
+        self._in_flight += sum(len(entry.packet) for entry in entries)
+        now = self._transfers.now()
+        self.session.send(
+            [Outgoing(entry.packet, (queue, entry), not entry.express) for entry in entries], now
+        )
+        if any(flags_of(entry.record) & _TRANSACTIONAL for entry in entries):
+            self._transfers.sent_transactional(queue)
+        reporting = self._transfers.arriving.reporting
+        for entry in entries:
+            if reporting.wants(entry.packet):
+                reporting.send(entry.packet, self.address)
+
+    def release(self, queue: Queue) -> None:
+        """Messages of a queue travel elsewhere from now on."""
+        self.queues.discard(queue)
+        self._ready.discard(queue)
+
+    def drop(self, queue: Queue) -> None:
+        """Messages of a queue do not travel here any longer ([MS-MQQB] 3.1.7.13)."""
+        if queue in self.queues:
+            self.release(queue)
+            self.session.pause()
+            self._flush()
+
+    # The edge
+
+    def _flush(self) -> None:
+        data = self.session.data_to_send()
+        if data and not self.is_lost:
+            self._wire.write(data)
+            self._transfers.wrote(len(data))
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        at = self.session.next_deadline
+        if at is None or self.is_lost:
+            return
+        if self._timer is not None:
+            if self._timer_at <= at:
+                return
+            self._timer.cancel()
+        self._timer_at = at
+        seconds = max(0.0, at - self._transfers.now())
+        self._timer = self._transfers.network.call_later(seconds, self._on_time)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def log(
+        self, event: str, level: int = logging.INFO, reason: str = "", detail: str = ""
+    ) -> None:
+        """Say what happens on this connection."""
+        fields = {"address": self._wire.address, "peer": self.session.peer}
+        if reason:
+            fields |= {"reason": reason, "detail": detail}
+        log_event(_log, event, level=level, **fields)  # type: ignore[arg-type] # no error among them

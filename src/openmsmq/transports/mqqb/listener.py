@@ -1,0 +1,332 @@
+"""The door for other managers: sockets on which the binary protocol is spoken ([MS-MQQB] 2.1.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from openmsmq.capture.recorder import FLUSH_AFTER, Recorder, Recording
+from openmsmq.clock import Clock
+from openmsmq.engine.arrivals.peers import Pin
+from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.outgoing.state import ConnectionStatus
+from openmsmq.errors import MQError
+from openmsmq.runtime.connection import Connection
+from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.runtime.listener import Listener, bind
+from openmsmq.runtime.logs import log_event
+from openmsmq.runtime.unfinished import RATE_LEAST, Unfinished
+from openmsmq.service.configuration import Config
+from openmsmq.service.values import split_address
+from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.mqqb.network import Machine, Timer, Wire
+from openmsmq.transports.mqqb.transport import Transfers
+from openmsmq.transports.peers.ways import PORT
+
+CONNECT_WITHIN: Final = 30.0
+"Seconds that another computer has to answer."
+FAREWELL: Final = 2.0
+"Seconds that others get to take what was sent to them when the door closes."
+REFUSALS_MAX: Final = 16
+"Connections beyond the limit that are told so; even more are just closed."
+RATES_EVERY: Final = 5.0
+"Seconds from one look at how fast unfinished packets come to the next."
+_log: Final = logging.getLogger(__name__)
+
+
+class BinaryDoor:
+    """Lets other managers in, and connects to them; the network of `Transfers`."""
+
+    def __init__(
+        self, local: LocalManager, driver: LoopDriver, config: Config, clock: Clock
+    ) -> None:
+        self._driver = driver
+        self._config = config
+        self._listener = Listener(partial(Connection, self._accept), self)
+        self._accepted: dict[Spoken, None] = {}
+        "Connections that others have made, the oldest first."
+        self._unfinished: Unfinished[Spoken] = Unfinished(config.pending_bytes_max)
+        self._looking: asyncio.TimerHandle | None = None
+        self._connecting: set[asyncio.Task[None]] = set()
+        self._clock = clock
+        self.recorder = None if config.record is None else Recorder(config.record)
+        self._flushing: asyncio.Task[None] | None = None
+        entries = config.peers.items()
+        peers = {name: split_address(entry.address, PORT) for name, entry in entries}
+        pins = {name: Pin(entry.id, entry.relay) for name, entry in entries}
+        self.transfers = driver.call(
+            lambda: Transfers(
+                local,
+                clock,
+                self,
+                peers=peers,
+                pins=pins,
+                identity=config.identity,
+                answers_early=config.answers_early,
+                sessions_max=config.sessions_max,
+            )
+        )
+
+    async def start(self) -> tuple[str, int]:
+        """Let other managers in; where they find the door."""
+        assert self._config.binary_port is not None
+        bound = await bind(self._config.peer_bind, self._config.binary_port)
+        if self.recorder is not None:
+            self._flushing = asyncio.get_running_loop().create_task(self._flush())
+        self._look_again()
+        return self._listener.start(bound)
+
+    async def _flush(self) -> None:
+        """Have what is recorded written, though nothing more may be said."""
+        assert self.recorder is not None
+        while True:
+            await asyncio.sleep(FLUSH_AFTER)
+            self.recorder.flush(self._clock.now())
+
+    def _accept(self, connection: Connection) -> Spoken:
+        spoken = self._speak(connection, self.transfers.accept, accepted=True)
+        self._accepted[spoken] = None
+        return spoken
+
+    def _speak(
+        self, connection: Connection, make: Callable[[Wire], Machine], *, accepted: bool
+    ) -> Spoken:
+        tap = None
+        if self.recorder is not None:
+            ends = connection.local, connection.remote
+            recording = self.recorder.session(*ends, self._clock.now(), accepted=accepted)
+            tap = Tap(connection, recording, self._clock)
+        return Spoken(self, self._driver, connection, make, tap)
+
+    # How much others may have of this manager
+
+    def has_room(self) -> bool:
+        """Whether one more connection may come: for a session, or to be told that it may not.
+
+        The oldest connection on which no session was established gives way to it: silent
+        connections do not keep others out.
+        """
+        limit = self._config.sessions_max
+        used = len(self.transfers.links) + self._listener.arriving
+        if used < limit:
+            return True
+        silent = next((one for one in self._accepted if one.is_silent), None)
+        if silent is not None:
+            silent.cut(End.TOO_MANY, "no session was established on it")
+        elif used >= limit + REFUSALS_MAX:
+            self.refused(End.TOO_MANY.value)
+            return False
+        return True
+
+    def refused(self, reason: str) -> None:
+        """A connection was not made."""
+        self.transfers.ended_by[reason] += 1
+
+    def exhausted(self, error: OSError) -> None:
+        """The system has no connection to give."""
+        self.refused(End.TOO_MANY.value)
+        level = logging.ERROR
+        log_event(_log, "cannot accept connections", level=level, error=error, door="binary")
+
+    def came(self, spoken: Spoken, size: int, pending: int) -> None:
+        """So many bytes came on a connection, and so many wait for the rest of their packet."""
+        self._unfinished.note(spoken, size, pending, self._clock.elapsed())
+        for other in self._unfinished.excess():
+            limit = self._config.pending_bytes_max
+            other.cut(End.PENDING, f"all sessions together have more than {limit} bytes of them")
+
+    def gone(self, spoken: Spoken) -> None:
+        """A connection is over."""
+        self._unfinished.forget(spoken)
+        self._accepted.pop(spoken, None)
+
+    def _look_again(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._looking = loop.call_later(RATES_EVERY, self._look_again)
+        for slow in self._unfinished.slow(self._clock.elapsed()):
+            slow.cut(End.TOO_SLOW, f"less than {RATE_LEAST} bytes a second")
+
+    def connect(
+        self,
+        host: str,
+        port: int,
+        made: Callable[[Wire], Machine],
+        failed: Callable[[ConnectionStatus, str], None],
+    ) -> None:
+        """Connect to a computer, at whichever of its addresses answers."""
+        task = asyncio.get_running_loop().create_task(self._connect(host, port, made, failed))
+        self._connecting.add(task)
+        task.add_done_callback(self._connecting.discard)
+
+    async def _connect(
+        self,
+        host: str,
+        port: int,
+        made: Callable[[Wire], Machine],
+        failed: Callable[[ConnectionStatus, str], None],
+    ) -> None:
+        loop = asyncio.get_running_loop()
+
+        def make(connection: Connection) -> Spoken:
+            return self._speak(connection, made, accepted=False)
+
+        try:
+            async with asyncio.timeout(CONNECT_WITHIN):
+                await loop.create_connection(partial(Connection, make), host, port)
+        except (OSError, UnicodeError) as error:  # a TimeoutError is an OSError, too
+            status, words = _why(error)
+            if not self._driver.is_closed:
+                self._driver.call(lambda: failed(status, words))
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
+        """Have something done later."""
+        return asyncio.get_running_loop().call_later(seconds, self._call, call)
+
+    def _call(self, call: Callable[[], None]) -> None:
+        if not self._driver.is_closed:
+            self._driver.call(call)
+
+    async def stop(self, reason: str) -> None:
+        """Close all sessions, and let nobody in any longer."""
+        del reason  # the protocol has no words for it
+        await self._listener.close()
+        if self._looking is not None:
+            self._looking.cancel()
+        for task in self._connecting:
+            task.cancel()
+        self._driver.call(self.transfers.stop)
+        end = asyncio.get_running_loop().time() + FAREWELL
+        while self.transfers.links and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        if self.recorder is not None and self._flushing is not None:
+            self._flushing.cancel()
+            self.recorder.flush(self._clock.now())
+
+
+class Tap:
+    """A connection whose every byte is recorded."""
+
+    def __init__(self, connection: Connection, recording: Recording, clock: Clock) -> None:
+        self._connection = connection
+        self._recording = recording
+        self._clock = clock
+
+    @property
+    def is_stuck(self) -> bool:
+        """So much waits to be sent that nothing should be added."""
+        return self._connection.is_stuck
+
+    @property
+    def address(self) -> str:
+        """The IP address of the other side."""
+        return self._connection.address
+
+    def write(self, data: bytes) -> None:
+        """Send bytes."""
+        self._recording.sent(data, self._clock.now())
+        self._connection.write(data)
+
+    def received(self, data: bytes) -> None:
+        """Bytes came."""
+        self._recording.received(data, self._clock.now())
+
+    def close(self) -> None:
+        """Send what is to be sent, and end it."""
+        self._connection.close()
+
+    def adjust(self) -> None:
+        """How much the machine on this side can take has changed."""
+        self._connection.adjust()
+
+    def lost(self) -> None:
+        """The connection is over."""
+        self._recording.closed(self._clock.now())
+
+
+class Spoken:
+    """A machine on a connection, whose every step is one of the manager's."""
+
+    def __init__(
+        self,
+        door: BinaryDoor,
+        driver: LoopDriver,
+        connection: Connection,
+        make: Callable[[Wire], Machine],
+        tap: Tap | None,
+    ) -> None:
+        self._door = door
+        self._driver = driver
+        self._connection = connection
+        self._is_over = False
+        self._tap = tap
+        self._machine = driver.call(lambda: make(tap or connection))
+        connection.on_room = lambda: self._do(self._machine.room)
+
+    @property
+    def is_full(self) -> bool:
+        """It wants no more bytes for now."""
+        return self._machine.is_full
+
+    @property
+    def is_silent(self) -> bool:
+        """No session was established, and it is not on its way out."""
+        return not (self._is_over or self._machine.is_open)
+
+    @property
+    def is_known(self) -> bool:
+        """The other side is one of the managers that this one knows."""
+        return self._machine.is_known
+
+    @property
+    def is_paused(self) -> bool:
+        """Nothing is read from it."""
+        return self._connection.is_paused
+
+    @property
+    def address(self) -> str:
+        """The IP address of the other side."""
+        return self._connection.address
+
+    def receive_data(self, data: bytes) -> None:
+        """Take what the other side sent."""
+        if self._tap is not None:
+            self._tap.received(data)
+        self._do(lambda: self._machine.receive_data(data))
+        if not self._is_over:
+            self._door.came(self, len(data), self._machine.pending)
+
+    def cut(self, reason: End, detail: str) -> None:
+        """End the session and the connection at once, whether the other side listens or not."""
+        self._is_over = True
+        self._door.gone(self)
+        self._do(lambda: self._machine.close(reason, detail))
+        self._connection.abort()
+
+    def lost(self) -> None:
+        """The connection is over."""
+        self._is_over = True
+        self._door.gone(self)
+        self._do(self._machine.lost)
+        if self._tap is not None:
+            self._tap.lost()
+
+    def _do(self, call: Callable[[], None]) -> None:
+        with suppress(MQError):  # the manager is closed
+            self._driver.call(call)
+
+
+def _why(error: OSError | UnicodeError) -> tuple[ConnectionStatus, str]:
+    if isinstance(error, UnicodeError):
+        return ConnectionStatus.DNS_FAILURE, "no host can have this name"
+    if isinstance(error, socket.gaierror):
+        return ConnectionStatus.DNS_FAILURE, f"{error.strerror}"
+    if isinstance(error, TimeoutError):
+        return ConnectionStatus.SOCKET_CONNECT_FAILURE, "no answer in time"
+    words = os.strerror(error.errno) if error.errno else str(error)
+    return ConnectionStatus.SOCKET_CONNECT_FAILURE, words

@@ -1,0 +1,139 @@
+"""What was sent on a session and is not acknowledged yet."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from openmsmq.packet.headers.session import SessionHeader
+from openmsmq.transports.mqqb.serial import HALF, MASK, distance, is_at_most
+
+FLAG_BITS: Final = 32
+"Messages that RecoverableMsgAckFlags tells about."
+RECOVERY_SECONDS: Final = 30.0
+"After this a window that was shut to 1 doubles, and again, until it is as before (AMB-49)."
+
+Token = object
+"Whatever the caller wants to be told when a message is acknowledged."
+
+
+class Outbound:
+    """The sending half of a session: numbers, the window, and who waits for what."""
+
+    __slots__ = (
+        "_express",
+        "_narrowed",
+        "_own_window",
+        "_recoverable",
+        "_windows",
+        "acked",
+        "recoverable_sent",
+        "sent",
+    )
+
+    def __init__(self, own_window: int) -> None:
+        self.sent = 0
+        "MessageSentCount ([MS-MQQB] 3.1.1.3.1)."
+        self.recoverable_sent = 0
+        "RecoverableMessageSentCount."
+        self.acked = 0
+        "The last AckSequenceNumber that came."
+        self._own_window = min(own_window, HALF)
+        self._windows = (1, 1)
+        "The peer's window now, and as it was agreed on."
+        self._narrowed = 0.0
+        "When the window was made smaller, or doubled last."
+        self._express: deque[tuple[int, Token]] = deque()
+        self._recoverable: deque[tuple[int, Token]] = deque()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Something was sent that the peer has not acknowledged in full."""
+        return bool(self._express or self._recoverable)
+
+    @property
+    def window(self) -> int:
+        """How many messages may be under way (AMB-19)."""
+        return max(1, min(self._own_window, self._windows[0]))
+
+    @property
+    def room(self) -> int:
+        """How many more may be sent before the peer acknowledges some (AMB-19).
+
+        Recoverable messages that it has but has not stored are under way no more; their numbers
+        must not come around (AMB-32).
+        """
+        free = self.window - distance(self.acked, self.sent)
+        return max(0, min(free, HALF - len(self._recoverable)))
+
+    def agree(self, window: int) -> None:
+        """The peer's window, as ConnectionParameters has it; 0 counts as 1 (AMB-26)."""
+        self._windows = (max(1, window),) * 2
+
+    def narrow(self, window: int, now: float) -> None:
+        """The peer says how much it takes from now on (WindowSize, AMB-49)."""
+        agreed = self._windows[1]
+        window = min(max(1, window), agreed)
+        if window < self._windows[0]:
+            self._narrowed = now
+        self._windows = window, agreed
+
+    def widen(self, now: float) -> None:
+        """Double a window that was made smaller, every half minute (AMB-49)."""
+        window, agreed = self._windows
+        while window < agreed and now >= self._narrowed + RECOVERY_SECONDS:
+            window = min(2 * window, agreed)
+            self._narrowed += RECOVERY_SECONDS
+        self._windows = window, agreed
+
+    @property
+    def widens_at(self) -> float | None:
+        """When the window doubles next; None if it is as agreed on."""
+        window, agreed = self._windows
+        return self._narrowed + RECOVERY_SECONDS if window < agreed else None
+
+    def add(self, token: Token, *, recoverable: bool) -> None:
+        """Count a message that is sent now ([MS-MQQB] 3.1.7.1.3)."""
+        self.sent = self.sent + 1 & MASK
+        if recoverable:
+            self.recoverable_sent = self.recoverable_sent + 1 & MASK
+            self._recoverable.append((self.recoverable_sent, token))
+        else:
+            self._express.append((self.sent, token))
+
+    def acknowledge(self, header: SessionHeader) -> list[Token]:
+        """Take an acknowledgement; the messages it completes ([MS-MQQB] 3.1.5.5.1 to .3).
+
+        Numbers that were never sent are ignored.
+        """
+        done: list[Token] = []
+        number = header.ack_sequence_number
+        if distance(self.acked, number) <= distance(self.acked, self.sent):
+            self.acked = number
+            express = self._express
+            while express and is_at_most(express[0][0], number):
+                done.append(express.popleft()[1])
+        flags = header.recoverable_msg_ack_flags
+        if flags and self._recoverable:
+            self._confirm(header.recoverable_msg_ack_seq_number, flags, done)
+        return done
+
+    def _confirm(self, base: int, flags: int, done: list[Token]) -> None:
+        """All up to the base, and those whose bits are set; no flags mean nothing (AMB-32)."""
+        first = self._recoverable[0][0]
+        up_to = distance(first, base)
+        if up_to > distance(first, self.recoverable_sent):
+            up_to = -1  # the base is not under way; what its bits are about may be
+        left: deque[tuple[int, Token]] = deque()
+        waiting = self._recoverable
+        while waiting:
+            number, token = waiting[0]
+            bit = distance(base, number)
+            if distance(first, number) <= up_to or flags >> bit & 1:
+                done.append(token)
+            elif 0 < bit < FLAG_BITS:
+                left.append(waiting[0])
+            else:
+                break
+            waiting.popleft()
+        waiting.extendleft(reversed(left))

@@ -1,0 +1,71 @@
+"""When transactional messages are sent again that nobody acknowledges ([MS-MQQB] 3.1.6.5)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from openmsmq.engine.outgoing.dispatch import Dispatching
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.transports.mqqb.network import Network, Timer
+
+SCHEDULE: Final = (30.0,) * 3 + (300.0,) * 3 + (1800.0,) * 3 + (21600.0,)
+"ResendTimerTable ([MS-MQQB] 3.1.3.1), in seconds: it grows with time-outs in a row (AMB-34)."
+
+
+class _Waiting:
+    """A queue with messages that are to be acknowledged in order."""
+
+    __slots__ = ("place", "timer")
+
+    def __init__(self, timer: Timer) -> None:
+        self.timer = timer
+        self.place = 0
+        "In the schedule."
+
+
+class Resending:
+    """Transactional Ack Wait Timers, one for each outgoing queue ([MS-MQQB] 3.1.2.6)."""
+
+    def __init__(self, dispatching: Dispatching, network: Network) -> None:
+        self._dispatching = dispatching
+        self._network = network
+        self._waiting: dict[Queue, _Waiting] = {}
+
+    def sent(self, queue: Queue) -> None:
+        """Messages were sent; the timer starts unless it runs (AMB-34)."""
+        if queue not in self._waiting:
+            self._waiting[queue] = _Waiting(self._start(queue, 0))
+
+    def progress(self, queue: Queue) -> None:
+        """Some were acknowledged: the others get their time anew."""
+        self.stop(queue)
+        if self._dispatching.in_transit(queue):
+            self.sent(queue)
+
+    def stop(self, queue: Queue) -> None:
+        """The session is over: everything is sent again anyway."""
+        waiting = self._waiting.pop(queue, None)
+        if waiting is not None:
+            waiting.timer.cancel()
+
+    def stop_all(self) -> None:
+        """Nothing is sent any more."""
+        for queue in list(self._waiting):
+            self.stop(queue)
+
+    def count(self, queue: Queue) -> int:
+        """How often in a row nobody answered (EodResendCount)."""
+        waiting = self._waiting.get(queue)
+        return 0 if waiting is None else waiting.place
+
+    def _start(self, queue: Queue, place: int) -> Timer:
+        return self._network.call_later(SCHEDULE[place], lambda: self._again(queue))
+
+    def _again(self, queue: Queue) -> None:
+        if not self._dispatching.in_transit(queue):
+            self.stop(queue)  # all of them were acknowledged meanwhile
+            return
+        waiting = self._waiting[queue]
+        waiting.place = min(waiting.place + 1, len(SCHEDULE) - 1)
+        waiting.timer = self._start(queue, waiting.place)
+        self._dispatching.take_back_transactional(queue)

@@ -1,0 +1,470 @@
+"""A session between two queue managers ([MS-MQQB] 3.1): bytes and the time in, events out.
+
+The caller gives it what the connection brings (`receive_data`), messages to send (`send`) and the
+time (`tick`, when `next_deadline` has come), writes what `data_to_send` gives, and acts on the
+events. A message that arrived is acknowledged only after the caller has said that it is on disk
+(`stored`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from openmsmq import limits
+from openmsmq.errors.peer import Malformed
+from openmsmq.packet.connection import (
+    ConnectionParameters,
+    EstablishConnection,
+    InternalPacket,
+    SessionAck,
+)
+from openmsmq.packet.framing import PacketFramer
+from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
+from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader, OperatingSystem
+from openmsmq.packet.headers.internal import InternalFlags, InternalHeader, InternalType
+from openmsmq.packet.headers.session import SessionHeader
+from openmsmq.packet.headers.user import NO_GUID, UserFlags
+from openmsmq.packet.packet import decode_packet
+from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import FLAGS, PlainRun, check_delivery, u16, u32
+from openmsmq.transports.mqqb.events import (
+    Acknowledged,
+    Arrived,
+    Closed,
+    End,
+    Event,
+    Opened,
+    Outgoing,
+)
+from openmsmq.transports.mqqb.inbound import HEADER_AT, Inbound
+from openmsmq.transports.mqqb.outbound import FLAG_BITS, Outbound
+from openmsmq.transports.mqqb.timing import Timing, recoverable_ack_ms
+
+_SESSION: Final = BaseFlags.SH
+_CLEAR_SESSION: Final = 0xFFFF ^ BaseFlags.SH
+_RESERVED: Final = 0x0010
+_UNUSUAL: Final = UserFlags.TH | 0x40
+"Flags of messages whose delivery mode may be none: a TransactionHeader, or DM above 1."
+_MS: Final = 1000
+_U32: Final = 0xFFFFFFFF
+
+
+class State(StrEnum):
+    """SessionState ([MS-MQQB] 3.1.1.3.1)."""
+
+    WAITING_EC = "waiting for EstablishConnection"
+    WAITING_ECR = "waiting for the answer to EstablishConnection"
+    WAITING_CP = "waiting for ConnectionParameters"
+    WAITING_CPR = "waiting for the answer to ConnectionParameters"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class Session:
+    """One session, from either side."""
+
+    def __init__(
+        self,
+        own: UUID,
+        *,
+        now: float,
+        is_initiator: bool,
+        peer: UUID = NO_GUID,
+        is_direct: bool = True,
+        timing: Timing | None = None,
+        answers_early: bool = True,
+        refuses: bool = False,
+    ) -> None:
+        """Begin a session on a connection that is there.
+
+        `peer` is whom an initiator wants to speak to, nil for whoever it is; `answers_early` lets
+        a sender that skips the greetings know that somebody is here, as MSMQ does; `refuses` lets
+        an acceptor that has too many sessions say so.
+        """
+        self.own = own
+        self.peer = peer
+        self.is_initiator = is_initiator
+        self.timing = timing or Timing()
+        self.state = State.WAITING_ECR if is_initiator else State.WAITING_EC
+        self.ack_wait = self.timing.ack_wait
+        self.recoverable_ack = limits.RECOVERABLE_ACK_TIMEOUT_MS[1] / _MS
+        self.inbound = Inbound(self.timing.window)
+        self.outbound = Outbound(self.timing.window)
+        self._is_direct = is_direct
+        self._answers_early = answers_early
+        self._refuses = refuses
+        self._framer = PacketFramer()
+        self._run = PlainRun()
+        self._out: list[bytes] = []
+        self._events: list[Event] = []
+        self._is_active = False
+        "SessionActive: something was sent or came since the clean-up timer started."
+        self._heard = False
+        "ReceivedAck: anything came since the ack wait timer last ran out."
+        self._establish_by: float | None = now + self.timing.establish
+        self._clean_up_at: float | None = now + self.timing.clean_up
+        self._give_up_at: float | None = None
+        "Session Ack Wait Timer ([MS-MQQB] 3.1.2.4)."
+        self._ack_at: float | None = None
+        "Session Ack Send Timer (3.1.2.5)."
+        self._ack_started = now
+        self._is_ack_soon = False
+        "Express messages are to be acknowledged as soon as they are taken, and not refused."
+        self._heard_at = now
+        if is_initiator:
+            self._send_establish(now)
+
+    # For the caller
+
+    @property
+    def is_open(self) -> bool:
+        """Messages can be sent."""
+        return self.state is State.OPEN
+
+    @property
+    def is_over(self) -> bool:
+        """It is closed for good."""
+        return self.state is State.CLOSED
+
+    @property
+    def room(self) -> int:
+        """How many messages may be sent now."""
+        return self.outbound.room if self.state is State.OPEN else 0
+
+    @property
+    def pending(self) -> int:
+        """Bytes of a packet whose rest has not come."""
+        return self._framer.pending
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `tick` is to be called; None for never."""
+        if self.state is State.CLOSED:
+            return None
+        deadlines = (
+            self._establish_by,
+            self._clean_up_at,
+            self._give_up_at,
+            self._ack_at,
+            self.outbound.widens_at,
+        )
+        return min((at for at in deadlines if at is not None), default=None)
+
+    def data_to_send(self) -> bytes:
+        """What is to be written to the connection, when the events were dealt with."""
+        if self._is_ack_soon and self.state is State.OPEN:
+            self._send_acks(self._heard_at)
+        out, self._out = self._out, []
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    def take_events(self) -> list[Event]:
+        """What happened since the last call."""
+        events, self._events = self._events, []
+        return events
+
+    def receive_data(self, data: bytes, now: float) -> None:
+        """Take what the connection brings ([MS-MQQB] 3.1.5.1); nothing once it is over."""
+        if self.is_over:
+            return
+        self._framer.receive_data(data)
+        self._heard = True
+        try:
+            for packet in self._framer.packets():
+                if self.state is State.CLOSED:
+                    return
+                self._receive(packet, now)
+        except Malformed as error:
+            self._end(End.BAD_PACKET, str(error))
+
+    def send(self, messages: Iterable[Outgoing], now: float) -> None:
+        """Send messages, not more than there is room for ([MS-MQQB] 3.1.7.1)."""
+        for packet, token, recoverable in messages:
+            self.outbound.add(token, recoverable=recoverable)
+            if self._takes_ack_along(packet, now):
+                self._out.append(_with_header(packet, self._take_header()))
+            else:
+                self._out.append(packet)
+        self._is_active = True
+        if self._give_up_at is None and self.outbound.is_waiting:
+            self._give_up_at = now + self._patience
+
+    def stored(self, number: int, now: float) -> None:
+        """The messages up to this number are on disk, or refused for good ([MS-MQQB] 3.1.5.8.7)."""
+        inbound = self.inbound
+        inbound.stored = max(inbound.stored, number)
+        if self.state is not State.OPEN:
+            return
+        if inbound.to_confirm >= FLAG_BITS or inbound.unacked >= self._ack_after:
+            self._send_acks(now)
+        elif inbound.to_confirm:
+            self._ack_within(min(self.recoverable_ack, self.ack_wait / 2), now)
+
+    def pause(self) -> None:
+        """Tell the peer to send one message at a time ([MS-MQQB] 3.1.7.13)."""
+        if self.state is State.OPEN:
+            header = self.inbound.header(self.outbound, window=1)
+            self._out.append(SessionAck(header).encode())
+            self._ack_at = None
+            self._is_active = False
+
+    def close(self, reason: End, detail: str = "") -> None:
+        """End it from this side ([MS-MQQB] 3.1.5.9)."""
+        self._end(reason, detail)
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        if self.state is State.CLOSED:
+            return
+        if _is_due(self._establish_by, now):
+            self._end(End.SLOW)
+        elif _is_due(self._clean_up_at, now):
+            self._clean_up(now)
+        if _is_due(self._give_up_at, now):
+            self._check_acknowledged(now)
+        if _is_due(self._ack_at, now) and self.state is State.OPEN:
+            self._send_acks(now)
+        self.outbound.widen(now)
+
+    # Timers
+
+    @property
+    def _patience(self) -> float:
+        """Session Ack Wait Timer ([MS-MQQB] 3.1.2.4), at least the minimum (AMB-26)."""
+        least = limits.ACK_TIMEOUT_MS[0] / _MS
+        wait = max(self.ack_wait, least) if self.timing.ack_wait >= least else self.ack_wait
+        return wait * (self.timing.direct_factor if self._is_direct else 1)
+
+    def _ack_within(self, seconds: float, now: float) -> None:
+        """Session Ack Send Timer ([MS-MQQB] 3.1.2.5): never put off, or the peer might give up."""
+        if self._ack_at is None or now + seconds < self._ack_at:
+            self._ack_started = now
+            self._ack_at = now + seconds
+
+    def _clean_up(self, now: float) -> None:
+        """Session Cleanup Timer ([MS-MQQB] 3.1.6.2)."""
+        if self._is_active or self.outbound.is_waiting:
+            self._is_active = False
+            self._clean_up_at = now + self.timing.clean_up
+        else:
+            self._end(End.IDLE)
+
+    def _check_acknowledged(self, now: float) -> None:
+        """Session Ack Wait Timer ([MS-MQQB] 3.1.6.3); it runs while something is waited for."""
+        if self._heard:
+            self._give_up_at = now + self._patience
+        else:
+            self._end(End.SILENT)
+        self._heard = False
+
+    # Establishing ([MS-MQQB] 3.1.5.2 to 3.1.5.4)
+
+    def _send_establish(self, now: float) -> None:
+        """EstablishConnection ([MS-MQQB] 3.1.5.2.3); no ping was sent before (AMB-55)."""
+        header = EstablishConnectionHeader(
+            client_guid=self.own,
+            server_guid=self.peer,
+            time_stamp=int(now * _MS) & _U32,
+            operating_system=_RESERVED | OperatingSystem.SE | OperatingSystem.OS,
+        )
+        self._out.append(EstablishConnection(header).encode())
+
+    def _on_establish(self, packet: EstablishConnection, now: float) -> None:
+        if self.state is State.WAITING_EC:
+            self._answer_establish(packet)
+        elif self.state is State.WAITING_ECR:
+            self._on_established(packet, now)
+        else:
+            self._end(End.UNEXPECTED, "EstablishConnection")
+
+    def _answer_establish(self, packet: EstablishConnection) -> None:
+        """Accept whoever means us, refuse all others ([MS-MQQB] 3.1.5.3.1, AMB-24)."""
+        asked = packet.header
+        is_meant = asked.server_guid in (self.own, NO_GUID)
+        header = EstablishConnectionHeader(
+            client_guid=asked.client_guid,
+            server_guid=self.own,
+            time_stamp=asked.time_stamp,
+            operating_system=asked.operating_system,
+        )
+        is_refused = self._refuses or not is_meant
+        flags = InternalType.ESTABLISH_CONNECTION | (InternalFlags.CS if is_refused else 0)
+        answer = EstablishConnection(header, InternalHeader(flags=flags))
+        self._out.append(answer.encode())
+        if not is_meant:
+            self._end(End.NOT_HERE, str(asked.server_guid))
+        elif is_refused:
+            self._end(End.TOO_MANY)
+        else:
+            self.peer = asked.client_guid
+            self.state = State.WAITING_CP
+
+    def _on_established(self, packet: EstablishConnection, now: float) -> None:
+        """The answer of the acceptor ([MS-MQQB] 3.1.5.3.2, AMB-25)."""
+        header = packet.header
+        if packet.refused:
+            self._end(End.REFUSED, f"by {header.server_guid}")
+            return
+        if header.client_guid != self.own or self.peer not in (NO_GUID, header.server_guid):
+            self._end(End.UNEXPECTED, f"an answer of {header.server_guid}")
+            return
+        self.peer = header.server_guid
+        round_trip = (int(now * _MS) - header.time_stamp & _U32) / _MS
+        recoverable = recoverable_ack_ms(round_trip)
+        self.recoverable_ack = recoverable / _MS
+        parameters = ConnectionParametersHeader(
+            recoverable_ack_timeout_ms=recoverable,
+            ack_timeout_ms=round(self.ack_wait * _MS),
+            window_size=self.timing.window,
+        )
+        self._out.append(ConnectionParameters(parameters).encode())
+        self.state = State.WAITING_CPR
+
+    def _on_parameters(self, packet: ConnectionParameters, now: float) -> None:
+        header = packet.header
+        if self.state is State.WAITING_CP:
+            self._accept_parameters(header)
+        elif self.state is not State.WAITING_CPR:
+            self._end(End.UNEXPECTED, "ConnectionParameters")
+            return
+        elif packet.refused:
+            self._end(End.REFUSED, "the parameters")
+            return
+        self.outbound.agree(header.window_size)
+        self._establish_by = None
+        self.state = State.OPEN
+        self._clean_up_at = now + self.timing.clean_up
+        self._events.append(Opened(self.peer))
+
+    def _accept_parameters(self, header: ConnectionParametersHeader) -> None:
+        """The initiator's time-outs count, each as far as it makes sense ([MS-MQQB] 3.1.5.4.1).
+
+        They are echoed as they came (AMB-26).
+        """
+        self.ack_wait = min(header.ack_timeout_ms, limits.ACK_TIMEOUT_MS[1]) / _MS
+        most = limits.RECOVERABLE_ACK_TIMEOUT_MS[1]
+        self.recoverable_ack = min(header.recoverable_ack_timeout_ms, most) / _MS
+        answer = ConnectionParametersHeader(
+            recoverable_ack_timeout_ms=header.recoverable_ack_timeout_ms,
+            ack_timeout_ms=header.ack_timeout_ms,
+            window_size=self.timing.window,
+        )
+        self._out.append(ConnectionParameters(answer).encode())
+
+    # Packets
+
+    def _receive(self, packet: bytes, now: float) -> None:
+        flags = u16(packet, 2)[0]
+        if not flags & BaseFlags.IN:
+            self._on_message(packet, flags, now)
+            return
+        internal: InternalPacket = decode_packet(packet)  # type: ignore[assignment] # IN is set
+        match internal:
+            case EstablishConnection():
+                self._on_establish(internal, now)
+            case ConnectionParameters():
+                self._on_parameters(internal, now)
+            case SessionAck() if self.state is State.OPEN:
+                self._on_header(internal.header, now)
+            case _:
+                self._end(End.UNEXPECTED, "SessionAck")
+
+    def _on_message(self, packet: bytes, flags: int, now: float) -> None:
+        """A UserMessage ([MS-MQQB] 3.1.5.8): count it, take its SessionHeader, pass it on."""
+        header = None
+        if flags & _SESSION:
+            packet, header = _split(packet, flags)
+        if not self._run.fits(packet):
+            PacketView.parse(packet)
+        message_flags = u32(packet, FLAGS)[0]
+        if message_flags & _UNUSUAL:
+            check_delivery(packet, message_flags)
+        if self.state is not State.OPEN:
+            self._answer_early()
+            return
+        recoverable = bool(message_flags & UserFlags.DM)
+        number = self.inbound.count(recoverable=recoverable)
+        self._is_active = True
+        self._events.append(Arrived(packet, number))
+        self._ack_within(self.ack_wait / 2, now)
+        if header is not None:
+            self._on_header(header, now)
+        if not recoverable and self.inbound.unacked >= self._ack_after:
+            self._is_ack_soon = True
+            self._heard_at = now
+
+    @property
+    def _ack_after(self) -> int:
+        """Half of what the peer may have under way: it never waits for a timer (AMB-29)."""
+        return max(1, self.outbound.window // 2)
+
+    def _answer_early(self) -> None:
+        """A message before the session is open: say that somebody is here, and no more."""
+        if self._answers_early and self.state is State.WAITING_EC:
+            self._out.append(SessionAck(SessionHeader(window_size=self.timing.window)).encode())
+        self._end(End.UNEXPECTED, "a message before the session was open")
+
+    # Acknowledgements
+
+    def _on_header(self, header: SessionHeader, now: float) -> None:
+        """What the peer has, and what it has sent ([MS-MQQB] 3.1.5.5)."""
+        tokens = self.outbound.acknowledge(header)
+        self.outbound.narrow(header.window_size, now)
+        if tokens:
+            self._events.append(Acknowledged(tokens))
+        if not self.inbound.matches(header):
+            self._end(End.MISMATCH, f"{header}")
+        else:
+            self._give_up_at = now + self._patience if self.outbound.is_waiting else None
+
+    def _takes_ack_along(self, packet: bytes, now: float) -> bool:
+        """Whether a message takes an acknowledgement along ([MS-MQQB] 3.1.7.11).
+
+        An OrderAck or FinalAck has no flags in its BaseHeader, and must not (AMB-54).
+        """
+        if self._ack_at is None or not u16(packet, 2)[0]:
+            return False
+        return now - self._ack_started > HEADER_AT * (self._ack_at - self._ack_started)
+
+    def _take_header(self) -> SessionHeader:
+        self._ack_at = None
+        return self.inbound.header(self.outbound)
+
+    def _send_acks(self, now: float) -> None:
+        """SessionAcks, as many as it takes ([MS-MQQB] 3.1.6.4)."""
+        while self.inbound.is_ack_due:
+            self._out.append(SessionAck(self.inbound.header(self.outbound)).encode())
+        self._ack_at = None
+        self._ack_started = now
+        self._is_ack_soon = False
+
+    def _end(self, reason: End, detail: str = "") -> None:
+        if self.state is not State.CLOSED:
+            self.state = State.CLOSED
+            self._framer.clear()  # not when the garbage is collected: it may be megabytes
+            self._events.append(Closed(reason, detail))
+
+
+def _with_header(packet: bytes, header: SessionHeader) -> bytes:
+    """A message with a SessionHeader, which its PacketSize does not count ([MS-MQMQ] 2.2.20.4)."""
+    flags = (u16(packet, 2)[0] | _SESSION).to_bytes(2, "little")
+    return b"".join((packet[:2], flags, packet[4:], header.pack()))
+
+
+def _split(packet: bytes, flags: int) -> tuple[bytes, SessionHeader]:
+    """A message and the SessionHeader behind it, or inside as some write it (AMB-1)."""
+    size = u32(packet, 8)[0]
+    inside = size == len(packet)
+    header = SessionHeader.unpack(packet[-SessionHeader.SIZE :])
+    length = len(packet) - SessionHeader.SIZE
+    cleared = (flags & _CLEAR_SESSION).to_bytes(2, "little")
+    size_bytes = length.to_bytes(4, "little") if inside else packet[8:12]
+    start = (packet[:2], cleared, packet[4:8], size_bytes)
+    return b"".join((*start, packet[12:length])), header
+
+
+def _is_due(at: float | None, now: float) -> bool:
+    return at is not None and now >= at

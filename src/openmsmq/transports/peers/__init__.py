@@ -1,0 +1,1 @@
+"""Other managers: where they are, and for whom their sessions may speak."""

@@ -1,0 +1,62 @@
+"""What is known about other queue managers, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from openmsmq.engine.arrivals.peers import Peer
+
+if TYPE_CHECKING:
+    from openmsmq.engine.manager import LocalManager
+
+
+@dataclass(frozen=True, slots=True)
+class PeerInfo:
+    """Another queue manager: where it answered, and the sessions that say they are of it."""
+
+    id: UUID
+    names: tuple[str, ...]
+    "The computers at which it answered when it was dialled."
+    address: str
+    "Where it answered, as an IP address; empty if it was never dialled."
+    port: int
+    pinned: bool
+    "The configuration names it by its identity."
+    relay: bool
+    "It may bring messages of other managers."
+    sessions: tuple[str, ...]
+    "Where open sessions of it come from."
+    claimed_from: tuple[str, ...]
+    "The places from which sessions claimed its identity at the same time, if it was several."
+    missing: int
+    "Numbers of transactional messages that were passed over, since this store was restored."
+
+
+def peer_infos(local: LocalManager) -> list[PeerInfo]:
+    """All managers that are known, have sessions here, or of which messages are missing."""
+    core, transfers = local.core, local.transfers
+    missing: dict[UUID, int] = {}
+    for sequence in core.incoming.items():
+        if sequence.missing:
+            source = UUID(bytes_le=sequence.source)
+            missing[source] = missing.get(source, 0) + sequence.missing
+    clones = {} if transfers is None else transfers.sessions.clones
+    sessions = {} if transfers is None else transfers.sessions.addresses()
+    known = {peer.id: peer for peer in core.peers}
+    return [
+        PeerInfo(
+            id=guid,
+            names=peer.names,
+            address=peer.address,
+            port=peer.port,
+            pinned=core.peers.is_pinned(guid),
+            relay=core.peers.is_relay(guid),
+            sessions=sessions.get(guid, ()),
+            claimed_from=clones.get(guid, ()),
+            missing=missing.get(guid, 0),
+        )
+        for guid in sorted({*known, *missing, *clones, *sessions})
+        for peer in (known.get(guid, Peer(guid)),)
+    ]

@@ -1,0 +1,155 @@
+"""The open sessions with other managers, and for whom each of them may speak (decision 23)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+from uuid import UUID
+
+from openmsmq.engine.arrivals.arrival import Origin
+from openmsmq.engine.arrivals.peers import Identity, place_of
+from openmsmq.engine.core import Core
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.runtime.logs import log_event
+from openmsmq.transports.mqqb.link import Link
+from openmsmq.transports.peers.ways import WayKey
+
+_log: Final = logging.getLogger(__name__)
+VERIFY_EVERY: Final = 60.0
+"Seconds before a manager is dialled again because a session comes from elsewhere."
+VERIFIED_MAX: Final = 1000
+"Managers for which it is remembered when that was."
+CLONES_MAX: Final = 100
+"Identities with sessions from several places that are remembered."
+
+
+class Sessions:
+    """All open sessions, by the manager that each says it is of."""
+
+    def __init__(self, core: Core, dial: Callable[[WayKey], None]) -> None:
+        """`dial` connects to a computer or a manager, to see who answers."""
+        self._core = core
+        self._peers = core.peers
+        self._dial = dial
+        self._by_peer: dict[UUID, list[Link]] = {}
+        "The newest last."
+        self._verified: dict[UUID, float] = {}
+        "When managers were last dialled again."
+        self.clones: dict[UUID, tuple[str, ...]] = {}
+        "Managers that had sessions from several places at a time, and where these came from."
+
+    def of(self, peer: UUID) -> Sequence[Link]:
+        """The open sessions that say they are of a manager."""
+        return self._by_peer.get(peer, ())
+
+    def addresses(self) -> dict[UUID, tuple[str, ...]]:
+        """Where the open sessions come from, by manager."""
+        return {
+            peer: tuple(dict.fromkeys(link.address for link in links))
+            for peer, links in self._by_peer.items()
+        }
+
+    def add(self, link: Link, now: float) -> list[Queue]:
+        """A session is open; the queues whose messages are to travel by another than before."""
+        peer = link.session.peer
+        self._by_peer.setdefault(peer, []).append(link)
+        self._entitle(link)
+        if self._peers.identity is not Identity.CLAIMED:
+            self._verify(link, now)
+        self._note_clones(peer)
+        return [] if link.is_initiator else self._supersede(link)
+
+    def remove(self, link: Link) -> None:
+        """A session is over."""
+        links = self._by_peer.get(link.session.peer, [])
+        if link in links:
+            links.remove(link)
+            if not links:
+                del self._by_peer[link.session.peer]
+
+    def learn(self, link: Link, key: WayKey) -> None:
+        """A manager answered when a name was dialled: that is who is there."""
+        name, peer = key if isinstance(key, str) else "", link.session.peer
+        learned = self._peers.learned(peer, name, link.address, link.place[1])
+        if learned is None:
+            return
+        self._core.submit(
+            lambda batch: learned.write(batch.writer), lambda: None, lambda error: None
+        )
+        if learned.replaced:
+            before = ", ".join(map(str, learned.replaced))
+            event = "another manager answers"
+            log_event(_log, event, level=logging.WARNING, at=name, manager=peer, before=before)
+        for changed in (peer, *learned.replaced):
+            for other in self.of(changed):
+                self._entitle(other)
+
+    def carrier(self, origin: Origin, source: UUID) -> Link | None:
+        """A session by which a manager hears of messages that it brought: the one that did.
+
+        Or any other of the same identity.
+        """
+        if isinstance(origin.carrier, Link) and origin.carrier.is_open:
+            return origin.carrier
+        scope = origin.scopes(source.bytes_le)[0]
+        for link in reversed(self.of(source)):
+            if link.is_open and link.origin.scopes(source.bytes_le)[0] == scope:
+                return link
+        return None
+
+    def _entitle(self, link: Link) -> None:
+        """Decide for whom a session may speak, by what the peer table says."""
+        peer, peers = link.session.peer, self._peers
+        is_proven = peers.is_proven(peer, link.address)
+        link.origin.entitle(
+            peer.bytes_le,
+            is_proven=is_proven,
+            is_relay=is_proven and peers.is_relay(peer),
+            is_known=is_proven and peers.is_known(peer),
+        )
+
+    def _verify(self, link: Link, now: float) -> None:
+        """If a session comes from elsewhere than its manager was found, dial that one again.
+
+        Should it answer at another address now, that is where it is (`learn`).
+        """
+        peer = link.session.peer
+        known = self._peers.get(peer)
+        if known is None or not self._peers.conflicts(peer, link.address):
+            return
+        if now < self._verified.get(peer, -VERIFY_EVERY) + VERIFY_EVERY:
+            return
+        if len(self._verified) >= VERIFIED_MAX:
+            del self._verified[next(iter(self._verified))]
+        self._verified[peer] = now
+        detail = f"it answered at {known.address}"
+        link.log("session from elsewhere", logging.WARNING, "conflict", detail)
+        self._dial(known.names[-1] if known.names else peer)
+
+    def _supersede(self, link: Link) -> list[Queue]:
+        """A newer session of a manager from the same place replaces an older one.
+
+        The older one may be half open. Sessions from two places live side by side: cloned machines
+        have one identity.
+        """
+        place = place_of(link.address)
+        moved: list[Queue] = []
+        for older in self.of(link.session.peer):
+            if older is link or older.is_initiator or place_of(older.address) != place:
+                continue
+            older.is_superseded = True
+            for queue in list(older.queues):
+                older.release(queue)
+                moved.append(queue)
+        return moved
+
+    def _note_clones(self, peer: UUID) -> None:
+        places = {place_of(link.address): link.address for link in self.of(peer)}
+        if len(places) < 2 or peer in self.clones:
+            return
+        if len(self.clones) >= CLONES_MAX:
+            del self.clones[next(iter(self.clones))]
+        self.clones[peer] = tuple(places.values())
+        event, where = "one identity in several places", ", ".join(places)
+        log_event(_log, event, level=logging.WARNING, manager=peer, addresses=where)

@@ -1,0 +1,1 @@
+"""Public values: what programs send, receive and see."""

@@ -1,0 +1,107 @@
+"""Messages as JSON objects, for the command line and for files ([MS-MQDMPR] 3.1.1.12)."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from openmsmq.errors import IllegalPropertyValue, IllegalPropertyVt, PropertyNotAllowed
+from openmsmq.names.base import FormatName
+from openmsmq.types.message import FIELDS, Message
+from openmsmq.types.received import ReceivedMessage
+
+Json: TypeAlias = bool | int | float | str | None
+
+FACTS: Final = (
+    "id",
+    "lookup_id",
+    "arrival",
+    "message_class",
+    "sent_time",
+    "arrived_time",
+    "destination_queue",
+    "source_manager",
+    "sender_id",
+    "transactional",
+    "abort_count",
+    "move_count",
+)
+"What a received message has beyond the fields of any, in order."
+_SETTABLE: Final = frozenset(FIELDS)
+_IGNORED: Final = frozenset({"text", *FACTS})
+"What a program may leave in an object that it sends on."
+
+
+def to_json(message: Message) -> dict[str, Json]:
+    """The object for `message`: bytes in base64, `correlation_id` in hex, times in ISO 8601 UTC.
+
+    `text` is there if the body can be read; what is for ever is null.
+    """
+    names = (*FACTS, *FIELDS) if isinstance(message, ReceivedMessage) else FIELDS
+    found = {name: _written(name, getattr(message, name)) for name in names}
+    text = message.text
+    return found if text is None else {**found, "text": text}
+
+
+def from_json(data: object) -> Message:
+    """The message to send that an object stands for, with the fields it names.
+
+    `text` is the body where there is no `body`. What only received messages have is ignored, so
+    that they can be sent again; any other name is a mistake and refused, as a wrong value is.
+    """
+    if not isinstance(data, Mapping):
+        raise IllegalPropertyVt(f"a message is a JSON object, not {type(data).__name__}")
+    unknown = [str(name) for name in data if name not in _SETTABLE and name not in _IGNORED]
+    if unknown:
+        raise PropertyNotAllowed(f"a message has no field {', '.join(unknown):.100}")
+    found = {name: data[name] for name in data if name in _SETTABLE}
+    for name, read in _READERS.items():
+        if name in found:
+            found[name] = read(name, found[name])
+    if "body" not in found and "text" in data:
+        found["body"] = _text("text", data["text"])
+    return Message(**found)
+
+
+def _written(name: str, value: object) -> Json:
+    match value:
+        case bytes():
+            return value.hex() if name == "correlation_id" else b64encode(value).decode("ascii")
+        case FormatName() | UUID():
+            return str(value)
+        case datetime():
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case bool() | str() | None:
+            return value
+    assert isinstance(value, int), f"{name} has no form in JSON"
+    return int(value)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise IllegalPropertyVt(f"{name}: text is needed, not {type(value).__name__}")
+    return value
+
+
+def _base64(name: str, value: object) -> bytes:
+    try:
+        return b64decode(_text(name, value), validate=True)
+    except ValueError as error:
+        raise IllegalPropertyValue(f"{name}: not base64 ({error})") from None
+
+
+def _hex(name: str, value: object) -> bytes:
+    try:
+        return bytes.fromhex(_text(name, value))
+    except ValueError as error:
+        raise IllegalPropertyValue(f"{name}: not hexadecimal ({error})") from None
+
+
+_READERS: Final[Mapping[str, Callable[[str, object], bytes]]] = {
+    "body": _base64,
+    "extension": _base64,
+    "correlation_id": _hex,
+}

@@ -1,0 +1,160 @@
+"""Messages as packets: what programs send becomes what the store keeps and sessions transmit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Final
+from uuid import UUID
+
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName
+from openmsmq.names.format import PrivateName, PublicName, parse_format_name
+from openmsmq.names.path import THIS_COMPUTER
+from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
+from openmsmq.packet.headers.properties import NO_CORRELATION
+from openmsmq.packet.headers.trailer import letter_trailer
+from openmsmq.packet.headers.transaction import TransactionHeader
+from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.properties.message import INFINITE
+from openmsmq.types.message import Message
+
+BUILDERS_MAX: Final = 256
+"Combinations of queue names whose encoding is kept."
+_ID_MASK: Final = 0xFFFFFFFF
+
+IN_TRANSACTION: Final = OptionalHeaders(transaction=TransactionHeader())
+"Room for the place in a sequence, which is known only when the transaction commits."
+
+
+class Packer:
+    """Writes the messages of one queue manager ([MS-MQDMPR] 3.1.7.1.30, 3.1.7.1.32)."""
+
+    __slots__ = ("_builder", "_computer")
+
+    def __init__(self, source: UUID, *, computer: str = THIS_COMPUTER) -> None:
+        """`computer` is what others know this one by: it replaces the `.` in names of queues."""
+        self._computer = computer
+        self._builder = lru_cache(maxsize=BUILDERS_MAX)(partial(_make_builder, source, computer))
+
+    def pack(
+        self,
+        message: Message,
+        destination: FormatName,
+        *,
+        message_id: int,
+        sent_time: int,
+        destination_manager: UUID = NO_GUID,
+        transactional: bool = False,
+    ) -> bytes:
+        """The packet of one message; see `pack_many`."""
+        return self.pack_many(
+            (message,),
+            destination,
+            first_id=message_id,
+            sent_time=sent_time,
+            destination_manager=destination_manager,
+            transactional=transactional,
+        )[0]
+
+    def pack_many(
+        self,
+        messages: Iterable[Message],
+        destination: FormatName,
+        *,
+        first_id: int,
+        sent_time: int,
+        destination_manager: UUID = NO_GUID,
+        transactional: bool = False,
+        time_to_reach_queue: int | None = None,
+        headers: OptionalHeaders = NO_HEADERS,
+    ) -> list[bytes]:
+        """The packets of messages sent at one moment, their ids counting up from `first_id`.
+
+        `sent_time` is in seconds since 1970 UTC. `destination_manager` is needed for a public
+        queue only: other names say where the queue is. A transactional message is recoverable and
+        has priority 0. What the manager keeps behind a packet follows it (`split_stored`).
+        `time_to_reach_queue` is for messages that do not say. `MessageTooLarge`
+        for a message that does not fit into a packet.
+        """
+        queue = str(destination)
+        default = INFINITE if time_to_reach_queue is None else time_to_reach_queue
+        if transactional:
+            headers = IN_TRANSACTION if headers is NO_HEADERS else _in_transaction(headers)
+        packets: list[bytes] = []
+        add = packets.append
+        admin: FormatName | None = None
+        response: FormatName | None = None
+        build = self._builder(queue, destination_manager, "", "").build
+        for number, message in enumerate(messages, first_id):
+            # Messages to one place mostly share their queues for replies, or have none.
+            reports, answers = message.admin_queue, message.response_queue
+            if reports is not admin or answers is not response:
+                admin, response = reports, answers
+                names = (str(name or "") for name in (admin, response))
+                build = self._builder(queue, destination_manager, *names).build
+            reach_by = message.time_to_reach_queue
+            receive_by = message.time_to_be_received
+            packet = build(
+                message.body,
+                message.label,
+                message.priority,
+                message.recoverable,
+                message.journal,
+                message.dead_letter,
+                message.trace,
+                number & _ID_MASK,
+                sent_time,
+                default if reach_by is None else reach_by,
+                INFINITE if receive_by is None else receive_by,
+                message.acknowledge,
+                0,
+                message.correlation_id or NO_CORRELATION,
+                message.body_type,
+                message.app_specific,
+                message.extension,
+                headers,
+            )
+            letters = message.dead_letter_queue
+            add(packet if letters is None else packet + _letters(str(letters), self._computer))
+        return packets
+
+
+def _in_transaction(headers: OptionalHeaders) -> OptionalHeaders:
+    return replace(headers, transaction=IN_TRANSACTION.transaction)
+
+
+def _make_builder(
+    source: UUID, computer: str, destination: str, manager: UUID, admin: str, response: str
+) -> PacketBuilder:
+    """A builder for queues given as text: equal names may be spelled differently."""
+    queue, admin_queue, response_queue = (
+        _at_home(parse_format_name(name), computer) if name else None
+        for name in (destination, admin, response)
+    )
+    match queue:
+        case PrivateName():
+            manager = queue.guid
+        case PublicName():
+            pass
+        case _:
+            manager = NO_GUID
+    return PacketBuilder(
+        source, queue, destination_manager=manager, admin=admin_queue, response=response_queue
+    )
+
+
+@lru_cache(maxsize=BUILDERS_MAX)
+def _letters(queue: str, computer: str) -> bytes:
+    """What names the dead-letter queue of a message, behind its packet ([MS-MQRR] 2.2.5.4)."""
+    name = _at_home(parse_format_name(queue), computer)
+    assert isinstance(name, DirectName), "a dead-letter queue has a path"
+    return letter_trailer(str(name.path))
+
+
+def _at_home(name: FormatName, computer: str) -> FormatName:
+    """`name` as it must be written for other computers, to which `.` would be themselves."""
+    if isinstance(name, DirectName) and name.address == THIS_COMPUTER:
+        return replace(name, address=computer)
+    return name

@@ -1,0 +1,287 @@
+"""ReceivedMessage: what a receive or a peek returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import FrozenInstanceError
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import NoReturn
+from uuid import UUID
+
+from openmsmq.errors import IllegalFormatName, IllegalQueuePathName, Malformed
+from openmsmq.names.base import FormatName
+from openmsmq.names.path import parse_path_name
+from openmsmq.packet.headers.properties import NO_CORRELATION
+from openmsmq.packet.headers.security import SecurityFlags
+from openmsmq.packet.headers.trailer import split_stored
+from openmsmq.packet.headers.user import UserFlags
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import INFINITE, Acknowledge, SenderIdType
+from openmsmq.security.sid import Sid
+from openmsmq.types.message import FIELDS, Message
+
+
+class ReceivedMessage(Message):
+    """A message taken or seen in a queue: its packet, and what only the queue knows about it.
+
+    Nothing is decoded before it is asked for ([MS-MQDMPR] 3.1.7.1.31). It can be sent again like
+    any message; `to_message` gives one to change first.
+    """
+
+    __slots__ = ("_facts", "_view")
+    _view: PacketView
+    _facts: tuple[int, int, float, int, int, int]
+
+    def __init__(
+        self,
+        packet: bytes,
+        *,
+        lookup_id: int = 0,
+        arrival: int = 0,
+        arrived: float = 0,
+        abort_count: int = 0,
+        move_count: int = 0,
+        message_class: int = 0,
+    ) -> None:
+        """`packet` is a UserMessage that was checked; `arrived` counts seconds since 1970 UTC.
+
+        `message_class` is why it became a dead letter.
+        """
+        _set_view(self, PacketView(packet))
+        _set_facts(self, (lookup_id, arrival, arrived, abort_count, move_count, message_class))
+
+    @property
+    def packet(self) -> bytes:
+        """The whole message as it travels."""
+        return split_stored(self._view.data)[0]
+
+    def to_message(self) -> Message:
+        """The same to send, for `dataclasses.replace`."""
+        return Message(**{name: getattr(self, name) for name in FIELDS})
+
+    # What the sender set: see Message.
+
+    @property
+    def body(self) -> bytes:
+        return self._view.body
+
+    @property
+    def body_type(self) -> int:
+        return self._view.body_type
+
+    @property
+    def label(self) -> str:
+        return self._view.label
+
+    @property
+    def priority(self) -> int:
+        return self._view.priority
+
+    @property
+    def recoverable(self) -> bool:
+        return self._view.recoverable
+
+    @property
+    def journal(self) -> bool:
+        return self._view.journal
+
+    @property
+    def dead_letter(self) -> bool:
+        return self._view.dead_letter
+
+    @property
+    def dead_letter_queue(self) -> FormatName | None:
+        path = self._view.dead_letter_path
+        return _own_queue(path) if path else None
+
+    @property
+    def acknowledge(self) -> Acknowledge:
+        return Acknowledge(self._view.acknowledge)
+
+    @property
+    def admin_queue(self) -> FormatName | None:
+        view = self._view
+        return _named(view, "admin_queue") if view.flags & UserFlags.AQ else None
+
+    @property
+    def response_queue(self) -> FormatName | None:
+        view = self._view
+        return _named(view, "response_queue") if view.flags & UserFlags.RQ else None
+
+    @property
+    def correlation_id(self) -> bytes:
+        correlation_id = self._view.correlation_id
+        return b"" if correlation_id == NO_CORRELATION else correlation_id
+
+    @property
+    def app_specific(self) -> int:
+        return self._view.app_specific
+
+    @property
+    def extension(self) -> bytes:
+        return self._view.extension
+
+    @property
+    def time_to_be_received(self) -> int | None:
+        seconds = self._view.time_to_be_received
+        return None if seconds == INFINITE else seconds
+
+    @property
+    def time_to_reach_queue(self) -> int | None:
+        seconds = self._view.time_to_reach_queue
+        return None if seconds == INFINITE else seconds
+
+    @property
+    def trace(self) -> bool:
+        return self._view.trace
+
+    # What only the queue knows.
+
+    @property
+    def lookup_id(self) -> int:
+        """Its place in the queue, by which it can be found again."""
+        return self._facts[0]
+
+    @property
+    def arrival(self) -> int:
+        """Counts up with every message that becomes visible in the queue."""
+        return self._facts[1]
+
+    @property
+    def arrived_time(self) -> datetime:
+        """When it arrived in the queue."""
+        return datetime.fromtimestamp(self._facts[2], UTC)
+
+    @property
+    def abort_count(self) -> int:
+        """How often a transaction that had received it was aborted."""
+        return self._facts[3]
+
+    @property
+    def move_count(self) -> int:
+        """How often it was moved between subqueues."""
+        return self._facts[4]
+
+    # What its packet says of its way.
+
+    @property
+    def id(self) -> str:
+        r"""`guid\number`, unique for the queue manager that sent it."""
+        view = self._view
+        return f"{_guid_text(view.identifier[:16])}\\{view.message_id}"
+
+    @property
+    def identifier(self) -> bytes:
+        """The id as 20 bytes, to be the `correlation_id` of an answer."""
+        return self._view.identifier
+
+    @property
+    def message_class(self) -> int:
+        """0 for a message of an application; else what it reports, see `MessageClass`.
+
+        For a dead letter it is the reason.
+        """
+        return self._facts[5] or self._view.message_class
+
+    @property
+    def sent_time(self) -> datetime:
+        """When it was sent, by the sender's clock."""
+        return datetime.fromtimestamp(self._view.sent_time, UTC)
+
+    @property
+    def destination_queue(self) -> FormatName | None:
+        """The queue it was sent to; None if what stands there is no name."""
+        return _named(self._view, "destination")
+
+    @property
+    def source_manager(self) -> UUID:
+        """The queue manager that sent it."""
+        return self._view.source_queue_manager
+
+    @property
+    def sender_id(self) -> str | None:
+        """Who sent it, as a security identifier `S-1-...`; what the sender says, unless signed."""
+        security = self._view.security
+        if security is None or security.flags & SecurityFlags.ST != SenderIdType.SID:
+            return None
+        try:
+            return str(Sid.decode(security.security_id))
+        except Malformed:
+            return None
+
+    @property
+    def transactional(self) -> bool:
+        """It was sent in a transaction."""
+        return self._view.transactional
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ReceivedMessage):
+            return NotImplemented
+        return self._facts == other._facts and self._view.data == other._view.data
+
+    def __hash__(self) -> int:
+        return hash((self._facts, self._view.data))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _remade, (self._view.data, *self._facts)
+
+    def _shown(self) -> Iterator[str]:
+        yield f"id={self.id!r}"
+        yield f"lookup_id={self.lookup_id}"
+        yield from super()._shown()
+
+
+_set_view = vars(ReceivedMessage)["_view"].__set__
+_set_facts = vars(ReceivedMessage)["_facts"].__set__
+
+
+def _remade(
+    packet: bytes,
+    lookup_id: int,
+    arrival: int,
+    arrived: float,
+    abort_count: int,
+    move_count: int,
+    message_class: int,
+) -> ReceivedMessage:
+    """A message as `copy` and `pickle` make it again."""
+    return ReceivedMessage(
+        packet,
+        lookup_id=lookup_id,
+        arrival=arrival,
+        arrived=arrived,
+        abort_count=abort_count,
+        move_count=move_count,
+        message_class=message_class,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _own_queue(path: str) -> FormatName | None:
+    """The dead-letter queue with this path; None if what stands there is no name."""
+    try:
+        return parse_path_name(path).to_direct()
+    except IllegalQueuePathName:
+        return None
+
+
+def _named(view: PacketView, field: str) -> FormatName | None:
+    """The name in `field`; None for what a peer wrote that is no name, so that nothing fails."""
+    try:
+        name: FormatName | None = getattr(view, field)
+    except IllegalFormatName:
+        return None
+    return name
+
+
+@lru_cache(maxsize=1024)
+def _guid_text(raw: bytes) -> str:
+    """A GUID as text; few queue managers send many messages."""
+    return str(UUID(bytes_le=raw))

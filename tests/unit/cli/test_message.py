@@ -1,9 +1,0 @@
-"""`openmsmq message`."""
-
-from __future__ import annotations
-
-from openmsmq.cli.message import message
-
-
-def test_all_that_can_be_done_with_messages_is_there() -> None:
-    assert sorted(message.commands) == ["export", "import", "move", "peek", "receive", "send"]

@@ -1,0 +1,139 @@
+"""What clients of a service say and are told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.client.fakes import WELCOME, messages
+
+from openmsmq.app_protocol import payloads as app
+from openmsmq.app_protocol.members import JsonObject, Members
+from openmsmq.client import payloads as remote
+from openmsmq.client.backend import Read
+from openmsmq.engine.explanation import HistoryEvent
+from openmsmq.engine.messages.receive import Seek
+from openmsmq.engine.queues.access import Access, Mode, Share
+from openmsmq.engine.storage.settings import Settings
+from openmsmq.errors import InvalidParameter, UnsupportedOperation
+from openmsmq.transports.outgoing import OutgoingAttempt
+
+GUID = UUID(int=7)
+FOR_EVER = 0xFFFFFFFF
+
+
+def test_a_queue_is_opened_for_what_was_asked() -> None:
+    mode = Mode(Access.SEND | Access.PEEK, Share.DENY_RECEIVE)
+    asked = remote.opening("orders", mode)
+    assert asked == {"name": "orders", "access": ["send", "peek"], "share": "receive"}
+    assert remote.opening("orders", Mode(Access.RECEIVE))["share"] == "none"
+
+
+def test_a_queue_may_be_open_for_less() -> None:
+    mode = Mode(Access.ALL, Share.DENY_RECEIVE)
+    assert remote.opened(Members({"access": ["peek"]}), mode) == Mode(
+        Access.PEEK, Share.DENY_RECEIVE
+    )
+
+
+def test_queues_are_asked_for_in_pages_where_that_can_be_done() -> None:
+    assert remote.listing(WELCOME, everything=True) == {"everything": True}
+    modern = replace(WELCOME, capabilities=("pages", "subscribe"))
+    assert remote.listing(modern, everything=False) == {"everything": False, "limit": remote.PAGE}
+
+
+def test_properties_are_written_so_that_json_takes_them() -> None:
+    assert remote.written({"type": GUID, "quota": 5}) == {"type": str(GUID), "quota": 5}
+
+
+@pytest.mark.parametrize(
+    ("timeout", "wait", "milliseconds"),
+    [(None, None, FOR_EVER), (0, 0, 0), (1.5, 1.5, 1500), (1e12, None, FOR_EVER)],
+    ids=str,
+)
+def test_a_read_waits_as_long_as_it_shall(
+    timeout: float | None, wait: float | None, milliseconds: int
+) -> None:
+    assert remote.wait_of(timeout) == wait
+    payload = remote.read_payload(3, Read(take=True), remote.wait_of(timeout))
+    assert app.Read.decode(payload) == app.Read(3, timeout=milliseconds)
+
+
+@pytest.mark.parametrize(
+    ("read", "asked"),
+    [
+        (Read(take=True, count=7), app.Read(3, 4, 5, count=7)),
+        (Read(take=True, count=1 << 40), app.Read(3, 4, 5, count=0xFFFFFFFF)),
+        (Read(take=False, following=True), app.Read(3, 4, 5, mode=0, seek=app.Seek.NEXT)),
+        (Read(take=True, lookup_id=9), app.Read(3, 4, 5, 9, seek=app.Seek.LOOKUP)),
+        (
+            Read(take=False, lookup_id=-1, seek=Seek.LAST),
+            app.Read(3, 4, 5, (1 << 64) - 1, mode=0, seek=app.Seek.LAST),
+        ),
+    ],
+    ids=["many", "too many", "next", "lookup", "last"],
+)
+def test_a_read_says_what_is_wanted(read: Read, asked: app.Read) -> None:
+    payload = remote.read_payload(3, read, None, transaction=4, cursor=5)
+    assert app.Read.decode(payload) == asked
+
+
+@given(st.lists(st.binary(max_size=300), max_size=20), st.integers(100, 600))
+def test_messages_that_need_not_go_together_are_divided(packets: list[bytes], most: int) -> None:
+    batches = remote.send_batches(packets, most, together=False)
+    assert [packet for batch in batches for packet in batch] == packets
+    for batch in batches:
+        size = len(app.Send(1, 0, tuple(batch)).encode()) + 5
+        assert size <= most or len(batch) == 1
+    if len(batches) > 1:
+        assert all(batches)
+
+
+def test_messages_that_must_go_together_may_be_too_many() -> None:
+    packets = [b"x" * 100] * 10
+    assert remote.send_batches(packets, 2000, together=True) == [packets]
+    with pytest.raises(InvalidParameter, match=r"10 messages with 1040 bytes: .* send fewer"):
+        remote.send_batches(packets, 1000, together=True)
+
+
+def test_messages_are_what_was_queued() -> None:
+    lookup = (3 << 56) + 12
+    [found] = remote.received(app.Messages.decode(messages(lookup)).messages)
+    assert (found.lookup_id, found.arrival, found.body) == (lookup, 12, b"x")
+
+
+def test_what_a_newer_service_adds_is_passed_over() -> None:
+    assert remote.settings(Members({"history": 5, "colour": "red"})) == Settings(history=5)
+    time = datetime(2026, 7, 1, tzinfo=UTC)
+    happened: JsonObject = {
+        **{"time": time.isoformat(), "event": "arrived", "queue": "q", "text": "t"},
+        **{"lookup_id": 3, "by": "me", "colour": "red"},
+    }
+    event = HistoryEvent(time, "arrived", "q", "t", 3, "me")
+    assert remote.history_event(Members(happened)) == event
+
+
+def test_a_queue_is_known_by_its_guid() -> None:
+    info = remote.queue_info(Members({"id": str(GUID), "type": str(GUID), "name": "q", "new": 1}))
+    assert (info.id, info.type, info.name) == (GUID, GUID, "q")
+
+
+def test_an_outgoing_queue_is_known_with_its_attempts() -> None:
+    attempt: JsonObject = {"time": 1_000_000_000, "status": "connected", "address": "10.0.0.2:1801"}
+    known: JsonObject = {
+        **{"name": "DIRECT=OS:b\\q", "state": "connected", "messages": 3, "new": 1},
+        "attempts": [{**attempt, "new": 1}],
+    }
+    info = remote.outgoing_info(Members(known))
+    assert (info.name, info.state, info.messages) == ("DIRECT=OS:b\\q", "connected", 3)
+    assert info.attempts == (OutgoingAttempt(1_000_000_000, "connected", "10.0.0.2:1801"),)
+
+
+def test_what_an_older_service_does_not_know_is_not_asked_of_it() -> None:
+    with pytest.raises(UnsupportedOperation):
+        remote.require(WELCOME, "reserve")
+    remote.require(replace(WELCOME, capabilities=("reserve",)), "reserve")

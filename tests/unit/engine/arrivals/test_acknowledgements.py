@@ -1,0 +1,293 @@
+"""Acknowledgements of messages of other managers, and what strangers can make us create."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from tests.unit.engine.station import ADMIN, Station, parcel
+from tests.unit.engine.world import HERE, ME, SOMEBODY, commit_all, letter
+
+from openmsmq.engine.arrivals import acknowledgements as module
+from openmsmq.engine.arrivals.acknowledgements import DROPPED, Answering
+from openmsmq.engine.arrivals.arrival import Origin
+from openmsmq.engine.queues.queue import Purpose, Queue
+from openmsmq.names.format import parse_format_name
+from openmsmq.packet.acks import order_queue
+from openmsmq.properties.message import Acknowledge, MessageClass
+
+ARRIVAL = Acknowledge.POS_ARRIVAL
+
+
+def third(at: int) -> str:
+    """A queue of a third machine."""
+    return rf"DIRECT=OS:third{at}\private$\admin"
+
+
+@pytest.fixture
+def station() -> Station:
+    """One with a plain queue, a transactional one, and one for acknowledgements."""
+    found = Station()
+    found.world.queue("q")
+    found.world.queue("t", transactional=True)
+    found.world.queue("admin")
+    return found
+
+
+@pytest.fixture
+def answering(station: Station) -> Answering:
+    return station.core.answering
+
+
+def known(station: Station) -> None:
+    """The manager at the other end is in the peer table."""
+    station.core.peers.learned(SOMEBODY, "SOMEBODY", "192.0.2.9", 1801)
+    station.origin.entitle(SOMEBODY.bytes_le, is_proven=True, is_known=True)
+
+
+def outgoing(station: Station) -> list[Queue]:
+    """All outgoing queues."""
+    return [queue for queue in station.core.queues.everything if queue.transfer is not None]
+
+
+def wanting(at: int, admin: str, *, express: bool = False) -> bytes:
+    """A message whose arrival is to be reported to a queue."""
+    return parcel(number=at + 1, admin=admin, acknowledge=ARRIVAL, express=express)
+
+
+# Why there is a queue
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("express", [True, False])
+def test_what_a_queue_is_for_depends_on_who_asks(
+    station: Station, is_known: bool, express: bool
+) -> None:
+    if is_known:
+        known(station)
+    take = station.take_express if express else station.take
+    take(wanting(1, third(1), express=express))
+    take(wanting(2, str(order_queue(SOMEBODY)), express=express))
+    purposes = [queue.properties.purpose for queue in outgoing(station)]
+    if is_known:
+        assert purposes == [Purpose.ACKNOWLEDGE, Purpose.ACKNOWLEDGE]
+    else:
+        assert purposes == [Purpose.UNSOLICITED, Purpose.ANSWER]
+
+
+def test_an_acknowledgement_to_a_queue_here_takes_no_queue_elsewhere(station: Station) -> None:
+    station.take(wanting(1, ADMIN))
+    assert station.admin() == [MessageClass.ACK_REACH_QUEUE]
+    assert outgoing(station) == []
+
+
+def test_what_a_stranger_brought_is_a_stranger_s_when_it_is_read(station: Station) -> None:
+    """Days later, and after a restart."""
+    packet = parcel(admin=third(1), acknowledge=Acknowledge.POS_RECEIVE)
+    station.take(packet)
+    again = station.restart()
+    again.world.take(again.world.find("q"))
+    (queue,) = outgoing(again)
+    assert queue.properties.purpose is Purpose.UNSOLICITED
+
+
+def test_a_program_that_sends_to_such_a_queue_makes_it_ordinary(
+    station: Station, answering: Answering
+) -> None:
+    """For good: what programs send is never dropped."""
+    station.take(wanting(1, third(1)))
+    (queue,) = outgoing(station)
+    assert answering.queues(Purpose.UNSOLICITED) == [queue]
+    same = station.core.queues.outgoing(parse_format_name(third(1)))
+    station.world.send(same, letter("1"))
+    assert same is queue
+    assert answering.queues(Purpose.UNSOLICITED) == []
+    (found,) = outgoing(station.restart())
+    assert found.properties.purpose is Purpose.SEND
+
+
+@pytest.mark.parametrize("admin", [third(1), str(order_queue(SOMEBODY))])
+def test_a_known_peer_that_names_such_a_queue_frees_it_of_its_bounds(
+    station: Station, answering: Answering, admin: str
+) -> None:
+    """A stranger that names it first takes nothing from those who are known."""
+    station.take(wanting(1, admin))
+    known(station)
+    station.take(wanting(2, admin))
+    (queue,) = outgoing(station)
+    assert queue.properties.purpose is Purpose.ACKNOWLEDGE
+    assert not answering.queues(Purpose.UNSOLICITED) + answering.queues(Purpose.ANSWER)
+    station.take(wanting(3, admin))
+    assert queue.properties.purpose is Purpose.ACKNOWLEDGE
+
+
+def test_the_purpose_of_a_queue_is_known_after_a_restart(station: Station) -> None:
+    station.take(wanting(1, third(1)))
+    station.take(wanting(2, str(order_queue(SOMEBODY))))
+    again = station.restart().core.answering
+    assert len(again.queues(Purpose.UNSOLICITED)) == 1
+    assert len(again.queues(Purpose.ANSWER)) == 1
+
+
+# Bounds
+
+
+def test_strangers_get_a_bounded_number_of_queues_for_third_machines(station: Station) -> None:
+    """4,000 packets with admin queues of the attacker's choice."""
+    for start in range(0, 4000, 500):
+        station.take(*(wanting(at, third(at)) for at in range(start, start + 500)))
+    assert len(outgoing(station)) == module.UNSOLICITED_MAX == 100
+    assert station.world.count(DROPPED) == 3900
+    assert len(station.bodies()) == 4000, "the messages themselves are taken"
+
+
+def test_express_messages_get_no_more(station: Station, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "UNSOLICITED_MAX", 3)
+    for at in range(9):
+        station.take_express(wanting(at, third(at), express=True))
+    assert len(outgoing(station)) == 3
+    assert station.world.count(DROPPED) == 6
+
+
+def test_there_is_a_bound_for_their_bytes_too(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "UNSOLICITED_SIZE_MAX", 1000)
+    for at in range(20):
+        station.take(wanting(at, third(1)))
+    (queue,) = outgoing(station)
+    size = queue.total_size
+    assert 1000 <= size < 2000
+    station.take(wanting(21, third(2)))
+    assert outgoing(station) == [queue]
+    assert queue.total_size == size
+    assert station.world.count(DROPPED) > 10
+
+
+def test_what_known_peers_ask_for_is_not_among_it(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "UNSOLICITED_MAX", 3)
+    known(station)
+    for at in range(9):
+        station.take(wanting(at, third(at)))
+    assert len(outgoing(station)) == 9
+    assert station.world.count(DROPPED) == 0
+
+
+def test_what_programs_send_is_not_among_it(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "UNSOLICITED_MAX", 3)
+    for at in range(9):
+        queue = station.core.queues.outgoing(parse_format_name(third(at)))
+        station.world.send(queue, letter("1"))
+    station.take(wanting(1, third(77)))
+    assert len(outgoing(station)) == 10
+
+
+def test_acknowledgements_that_wait_for_one_manager_are_bounded(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """10,000 of them; more than that are dropped and counted."""
+    assert module.MESSAGES_MAX == 10_000
+    monkeypatch.setattr(module, "MESSAGES_MAX", 5)
+    known(station)
+    for at in range(9):
+        station.take(wanting(at, third(1)))
+    (queue,) = outgoing(station)
+    assert queue.messages == 5
+    assert station.world.count(DROPPED) == 4
+
+
+def final_wanting(at: int, source: UUID) -> bytes:
+    """A transactional message that a source wants to hear of, to a queue that is not there."""
+    return parcel(source=source, to=HERE + "nowhere", place=(1, at, 0), wants_final=True)
+
+
+def from_network(source: UUID, address: str) -> Origin:
+    return Origin(address, "somebody", source.bytes_le)
+
+
+def test_final_acks_for_strangers_wait_and_the_network_with_the_most_loses_its_oldest(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waits for one that brought a message itself is never displaced by a flood."""
+    monkeypatch.setattr(module, "ANSWERS_MAX", 4)
+    honest = UUID(int=5000)
+    station.take(final_wanting(1, honest), origin=from_network(honest, "198.51.100.1"))
+    flood = [UUID(int=at) for at in range(1000, 1010)]
+    for source in flood:
+        station.take(final_wanting(1, source), origin=from_network(source, "192.0.2.66"))
+    assert len(station.finals(honest)) == 1
+    assert [source for source in flood if station.finals(source)] == flood[-3:]
+    assert len(station.core.answering.queues(Purpose.ANSWER)) == 4
+    assert station.world.count(DROPPED) == 7
+
+
+def test_a_known_peer_s_final_acks_are_not_among_those_of_strangers(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ANSWERS_MAX", 2)
+    known(station)
+    station.take(final_wanting(1, SOMEBODY))
+    for at in range(1000, 1005):
+        source = UUID(int=at)
+        station.take(final_wanting(1, source), origin=from_network(source, "192.0.2.66"))
+    assert len(station.finals()) == 1
+    queue = station.core.queues.find_outgoing(order_queue(SOMEBODY))
+    assert queue is not None
+    assert queue.properties.purpose is Purpose.ACKNOWLEDGE
+
+
+def test_what_cannot_be_sent_is_given_up_and_counted(
+    station: Station, answering: Answering
+) -> None:
+    station.take(wanting(1, third(1)), wanting(2, third(1)))
+    (queue,) = outgoing(station)
+    answering.drop(queue)
+    commit_all(station.core)
+    assert queue.deleted
+    assert answering.queues(Purpose.UNSOLICITED) == []
+    assert station.world.count(DROPPED) == 2
+    station.take(wanting(3, third(1)))
+    assert len(outgoing(station)) == 1
+
+
+# Forged sources
+
+
+def test_a_flood_with_forged_sources_creates_nothing_for_them(station: Station) -> None:
+    """8,000 transactional packets over one session."""
+    for start in range(0, 8000, 1000):
+        packets = [
+            parcel(
+                source=UUID(int=10_000 + at),
+                number=at,
+                to=HERE + ("t" if at % 2 else "nowhere"),
+                place=(1, 1, 0),
+                wants_final=True,
+            )
+            for at in range(start, start + 1000)
+        ]
+        assert station.take(*packets) is None
+    assert outgoing(station) == []
+    assert len(station.bodies("t")) == 4000
+    assert station.world.count(DROPPED) >= 8000
+
+
+def test_one_that_claims_our_own_identity_hears_nothing(station: Station) -> None:
+    """There is no way to this manager itself: acknowledgements would wait for ever."""
+    origin = Origin("192.0.2.66", "somebody", ME.bytes_le)
+    station.take(parcel(source=ME, to="DIRECT=OS:here\\none", place=(1, 1, 0)), origin=origin)
+    assert station.finals(ME) == []
+    assert station.core.statistics.counts[DROPPED] == 1
+
+
+def test_the_source_of_a_message_that_another_manager_brings_hears_if_it_is_known(
+    station: Station,
+) -> None:
+    other = UUID(int=77)
+    station.core.peers.learned(other, "OTHER", "192.0.2.77", 1801)
+    station.take(final_wanting(1, other))
+    assert len(station.finals(other)) == 1

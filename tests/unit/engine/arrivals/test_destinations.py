@@ -1,0 +1,79 @@
+"""Which queue a message goes to, or why to none."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.engine.station import parcel
+from tests.unit.engine.world import HERE, ME, NOW, SOMEBODY, World
+
+from openmsmq.engine.arrivals.arrival import Rejected
+from openmsmq.engine.arrivals.destinations import WENT_ROUND, Destinations, Targets
+from openmsmq.engine.arrivals.incoming import head_of
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.limits import HOP_COUNT_MAX
+from openmsmq.properties.message import MessageClass
+
+
+class Desk:
+    """A manager with a plain queue and a transactional one."""
+
+    def __init__(self) -> None:
+        self.world = World()
+        self.plain = self.world.queue("q")
+        self.transactional = self.world.queue("t", transactional=True)
+        self.world.done(self.world.core.configure(clock_tolerance=30))
+        self.destinations = Destinations(self.world.core)
+
+    def find(self, packet: bytes, known: Targets | None = None) -> Queue | MessageClass:
+        """Where a message goes, or why it goes to none."""
+        found = self.destinations.find({} if known is None else known, packet, head_of(packet))
+        return found.reason if isinstance(found, Rejected) else found
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+def test_a_message_goes_to_the_queue_that_its_name_means(desk: Desk) -> None:
+    """MQQB-239."""
+    assert desk.find(parcel()) is desk.plain
+    assert desk.find(parcel(to=HERE + "t", place=(1, 1, 0))) is desk.transactional
+
+
+@pytest.mark.parametrize(
+    ("packet", "reason"),
+    [
+        (parcel(to=HERE + "nowhere"), MessageClass.NACK_BAD_DST_Q),
+        (parcel(place=(1, 1, 0)), MessageClass.NACK_NOT_TRANSACTIONAL_Q),
+        (parcel(to=HERE + "t"), MessageClass.NACK_NOT_TRANSACTIONAL_MSG),
+        (parcel(manager=SOMEBODY), MessageClass.NACK_BAD_DST_Q),
+        (parcel(manager=SOMEBODY, hops=HOP_COUNT_MAX), WENT_ROUND),
+        (parcel(sent=NOW - 100, reach=60), MessageClass.NACK_REACH_QUEUE_TIMEOUT),
+        (parcel(sent=NOW - 100, receive=60), MessageClass.NACK_REACH_QUEUE_TIMEOUT),
+    ],
+    ids=["no queue", "plain queue", "plain message", "elsewhere", "round", "late", "too late"],
+)
+def test_others_go_nowhere_for_a_reason(desk: Desk, packet: bytes, reason: MessageClass) -> None:
+    assert desk.find(packet) is reason
+
+
+def test_on_its_way_a_message_may_be_late_by_what_clocks_differ(desk: Desk) -> None:
+    """AMB-41."""
+    assert desk.find(parcel(sent=NOW - 90, reach=60)) is desk.plain
+    assert desk.find(parcel(sent=NOW - 91, reach=60)) is MessageClass.NACK_REACH_QUEUE_TIMEOUT
+
+
+def test_what_was_found_for_a_destination_is_found_again_without_looking(desk: Desk) -> None:
+    known: Targets = {}
+    assert desk.find(parcel("1"), known) is desk.plain
+    assert list(known.values()) == [desk.plain]
+    known[next(iter(known))] = desk.transactional
+    assert desk.find(parcel("2", number=2), known) is desk.transactional
+
+
+def test_a_message_for_no_manager_or_for_this_one_is_here(desk: Desk) -> None:
+    """AMB-51."""
+    assert desk.destinations.is_here(head_of(parcel()))
+    assert desk.destinations.is_here(head_of(parcel(manager=ME)))
+    assert not desk.destinations.is_here(head_of(parcel(manager=SOMEBODY)))

@@ -1,0 +1,232 @@
+"""The messages of one SEND, stamped in one go."""
+
+from __future__ import annotations
+
+from struct import pack
+from uuid import UUID
+
+import pytest
+from tests.samples import (
+    DIRECT,
+    MESSAGES,
+    MULTI_QUEUE,
+    OTHER,
+    PUBLIC,
+    SENT,
+    SOURCE,
+    TARGET,
+    patch,
+    user_message,
+)
+
+from openmsmq.engine.messages.stamp import Destination
+from openmsmq.engine.messages.stamper import Stamper
+from openmsmq.errors import Malformed, MessageTooLarge
+from openmsmq.limits import PACKET_SIZE_MAX
+from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
+from openmsmq.packet.headers.trailer import (
+    ExtendedAddressHeader,
+    SubqueueHeader,
+    Trailer,
+    letter_trailer,
+    split_stored,
+)
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import Acknowledge
+from openmsmq.types.message import Message
+from openmsmq.types.pack import IN_TRANSACTION, Packer
+
+BATCH = [
+    Message(b"one", label="first", priority=1),
+    Message(b"two", priority=7, recoverable=False),
+    Message(b"three", trace=True, priority=2),
+    Message(b"four", response_queue=r"DIRECT=OS:host\private$\r", time_to_be_received=9),
+    Message(b"five", label="", time_to_reach_queue=5, acknowledge=Acknowledge.POS_RECEIVE),
+    Message(b"six", label="last", journal=True, dead_letter=True),
+]
+PACKETS = Packer(OTHER).pack_many(BATCH, PUBLIC, first_id=0, sent_time=0)
+SEVERAL = OptionalHeaders(multi_queue=MULTI_QUEUE)
+PLAIN = MESSAGES["plain"].encode()
+PROPERTIES = PLAIN.index(b"L\0") - 56
+
+
+def stamper(headers: OptionalHeaders = NO_HEADERS, source: UUID = SOURCE) -> Stamper:
+    return Stamper(source, Destination.of(DIRECT), headers=headers, time_to_reach_queue=77)
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+@pytest.mark.parametrize("headers", [NO_HEADERS, SEVERAL], ids=["one queue", "several"])
+def test_packets_become_those_that_the_manager_would_have_written(
+    headers: OptionalHeaders, transactional: bool
+) -> None:
+    expected = Packer(SOURCE).pack_many(
+        BATCH,
+        DIRECT,
+        first_id=0xFFFFFFFE,
+        sent_time=SENT,
+        transactional=transactional,
+        time_to_reach_queue=77,
+        headers=headers,
+    )
+    added = IN_TRANSACTION.transaction if transactional else None
+    own = OptionalHeaders(transaction=added, multi_queue=headers.multi_queue)
+    made = stamper(own)
+    for _ in range(2):
+        found = made.stamp(PACKETS, first_id=0xFFFFFFFE, sent_time=SENT)
+        assert [packet for run in found for packet in run.packets] == expected
+
+
+@pytest.mark.parametrize("headers", [NO_HEADERS, IN_TRANSACTION], ids=["plain", "transaction"])
+def test_what_decides_about_a_message_is_told(headers: OptionalHeaders) -> None:
+    for way, packets in stamper(headers).stamp(PACKETS, first_id=1, sent_time=SENT):
+        for view in map(PacketView.parse, packets):
+            assert way == (
+                view.priority,
+                view.time_to_reach_queue,
+                view.time_to_be_received,
+                view.flags,
+                view.acknowledge,
+                "",
+            )
+
+
+def test_messages_that_follow_each_other_and_go_the_same_way_are_together() -> None:
+    urgent = patch(PLAIN, 2, b"\x07")
+    packets = [PLAIN, PLAIN, PLAIN, urgent, urgent, PLAIN]
+    found = stamper().stamp(packets, first_id=1, sent_time=SENT)
+    assert [(run.way.priority, len(run.packets)) for run in found] == [(3, 3), (7, 2), (3, 1)]
+
+
+def test_a_message_like_earlier_ones_does_not_go_the_way_of_the_last() -> None:
+    urgent, calm = PACKETS[1], [PACKETS[0], PACKETS[0]]
+    assert len(urgent) != len(calm[0])
+    found = stamper().stamp([*calm, urgent, *calm], first_id=1, sent_time=SENT)
+    assert [(run.way.priority, len(run.packets)) for run in found] == [(1, 2), (7, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("headers", [NO_HEADERS, IN_TRANSACTION], ids=["plain", "transaction"])
+def test_what_is_stamped_like_others_is_as_if_it_were_stamped_alone(
+    headers: OptionalHeaders,
+) -> None:
+    """All places at which two packets of one size may differ, after packets that are the same."""
+    made = stamper(headers)
+    for place in range(len(PLAIN)):
+        other = patch(PLAIN, place, bytes([PLAIN[place] ^ 1]))
+        packets = [PLAIN, PLAIN, PLAIN, other]
+        try:
+            alone = made.stamp([other], first_id=4, sent_time=SENT)
+        except Malformed:
+            with pytest.raises(Malformed):
+                made.stamp(packets, first_id=1, sent_time=SENT)
+            continue
+        together = made.stamp(packets, first_id=1, sent_time=SENT)
+        assert together[-1].packets[-1] == alone[0].packets[0]
+        assert together[-1].way == alone[0].way
+
+
+def test_nothing_becomes_nothing() -> None:
+    assert stamper().stamp([], first_id=1, sent_time=SENT) == []
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("shape", ["transaction", "security", "surplus", "session inside"])
+def test_one_packet_that_may_not_be_sent_spoils_all(shape: str, place: int) -> None:
+    packets = [PLAIN, PLAIN]
+    packets.insert(place, MESSAGES[shape].encode())
+    with pytest.raises(Malformed):
+        stamper().stamp(packets, first_id=1, sent_time=SENT)
+
+
+DAMAGE = {
+    "version": (0, b"\x11"),
+    "priority with an internal packet": (2, b"\x0b"),
+    "signature": (4, b"LION"),
+    "size": (8, pack("<I", len(PLAIN) + 4)),
+    "label too long": (PROPERTIES + 1, b"\xfb"),
+    "label without a null": (PROPERTIES + 58, b"xx"),
+    "class of nobody": (PROPERTIES + 2, b"\x00\x02"),
+    "class of a manager": (PROPERTIES + 2, b"\xff\x00"),
+    "more body than room": (PROPERTIES + 32, pack("<I", 6)),
+    "more room than body": (PROPERTIES + 36, pack("<I", 6)),
+    "more room than packet": (PROPERTIES + 36, pack("<I", 0xFFFFFFFF)),
+    "privacy": (PROPERTIES + 40, b"\x01"),
+    "extension": (PROPERTIES + 52, pack("<I", 100)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_found_also_behind_a_front_that_is_known(damage: str) -> None:
+    place, new = DAMAGE[damage]
+    made = stamper()
+    assert len(made.stamp([PLAIN], first_id=1, sent_time=SENT)) == 1
+    with pytest.raises(Malformed):
+        made.stamp([patch(PLAIN, place, new)], first_id=1, sent_time=SENT)
+
+
+def test_a_packet_cut_short_is_found_wherever_it_ends() -> None:
+    made = stamper()
+    for size in range(len(PLAIN)):
+        assert len(made.stamp([PLAIN], first_id=1, sent_time=SENT)) == 1
+        with pytest.raises(Malformed):
+            made.stamp([PLAIN[:size]], first_id=1, sent_time=SENT)
+
+
+def test_a_known_front_is_no_excuse_for_other_flags() -> None:
+    """The names stay, one bit before them changes."""
+    made = stamper()
+    made.stamp([PLAIN], first_id=1, sent_time=SENT)
+    with pytest.raises(Malformed):
+        made.stamp([user_message(flags=0x80).encode()], first_id=1, sent_time=SENT)
+
+
+def test_a_class_of_an_application_is_kept() -> None:
+    packet = patch(PLAIN, PROPERTIES + 2, b"\xff\x01")
+    found = stamper().stamp([PLAIN, packet], first_id=1, sent_time=SENT)
+    (run,) = found
+    assert [PacketView.parse(packet).message_class for packet in run.packets] == [0, 0x1FF]
+
+
+def test_what_a_reserved_byte_holds_does_not_matter() -> None:
+    packet = patch(PLAIN, 1, b"\xaa")
+    found = stamper().stamp([packet], first_id=1, sent_time=SENT)
+    assert PacketView.parse(found[0].packets[0]).body == b"hello"
+
+
+def test_a_packet_that_grows_too_large_is_refused() -> None:
+    largest = Message(bytes(PACKET_SIZE_MAX - len(PACKETS[1]) - 60))
+    packets = Packer(SOURCE).pack_many([largest], DIRECT, first_id=0, sent_time=0)
+    added = PACKET_SIZE_MAX - len(packets[0])
+    fitting = Message(bytes(len(largest.body) + added))
+    packets = Packer(SOURCE).pack_many([fitting], DIRECT, first_id=0, sent_time=0)
+    (run,) = stamper().stamp(packets, first_id=1, sent_time=SENT)
+    assert len(run.packets[0]) == PACKET_SIZE_MAX
+    with pytest.raises(MessageTooLarge):
+        stamper(IN_TRANSACTION).stamp(packets, first_id=1, sent_time=SENT)
+
+
+def test_a_public_destination_names_its_manager() -> None:
+    made = Stamper(SOURCE, Destination.of(PUBLIC, manager=TARGET))
+    view = PacketView.parse(made.stamp([PLAIN], first_id=3, sent_time=SENT)[0].packets[0])
+    assert (view.destination, view.queue_manager_address) == (PUBLIC, TARGET)
+    assert (view.source_queue_manager, view.message_id, view.sent_time) == (SOURCE, 3, SENT)
+
+
+def test_a_dead_letter_queue_of_its_own_stays_behind_the_packet() -> None:
+    """[MS-MQRR] 2.2.5.4: and the manager is told which it is."""
+    trailer = letter_trailer(".\\private$\\dead")
+    packets = [PLAIN, PLAIN + trailer, PLAIN + trailer, PLAIN]
+    plain = stamper(IN_TRANSACTION).stamp([PLAIN] * 4, first_id=1, sent_time=SENT)
+    found = stamper(IN_TRANSACTION).stamp(packets, first_id=1, sent_time=SENT)
+    assert [run.way.letters for run in found] == ["", ".\\private$\\dead", ""]
+    expected = [packet for run in plain for packet in run.packets]
+    kept = [packet for run in found for packet in run.packets]
+    assert [split_stored(packet)[0] for packet in kept] == expected
+    assert [split_stored(packet)[1] for packet in kept] == [b"", trailer, trailer, b""]
+
+
+@pytest.mark.parametrize(
+    "trailer", [b"abcd", Trailer.make(SubqueueHeader(), ExtendedAddressHeader()).encode()]
+)
+def test_nothing_else_may_follow_a_packet(trailer: bytes) -> None:
+    with pytest.raises(Malformed):
+        stamper(NO_HEADERS).stamp([PLAIN + trailer], first_id=1, sent_time=SENT)

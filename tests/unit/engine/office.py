@@ -1,0 +1,86 @@
+"""A local manager on a store in memory, driven by hand, with a clock that is set by hand."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from tests.unit.engine.world import NOW, OWNER, HandClock, commit_all
+
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.manager import LocalManager, received
+from openmsmq.engine.messages.scan import REMOVING, Holder
+from openmsmq.engine.queues.access import Access, Mode
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.store.memory import Disk, MemoryStore
+from openmsmq.types.message import Message
+from openmsmq.types.received import ReceivedMessage
+
+T = TypeVar("T")
+
+
+class Manager:
+    """A local manager, with commits made as they are needed."""
+
+    def __init__(
+        self, disk: Disk | None = None, name: str = "Server1", now: float = NOW + 0.75
+    ) -> None:
+        self.store = MemoryStore(disk)
+        self.clock = HandClock(now)
+        self.local = LocalManager(self.store, self.clock, name=name, by="me")
+
+    def restart(self, seconds: float = 0) -> Manager:
+        """The next process, some time later."""
+        return Manager(self.store.committed, now=self.clock.time + seconds)
+
+    def stop(self) -> None:
+        """End as a driver ends it, in good order."""
+        self.local.core.stop()
+        commit_all(self.local.core)
+
+    def tick(self, seconds: float = 0) -> None:
+        """Let time pass and have done what is due then."""
+        self.clock.wait(seconds)
+        self.local.tick()
+        commit_all(self.local.core)
+
+    def done(self, pending: Pending[T]) -> T:
+        """The answer, after all commits it takes."""
+        commit_all(self.local.core)
+        return pending.result()
+
+    def create(self, name: str = "orders", **given: Any) -> Queue:
+        """A new queue."""
+        return self.done(self.local.create_queue(name, **given))
+
+    def open(self, name: str, access: Access = Access.ALL) -> Queue:
+        """A queue, opened."""
+        return self.local.open_queue(name, Mode(access))[0]
+
+    def send(
+        self, queue: Queue, *messages: Message, transaction: Transaction | None = None
+    ) -> list[str]:
+        """Send messages; their identifiers."""
+        ids = self.done(self.local.send(queue, messages, transaction))
+        return list(ids)
+
+    def send_in(self, queue: Queue, *messages: Message) -> list[str]:
+        """Send messages in a transaction of their own."""
+        transaction = self.local.begin()
+        sent = self.send(queue, *messages, transaction=transaction)
+        self.done(self.local.commit(transaction))
+        return sent
+
+    def peek(self, queue: Queue) -> list[ReceivedMessage]:
+        """What can be read in a queue."""
+        found = self.local.receiving.peek(queue, 100, OWNER, wait=False)
+        return [] if found.error else received(found.result())
+
+    def receive(self, queue: Queue, holder: Holder = REMOVING) -> ReceivedMessage:
+        """Take the first message."""
+        pending = self.local.receiving.receive(queue, 1, OWNER, wait=False, holder=holder)
+        return received(self.done(pending))[0]
+
+    def bodies(self, queue: Queue) -> list[bytes]:
+        """The bodies of what can be read in a queue."""
+        return [message.body for message in self.peek(queue)]

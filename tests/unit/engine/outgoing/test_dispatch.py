@@ -1,0 +1,438 @@
+"""From outgoing queues to what transfers messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.unit.engine.station import places
+from tests.unit.engine.world import NOW, SOMEBODY, World, commit_all, letter, message
+
+from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.outgoing.dispatch import Dispatching, Urgency, dispatch_priority
+from openmsmq.engine.outgoing.state import TransferState
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage.history import Event
+from openmsmq.engine.storage.layout import lookup_id
+from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.storage.tables import Table
+from openmsmq.errors import StorageFailed, UnsupportedOperation
+from openmsmq.names.format import parse_format_name
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import MessageClass
+
+EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
+
+
+class Port:
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def ready(self, queue: Queue) -> None:
+        self.told.append("ready " + queue.name[-1])
+
+    def withdrawn(self, queue: Queue) -> None:
+        self.told.append("withdrawn " + queue.name[-1])
+
+
+class Office:
+    """A world with two destinations and a port."""
+
+    def __init__(self, world: World | None = None) -> None:
+        self.world = world or World()
+        self.dispatching = Dispatching(self.world.core)
+        self.port = Port()
+        self.dispatching.connect(self.port)
+
+    @property
+    def a(self) -> Queue:
+        return self.outgoing("a")
+
+    @property
+    def b(self) -> Queue:
+        return self.outgoing("b")
+
+    def outgoing(self, name: str) -> Queue:
+        return self.world.core.queues.outgoing(parse_format_name(f"DIRECT=OS:there\\{name}"))
+
+    def send(self, queue: Queue, *texts: str, express: bool = False, priority: int = 3) -> None:
+        self.world.send(
+            queue, *(letter(text, express=express, priority=priority) for text in texts)
+        )
+
+    def send_in(self, queue: Queue, *texts: str) -> None:
+        """Send messages in a transaction."""
+        self.world.send_in(queue, *(letter(text, transactional=True) for text in texts))
+
+    def told(self) -> list[str]:
+        """What the port was told since the last time."""
+        found, self.port.told = self.port.told, []
+        return found
+
+    def take(self, queue: Queue, count: int = 100, size_max: int = 1 << 20) -> list[Entry]:
+        """What the port takes."""
+        return self.dispatching.take(queue, count, size_max, SOMEBODY)
+
+    def taken(self, queue: Queue, count: int = 100) -> list[str]:
+        """The bodies of what the port takes."""
+        return bodies(self.take(queue, count))
+
+    def delivered(self, queue: Queue, entries: list[Entry]) -> None:
+        """They have reached the next hop."""
+        self.world.done(self.dispatching.delivered(queue, entries))
+
+
+def bodies(entries: list[Entry]) -> list[str]:
+    return [PacketView(entry.packet).body.decode() for entry in entries]
+
+
+@pytest.fixture
+def office() -> Office:
+    return Office()
+
+
+@EXPRESS
+def test_a_message_that_arrives_is_announced_and_taken(office: Office, express: bool) -> None:
+    """It stays in its queue until the outcome is known (DMPR-347)."""
+    office.send(office.a, "1", express=express)
+    assert office.told() == ["ready a"]
+    assert office.taken(office.a) == ["1"]
+    assert office.taken(office.a) == []
+    assert office.world.entries(office.a) == []
+    assert office.a.total_size > 0
+    assert office.dispatching.in_transit(office.a) == 1
+    assert not office.a.deleted
+
+
+@EXPRESS
+def test_messages_that_were_delivered_leave(office: Office, express: bool) -> None:
+    """DMPR-348, DMPR-351."""
+    queue = office.a
+    office.send(queue, "1", "2", express=express)
+    first = office.take(queue, 1)
+    second = office.take(queue, 1)
+    assert bodies(first + second) == ["1", "2"]
+    office.delivered(queue, first)
+    assert office.dispatching.in_transit(queue) == 1
+    office.delivered(queue, second)
+    assert queue.total_size == 0
+    assert office.world.count("delivered") == 2
+    office.world.queue()
+    assert queue.deleted
+    assert not office.world.rows(Table.INDEX)
+
+
+@EXPRESS
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_copy_of_what_was_delivered_stays_if_the_sender_wants(
+    office: Office, express: bool, wanted: bool
+) -> None:
+    """DMPR-065, DMPR-066, MQQB-220."""
+    world = office.world
+    sent = letter("1", express=express, journal=wanted)
+    world.send(office.a, sent)
+    office.delivered(office.a, office.take(office.a))
+    journal = world.core.queues.system_journal
+    assert world.bodies(journal) == ["1"] * wanted
+    events = [event for event, _ in world.told(sent)]
+    assert events[1:] == [Event.HANDED_OVER] + [Event.JOURNALED] * wanted
+    if wanted:
+        assert world.records(journal)[0].message_class == 0
+
+
+@EXPRESS
+def test_a_message_that_is_too_late_becomes_a_dead_letter(office: Office, express: bool) -> None:
+    """DMPR-068, DMPR-081, MQQB-250, MQQB-252: also one that was sent, when it comes back."""
+    world = office.world
+    world.send(office.a, letter("1", express=express, dead_letter=True, expires=NOW + 1))
+    office.take(office.a)
+    world.tick(5)
+    assert office.a.total_size > 0
+    office.dispatching.take_back(office.a)
+    assert office.taken(office.a) == []
+    world.tick()
+    (record,) = world.records(world.core.queues.dead_letter)
+    assert record.message_class == MessageClass.NACK_REACH_QUEUE_TIMEOUT
+
+
+@EXPRESS
+def test_a_message_that_could_not_be_transferred_is_tried_again(
+    office: Office, express: bool
+) -> None:
+    """MQQB-204: in its place."""
+    office.send(office.a, "1", "2", "3", express=express)
+    assert office.taken(office.a, 2) == ["1", "2"]
+    office.told()
+    office.dispatching.take_back(office.a)
+    assert office.told() == ["ready a"]
+    assert office.taken(office.a) == ["1", "2", "3"]
+    office.dispatching.take_back(office.b)
+    assert office.told() == []
+
+
+def test_when_the_store_fails_the_message_is_there_still(office: Office) -> None:
+    office.send(office.a, "1")
+    office.told()
+    pending = office.dispatching.delivered(office.a, office.take(office.a))
+    office.world.commit(StorageFailed("disk"))
+    assert isinstance(pending.error, StorageFailed)
+    assert office.told() == ["ready a"]
+    assert office.taken(office.a) == ["1"]
+
+
+def test_the_most_urgent_goes_first_then_the_oldest(office: Office) -> None:
+    """DMPR-346, DMPR-350, DMPR-405, MQQB-205."""
+    office.send(office.a, "old")
+    office.send(office.b, "new")
+    c = office.outgoing("c")
+    office.send(c, "urgent", priority=6)
+    queues = {"old": office.a, "new": office.b, "urgent": c}
+    order = {name: office.dispatching.first(queue) for name, queue in queues.items()}
+    assert sorted(order, key=lambda name: order[name] or Urgency(9, 9)) == ["urgent", "old", "new"]
+    office.take(c)
+    assert office.dispatching.first(c) is None
+
+
+def test_the_messages_of_a_queue_go_by_priority_and_age(office: Office) -> None:
+    """DMPR-350 (A-43): those that are taken together have the same priority."""
+    office.send(office.a, "1", "2")
+    office.send(office.a, "3", priority=6)
+    office.send(office.a, "4", priority=6)
+    assert office.taken(office.a) == ["3", "4"]
+    assert office.taken(office.a) == ["1", "2"]
+
+
+def test_the_port_takes_only_as_much_as_it_says(office: Office) -> None:
+    """But always one."""
+    office.send(office.a, "1", "2", "3", "4")
+    size = office.a.total_size // 4
+    assert bodies(office.take(office.a, 2)) == ["1", "2"]
+    assert bodies(office.take(office.a, 9, size)) == ["3"]
+    assert bodies(office.take(office.a, 9, 1)) == ["4"]
+
+
+def test_the_priority_of_the_queue_counts_too(office: Office) -> None:
+    """DMPR-346."""
+    assert dispatch_priority(office.a, lookup_id(3, 99)) == 3
+    office.a.properties = office.a.properties.changed(NOW, base_priority=-10)
+    assert dispatch_priority(office.a, lookup_id(7, 1)) == -3
+
+
+def test_nothing_is_sent_offline(office: Office) -> None:
+    """What is under way comes back (DMPR-321, DMPR-322)."""
+    office.send(office.a, "1")
+    office.take(office.a)
+    office.told()
+    office.dispatching.take_offline()
+    assert not office.dispatching.is_online
+    assert office.told() == ["withdrawn a"]
+    assert office.world.bodies(office.a) == ["1"]
+    office.send(office.b, "2")
+    assert office.told() == []
+    assert office.dispatching.first(office.b) is None
+    assert office.taken(office.b) == []
+    office.dispatching.bring_online()
+    assert office.dispatching.is_online
+    assert office.told() == ["ready a", "ready b"]
+    assert office.taken(office.a) + office.taken(office.b) == ["1", "2"]
+
+
+def test_a_queue_on_hold_transfers_nothing(office: Office) -> None:
+    """DMPR-316, DMPR-317, DMPR-318, DMPR-349, MQQB-193."""
+    office.send(office.a, "1")
+    office.take(office.a)
+    office.told()
+    office.dispatching.pause(office.a)
+    transfer = office.a.transfer
+    assert transfer is not None
+    assert str(transfer.state) == "on hold"
+    assert office.a.is_paused
+    assert office.told() == ["withdrawn a"]
+    assert office.world.bodies(office.a) == ["1"]
+    office.send(office.a, "2")
+    office.send(office.b, "3")
+    assert office.told() == ["ready b"]
+    assert office.taken(office.a) == []
+    office.dispatching.resume(office.a)
+    assert not office.a.is_paused
+    assert transfer.state is TransferState.INACTIVE
+    assert office.told() == ["ready a"]
+    assert office.taken(office.a) == ["1", "2"]
+
+
+def test_a_queue_on_hold_stays_though_it_is_empty(office: Office) -> None:
+    office.dispatching.pause(office.a)
+    office.world.queue()
+    assert not office.a.deleted
+
+
+@pytest.mark.parametrize("act", ["pause", "resume"])
+def test_only_outgoing_queues_are_held(office: Office, act: str) -> None:
+    call: Callable[[Queue], None] = getattr(office.dispatching, act)
+    with pytest.raises(UnsupportedOperation):
+        call(office.world.queue())
+
+
+def test_what_waited_through_a_restart_is_sent(office: Office) -> None:
+    """DMPR-046."""
+    office.send(office.a, "1")
+    office.take(office.a)
+    office.send(office.b, "2", express=True)
+    world = office.world.restart()
+    transfer = Office(world).a.transfer
+    assert transfer is not None
+    assert transfer.state is TransferState.WAITING
+    again = Office(world)
+    assert again.told() == ["ready a"]
+    assert again.taken(again.a) == ["1"]
+
+
+def test_what_has_expired_is_not_sent(office: Office) -> None:
+    """DMPR-350, MQQB-250."""
+    office.world.send(office.a, letter("1", expires=NOW), letter("2"))
+    office.world.pass_time(5)
+    assert office.taken(office.a) == ["2"]
+    commit_all(office.world.core)
+    assert office.a.messages == 1
+
+
+def test_what_expires_under_way_waits_for_the_outcome(office: Office) -> None:
+    """A-34."""
+    office.world.send(office.a, letter("1", expires=NOW + 1))
+    entries = office.take(office.a)
+    office.world.tick(5)
+    assert office.a.messages == 1
+    office.delivered(office.a, entries)
+    assert (office.world.count("expired"), office.world.count("delivered")) == (0, 1)
+
+
+def test_a_purge_under_way_waits_too(office: Office) -> None:
+    office.send(office.a, "1", "2")
+    office.take(office.a, 1)
+    assert office.world.done(office.world.core.queues.purge(office.a)) == 1
+    office.dispatching.take_back(office.a)
+    commit_all(office.world.core)
+    assert (office.a.messages, office.world.count("purged")) == (0, 2)
+
+
+def test_without_a_port_messages_wait(office: Office) -> None:
+    """DMPR-323."""
+    office.dispatching.port = None
+    office.send(office.a, "1")
+    office.dispatching.pause(office.a)
+    office.dispatching.resume(office.a)
+    assert office.told() == []
+    assert office.world.bodies(office.a) == ["1"]
+    office.dispatching.connect(office.port)
+    assert office.told() == ["ready a"]
+
+
+def test_in_hardened_mode_messages_wait(office: Office) -> None:
+    """DMPR-163, DMPR-317, MQQB-193."""
+    office.world.core.settings = Settings(hardened=True)
+    locked = office.outgoing("locked")
+    office.world.send(locked, message("1"))
+    assert office.told() == []
+    assert office.taken(locked) == []
+    assert office.world.read(locked) == ["1"]
+
+
+def test_a_queue_that_was_locked_waits_when_hardened_mode_is_off(office: Office) -> None:
+    """DMPR-385."""
+    office.world.core.settings = Settings(hardened=True)
+    locked = office.outgoing("locked")
+    office.world.send(locked, message("1"))
+    found = office.world.restart().core.queues.by_number[locked.number]
+    assert found.transfer is not None
+    assert found.transfer.state is TransferState.WAITING
+
+
+def test_a_queue_is_locked_when_hardened_mode_is_on_at_the_start(office: Office) -> None:
+    """DMPR-386: one with an HTTP name is not."""
+    http = office.world.core.queues.outgoing(parse_format_name("DIRECT=HTTP://a/msmq/q"))
+    http.pins += 1
+    for queue in (office.a, http):
+        office.world.send(queue, message("1"))
+    office.world.done(office.world.core.configure(hardened=True))
+    again = office.world.restart()
+    found = [again.core.queues.by_number[queue.number].transfer for queue in (office.a, http)]
+    assert [transfer and transfer.state for transfer in found] == [
+        TransferState.LOCKED,
+        TransferState.WAITING,
+    ]
+
+
+def test_what_was_taken_back_meanwhile_is_not_delivered(office: Office) -> None:
+    """DMPR-348: it is sent again, and the receiver drops one of them."""
+    office.send(office.a, "1")
+    entries = office.take(office.a)
+    office.dispatching.pause(office.a)
+    office.delivered(office.a, entries)
+    assert office.world.bodies(office.a) == ["1"]
+
+
+# Transactional messages
+
+
+def test_a_transactional_message_is_sent_with_its_numbers(office: Office) -> None:
+    """MQQB-256: what is stored stays as it is."""
+    office.send_in(office.a, "1", "2")
+    stored = office.world.entries(office.a)
+    sent = office.take(office.a)
+    assert bodies(sent) == ["1", "2"]
+    assert places(sent) == [(1, 1, 0), (1, 2, 1)]
+    assert places(stored) == [(0, 0, 0), (0, 0, 0)]
+
+
+def test_others_of_the_same_priority_travel_with_them(office: Office) -> None:
+    office.send_in(office.a, "1")
+    office.send(office.a, "2", priority=0)
+    sent = office.take(office.a)
+    assert bodies(sent) == ["1", "2"]
+    assert PacketView(sent[1].packet).transaction is None
+
+
+def test_only_transactional_messages_are_taken_back_to_be_sent_again(office: Office) -> None:
+    """MQQB-264: those that were not acknowledged in order."""
+    office.send(office.a, "0")
+    office.send_in(office.a, "1", "2")
+    office.take(office.a)
+    office.take(office.a)
+    office.told()
+    office.dispatching.take_back_transactional(office.a)
+    assert office.told() == ["ready a"]
+    assert office.dispatching.in_transit(office.a) == 1
+    again = office.take(office.a)
+    assert bodies(again) == ["1", "2"]
+    assert places(again) == [(1, 1, 0), (1, 2, 1)]
+    office.dispatching.take_back_transactional(office.b)
+    assert office.told() == []
+
+
+def test_after_one_expired_the_next_names_the_one_before_it(office: Office) -> None:
+    """MQQB-262: so its receiver does not wait for it."""
+    texts = [("1", NOW + 100), ("2", NOW + 1), ("3", NOW + 100)]
+    office.world.send_in(
+        office.a, *(letter(text, transactional=True, expires=expires) for text, expires in texts)
+    )
+    office.take(office.a, 1)
+    office.world.tick(5)
+    assert places(office.take(office.a)) == [(1, 3, 1)]
+
+
+def test_a_sequence_waits_for_the_one_before_it(office: Office) -> None:
+    """MQQB-272: else its receiver would refuse what is left of the first."""
+    office.send_in(office.a, "1")
+    again = Office(office.world.restart())
+    again.send_in(again.a, "2")
+    again.send(again.a, "3", priority=0)
+    first = again.take(again.a)
+    assert places(first) == [(1, 1, 0)]
+    assert again.taken(again.a) == []
+    assert again.dispatching.first(again.a) is None
+    again.told()
+    again.delivered(again.a, first)
+    assert again.told() == ["ready a"]
+    assert bodies(again.take(again.a)) == ["2", "3"]

@@ -1,0 +1,208 @@
+"""Properties of queues, and what is counted about a queue in memory."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from tests.unit.engine.world import NOW, World, message, properties
+
+from openmsmq.engine.messages.scan import Holder
+from openmsmq.engine.outgoing.state import Transfer
+from openmsmq.engine.queues.access import Mode
+from openmsmq.engine.queues.queue import (
+    LABEL_MAX,
+    NO_QUOTA,
+    NO_TYPE,
+    Kind,
+    Queue,
+    QueueProperties,
+    derive,
+    journal_of,
+)
+from openmsmq.engine.storage.layout import JOURNAL_BIT
+from openmsmq.errors import IllegalPropertyValue
+
+TYPE = UUID("12345678-1234-4234-8234-123456789abc")
+EVERYTHING = properties(
+    "private$\\Grüße",
+    transactional=True,
+    journal=True,
+    quota=17,
+    journal_quota=0,
+    label="Überweisungen",
+    authenticate=True,
+    privacy=2,
+    base_priority=-5,
+    type=TYPE,
+)
+
+
+def test_a_queue_has_the_defaults_of_the_specification() -> None:
+    """DMPR-115."""
+    made = properties()
+    assert (made.label, made.type, made.journal) == ("", NO_TYPE, False)
+    assert (made.quota, made.journal_quota) == (NO_QUOTA, NO_QUOTA) == (0xFFFFFFFF, 0xFFFFFFFF)
+    assert (made.authenticate, made.privacy, made.transactional) == (False, 1, False)
+    assert made.base_priority == 0
+
+
+def test_properties_are_stored_and_read_back() -> None:
+    """DMPR-001, DMPR-033."""
+    assert QueueProperties.from_row(EVERYTHING.to_row()) == EVERYTHING
+    assert QueueProperties.from_row(properties().to_row()) == properties()
+
+
+def test_what_a_newer_version_added_to_a_row_is_left_out() -> None:
+    row = json.loads(properties("a").to_row())
+    row["color"] = "blue"
+    assert QueueProperties.from_row(json.dumps(row).encode()) == properties("a")
+
+
+def test_what_an_older_version_did_not_know_has_its_default() -> None:
+    row = json.loads(EVERYTHING.to_row())
+    del row["base_priority"], row["privacy"]
+    expected = replace(EVERYTHING, base_priority=0, privacy=1)
+    assert QueueProperties.from_row(json.dumps(row).encode()) == expected
+
+
+def test_a_change_leaves_the_rest_and_sets_the_time() -> None:
+    changed = EVERYTHING.changed(NOW + 5, label="new", quota=3)
+    assert changed == replace(EVERYTHING, label="new", quota=3, modified=NOW + 5)
+    assert EVERYTHING.label == "Überweisungen"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"label": "x" * (LABEL_MAX + 1)},
+        {"label": "half \ud800 pair"},
+        {"quota": -1},
+        {"quota": NO_QUOTA + 1},
+        {"journal_quota": -1},
+        {"journal_quota": NO_QUOTA + 1},
+        {"privacy": -1},
+        {"privacy": 3},
+        {"base_priority": -32769},
+        {"base_priority": 32768},
+    ],
+    ids=ascii,
+)
+def test_values_outside_their_sets_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(IllegalPropertyValue) as info:
+        properties(**wrong)
+    assert info.value.hresult == 0xC00E0018
+    with pytest.raises(IllegalPropertyValue):
+        properties().changed(NOW, **wrong)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {"label": "x" * LABEL_MAX},
+        {"label": "whole \U0001f600 pair"},
+        {"quota": 0},
+        {"quota": NO_QUOTA},
+        {"journal_quota": 0},
+        {"privacy": 0},
+        {"base_priority": -32768},
+        {"base_priority": 32767},
+    ],
+    ids=str,
+)
+def test_the_last_values_of_each_set_are_taken(right: dict[str, Any]) -> None:
+    made = properties(**right)
+    assert {name: getattr(made, name) for name in right} == right
+
+
+def test_properties_do_not_change() -> None:
+    with pytest.raises(FrozenInstanceError):
+        properties().label = "x"  # type: ignore[misc]  # that it is refused is the point
+
+
+def test_all_bytes_of_a_queue_count_from_acceptance_to_removal() -> None:
+    """On disk, in memory, or still on the way (A-04)."""
+    world = World()
+    queue = world.queue()
+    world.send(queue, "abc")
+    world.send(queue, "de", express=True)
+    world.sending.send(queue, [message("f")])
+    assert queue.total_size == 6
+    world.commit()
+    assert queue.total_size == 6
+    world.receive(queue, 3)
+    assert queue.total_size == 0
+
+
+def test_a_queue_is_in_use_while_somebody_may_want_it() -> None:
+    world = World()
+    queue = Queue(16, properties())
+    assert not queue.is_in_use
+    in_use = [
+        Queue(16, properties(), messages=1),
+        Queue(16, properties(), reserved=1),
+        Queue(16, properties(), modes=[Mode()]),
+        Queue(16, properties(), held={5: Holder()}),
+        Queue(16, properties(), pins=1),
+    ]
+    assert all(one.is_in_use for one in in_use)
+    express = world.queue()
+    world.send(express, "a", express=True)
+    assert express.is_in_use
+    queue.transfer = Transfer()
+    assert not queue.is_in_use
+    queue.transfer.pause()
+    assert (queue.is_paused, queue.is_in_use) == (True, True)
+
+
+def test_journals_and_subqueues_belong_to_their_queue() -> None:
+    """DMPR-117, DMPR-118."""
+    queue = Queue(16, properties(journal_quota=5, quota=7))
+    journal = journal_of(queue)
+    assert journal_of(queue) is journal
+    assert (journal.main, queue.main) == (queue, queue)
+    assert (journal.name, journal.number) == ("q;JOURNAL", 16 | JOURNAL_BIT)
+    assert journal.properties.quota == 5
+    sub = Queue(17, properties("q;retry", kind=Kind.SUBQUEUE), parent=queue, size=3)
+    queue.subqueues["RETRY"] = sub
+    queue.properties = queue.properties.changed(NOW, transactional=True, journal_quota=6)
+    derive(queue)
+    assert (sub.properties.transactional, sub.name, sub.kind) == (True, "q;retry", Kind.SUBQUEUE)
+    assert (journal.properties.transactional, journal.properties.quota) == (True, 6)
+    assert (queue.total_size, queue.quota_size) == (0, 3)
+
+
+def test_what_was_purged_goes_when_it_is_given_back() -> None:
+    queue = Queue(16, properties(), purge_mark=10, purge_pending={99}, spared={5})
+    assert queue.is_purged(99)
+    assert queue.is_purged(10)
+    assert not queue.is_purged(11)
+    assert not queue.is_purged(5)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_a_kind_is_stored_and_read_back(kind: Kind) -> None:
+    """DMPR-041."""
+    assert QueueProperties.from_row(properties(kind=kind).to_row()).kind is kind
+
+
+def test_reading_starts_again_before_a_message_that_became_readable() -> None:
+    queue = Queue(16, properties(), start=50)
+    queue.readable_from(51)
+    assert queue.start == 50
+    queue.readable_from(50)
+    assert queue.start == 49
+    queue.readable_from(7)
+    assert queue.start == 6
+
+
+def test_queues_are_told_apart_by_identity() -> None:
+    assert Queue(16, properties()) != Queue(16, properties())
+
+
+def test_a_quota_is_a_whole_number() -> None:
+    with pytest.raises(IllegalPropertyValue, match=r"quota 5\.5"):
+        properties(quota=5.5)

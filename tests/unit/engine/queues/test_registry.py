@@ -1,0 +1,464 @@
+"""The queues of a manager: found, made, changed, deleted with all that belongs to them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.engine.world import (
+    HERE,
+    ME,
+    NOW,
+    OWNER,
+    World,
+    commit_all,
+    letter,
+    message,
+    properties,
+)
+
+from openmsmq.engine.core import Core
+from openmsmq.engine.messages.scan import Holder
+from openmsmq.engine.queues.access import Mode
+from openmsmq.engine.queues.queue import NO_QUOTA, Kind, Queue, journal_of
+from openmsmq.engine.queues.system import NAMES
+from openmsmq.engine.storage.layout import JOURNAL_BIT
+from openmsmq.engine.storage.tables import Table
+from openmsmq.errors import (
+    QueueDeleted,
+    QueueExists,
+    QueueNotAvailable,
+    QueueNotFound,
+    QueueQuotaExceeded,
+    StorageFailed,
+    UnsupportedFormatNameOperation,
+)
+from openmsmq.names.format import parse_format_name
+from openmsmq.store.memory import MemoryStore
+
+THERE = parse_format_name("DIRECT=OS:there\\private$\\orders")
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def queue(world: World) -> Queue:
+    return world.queue()
+
+
+def names(world: World) -> list[str]:
+    return [found.name for found in world.core.queues]
+
+
+def kinds(world: World, kind: Kind) -> list[str]:
+    return [found.name for found in world.core.queues.everything if found.kind is kind]
+
+
+# Finding
+
+
+def test_queues_are_found_by_name_and_number(world: World, queue: Queue) -> None:
+    assert world.find("Q") is queue
+    assert world.core.queues.get(queue.number) is queue
+    assert world.core.queues.get(999) is None
+    assert names(world) == ["q"]
+
+
+def test_a_journal_is_found_through_its_queue(world: World, queue: Queue) -> None:
+    """DMPR-117."""
+    journal = world.find("q;journal")
+    assert journal is journal_of(queue)
+    assert (journal.kind, journal.parent) == (Kind.JOURNAL, queue)
+    assert world.core.queues.get(queue.number | JOURNAL_BIT) is journal
+    assert world.core.queues.get(999 | JOURNAL_BIT) is None
+    assert names(world) == ["q"]
+    assert kinds(world, Kind.JOURNAL) == ["q;JOURNAL"]
+
+
+def test_a_subqueue_has_no_journal(world: World, queue: Queue) -> None:
+    """DMPR-118."""
+    world.core.queues.open(world.subqueue(queue), Mode())
+    for name in ("q;retry;JOURNAL", "nowhere;JOURNAL", "SYSTEM$;DEADLETTER;JOURNAL"):
+        with pytest.raises(QueueNotFound):
+            world.find(name)
+
+
+def test_the_queues_of_people_are_listed_and_no_others(world: World, queue: Queue) -> None:
+    world.queue("b", kind=Kind.PUBLIC)
+    world.subqueue(queue)
+    world.core.queues.outgoing(THERE)
+    journal_of(queue)
+    assert names(world) == ["b", "q"]
+    assert len(world.core.queues.everything) == len(NAMES) + 5
+
+
+# Kinds
+
+
+@pytest.mark.parametrize("kind", [Kind.PRIVATE, Kind.PUBLIC])
+def test_the_kind_of_a_queue_survives_a_restart(world: World, kind: Kind) -> None:
+    """DMPR-041."""
+    world.queue(kind=kind)
+    assert world.restart().find().kind is kind
+    assert world.restart().find("SYSTEM$;JOURNAL").kind is Kind.SYSTEM
+
+
+# Subqueues
+
+
+def test_a_subqueue_appears_when_it_is_opened_and_goes_when_it_is_closed(
+    world: World, queue: Queue
+) -> None:
+    """DMPR-403."""
+    sub = world.subqueue(queue, "Retry")
+    assert (sub.name, sub.kind, sub.main) == ("q;Retry", Kind.SUBQUEUE, queue)
+    assert world.subqueue(queue, "RETRY") is sub
+    world.core.queues.open(sub, Mode())
+    commit_all(world.core)
+    assert world.find("q;retry") is sub
+    world.core.queues.close(sub, Mode(), OWNER)
+    assert sub.deleted
+    assert queue.subqueues == {}
+    with pytest.raises(QueueNotFound):
+        world.find("q;retry")
+    assert not world.core.wants_commit
+    again = world.subqueue(queue)
+    assert again.number > sub.number
+
+
+def test_a_subqueue_that_goes_does_not_take_its_namesake_with_it(
+    world: World, queue: Queue
+) -> None:
+    old = world.subqueue(queue)
+    queue.subqueues.clear()
+    new = world.subqueue(queue)
+    new.pins = 1
+    world.core.queues.tidy()
+    assert old.deleted
+    assert list(queue.subqueues.values()) == [new]
+
+
+def test_a_subqueue_with_messages_stays(world: World, queue: Queue) -> None:
+    """Through a restart too, and goes with the last of them (DMPR-403)."""
+    world.send(queue, "a", "b")
+    for lookup in world.lookups(queue):
+        world.move(queue, lookup, world.subqueue(queue))
+    again = world.restart()
+    queue = again.find()
+    sub = again.find("q;retry")
+    assert (list(queue.subqueues.values()), sub.parent) == ([sub], queue)
+    assert (sub.messages, sub.kind) == (2, Kind.SUBQUEUE)
+    assert again.receive(sub) == ["a"]
+    assert not sub.deleted
+    assert again.receive(sub) == ["b"]
+    assert sub.deleted
+    commit_all(again.core)
+    assert not again.rows(Table.INDEX)
+    assert list(again.restart().find().subqueues) == []
+
+
+def test_a_subqueue_that_somebody_reads_in_two_steps_stays(world: World, queue: Queue) -> None:
+    world.send(queue, "a")
+    sub = world.subqueue(queue)
+    world.move(queue, world.lookups(queue)[0], sub)
+    (entry,) = world.take(sub, 1, Holder())
+    world.send(queue, "b")
+    assert not sub.deleted
+    world.done(world.receiving.end(sub, [entry.lookup], delete=True))
+    commit_all(world.core)
+    assert sub.deleted
+
+
+def test_a_subqueue_with_express_messages_stays_as_long_as_these(
+    world: World, queue: Queue
+) -> None:
+    world.send(queue, "a", express=True)
+    sub = world.subqueue(queue)
+    world.move(queue, world.lookups(queue)[0], sub)
+    world.send(queue, "b")
+    assert world.receive(sub) == ["a"]
+    world.send(queue, "c")
+    assert sub.deleted
+    assert list(world.restart().find().subqueues) == []
+
+
+def test_it_has_the_properties_of_its_queue(world: World) -> None:
+    """Now and later (A-05)."""
+    queue = world.queue(transactional=True, label="x", base_priority=5)
+    sub, journal = world.subqueue(queue), journal_of(queue)
+    world.core.queues.open(sub, Mode())
+    assert (sub.properties.transactional, sub.properties.label) == (True, "x")
+    assert sub.properties.id != queue.properties.id
+    world.done(world.core.queues.change(queue, NOW + 5, {"label": "y", "journal_quota": 7}))
+    assert (sub.properties.label, sub.name, sub.kind) == ("y", "q;retry", Kind.SUBQUEUE)
+    assert (journal.properties.quota, journal.name, journal.kind) == (
+        7,
+        "q;JOURNAL",
+        Kind.JOURNAL,
+    )
+
+
+def test_its_messages_count_against_the_quota_of_its_queue(world: World) -> None:
+    """DMPR-403."""
+    queue = world.queue(quota=1)
+    world.send(queue, message(b"x" * 600))
+    world.move(queue, world.lookups(queue)[0], world.subqueue(queue))
+    assert (queue.total_size, queue.quota_size) == (0, 600)
+    with pytest.raises(QueueQuotaExceeded):
+        world.sending.send(queue, [message(b"y" * 500)])
+    world.send(queue, message(b"y" * 400))
+
+
+@pytest.mark.parametrize("kind", ["subqueue", "journal", "system", "outgoing"])
+def test_only_queues_of_people_have_subqueues(world: World, queue: Queue, kind: str) -> None:
+    parents = {
+        "subqueue": world.subqueue(queue),
+        "journal": journal_of(queue),
+        "system": world.core.queues.dead_letter,
+        "outgoing": world.core.queues.outgoing(THERE),
+    }
+    with pytest.raises(UnsupportedFormatNameOperation):
+        world.subqueue(parents[kind])
+
+
+# Outgoing queues
+
+
+def test_there_is_one_outgoing_queue_for_each_destination(world: World) -> None:
+    """Whatever the case of its name (DMPR-161, DMPR-171)."""
+    queue = world.core.queues.outgoing(THERE)
+    assert (queue.kind, queue.name, queue.properties.label) == (
+        Kind.OUTGOING,
+        str(THERE),
+        queue.name,
+    )
+    assert queue.transfer is not None
+    assert queue.transfer.next_hops == ()
+    assert str(queue.transfer.state) == "inactive"
+    same = parse_format_name("DIRECT=OS:THERE\\PRIVATE$\\ORDERS")
+    assert world.core.queues.outgoing(same) is queue
+    other = parse_format_name("DIRECT=OS:there\\private$\\others")
+    assert world.core.queues.outgoing(other) is not queue
+
+
+def test_it_survives_a_restart_with_its_messages(world: World) -> None:
+    """DMPR-046, DMPR-171."""
+    queue = world.core.queues.outgoing(THERE)
+    world.send(queue, "a")
+    world.send(queue, "b", express=True)
+    again = world.restart()
+    found = again.core.queues.outgoing(THERE)
+    assert (found.number, found.name, found.properties.label) == (
+        queue.number,
+        str(THERE),
+        str(THERE),
+    )
+    assert again.read(found) == ["a"]
+    assert found.transfer is not None
+    again.receive(found)
+    commit_all(again.core)
+    assert found.deleted
+    assert kinds(again.restart(), Kind.OUTGOING) == []
+    assert not again.rows(Table.QUEUES)
+
+
+def test_its_number_is_not_given_again(world: World) -> None:
+    queue = world.core.queues.outgoing(THERE)
+    world.send(queue, "a")
+    assert world.restart().queue().number > queue.number
+
+
+def test_it_goes_when_nobody_uses_it(world: World) -> None:
+    queue = world.core.queues.outgoing(THERE)
+    world.core.queues.open(queue, Mode())
+    commit_all(world.core)
+    world.core.queues.close(queue, Mode(), OWNER)
+    assert queue.deleted
+    assert kinds(world, Kind.OUTGOING) == []
+
+
+def test_a_long_name_has_a_shorter_label(world: World) -> None:
+    name = parse_format_name("DIRECT=OS:there\\private$\\" + "x" * 120)
+    assert world.core.queues.outgoing(name).properties.label == str(name)[:124]
+
+
+def test_what_a_transaction_sends_keeps_it(world: World) -> None:
+    """Until the outcome is known, and through a restart."""
+    queue = world.core.queues.outgoing(THERE)
+    transaction = world.transacting.begin("xid")
+    world.send(queue, letter("a", transactional=True), transaction=transaction)
+    world.queue()
+    assert not queue.deleted
+    world.done(world.transacting.prepare(transaction))
+    again = world.restart()
+    again.queue("other")
+    again.done(again.transacting.commit(again.core.prepared["xid"]))
+    assert len(again.views(again.core.queues.outgoing(THERE))) == 1
+    world.done(world.transacting.abort(transaction))
+    commit_all(world.core)
+    assert queue.deleted
+    assert kinds(world.restart(), Kind.OUTGOING) == []
+
+
+def test_names_are_local_or_lead_elsewhere(world: World, queue: Queue) -> None:
+    queues = world.core.queues
+    assert queues.for_sending(parse_format_name(HERE + "q")) is queue
+    assert queues.for_sending(THERE) is None
+    assert queues.outgoing(THERE).kind is Kind.OUTGOING
+    with pytest.raises(QueueNotFound):
+        queues.for_sending(parse_format_name(HERE + "nowhere"))
+    with pytest.raises(UnsupportedFormatNameOperation):
+        queues.for_sending(parse_format_name(HERE + "q;JOURNAL"))
+
+
+def test_without_a_naming_every_name_leads_elsewhere() -> None:
+    fresh = Core(MemoryStore(), new_identity=ME)
+    assert fresh.queues.for_sending(parse_format_name(HERE + "q")) is None
+
+
+# Changing
+
+
+@pytest.mark.parametrize("kind", ["subqueue", "journal", "outgoing"])
+def test_what_comes_by_itself_has_no_properties_to_change(
+    world: World, queue: Queue, kind: str
+) -> None:
+    others = {
+        "subqueue": world.subqueue(queue),
+        "journal": journal_of(queue),
+        "outgoing": world.core.queues.outgoing(THERE),
+    }
+    with pytest.raises(UnsupportedFormatNameOperation):
+        world.core.queues.change(others[kind], NOW, {"label": "x"})
+    with pytest.raises(UnsupportedFormatNameOperation):
+        world.core.queues.delete(others[kind])
+
+
+def test_system_queues_can_be_given_a_quota_but_not_deleted(world: World) -> None:
+    dead = world.core.queues.dead_letter
+    assert dead.properties.quota == NO_QUOTA
+    world.done(world.core.queues.change(dead, NOW, {"quota": 5}))
+    assert world.restart().core.queues.dead_letter.properties.quota == 5
+    with pytest.raises(UnsupportedFormatNameOperation):
+        world.core.queues.delete(dead)
+
+
+# Deleting
+
+
+def full(world: World) -> tuple[Queue, Queue, Queue]:
+    """A queue with messages, a subqueue with some, a journal with some."""
+    queue = world.queue(journal=True)
+    world.send(queue, letter("received"), letter("moved"), letter("left"))
+    world.send(queue, letter("express", express=True))
+    world.take(queue)
+    sub = world.subqueue(queue)
+    world.move(queue, world.lookups(queue)[0], sub)
+    return queue, sub, journal_of(queue)
+
+
+def test_a_queue_takes_journal_and_subqueues_with_it(world: World) -> None:
+    """DMPR-130, DMPR-132, DMPR-403."""
+    family = full(world)
+    world.done(world.core.queues.delete(family[0]))
+    assert all(member.deleted for member in family)
+    for name in ("q", "q;retry", "q;JOURNAL"):
+        with pytest.raises(QueueNotFound):
+            world.find(name)
+    for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
+        assert not world.rows(table)
+    again = world.queue()
+    assert again.subqueues == {}
+    assert world.read(journal_of(again)) == []
+
+
+def test_those_who_wait_are_told(world: World, queue: Queue) -> None:
+    """DMPR-135."""
+    family = [queue, world.subqueue(queue), journal_of(queue)]
+    waiting = [world.wait_receive(member) for member in family]
+    world.done(world.core.queues.delete(queue))
+    assert all(isinstance(pending.error, QueueDeleted) for pending in waiting)
+
+
+@pytest.mark.parametrize("commits", [1, 2, 3])
+def test_after_a_crash_all_of_it_is_removed(world: World, commits: int) -> None:
+    """DMPR-130, DMPR-132."""
+    queue, *_ = full(world)
+    world.core.queues.delete(queue)
+    for _ in range(commits):
+        if world.core.wants_commit:
+            world.commit()
+    again = world.restart()
+    commit_all(again.core)
+    assert names(again) == []
+    for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
+        assert not again.rows(table)
+
+
+def test_a_delete_that_fails_leaves_all_of_it(world: World) -> None:
+    family = full(world)
+    before = [world.bodies(member) for member in family]
+    pending = world.core.queues.delete(family[0])
+    world.commit(StorageFailed("disk"))
+    assert isinstance(pending.error, StorageFailed)
+    assert [world.bodies(member) for member in family] == before
+    for member, name in zip(family, ("q", "q;retry", "q;JOURNAL"), strict=True):
+        assert world.find(name) is member
+        assert world.core.queues.get(member.number) is member
+    world.done(world.core.queues.delete(family[0]))
+    assert not world.rows(Table.INDEX)
+
+
+def test_a_name_in_use_by_a_deleted_queue_is_free_when_that_is_answered(
+    world: World, queue: Queue
+) -> None:
+    pending = world.core.queues.delete(queue)
+    with pytest.raises(QueueExists):
+        world.core.queues.create(properties())
+    world.done(pending)
+    assert world.queue().number != queue.number
+
+
+def test_a_deleted_queue_is_not_opened_through_its_parts(world: World) -> None:
+    queue, sub, journal = full(world)
+    world.done(world.core.queues.delete(queue))
+    for member in (queue, sub, journal):
+        with pytest.raises(QueueNotAvailable):
+            world.receiving.receive(member, 1, OWNER, wait=False)
+        with pytest.raises(QueueNotAvailable):
+            world.core.queues.purge(member)
+
+
+# Purging parts
+
+
+def test_a_queue_and_its_parts_are_purged_apart(world: World) -> None:
+    queue, sub, journal = full(world)
+    assert world.done(world.core.queues.purge(journal)) == 1
+    assert world.bodies(sub) == ["moved"]
+    assert world.done(world.core.queues.purge(queue)) == 2
+    assert world.bodies(sub) == ["moved"]
+    assert world.done(world.core.queues.purge(sub)) == 1
+    assert sub.deleted
+    assert not world.rows(Table.INDEX)
+
+
+def test_what_was_purged_while_held_is_remembered_for_a_journal_too(world: World) -> None:
+    """Through a crash (DMPR-137)."""
+    queue = world.queue(journal=True)
+    world.send(queue, letter("a"), letter("b"))
+    world.take(queue, 2)
+    world.take(journal_of(queue), 1, Holder())
+    assert world.done(world.core.queues.purge(journal_of(queue))) == 1
+    again = world.restart()
+    commit_all(again.core)
+    assert again.bodies(journal_of(again.find())) == []
+
+
+def test_a_reader_waits_for_a_journal(world: World) -> None:
+    queue = world.queue(journal=True)
+    waiting = world.wait_receive(journal_of(queue))
+    world.send(queue, letter("a"))
+    (entry,) = world.take(queue)
+    assert [found.packet for found in world.done(waiting)] == [entry.packet]

@@ -1,0 +1,235 @@
+"""Which names mean queues of this manager, whatever kind of name it is."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from tests.unit.engine.world import World
+
+from openmsmq.engine.queues.queue import Kind, Queue, journal_of
+from openmsmq.engine.queues.resolver import Naming, is_private, shown
+from openmsmq.engine.queues.system import NAMES, NOTIFICATION
+from openmsmq.errors import QueueNotFound
+from openmsmq.names.direct import DirectName
+from openmsmq.names.format import parse_format_name
+from openmsmq.names.parse import parse_name
+
+ME = UUID(int=7)
+OTHER = UUID("12345678-1234-4234-8234-123456789abc")
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def naming(world: World) -> Naming:
+    return Naming(world.core, ["Server1", "server1.example.com", "10.1.2.3"])
+
+
+@pytest.fixture
+def private(world: World) -> Queue:
+    return world.queue("private$\\Orders")
+
+
+@pytest.fixture
+def public(world: World) -> Queue:
+    return world.queue("Sales", kind=Kind.PUBLIC)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        ".",
+        "localhost",
+        "LocalHost",
+        "server1",
+        "SERVER1",
+        "server1.example.com",
+        "10.1.2.3",
+        "127.0.0.1",
+        "::1",
+    ],
+)
+def test_names_of_this_computer_mean_queues_here(naming: Naming, host: str) -> None:
+    """A-26."""
+    for name in (f"{host}\\private$\\Orders", f"DIRECT=OS:{host}\\private$\\Orders"):
+        assert naming.local(parse_name(name)) == "private$\\Orders"
+
+
+@pytest.mark.parametrize(
+    ("name", "local"),
+    [
+        ("orders", "private$\\orders"),
+        (".\\Sales", "Sales"),
+        (".\\private$\\orders;retry", "private$\\orders;retry"),
+        (".\\private$\\orders\\Journal$", "private$\\orders;JOURNAL"),
+        ("DIRECT=OS:.\\private$\\orders;journal", "private$\\orders;JOURNAL"),
+        (".\\Journal$", "SYSTEM$;JOURNAL"),
+        (".\\DeadLetter$", "SYSTEM$;DEADLETTER"),
+        (".\\XactDeadLetter$", "SYSTEM$;DEADXACT"),
+        ("DIRECT=OS:.\\SYSTEM$;DEADXACT", "SYSTEM$;DEADXACT"),
+        ("DIRECT=TCP:127.0.0.1\\private$\\orders", "private$\\orders"),
+        ("DIRECT=TCP:10.1.2.3\\private$\\orders", "private$\\orders"),
+        ("DIRECT=HTTP://server1/msmq/private$/orders", "private$\\orders"),
+        ("DIRECT=HTTPS://localhost:444/msmq/orders", "orders"),
+    ],
+)
+def test_every_form_of_a_path_leads_below_the_computer(
+    naming: Naming, name: str, local: str
+) -> None:
+    assert naming.local(parse_name(name)) == local
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "other\\private$\\orders",
+        "DIRECT=OS:other\\orders",
+        "DIRECT=OS:server1x\\orders",
+        "DIRECT=TCP:10.1.2.4\\private$\\orders",
+        "DIRECT=TCP:fe80::1\\private$\\orders",
+        "DIRECT=TCP:127.9.9.9\\private$\\orders",
+        "DIRECT=HTTP://other/msmq/orders",
+        f"PUBLIC={OTHER}",
+        f"PRIVATE={OTHER}\\10",
+        f"MACHINE={OTHER};DEADLETTER",
+        "MULTICAST=234.1.1.1:8001",
+        f"DL={OTHER}",
+        f"CONNECTOR={OTHER}",
+    ],
+)
+def test_all_other_names_lead_elsewhere(naming: Naming, private: Queue, name: str) -> None:
+    assert naming.local(parse_name(name)) is None
+
+
+def test_a_manager_that_shares_a_computer_has_its_own_address(world: World) -> None:
+    naming = Naming(world.core, ["server1"], ["127.0.0.2"])
+    name = "DIRECT=TCP:127.0.0.{}\\private$\\orders"
+    assert naming.local(parse_name(name.format(2))) == "private$\\orders"
+    assert naming.local(parse_name(name.format(1))) is None
+
+
+def test_a_private_queue_is_known_by_its_number(naming: Naming, private: Queue) -> None:
+    name = f"PRIVATE={ME}\\{private.number:08x}"
+    assert naming.local(parse_name(name)) == "private$\\Orders"
+    assert naming.local(parse_name(name + ";JOURNAL")) == "private$\\Orders;JOURNAL"
+
+
+def test_an_unknown_number_is_no_queue(
+    world: World, naming: Naming, private: Queue, public: Queue
+) -> None:
+    """Neither is that of another kind of queue (DMPR-158, DMPR-384)."""
+    numbers = [999, public.number, NOTIFICATION, journal_of(private).number]
+    for number in numbers:
+        with pytest.raises(QueueNotFound) as info:
+            naming.local(parse_name(f"PRIVATE={ME}\\{number:x}"))
+        assert info.value.hresult == 0xC00E0003
+
+
+def test_a_public_queue_is_known_by_its_identifier(naming: Naming, public: Queue) -> None:
+    name = f"PUBLIC={public.properties.id}"
+    assert naming.local(parse_name(name)) == "Sales"
+    assert naming.local(parse_name(name + ";JOURNAL")) == "Sales;JOURNAL"
+
+
+def test_private_and_system_queues_are_not_public(world: World, naming: Naming) -> None:
+    """DMPR-042."""
+    queues = [world.queue("private$\\a"), world.core.queues.dead_letter]
+    for queue in queues:
+        assert naming.local(parse_name(f"PUBLIC={queue.properties.id}")) is None
+
+
+@pytest.mark.parametrize("suffix", ["JOURNAL", "DEADLETTER", "DEADXACT"])
+def test_the_queues_of_the_machine_are_known_by_its_identifier(naming: Naming, suffix: str) -> None:
+    assert naming.local(parse_name(f"MACHINE={ME};{suffix}")) == f"SYSTEM$;{suffix}"
+
+
+def test_the_rules_ask_it(world: World, naming: Naming, private: Queue) -> None:
+    name = parse_format_name("DIRECT=OS:server1\\private$\\orders")
+    assert world.core.queues.for_sending(name) is private
+
+
+def test_the_path_tells_a_private_queue() -> None:
+    """DMPR-120."""
+    assert is_private("Private$\\orders")
+    assert not is_private("orders")
+    assert not is_private("privates\\orders")
+
+
+@pytest.mark.parametrize(
+    ("local", "text"),
+    [
+        ("private$\\orders", ".\\private$\\orders"),
+        ("Sales", ".\\Sales"),
+        ("private$\\orders;retry", ".\\private$\\orders;retry"),
+        ("private$\\orders;JOURNAL", ".\\private$\\orders\\Journal$"),
+        (NAMES[6], ".\\DeadLetter$"),
+        (NAMES[7], ".\\XactDeadLetter$"),
+        (NAMES[5], ".\\Journal$"),
+    ],
+)
+def test_people_read_path_names(local: str, text: str) -> None:
+    assert shown(local) == text
+
+
+# Messages that come from elsewhere
+
+
+def direct(host: str, protocol: str = "OS") -> DirectName:
+    name = parse_format_name(f"DIRECT={protocol}:{host}\\private$\\orders")
+    assert isinstance(name, DirectName)
+    return name
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "SERVER1",
+        "server1.example.com",
+        "server1.other.example",
+        "localhost",
+        "host7",
+        "HOST7.example.org",
+        "192.0.2.77",
+        "2001:db8::7",
+    ],
+)
+def test_messages_for_a_name_of_this_computer_are_taken(world: World, host: str) -> None:
+    """AMB-70: with or without a domain, and an address says nothing behind a translation."""
+    naming = Naming(world.core, ["Server1"], host_names=["host7", "host7.example.org"])
+    assert naming.misdirected(direct(host)) == ""
+
+
+@pytest.mark.parametrize("host", ["server2", "server1.other.example", "ver1", "server11"])
+def test_messages_for_another_computer_are_refused_with_the_remedy(world: World, host: str) -> None:
+    """AMB-70."""
+    naming = Naming(world.core, ["server1.example.com"])
+    assert naming.misdirected(direct(host)) == (
+        f"it is for the computer {host}, which is no name of this one; if it should be,"
+        f" start with --alias {host}"
+    )
+
+
+def test_an_address_is_never_looked_at(world: World) -> None:
+    """AMB-70: address translation changes it on the way."""
+    naming = Naming(world.core, ["server1"])
+    assert naming.misdirected(direct("192.0.2.77", "TCP")) == ""
+    assert naming.local(direct("192.0.2.77", "TCP")) is None, "but it is not sent to ourselves"
+
+
+def test_the_check_can_be_switched_off(world: World) -> None:
+    """AMB-70: IgnoreOSNameValidation."""
+    naming = Naming(world.core, ["server1"], takes_all=True)
+    assert naming.misdirected(direct("server2")) == ""
+    assert naming.local(direct("server2")) is None
+
+
+def test_names_of_before_still_count(world: World) -> None:
+    naming = Naming(world.core, ["server1"])
+    assert naming.misdirected(direct("old"))
+    world.done(world.core.configure(inherited_names=["OLD"]))
+    assert naming.misdirected(direct("Old")) == ""
+    assert naming.local(direct("old")) is None

@@ -1,0 +1,242 @@
+"""A manager that takes what another one sends: what the tests of transfers use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from tests.unit.engine.world import HERE, ME, NOW, SOMEBODY, World, commit_all
+
+from openmsmq.engine.arrivals.arrival import Origin
+from openmsmq.engine.arrivals.arrivals import Arriving
+from openmsmq.engine.arrivals.incoming import SOURCE, destination_key
+from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.outgoing.confirmations import Confirming
+from openmsmq.engine.outgoing.dispatch import Dispatching
+from openmsmq.engine.outgoing.sequences import NUMBER_MAX
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage.history import Event
+from openmsmq.engine.storage.tables import Table
+from openmsmq.names.base import FormatName
+from openmsmq.names.format import PrivateName, parse_format_name
+from openmsmq.packet.acks import FinalAckBody, OrderAckBody, ack_body, order_queue
+from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
+from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeader, TxSequenceID
+from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass
+
+ADDRESS: Final = "192.0.2.9"
+"Where the other manager is."
+ADMIN: Final = HERE + "admin"
+STAMP: Final = 1_600_000_000
+"TimeStamp of the sequences of the other manager."
+THERE: Final = parse_format_name("DIRECT=OS:there\\t")
+"A queue of the other manager."
+
+
+def parcel(
+    body: str = "",
+    *,
+    number: int = 1,
+    to: str | FormatName = HERE + "q",
+    manager: UUID | None = None,
+    source: UUID = SOMEBODY,
+    express: bool = False,
+    priority: int = 3,
+    place: tuple[int, int, int] | None = None,
+    wants_final: bool = False,
+    dead_letter: bool = False,
+    journal: bool = False,
+    acknowledge: Acknowledge = Acknowledge.NONE,
+    admin: str | None = ADMIN,
+    sent: int = NOW,
+    reach: int = INFINITE,
+    receive: int = INFINITE,
+    hops: int = 0,
+    headers: OptionalHeaders = NO_HEADERS,
+) -> bytes:
+    """A packet of the other manager; `place` is its sequence, number and previous number."""
+    name = parse_format_name(to) if isinstance(to, str) else to
+    if manager is None:
+        manager = name.guid if isinstance(name, PrivateName) else NO_GUID
+    if place is not None:
+        flags = TransactionFlags.FA if wants_final else 0
+        where = TransactionHeader(flags, TxSequenceID(place[0], STAMP), place[1], place[2])
+        headers = replace(headers, transaction=where)
+    builder = PacketBuilder(
+        source,
+        name,
+        destination_manager=manager,
+        admin=None if admin is None else parse_format_name(admin),
+    )
+    packet = bytearray(
+        builder.build(
+            body.encode(),
+            recoverable=not express,
+            priority=priority,
+            dead_letter=dead_letter,
+            journal=journal,
+            message_id=number,
+            acknowledge=acknowledge,
+            sent_time=sent,
+            time_to_reach_queue=reach,
+            time_to_be_received=receive,
+            headers=headers,
+        )
+    )
+    packet[60] |= hops  # RC, the lowest bits of UserHeader.Flags
+    assert PacketView(bytes(packet)).hop_count == hops
+    return bytes(packet)
+
+
+def in_order(*numbers: int, sequence: int = 1, to: str = HERE + "q") -> list[bytes]:
+    """Transactional messages of one sequence, each behind the one before it."""
+    return [parcel(str(n), number=n, place=(sequence, n, n - 1), to=to) for n in numbers]
+
+
+class Station:
+    """A world that messages come to and that tells their sender what became of them."""
+
+    def __init__(self, world: World | None = None) -> None:
+        self.world = world or World()
+        self.core = self.world.core
+        self.dispatching = Dispatching(self.core)
+        self.confirming = Confirming(self.core)
+        self.arriving = Arriving(self.core, self.confirming)
+        self.origin = Origin(ADDRESS, "somebody", SOMEBODY.bytes_le)
+        self.dispatching.on_answered = self.confirming.answered
+        self.orders: list[tuple[str, int]] = []
+        "What `on_order` was told: the body of the last message, and how many came."
+        self.arriving.on_order = self._order
+        self.progress: list[Queue] = []
+        self.confirming.on_progress = self.progress.append
+
+    def _order(self, origin: Origin, key: bytes, packet: bytes, count: int) -> None:
+        assert key == origin.scopes(packet[SOURCE])[0] + destination_key(packet)
+        self.orders.append((PacketView(packet).body.decode(), count))
+
+    def restart(self, seconds: float = 0) -> Station:
+        """The next process on what this one had committed."""
+        return Station(self.world.restart(seconds))
+
+    # As a receiver
+
+    def begin(self, *packets: bytes, origin: Origin | None = None) -> list[BaseException | None]:
+        """Begin to take packets; the answer is in the list when the commit is over."""
+        answers: list[BaseException | None] = []
+        self.arriving.take(origin or self.origin, packets, answers.append)
+        return answers
+
+    def take(self, *packets: bytes, origin: Origin | None = None) -> BaseException | None:
+        """Take packets that must not be lost, and all that follows."""
+        answers = self.begin(*packets, origin=origin)
+        commit_all(self.core)
+        (answer,) = answers
+        return answer
+
+    def take_express(self, packet: bytes) -> bool:
+        """Take a packet that may be lost."""
+        taken = self.arriving.take_express(self.origin, [packet])
+        commit_all(self.core)
+        return taken
+
+    def bodies(self, name: str = "q") -> list[str]:
+        """The bodies of the messages in a queue."""
+        return self.world.bodies(self.world.find(name))
+
+    def finals(self, source: UUID = SOMEBODY) -> list[tuple[MessageClass, int]]:
+        """The FinalAcks on their way to a sender: class and number of each."""
+        found = []
+        queue = self.core.queues.find_outgoing(order_queue(source))
+        for view in [] if queue is None else self.world.views(queue):
+            body = ack_body(view)
+            assert isinstance(body, FinalAckBody)
+            assert body.source_guid == source
+            found.append((MessageClass(view.message_class), body.tx_sequence_number))
+        return found
+
+    def admin(self) -> list[MessageClass]:
+        """The classes of the administration acknowledgements that came."""
+        views = self.world.views(self.world.find("admin"))
+        return [MessageClass(view.message_class) for view in views]
+
+    def rows(self, kind: bytes) -> dict[bytes, bytes]:
+        """The rows of one kind about transfers."""
+        return {
+            key: row for key, row in self.world.rows(Table.TRANSFER).items() if key.startswith(kind)
+        }
+
+    # As a sender
+
+    @property
+    def out(self) -> Queue:
+        """The outgoing queue."""
+        return self.core.queues.outgoing(THERE)
+
+    def pump(self, count: int = 100) -> list[Entry]:
+        """What a port takes of the outgoing queue."""
+        return self.dispatching.take(self.out, count, 1 << 22, SOMEBODY)
+
+    def was_under_way(self, queue: Queue) -> None:
+        """All that is in a queue was sent once, and is to be sent again."""
+        sequence = queue.sequences.all[-1]
+        sequence.peers = (SOMEBODY,)
+        queue.sequences.follow(sequence, NUMBER_MAX)
+        queue.sequences.start_over()
+        self.core.submit(
+            lambda batch: sequence.write(batch.writer), lambda: None, lambda error: None
+        )
+        commit_all(self.core)
+
+    def order(self, ordinal: int, number: int, origin: Origin | None = None) -> None:
+        """An OrderAck comes."""
+        ack = self.order_ack(ordinal, number)
+        self.confirming.take_express(origin or self.origin, ack, MessageClass.ORDER_ACK)
+        commit_all(self.core)
+
+    def order_ack(self, ordinal: int, number: int) -> OrderAckBody:
+        """What an OrderAck says."""
+        return OrderAckBody(self.identifier(ordinal), number, number - 1)
+
+    def final(
+        self,
+        ordinal: int,
+        number: int,
+        message_id: int,
+        message_class: int,
+        source: UUID = ME,
+        origin: Origin | None = None,
+    ) -> None:
+        """A FinalAck comes."""
+        body = FinalAckBody(self.identifier(ordinal), number, number - 1, source, message_id)
+        self.confirming.take_express(origin or self.origin, body, message_class)
+        commit_all(self.core)
+
+    def identifier(self, ordinal: int) -> TxSequenceID:
+        """The identifier of a sequence of ours."""
+        return TxSequenceID(ordinal, NOW)
+
+    @property
+    def unconfirmed(self) -> int:
+        """Messages that wait for a FinalAck."""
+        journal = self.out.journal
+        return 0 if journal is None else journal.messages
+
+
+def places(entries: list[Entry]) -> list[tuple[int, int, int]]:
+    """Sequence, number and previous number of messages as they are sent."""
+    found = []
+    for entry in entries:
+        header = PacketView(entry.packet).transaction
+        assert header is not None
+        sequence = header.tx_sequence_id.ordinal
+        found.append((sequence, header.tx_sequence_number, header.previous_tx_sequence_number))
+    return found
+
+
+def events(station: Station, packet: bytes) -> list[Event]:
+    """What the history says of a message."""
+    happened = station.core.history.of(station.core.snapshot, PacketView(packet).identifier)
+    return [Event(item.event) for item in happened]

@@ -1,0 +1,54 @@
+"""A directory becomes a queue manager, for one process at a time."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from openmsmq.clock import SystemClock
+from openmsmq.errors import StoreInUse
+from openmsmq.runtime.startup import open_directory
+
+
+def test_a_directory_is_made_and_named_after_the_host(tmp_path: Path) -> None:
+    manager = open_directory(tmp_path / "a" / "b")
+    assert manager.name == socket.gethostname()
+    assert list(manager.core.queues) == []
+    assert manager.core.settings.quota is None
+    manager.core.store.close()
+
+
+def test_it_keeps_its_identity_and_may_be_given_a_name_and_a_quota(tmp_path: Path) -> None:
+    """DMPR-004."""
+    first = open_directory(str(tmp_path), "one")
+    first.core.store.close()
+    second = open_directory(tmp_path, "two", 7)
+    assert (second.name, second.core.settings.quota) == ("two", 7)
+    assert second.core.identity == first.core.identity
+    second.core.store.close()
+
+
+def test_a_second_opener_is_told_who_has_the_directory(tmp_path: Path) -> None:
+    manager = open_directory(tmp_path)
+    with pytest.raises(StoreInUse) as info:
+        open_directory(tmp_path)
+    assert info.value.hresult == 0xC00E0009
+    assert f"process {os.getpid()} on {socket.gethostname()}" in str(info.value)
+    manager.core.store.close()
+    open_directory(tmp_path).core.store.close()
+
+
+def test_a_directory_is_let_go_when_opening_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(clock: SystemClock) -> None:
+        raise RuntimeError("no identifiers today")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(SystemClock, "new_guid", fail)
+        with pytest.raises(RuntimeError):
+            open_directory(tmp_path)
+    open_directory(tmp_path).core.store.close()

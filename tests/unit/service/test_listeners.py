@@ -1,0 +1,260 @@
+"""Which doors a service has, and who may come in."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from tests.certificates import make_certificates
+
+from openmsmq.access.tokens import Grant, Tokens
+from openmsmq.errors import InvalidParameter
+from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.runtime.startup import open_directory
+from openmsmq.service.configuration import Config, ConfigError
+from openmsmq.service.listeners import StandardDoors, server_tls
+from openmsmq.service.service import Door
+from openmsmq.transports.mqqb.listener import BinaryDoor
+from openmsmq.transports.mqqb.ping_listener import PingDoor
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with certificates."""
+    folder = tmp_path_factory.mktemp("certificates")
+    make_certificates(folder)
+    return folder
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    """On this computer, on any port."""
+    return Config(data=tmp_path / "data", app_port=0, console_port=0, binary_port=None)
+
+
+def with_tls(config: Config, made: Path, *, client_ca: bool = False) -> Config:
+    """The same with a certificate."""
+    return replace(
+        config,
+        tls_cert=made / "server.pem",
+        tls_key=made / "server.key",
+        tls_client_ca=made / "ca.pem" if client_ca else None,
+    )
+
+
+async def late(config: Config, tokens: Tokens) -> Mapping[str, Door]:
+    """The doors beside an open store."""
+    local = open_directory(config.data)
+    driver = LoopDriver(local.core, local.tick)
+    try:
+        return StandardDoors(config).late(local, driver, config, tokens)
+    finally:
+        await driver.close()
+
+
+async def status(address: str, path: str, tls: ssl.SSLContext | bool, token: str = "") -> int:
+    """What the console answers."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    scheme = "http" if tls is False else "https"
+    async with (
+        aiohttp.ClientSession(headers=headers) as session,
+        session.get(f"{scheme}://{address}{path}", ssl=tls or True) as answer,
+    ):
+        return answer.status
+
+
+async def address(door: Door) -> str:
+    """Where it is on this computer."""
+    where = await door.start()
+    assert isinstance(where, tuple)
+    return f"127.0.0.1:{where[1]}"
+
+
+def test_the_console_tells_how_it_goes_before_the_store_is_open(config: Config) -> None:
+    async def check() -> None:
+        doors = StandardDoors(config)
+        tokens = Tokens(config.data)
+        early = doors.early(config, tokens)
+        assert list(early) == ["console"]
+        where = await address(early["console"])
+        assert await status(where, "/healthz", tls=False) == 503
+        local = open_directory(config.data)
+        driver = LoopDriver(local.core, local.tick)
+        assert list(doors.late(local, driver, config, tokens)) == ["app"]
+        assert await status(where, "/healthz", tls=False) == 200
+        assert await status(where, "/metrics", tls=False) == 200
+        await early["console"].stop("enough")
+        await driver.close()
+
+    asyncio.run(check())
+
+
+def test_commits_are_counted(config: Config) -> None:
+    quiet = replace(config, console_port=None)
+
+    async def check() -> None:
+        local = open_directory(config.data)
+        driver = LoopDriver(local.core, local.tick)
+        before = driver.observer
+        StandardDoors(quiet).late(local, driver, quiet, Tokens(config.data))
+        assert driver.observer != before
+        await driver.close()
+
+    asyncio.run(check())
+
+
+def test_a_door_that_is_off_is_not_there(config: Config, tmp_path: Path) -> None:
+    off = replace(config, console_port=None, app_port=None)
+    tokens = Tokens(config.data)
+    assert StandardDoors(off).early(off, tokens) == {}
+    assert asyncio.run(late(off, tokens)) == {}
+    by_socket = replace(off, app_socket=tmp_path / "app.sock", bind="0.0.0.0")
+    assert list(asyncio.run(late(by_socket, tokens))) == ["app"], "a socket is on this computer"
+
+
+def test_other_managers_have_doors_of_their_own(config: Config) -> None:
+    """Other computers may come in there, as MSMQ lets them."""
+    open_to_all = replace(config, app_port=None, binary_port=0, ping_port=0, binary_bind="0.0.0.0")
+    doors = asyncio.run(late(open_to_all, Tokens(config.data)))
+    assert {name: type(door) for name, door in doors.items()} == {
+        "binary": BinaryDoor,
+        "ping": PingDoor,
+    }
+
+
+@pytest.mark.parametrize("bind", ["0.0.0.0", "::", "192.0.2.1"])
+def test_other_computers_are_not_let_in_just_so(config: Config, bind: str) -> None:
+    far = replace(config, bind=bind)
+    with pytest.raises(InvalidParameter, match="other computers can reach it"):
+        StandardDoors(far).early(far, Tokens(far.data))
+    with pytest.raises(ConfigError, match="other computers can reach it"):
+        asyncio.run(late(far, Tokens(far.data)))
+    careless = replace(far, allow_insecure=True)
+    assert StandardDoors(careless).early(careless, Tokens(far.data))
+    assert asyncio.run(late(careless, Tokens(far.data)))
+
+
+def test_other_computers_are_let_in_with_tls_and_tokens(config: Config, made: Path) -> None:
+    far = with_tls(replace(config, bind="0.0.0.0"), made)
+    tokens = Tokens(far.data)
+    with pytest.raises(ConfigError, match="a token"):
+        asyncio.run(late(far, tokens))
+    tokens.create("read")
+    assert asyncio.run(late(far, tokens))
+    clear = replace(config, bind="0.0.0.0")
+    with pytest.raises(ConfigError, match="--tls-cert"):
+        asyncio.run(late(clear, tokens))
+
+
+def test_a_certificate_with_an_entry_is_as_good_as_a_token(config: Config, made: Path) -> None:
+    far = with_tls(replace(config, bind="0.0.0.0"), made, client_ca=True)
+    with pytest.raises(ConfigError, match="a certificate alone gives no rights"):
+        asyncio.run(late(far, Tokens(far.data)))
+    entries = {"CN=web shop": Grant("send", certificate="CN=web shop")}
+    assert asyncio.run(late(replace(far, tls_clients=entries), Tokens(far.data)))
+
+
+def test_the_console_asks_other_computers_for_a_token(config: Config, made: Path) -> None:
+    far = with_tls(replace(config, bind="0.0.0.0"), made, client_ca=True)
+    tokens = Tokens(far.data)
+    trust = ssl.create_default_context(cafile=str(made / "ca.pem"))
+
+    async def check() -> None:
+        console = StandardDoors(far).early(far, tokens)["console"]
+        where = await address(console)
+        assert await status(where, "/healthz", trust) == 503, "it needs no token"
+        assert await status(where, "/metrics", trust) == 401
+        assert await status(where, "/metrics", trust, "omq_00000000_x") == 401
+        for role, patterns, expected in (
+            ("read", (), 200),
+            ("admin", (), 200),
+            ("send", (), 401),
+            ("read", ("orders",), 401),
+        ):
+            _, token = tokens.create(role, patterns)  # type: ignore[arg-type]  # a role
+            assert await status(where, "/metrics", trust, token) == expected, (role, patterns)
+        await console.stop("enough")
+
+    asyncio.run(check())
+
+
+def test_programs_are_asked_for_a_certificate_and_those_who_watch_are_not(
+    config: Config, made: Path
+) -> None:
+    secure = with_tls(config, made, client_ca=True)
+    app, console = server_tls(secure, ask_clients=True), server_tls(secure)
+    assert app is not None
+    assert console is not None
+    assert app.verify_mode is ssl.CERT_REQUIRED
+    assert [found["subject"] for found in app.get_ca_certs()] == [((("commonName", "Shop CA"),),)]
+    assert console.verify_mode is ssl.CERT_NONE
+    plain = server_tls(with_tls(config, made), ask_clients=True)
+    assert plain is not None
+    assert plain.verify_mode is ssl.CERT_NONE
+    assert server_tls(config) is None
+    for context in (app, console, plain):
+        assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+
+
+def test_a_renewed_certificate_is_shown_from_then_on(
+    config: Config, made: Path, tmp_path: Path
+) -> None:
+    for name in ("server.pem", "server.key"):
+        (tmp_path / name).write_bytes((made / name).read_bytes())
+    secure = with_tls(config, tmp_path)
+
+    async def check() -> None:
+        doors = StandardDoors(secure)
+        console = doors.early(secure, Tokens(config.data))["console"]
+        host, port = (await address(console)).split(":")
+        loop = asyncio.get_running_loop()
+        first = await loop.run_in_executor(None, ssl.get_server_certificate, (host, int(port)))
+        make_certificates(tmp_path)
+        doors.renew(secure)
+        second = await loop.run_in_executor(None, ssl.get_server_certificate, (host, int(port)))
+        await console.stop("enough")
+        assert first in (made / "server.pem").read_text()
+        assert second in (tmp_path / "server.pem").read_text()
+        assert first != second
+
+    asyncio.run(check())
+    StandardDoors(config).renew(config)
+
+
+@pytest.mark.parametrize("name", ["tls_cert", "tls_key", "tls_client_ca"])
+@pytest.mark.parametrize("content", [None, b"nonsense"], ids=["missing", "nonsense"])
+def test_a_bad_certificate_is_refused_in_words(
+    config: Config, made: Path, tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    bad = tmp_path / "bad.pem"
+    if content is not None:
+        bad.write_bytes(content)
+    secure = with_tls(config, made, client_ca=True)
+    given: dict[str, Any] = {name: bad}
+    with pytest.raises(ConfigError, match=r"bad\.pem"):
+        StandardDoors(replace(secure, **given))
+
+
+def test_nobody_is_asked_for_the_password_of_a_key(
+    config: Config, made: Path, tmp_path: Path
+) -> None:
+    locked = tmp_path / "locked.key"
+    command = [
+        "openssl",
+        "ec",
+        "-aes256",
+        "-passout",
+        "pass:secret",
+        "-in",
+        str(made / "server.key"),
+    ]
+    subprocess.run([*command, "-out", str(locked)], check=True, capture_output=True)
+    with pytest.raises(ConfigError, match=r"locked\.key"):
+        server_tls(replace(with_tls(config, made), tls_key=locked))

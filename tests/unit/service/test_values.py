@@ -1,0 +1,128 @@
+"""Values of the configuration."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openmsmq.engine.arrivals.peers import Identity
+from openmsmq.service.values import (
+    OFF,
+    PeerEntry,
+    not_built,
+    one_of,
+    read_computers,
+    read_flag,
+    read_identity,
+    read_path,
+    read_peers,
+    read_text,
+    split_address,
+    whole,
+    whole_or_off,
+)
+
+BANK = "6fa1c2b3-8e1d-4f0a-9c57-2b1d3e4f5a6b"
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("office", "office", 1801),
+        ("office:1802", "office", 1802),
+        ("10.0.0.7:1", "10.0.0.7", 1),
+        ("[fe80::1]", "fe80::1", 1801),
+        ("[fe80::1]:65535", "fe80::1", 65535),
+    ],
+)
+def test_an_address_is_a_host_and_perhaps_a_port(text: str, host: str, port: int) -> None:
+    assert split_address(text, 1801) == (host, port)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ":1", "a:", "a:b", "a:0", "a:65536", "a b", "[a", "a\\b", "http://a", "[::1]x:1", "::1"],
+)
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"needed|a port is"):
+        split_address(text, 1801)
+
+
+@given(st.text())
+def test_any_text_is_an_address_or_refused(text: str) -> None:
+    try:
+        host, port = split_address(text, 1801)
+    except ValueError:
+        return
+    assert host
+    assert 1 <= port <= 65535
+
+
+def test_a_peer_is_an_address_or_a_table_with_what_else_is_known() -> None:
+    found = read_peers(
+        {
+            "office": "10.0.0.7",
+            "bank": {"address": "b:1", "id": BANK},
+            "hub": {"address": "h", "relay": True},
+        }
+    )
+    assert found == {
+        "office": PeerEntry("10.0.0.7"),
+        "bank": PeerEntry("b:1", UUID(BANK)),
+        "hub": PeerEntry("h", relay=True),
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (1, "a table of different names"),
+        ({"a": "x", "A": "y"}, "a table of different names"),
+        ({"a": "x:0"}, "a port is a number"),
+        ({"a": 1}, "a text is needed"),
+        ({"a": {}}, "a peer has an address"),
+        ({"a": {"address": "x", "name": "y"}}, "a peer has an address"),
+        ({"a": {"address": "x:0"}}, "a port is a number"),
+        ({"a": {"address": "x", "id": "y"}}, "'y' is not a GUID"),
+        ({"a": {"address": "x", "relay": 1}}, "true or false"),
+    ],
+)
+def test_what_is_no_peer_is_refused(given: object, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        read_peers(given)
+
+
+@pytest.mark.parametrize("word", list(Identity))
+def test_an_identity_is_one_of_three_words(word: str) -> None:
+    assert read_identity(word) is Identity(word)
+
+
+@pytest.mark.parametrize("given", ["", "Claimed", 1, None])
+def test_any_other_identity_is_refused(given: object) -> None:
+    with pytest.raises(ValueError, match="one of claimed, address, pinned is needed"):
+        read_identity(given)
+
+
+@pytest.mark.parametrize(
+    ("read", "good", "bad"),
+    [
+        (read_text, "a b", " a"),
+        (read_path, "a/b", 1),
+        (read_computers, ["a", "b"], "a"),
+        (read_flag, True, 1),
+        (whole(1, 5), 5, 6),
+        (whole_or_off(1, 5), OFF, 0),
+        (not_built, OFF, 1),
+        (one_of("a", "b"), "b", "c"),
+    ],
+)
+def test_each_reader_takes_its_own_values_and_refuses_others(
+    read: object, good: object, bad: object
+) -> None:
+    assert callable(read)
+    read(good)
+    with pytest.raises(ValueError, match=r"needed|possible"):
+        read(bad)

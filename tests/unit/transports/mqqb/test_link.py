@@ -1,0 +1,425 @@
+"""One connection to another manager, and the messages that travel on it."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from tests.unit.engine.world import NOW
+from tests.unit.transports.mqqb.joined import PEER, ack, establish, parameters
+from tests.unit.transports.wires import PORT, End, Net, Peer, Station, pair, state
+
+from openmsmq.engine.outgoing.state import TransferState
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.errors import StorageFull
+from openmsmq.packet.connection import EstablishConnection, SessionAck
+from openmsmq.packet.message import UserMessage
+from openmsmq.packet.packet import Packet
+from openmsmq.transports.mqqb import link as link_module
+from openmsmq.transports.mqqb.events import End as Reason
+from openmsmq.transports.mqqb.link import Link
+from openmsmq.types.message import Message
+
+TO_B = r"DIRECT=OS:b\private$\q"
+TO_C = r"DIRECT=OS:c\private$\q"
+KINDS = pytest.mark.parametrize("recoverable", [True, False], ids=["recoverable", "express"])
+
+
+def messages(*texts: str, recoverable: bool = True, priority: int = 3) -> list[Message]:
+    return [Message(t.encode(), recoverable=recoverable, priority=priority) for t in texts]
+
+
+def bodies(packets: list[Packet]) -> list[str]:
+    """The bodies of the messages among some packets."""
+    return [bytes(p.properties.body).decode() for p in packets if isinstance(p, UserMessage)]
+
+
+def opened(net: Net, a: Station, *, window: int = 64, name: str = TO_C) -> tuple[Peer, Queue]:
+    """A session of `a` with a peer that the test plays, and the outgoing queue."""
+    peer = Peer()
+    net.listeners["10.0.0.3", PORT] = peer.meet
+    queue = a.out(name)
+    a.send(queue, *messages("first", recoverable=False))
+    net.run()
+    peer.send(establish(a.local.core.identity, PEER), parameters(window=window))
+    net.run()
+    assert bodies(peer.packets()) == ["first"]
+    peer.send(ack(1))
+    net.run()
+    assert state(queue) is TransferState.CONNECTED
+    assert not queue.express
+    return peer, queue
+
+
+def near_end(net: Net, a: Station) -> End:
+    """The end at `a` of its only connection."""
+    (end,) = [end for end in net.ends if end.machine in a.transfers.links]
+    return end
+
+
+# Sending
+
+
+@KINDS
+def test_a_message_stays_until_the_peer_has_it(recoverable: bool) -> None:
+    """MQQB-216, MQQB-217."""
+    net, a, _ = pair()
+    peer, queue = opened(net, a)
+    a.send(queue, *messages("1", "2", recoverable=recoverable))
+    net.run()
+    assert bodies(peer.packets()) == ["1", "2"]
+    assert len(queue.held) == 2
+    peer.send(ack(3, 1, 0b11 if recoverable else 0))
+    net.run()
+    assert not queue.messages
+    assert not queue.express
+    assert a.count("delivered") == 3
+
+
+def test_a_transactional_message_stays_until_it_is_acknowledged_in_order() -> None:
+    """MQQB-218: that the peer has it is not enough."""
+    net, a, _ = pair()
+    peer, queue = opened(net, a)
+    a.send_in(queue, *messages("1", "2"))
+    net.run()
+    assert bodies(peer.packets()) == ["1", "2"]
+    peer.send(ack(3, 1, 0b11))
+    net.run()
+    assert queue.messages == 2
+    (link,) = a.transfers.links
+    a.transfers.confirming.ordered(link.origin, queue.sequences.all[0].identifier, 2)
+    net.wait(1)
+    assert not queue.messages
+
+
+def test_a_copy_of_what_arrived_goes_to_the_journal() -> None:
+    """MQQB-220."""
+    net, a, _ = pair()
+    peer, queue = opened(net, a)
+    a.send(queue, Message(b"1", journal=True))
+    net.run()
+    journal = a.local.core.queues.system_journal
+    assert a.bodies(journal) == []
+    peer.send(ack(2, 1, 1))
+    net.run()
+    assert a.bodies(journal) == [b"1"]
+
+
+@KINDS
+def test_what_was_on_its_way_is_sent_again(recoverable: bool) -> None:
+    """MQQB-203, MQQB-204, MQQB-349: in its old order, and counted from one again (MQQB-192)."""
+    net, a, _ = pair()
+    peer, queue = opened(net, a)
+    a.send(queue, *messages("1", "2", recoverable=recoverable))
+    net.run()
+    first = peer.data
+    peer.packets()
+    peer.close()
+    net.run()
+    assert state(queue) is TransferState.DISCONNECTED
+    a.send(queue, *messages("3", recoverable=recoverable))
+    net.wait(0.3)
+    peer.packets()
+    peer.send(establish(a.local.core.identity, PEER), parameters())
+    net.run()
+    assert first
+    assert first in peer.data, "every byte as before: the same identifiers"
+    assert bodies(peer.packets()) == ["1", "2", "3"]
+
+
+def test_the_receiver_takes_what_comes_again_once() -> None:
+    """MQQB-226, MQQB-349."""
+    net, a, b = pair()
+    queue = a.out(TO_B)
+    a.send(queue, *messages("1"))
+    net.run()
+    answers = next(end for end in net.ends if end.machine in b.transfers.links)
+    answers.is_held = True
+    a.send(queue, *messages("2", "3"))
+    net.run()
+    assert b.texts("q") == ["1", "2", "3"]
+    answers.cut()
+    net.wait(2)
+    assert b.texts("q") == ["1", "2", "3"]
+    assert b.count("duplicates") == 3
+    assert queue.messages == 0
+
+
+def test_no_more_is_sent_than_the_window_has_room_for() -> None:
+    """MQQB-195."""
+    net, a, _ = pair()
+    peer, queue = opened(net, a, window=3)
+    a.send(queue, *messages(*"12345"))
+    net.run()
+    assert bodies(peer.packets()) == ["1", "2", "3"]
+    peer.send(ack(3, 1, 0b11))
+    net.run()
+    assert bodies(peer.packets()) == ["4", "5"]
+
+
+def test_a_stuck_connection_gets_no_more_until_it_has_room() -> None:
+    net, a, _ = pair()
+    peer, queue = opened(net, a)
+    end = near_end(net, a)
+    end.is_stuck = True
+    a.send(queue, *messages("1"))
+    net.run()
+    assert bodies(peer.packets()) == []
+    assert not queue.held
+    end.is_stuck = False
+    assert end.machine is not None
+    a.enter(end.machine.room)
+    net.run()
+    assert bodies(peer.packets()) == ["1"]
+
+
+def test_large_messages_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is under way is limited in bytes as well."""
+    monkeypatch.setattr(link_module, "IN_FLIGHT_SIZE_MAX", 3000)
+    monkeypatch.setattr(link_module, "TAKE_SIZE_MAX", 1)
+    net, a, _ = pair()
+    peer, queue = opened(net, a)
+    a.send(queue, *(Message(bytes([n]) * 1000) for n in range(6)))
+    net.run()
+    assert len(bodies(peer.packets())) == 3
+    peer.send(ack(3, 1, 0b11))
+    net.run()
+    assert len(bodies(peer.packets())) == 2
+    peer.send(ack(6, 3, 0b111))
+    net.run()
+    assert len(bodies(peer.packets())) == 1
+
+
+def test_the_most_urgent_message_of_all_queues_goes_first() -> None:
+    """MQQB-205."""
+    net, a, _ = pair()
+    peer, queue = opened(net, a, window=1)
+    other = a.out(r"DIRECT=OS:c\private$\other")
+    a.send(queue, *messages("under way"))
+    a.send(queue, *messages("slow", priority=1))
+    a.send(other, *messages("older", priority=4))
+    a.send(queue, *messages("newer", priority=4))
+    a.send(other, *messages("urgent", priority=7))
+    sent = []
+    for number in range(1, 6):
+        net.run()
+        sent += bodies(peer.packets())
+        peer.send(ack(number + 1, number, 1))
+    net.run()
+    assert sent == ["under way", "urgent", "older", "newer", "slow"]
+    assert not queue.messages
+    assert not other.messages
+
+
+def test_what_was_taken_back_is_not_mistaken_for_delivered() -> None:
+    """MQQB-357: an acknowledgement that comes after the pause changes nothing."""
+    net, a, _ = pair()
+    peer, queue = opened(net, a)
+    a.send(queue, *messages("1"))
+    net.run()
+    peer.packets()
+    a.hold_back(queue)
+    peer.send(ack(2, 1, 1))
+    net.run()
+    assert queue.messages == 1
+    assert not queue.held
+    assert state(queue) is TransferState.ON_HOLD
+    peer.packets()
+    a.enter(lambda: a.local.dispatching.resume(queue))
+    net.run()
+    assert bodies(peer.packets()) == ["1"]
+    peer.send(ack(3, 2, 1))
+    net.run()
+    assert queue.messages == 0
+
+
+# Receiving
+
+
+def test_a_recoverable_message_is_acknowledged_when_it_is_on_disk() -> None:
+    """MQQB-212."""
+    net, a, b = pair()
+    b.is_slow = True
+    queue = a.out(TO_B)
+    a.send(queue, *messages("1"))
+    net.wait(15)
+    assert queue.messages == 1
+    b.go_on()
+    net.wait(2)
+    assert queue.messages == 0
+
+
+@pytest.mark.parametrize("kinds", ["re", "er", "rererer", "eererrre"])
+def test_messages_that_come_in_one_piece_keep_their_order(kinds: str) -> None:
+    """DMPR-043, SYS-048: express messages between others."""
+    net, a, b = pair()
+    sent = [Message(f"{n}{k}".encode(), recoverable=k == "r") for n, k in enumerate(kinds)]
+    a.send(a.out(TO_B), *sent)
+    net.wait(15)
+    assert b.texts("q") == [f"{n}{k}" for n, k in enumerate(kinds)]
+    assert not a.out(TO_B).messages
+    assert not a.out(TO_B).express
+
+
+def test_nothing_more_is_read_while_much_waits_to_be_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(link_module, "ARRIVED_SIZE_MAX", 1000)
+    net, a, b = pair()
+    a.send(a.out(TO_B), *messages("1"))
+    net.run()
+    end = next(end for end in net.ends if end.machine in b.transfers.links)
+    link = end.machine
+    assert link is not None
+    b.is_slow = True
+    assert not link.is_full
+    a.send(a.out(TO_B), Message(bytes(2000)))
+    net.run()
+    assert link.is_full
+    adjusted = end.adjusted
+    b.go_on()
+    assert not link.is_full
+    assert end.adjusted > adjusted, "the connection is told"
+
+
+@KINDS
+def test_a_message_without_room_closes_the_session_and_comes_again(recoverable: bool) -> None:
+    """MQQB-235, MQQB-236."""
+    net, a, b = pair()
+    queue = a.out(TO_B)
+    b.done(b.local.configure(quota=0))
+    a.send(queue, *messages("1", "2", recoverable=recoverable))
+    net.run()
+    assert b.ended(Reason.NO_ROOM) == 1
+    assert state(queue) is TransferState.DISCONNECTED
+    assert not b.transfers.links
+    b.done(b.local.configure(quota=None))
+    net.wait(1)
+    assert b.texts("q") == ["1", "2"]
+    assert b.count("duplicates") == 0
+
+
+def test_so_does_a_disk_that_is_full() -> None:
+    """MQQB-235, MQQB-236, MQQB-284."""
+    net, a, b = pair(transactional=True)
+    queue = a.out(TO_B)
+    a.send_in(queue, *messages("1"))
+    net.wait(1)
+    b.error = StorageFull("the disk is full")
+    a.send_in(queue, *messages("2"))
+    a.send_in(queue, *messages("3"))
+    net.run()
+    assert b.ended(Reason.NO_ROOM) == 1
+    net.wait(2)
+    assert b.texts("q") == ["1", "2", "3"]
+    assert queue.messages == 0
+
+
+def test_what_is_stored_after_the_connection_is_lost_is_no_error() -> None:
+    net, a, b = pair()
+    b.is_slow = True
+    a.send(a.out(TO_B), *messages("1"))
+    net.run()
+    (end,) = net.between(a, b)
+    end.cut()
+    b.go_on()
+    net.wait(1)
+    assert b.texts("q") == ["1"]
+    assert b.count("duplicates") == 1
+
+
+def test_garbage_ends_the_connection_without_a_byte() -> None:
+    """MQQB-344."""
+    net, a, _ = pair()
+    peer = net.dial(a)
+    peer.send(b"GET / HTTP/1.1\r\n\r\n")
+    net.run()
+    assert peer.is_lost
+    assert peer.data == b""
+    assert a.ended(Reason.BAD_PACKET) == 1
+
+
+def test_one_who_means_somebody_else_is_told_who_is_here() -> None:
+    """MQQB-188, MQQB-187."""
+    net, a, _ = pair()
+    peer = net.dial(a)
+    peer.send(establish(PEER, PEER))
+    net.run()
+    (answer,) = peer.packets()
+    assert isinstance(answer, EstablishConnection)
+    assert answer.refused
+    assert answer.header.server_guid == a.local.core.identity
+    assert peer.is_lost
+
+
+def test_acknowledgements_come_when_they_are_due() -> None:
+    """MQQB-206, MQQB-209: half the time that the initiator gives."""
+    net, a, b = pair()
+    queue = a.out(TO_B)
+    a.send(queue, *messages("1", recoverable=False))
+    net.run()
+    net.wait(9.9)
+    assert len(queue.express) == 1
+    net.wait(0.2)
+    assert not queue.express
+    assert b.texts("q") == ["1"]
+
+
+def test_a_silent_peer_is_given_up() -> None:
+    """MQQB-340, MQQB-342: after twice 20 s, as the name was a direct one."""
+    net, a, _ = pair()
+    peer, queue = opened(net, a)
+    a.send(queue, *messages("1"))
+    net.run()
+    net.wait(39)
+    assert not peer.is_lost
+    net.wait(45)
+    assert a.ended(Reason.SILENT) == 1
+    assert peer.is_lost
+
+
+def test_the_history_of_a_message_says_where_it_came_from() -> None:
+    net, a, b = pair()
+    (identifier,) = a.send(a.out(TO_B), *messages("1"))
+    net.run()
+    (event,) = b.local.explain(identifier)
+    assert event.by == f"manager at {a.host}"
+
+
+def test_sessions_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    net, a, _ = pair()
+    with caplog.at_level(logging.INFO, logger="openmsmq"):
+        a.send(a.out(TO_B), *messages("1"))
+        net.run()
+        (link,) = a.transfers.links
+        a.enter(lambda: link.close(Reason.MISMATCH, "12"))
+        net.run()
+    texts = [record.getMessage() for record in caplog.records]
+    assert any("session open" in text for text in texts)
+    assert any("session over" in text for text in texts)
+
+
+def test_a_link_knows_since_when_it_is_open() -> None:
+    net, a, b = pair()
+    net.wait(5)
+    a.send(a.out(TO_B), *messages("1"))
+    net.run()
+    (link,) = a.transfers.links
+    assert isinstance(link, Link)
+    assert (link.open_since, link.place, link.address) == (NOW + 5, (b.host, PORT), b.host)
+
+
+def test_a_session_ack_is_all_that_an_early_message_gets() -> None:
+    """MQQB-225."""
+    net, a, b = pair()
+    queue = a.out(TO_C)
+    a.send(queue, *messages("early"))
+    (entry,) = a.local.dispatching.take(queue, 1, 10_000, b.transfers.identity)
+    peer = net.dial(b)
+    peer.send(entry.packet)
+    net.run()
+    (answer,) = peer.packets()
+    assert isinstance(answer, SessionAck)
+    assert answer.header.ack_sequence_number == 0
+    assert peer.is_lost
+    assert b.texts("q") == []

@@ -1,0 +1,450 @@
+"""The door for other managers: sockets on which the binary protocol is spoken."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+import pytest
+from tests.unit.service.stores import PATIENCE
+from tests.unit.transports.mqqb.joined import PEER, establish, parameters
+
+from openmsmq.clock import SystemClock
+from openmsmq.engine.manager import LocalManager, received
+from openmsmq.engine.outgoing.state import ConnectionStatus
+from openmsmq.engine.queues.access import Mode
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.errors import MQError
+from openmsmq.limits import PACKET_SIZE_MAX
+from openmsmq.packet.connection import EstablishConnection
+from openmsmq.packet.headers.base import BaseHeader
+from openmsmq.packet.packet import decode_packet
+from openmsmq.runtime import unfinished as unfinished_module
+from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.service.configuration import Config
+from openmsmq.service.values import PeerEntry
+from openmsmq.store.memory import MemoryStore
+from openmsmq.transports.mqqb import listener as module
+from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.mqqb.link import Link
+from openmsmq.transports.mqqb.listener import BinaryDoor
+from openmsmq.transports.mqqb.network import Wire
+from openmsmq.types.message import Message
+
+Place = tuple[str, int]
+
+
+class House:
+    """A manager whose door is open."""
+
+    def __init__(self, folder: Path, name: str, **options: object) -> None:
+        config = Config(data=folder, binary_port=0)
+        self.config = replace(config, **options)  # type: ignore[arg-type] # as the tests give them
+        clock = SystemClock()
+        self.local = LocalManager(MemoryStore(), clock, name=name)
+        self.driver = LoopDriver(self.local.core, self.local.tick)
+        self.door = BinaryDoor(self.local, self.driver, self.config, clock)
+        self.transfers = self.door.transfers
+
+    async def create(self, name: str = "q") -> Queue:
+        return await self.driver.wait(lambda: self.local.create_queue(name))
+
+    async def send(self, name: str, *texts: str) -> Queue:
+        """Send messages somewhere."""
+        queue = self.driver.call(lambda: self.local.open_queue(name, Mode())[0])
+        messages = [Message(text.encode()) for text in texts]
+        await self.driver.wait(lambda: self.local.send(queue, messages, None))
+        return queue
+
+    async def receive(self, queue: Queue, count: int = 1) -> list[str]:
+        """Take messages out of a queue, when they have come."""
+        found: list[str] = []
+        while len(found) < count:
+            taken = await self.driver.wait(
+                lambda: self.local.receiving.receive(queue, count, self, wait=True), PATIENCE
+            )
+            found += [message.body.decode() for message in received(taken)]
+        return found
+
+
+@asynccontextmanager
+async def at(folder: Path, name: str, **options: object) -> AsyncIterator[tuple[House, Place]]:
+    """A manager, and where its door is."""
+    house = House(folder, name, **options)
+    place = await house.door.start()
+    try:
+        yield house, place
+    finally:
+        await house.door.stop("enough")
+        await house.driver.close()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for something."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110 # nobody else tells
+            await asyncio.sleep(0.005)
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    async def limited() -> None:
+        async with asyncio.timeout(3 * PATIENCE):
+            await test()
+
+    asyncio.run(limited())
+
+
+def status(queue: Queue) -> list[ConnectionStatus]:
+    assert queue.transfer is not None
+    return [attempt.status for attempt in queue.transfer.attempts]
+
+
+class Quiet:
+    """A machine that does nothing."""
+
+    is_full = is_open = is_known = False
+    pending = 0
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+
+    def close(self, reason: End, detail: str = "") -> None:
+        """Nothing."""
+
+    def receive_data(self, data: bytes) -> None:
+        """Nothing."""
+
+    def room(self) -> None:
+        """Nothing."""
+
+    def lost(self) -> None:
+        """Nothing."""
+
+
+def test_messages_go_from_one_manager_to_another_over_a_socket(tmp_path: Path) -> None:
+    """MQQB-002, MQQB-003: the initiator's own port does not matter."""
+
+    async def test() -> None:
+        async with at(tmp_path, "b") as (b, (host, port)):
+            queue = await b.create()
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
+                await a.send(r"DIRECT=OS:b\private$\q", "1", "2")
+                assert sorted(await b.receive(queue, 2)) == ["1", "2"]
+                (link,) = a.transfers.links
+                assert link.address == host
+                assert link.place == (host, port)
+
+    run(test)
+
+
+def test_more_than_a_socket_takes_at_once_arrives(tmp_path: Path) -> None:
+    """Sending goes on when there is room."""
+
+    async def test() -> None:
+        async with at(tmp_path, "b") as (b, (host, port)):
+            queue = await b.create()
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
+                texts = [f"{n} {'x' * 400_000}" for n in range(40)]
+                await a.send(r"DIRECT=OS:b\private$\q", *texts)
+                assert await b.receive(queue, len(texts)) == texts
+
+    run(test)
+
+
+def test_sending_goes_on_when_a_slow_reader_has_caught_up(tmp_path: Path) -> None:
+    """Though it acknowledges nothing yet."""
+    count, size = 30, 400_000
+
+    async def test() -> None:
+        read = asyncio.Event()
+
+        async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            asked = decode_packet(await reader.readexactly(572))
+            assert isinstance(asked, EstablishConnection)
+            writer.write(establish(asked.header.client_guid, PEER) + parameters(window=64))
+            await reader.readexactly(32)
+            await until(lambda: any(link.queues for link in a.transfers.links))
+            await asyncio.sleep(0.2)
+            await reader.readexactly(count * size)
+            read.set()
+            writer.close()
+
+        server = await asyncio.start_server(slow, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, at(tmp_path, "a", peers={"b": PeerEntry(f"127.0.0.1:{port}")}) as (a, _):
+            await a.send(r"DIRECT=OS:b\private$\q", *["x" * size] * count)
+            await asyncio.wait_for(read.wait(), PATIENCE)
+
+    run(test)
+
+
+def test_somebody_who_connects_is_answered(tmp_path: Path) -> None:
+    """MQQB-185, MQQB-187."""
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, (host, port)):
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(establish(PEER))
+            answer = decode_packet(await reader.readexactly(572))
+            assert isinstance(answer, EstablishConnection)
+            assert answer.header.server_guid == a.local.core.identity
+            writer.write(parameters())
+            assert len(await reader.readexactly(32)) == 32
+            await until(lambda: [link.is_open for link in a.transfers.links] == [True])
+            writer.close()
+            await until(lambda: not a.transfers.links)
+            assert a.transfers.ended_by[End.LOST] == 1
+
+    run(test)
+
+
+def test_the_door_can_be_at_another_address_than_the_others(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with at(tmp_path, "a", bind="127.0.0.1", binary_bind="127.0.0.2") as (_, place):
+            assert place[0] == "127.0.0.2"
+
+    run(test)
+
+
+def test_nobody_at_the_address_is_a_failure_to_connect(tmp_path: Path) -> None:
+    """MQQB-182."""
+
+    async def test() -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))  # and nobody listens
+            port = taken.getsockname()[1]
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"127.0.0.1:{port}")}) as (a, _):
+                queue = await a.send(r"DIRECT=OS:b\private$\q", "1")
+                await until(lambda: len(status(queue)) > 2)
+                assert status(queue)[1] is ConnectionStatus.SOCKET_CONNECT_FAILURE
+                assert "refused" in a.transfers.ways["B"].last_error.lower()
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    "host", ["no-such-host.invalid", "a..b", "x" * 64], ids=["unknown", "empty label", "too long"]
+)
+def test_a_name_that_nobody_has_is_a_failure_of_dns(tmp_path: Path, host: str) -> None:
+    """MQQB-182: also one that cannot be asked for; it is tried again all the same."""
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, _):
+            queue = await a.send(rf"DIRECT=OS:{host}\private$\q", "1")
+            await until(lambda: len(status(queue)) > 2)
+            assert status(queue)[1] is ConnectionStatus.DNS_FAILURE
+            assert next(iter(a.transfers.ways.values())).last_error
+
+    run(test)
+
+
+def test_a_computer_that_does_not_answer_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MQQB-182."""
+    monkeypatch.setattr(module, "CONNECT_WITHIN", 0.01)
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, _):
+            loop = asyncio.get_running_loop()
+
+            async def never(*_: object, **__: object) -> None:
+                await asyncio.sleep(PATIENCE)
+
+            monkeypatch.setattr(loop, "create_connection", never)
+            queue = await a.send(r"DIRECT=OS:b\private$\q", "1")
+            await until(lambda: len(status(queue)) >= 2)
+            assert status(queue)[1] is ConnectionStatus.SOCKET_CONNECT_FAILURE
+            assert "in time" in next(iter(a.transfers.ways.values())).last_error
+
+    run(test)
+
+
+def test_stopping_ends_all_connections_and_attempts(tmp_path: Path) -> None:
+    """MQQB-348."""
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, (host, port)):
+            reader, writer = await asyncio.open_connection(host, port)
+            await until(lambda: a.transfers.links)
+            await a.send(r"DIRECT=TCP:192.0.2.1\private$\q", "1")
+            await a.door.stop("enough")
+            assert await reader.read() == b""
+            writer.close()
+            assert not a.transfers.links
+            with pytest.raises(OSError, match=r".*"):
+                await asyncio.open_connection(host, port)
+
+    run(test)
+
+
+def test_what_comes_after_the_manager_is_closed_is_left_alone(tmp_path: Path) -> None:
+    async def test() -> None:
+        house = House(tmp_path, "a")
+        host, port = await house.door.start()
+        _, writer = await asyncio.open_connection(host, port)
+        await until(lambda: house.transfers.links)
+        called: list[str] = []
+        house.door.call_later(0, lambda: called.append("late"))
+        house.door.connect(
+            "127.0.0.1", 1, lambda wire: Quiet(wire), lambda status, why: called.append(why)
+        )
+        await house.driver.close()
+        writer.write(establish(PEER))
+        await asyncio.sleep(0.1)
+        writer.close()
+        assert called == []
+        with pytest.raises(MQError):
+            await house.door.stop("enough")
+
+    run(test)
+
+
+def test_all_that_is_said_can_be_recorded(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with at(tmp_path, "b", record=tmp_path / "record") as (b, (host, port)):
+            queue = await b.create()
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
+                await a.send(r"DIRECT=OS:b\private$\q", "recorded text")
+                await b.receive(queue)
+        found = b"".join(path.read_bytes() for path in (tmp_path / "record").iterdir())
+        assert b"recorded text" in found
+
+    run(test)
+
+
+# Who takes more than there is
+
+PART = BaseHeader(packet_size=PACKET_SIZE_MAX).pack() + bytes(3 << 20)
+"Most of a packet of 4 MiB, whose rest never comes."
+
+
+class Crowd:
+    """Connections that stay until the end of a test."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def connect(self, data: bytes = b"") -> asyncio.StreamReader:
+        """One more, on which something is said; who reads hears of the end."""
+        reader, writer = await asyncio.open_connection(*self._place)
+        self._writers.append(writer)
+        writer.write(data)
+        with suppress(ConnectionError):
+            await writer.drain()
+        return reader
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for writer in self._writers:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+def test_unfinished_packets_have_one_budget(tmp_path: Path) -> None:
+    """A hundred of them held 405 MB, for as long as they liked."""
+
+    async def test() -> None:
+        house = at(tmp_path, "a", pending_bytes_max=16 << 20)
+        async with house as (a, place), Crowd(place) as crowd:
+            unfinished = a.door._unfinished
+            for _ in range(20):
+                await crowd.connect(PART)
+            links, ended = a.transfers.links, a.transfers.ended_by
+            await until(lambda: ended[End.PENDING] + len(links) == 20)
+            await until(lambda: all(link.pending == len(PART) for link in links))
+            assert unfinished.total == len(links) * len(PART)
+            assert 12 << 20 <= unfinished.total <= 16 << 20
+            assert ended == {End.PENDING: 20 - len(links)}
+
+    run(test)
+
+
+def test_strangers_go_before_those_whom_the_manager_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        house = at(tmp_path, "a", pending_bytes_max=8 << 20)
+        async with house as (a, place), Crowd(place) as crowd:
+            await crowd.connect(PART)
+            await until(lambda: a.door._unfinished.total == len(PART))
+            (known,) = a.transfers.links
+            monkeypatch.setattr(Link, "is_known", property(lambda link: link is known))
+            for n in range(1, 5):
+                await crowd.connect(PART)
+                await until(lambda: a.door._unfinished.total == 2 * len(PART))
+                if n > 1:
+                    await until(lambda: a.transfers.ended_by[End.PENDING] == n - 1)  # noqa: B023
+            assert known in a.transfers.links
+
+    run(test)
+
+
+def test_a_packet_that_comes_too_slowly_ends_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "RATES_EVERY", 0.01)
+    monkeypatch.setattr(unfinished_module, "RATE_WINDOW", 0.05)
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, place), Crowd(place) as crowd:
+            reader = await crowd.connect(PART[:10])
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+            assert a.transfers.ended_by[End.TOO_SLOW] == 1
+            assert a.door._unfinished.total == 0
+
+    run(test)
+
+
+def test_silent_connections_do_not_keep_other_managers_out(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with at(tmp_path, "b", sessions_max=3) as (b, place), Crowd(place) as crowd:
+            queue = await b.create()
+            for _ in range(10):
+                await crowd.connect()
+            await until(lambda: b.transfers.ended_by[End.TOO_MANY] == 7)
+            host, port = place
+            async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
+                await a.send(r"DIRECT=OS:b\private$\q", "1")
+                assert await b.receive(queue) == ["1"]
+
+    run(test)
+
+
+def test_beyond_all_limits_a_connection_is_just_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first two have sessions; the next are told that there are too many."""
+    monkeypatch.setattr(module, "REFUSALS_MAX", 1)
+    monkeypatch.setattr(module.Spoken, "is_silent", False)
+
+    async def test() -> None:
+        async with at(tmp_path, "a", sessions_max=2) as (a, place), Crowd(place) as crowd:
+            for _ in range(6):
+                await crowd.connect()
+            await until(lambda: a.transfers.ended_by[End.TOO_MANY] == 3)
+            assert len(a.transfers.links) == 3
+
+    run(test)
+
+
+def test_what_the_system_cannot_give_is_counted_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def test() -> None:
+        async with at(tmp_path, "a") as (a, _):
+            a.door.exhausted(OSError(24, "Too many open files"))
+            assert a.transfers.ended_by[End.TOO_MANY] == 1
+            assert "cannot accept connections" in caplog.text
+
+    run(test)

@@ -1,0 +1,38 @@
+"""What transfers need of the world, and who gives it to them."""
+
+from __future__ import annotations
+
+from tests.unit.transports.wires import Due, End, Peer, Station
+
+from openmsmq.runtime.connection import Connection
+from openmsmq.transports.mqqb.link import Link
+from openmsmq.transports.mqqb.listener import BinaryDoor, Spoken
+from openmsmq.transports.mqqb.network import Machine, Network, Timer, Wire
+
+
+def accepted(
+    network: type[Network], machine: type[Machine], wire: type[Wire], timer: type[Timer]
+) -> None:
+    """Only for the type checker, which says whether these are what is needed."""
+
+
+accepted(BinaryDoor, Link, Connection, Due)
+accepted(Station, Peer, End, Due)
+
+
+def members(protocol: type) -> set[str]:
+    return {name for name in vars(protocol) if not name.startswith("_")}
+
+
+def test_sockets_are_one_way_to_have_a_network() -> None:
+    assert members(Network) <= set(dir(BinaryDoor))
+
+
+def test_a_connection_of_the_event_loop_is_a_wire() -> None:
+    """Its address is known once it is connected."""
+    assert members(Wire) - {"address"} <= set(dir(Connection))
+
+
+def test_a_link_speaks_on_a_wire() -> None:
+    assert members(Machine) <= set(dir(Link))
+    assert members(Machine) - {"room", "close", "is_open", "pending"} <= set(dir(Spoken))

@@ -1,0 +1,787 @@
+"""Which connection each outgoing queue uses, and when the next is tried."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from itertools import pairwise
+from uuid import UUID
+
+import pytest
+from tests.unit.engine.station import parcel
+from tests.unit.transports.mqqb.joined import PEER, STRANGER, establish, parameters
+from tests.unit.transports.wires import PORT, Net, Peer, Station, Try, pair, state, statuses
+
+from openmsmq.engine.arrivals.acknowledgements import DROPPED, UNSOLICITED_MAX
+from openmsmq.engine.outgoing.state import ConnectionStatus, TransferState
+from openmsmq.engine.queues.access import Access, Mode
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.errors import UnsupportedOperation
+from openmsmq.packet.connection import EstablishConnection, SessionAck
+from openmsmq.properties.message import Acknowledge
+from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.transport import SWEEP_EVERY, UNSENT_MAX, Transfers
+from openmsmq.types.message import Message
+
+TO_B = r"DIRECT=OS:b\private$\q"
+CONNECT = [
+    ConnectionStatus.IN_PROCESS,
+    ConnectionStatus.ESTABLISH_PACKET_RECEIVED,
+    ConnectionStatus.ESTABLISHED,
+]
+FAILURE = [ConnectionStatus.IN_PROCESS, ConnectionStatus.SOCKET_CONNECT_FAILURE]
+REFUSAL = [ConnectionStatus.IN_PROCESS, ConnectionStatus.CONNECTION_REFUSED]
+
+
+def messages(*texts: str, recoverable: bool = True, priority: int = 3) -> list[Message]:
+    return [Message(t.encode(), recoverable=recoverable, priority=priority) for t in texts]
+
+
+def connected(net: Net, a: Station, name: str = TO_B) -> Queue:
+    """An outgoing queue with an open session, and nothing on its way."""
+    queue = a.out(name)
+    a.send(queue, *messages("first"))
+    net.wait(1)
+    assert state(queue) is TransferState.CONNECTED
+    assert queue.messages == 0
+    return queue
+
+
+def hops(queue: Queue) -> list[str]:
+    """NextHops."""
+    assert queue.transfer is not None
+    return list(queue.transfer.next_hops)
+
+
+# From message to session
+
+
+def test_a_message_has_the_other_manager_connected_to() -> None:
+    """MQQB-002, MQQB-176, MQQB-179, MQQB-180, MQQB-194: and the state tells how far it is."""
+    net, a, b = pair()
+    queue = a.out(TO_B)
+    assert (state(queue), net.tries) == (TransferState.INACTIVE, [])
+    a.send(queue, *messages("hello"))
+    assert [(t.host, t.port) for t in net.tries] == [(b.host, PORT)]
+    assert state(queue) is TransferState.WAITING
+    net.run()
+    assert state(queue) is TransferState.CONNECTED
+    assert statuses(queue) == CONNECT
+    assert b.texts("q") == ["hello"]
+
+
+def test_the_address_in_use_is_the_next_hop() -> None:
+    """MQQB-174, MQQB-181."""
+    net, a, b = pair()
+    queue = connected(net, a)
+    assert hops(queue) == [f"IP={b.host}"]
+
+
+def test_one_session_serves_all_queues_of_a_computer() -> None:
+    net, a, b = pair()
+    b.create("other")
+    for name in (TO_B, r"DIRECT=OS:B\private$\other"):
+        a.send(a.out(name), *messages(name[-1]))
+    net.run()
+    assert len(net.tries) == 1
+    assert (b.texts("q"), b.texts("other")) == (["q"], ["r"])
+
+
+def test_a_queue_of_a_manager_is_found_once_there_was_a_session() -> None:
+    """MQQB-172: who it is that a number belongs to only the session tells."""
+    net, a, b = pair()
+    number = b.local.find_queue("q").number
+    private = a.out(f"PRIVATE={b.local.core.identity}\\{number:08x}")
+    a.send(private, *messages("by number"))
+    net.run()
+    assert state(private) is TransferState.NEED_VALIDATION
+    assert statuses(private) == [ConnectionStatus.ROUTING_DATA_NOT_AVAILABLE]
+    assert net.tries == []
+    a.send(a.out(TO_B), *messages("by name"))
+    net.run()
+    assert sorted(b.texts("q")) == ["by name", "by number"]
+    assert len(net.tries) == 1
+    assert state(private) is TransferState.CONNECTED
+
+
+def test_the_place_of_a_manager_is_known_after_its_session_is_over() -> None:
+    """MQQB-173."""
+    net, a, b = pair()
+    connected(net, a)
+    net.between(a, b)[0].cut()
+    number = b.local.find_queue("q").number
+    a.send(a.out(f"PRIVATE={b.local.core.identity}\\{number:08x}"), *messages("later"))
+    net.run()
+    assert b.texts("q") == ["first", "later"]
+    assert net.tries[-1][1:] == (b.host, PORT)
+
+
+def test_what_cannot_go_by_session_waits() -> None:
+    """MQQB-193."""
+    net, a, _ = pair()
+    queue = a.out("DIRECT=HTTP://b/msmq/private$/q")
+    a.send(queue, *messages("1"))
+    net.wait(60)
+    assert (state(queue), net.tries) == (TransferState.NEED_VALIDATION, [])
+
+
+def test_messages_from_before_the_start_are_sent() -> None:
+    """MQQB-350, MQQB-352."""
+    net, a, b = pair()
+    b.die()
+    a.send(a.out(TO_B), *messages("1", "2"))
+    net.wait(1)
+    a = a.restart_here()
+    b = b.restart_here()
+    net.wait(1)
+    assert b.texts("q") == ["1", "2"]
+
+
+# Attempts that fail
+
+
+def test_a_manager_that_is_not_there_is_tried_again_and_again() -> None:
+    """MQQB-182, MQQB-346: after 0.25 s, and twice as long each time, up to 5 s."""
+    net, a, b = pair()
+    b.die()
+    queue = a.out(TO_B)
+    a.send(queue, *messages("1"))
+    net.wait(18)
+    times = [attempt.at for attempt in net.tries]
+    gaps = [after - before for before, after in pairwise(times)]
+    assert gaps == [0.25, 0.5, 1, 2, 4, 5, 5]
+    assert statuses(queue) == FAILURE * 8
+    assert state(queue) is TransferState.WAITING
+    way = a.transfers.way_of(queue)
+    assert way is not None
+    assert way.last_error == f"{b.host}:{PORT}: nobody there"
+    b.restart_here()
+    net.wait(5)
+    assert state(queue) is TransferState.CONNECTED
+    net.wait(2)
+    assert (way.failures, way.last_error) == (0, ""), "messages are taken"
+
+
+def test_the_first_delay_is_short_again_after_a_session() -> None:
+    net, a, b = pair()
+    b.die()
+    queue = a.out(TO_B)
+    a.send(queue, *messages("1"))
+    net.wait(10)
+    b = b.restart_here()
+    net.wait(5)
+    net.tries.clear()
+    b.die()
+    a.send(queue, *messages("2"))
+    net.wait(1)
+    assert len(net.tries) >= 2
+
+
+def test_nobody_is_tried_for_whom_there_is_no_message() -> None:
+    """MQQB-346: though a program has the queue open."""
+    net, a, b = pair()
+    queue = connected(net, a)
+    b.die()
+    net.wait(60)
+    assert len(net.tries) == 1
+    assert state(queue) is TransferState.DISCONNECTED
+    assert a.transfers.way_of(queue) is None
+
+
+def test_nobody_is_tried_any_longer_when_the_messages_have_expired() -> None:
+    """MQQB-250, MQQB-346."""
+    net, a, b = pair()
+    b.die()
+    queue = a.out(TO_B)
+    a.send(queue, Message(b"1", time_to_reach_queue=10))
+    net.wait(30)
+    tries = len(net.tries)
+    net.wait(60)
+    assert len(net.tries) == tries
+    assert queue.messages == 0
+
+
+def test_an_empty_queue_is_no_reason_to_connect() -> None:
+    """MQQB-194, MQQB-346: also if somebody wants an attempt now."""
+    net, a, b = pair()
+    b.die()
+    private = a.out(f"PRIVATE={b.local.core.identity}\\0000000c")
+    a.send(private, Message(b"1", time_to_reach_queue=3))
+    queue = a.out(TO_B)
+    net.wait(3)
+    assert a.transfers.way_of(private) is not None
+    net.now += 2  # it has expired, and nobody was told
+    a.enter(lambda: a.local.retry(private))
+    assert private.messages == 0
+    net.wait(60)
+    assert net.tries == []
+    a.enter(lambda: a.local.retry(queue))
+    assert net.tries == []
+    assert dict(a.transfers.ways) == {}
+
+
+def test_the_next_candidate_is_tried_at_once() -> None:
+    """MQQB-173, MQQB-177, MQQB-249: where the manager answered, then where its name leads to."""
+    net, a, b = pair()
+    a.create("t", transactional=True)
+    b.send_in(b.out(r"DIRECT=OS:a\private$\t"), *messages("came"))
+    net.wait(30)
+    net.between(a, b)[0].cut()
+    identity = b.local.core.identity
+    a.transfers.peers.learned(identity, "", "10.0.0.7", PORT)
+    a.transfers.peers.learned(identity, "B", "10.0.0.7", PORT)
+    peer = Peer()
+    net.listeners["10.0.0.7", PORT] = peer.meet
+    net.tries.clear()
+    number = b.local.find_queue("q").number
+    queue = a.out(f"PRIVATE={identity}\\{number:08x}")
+    a.send(queue, *messages("1"))
+    net.run()
+    (asked,) = peer.packets()
+    assert isinstance(asked, EstablishConnection)
+    assert asked.header.server_guid == identity
+    assert hops(queue) == ["IP=10.0.0.7", f"IP={b.host}"]
+    peer.send(establish(a.local.core.identity, STRANGER, refused=True))
+    net.run()
+    assert net.tries == [Try(30.0, "10.0.0.7", PORT), Try(30.0, b.host, PORT)]
+    assert statuses(queue) == [*REFUSAL, *CONNECT]
+    assert hops(queue) == [f"IP={b.host}"]
+    assert b.texts("q") == ["1"]
+
+
+def test_somebody_else_at_the_address_refuses() -> None:
+    """MQQB-177, MQQB-182, MQQB-188: messages for a manager reach no other one."""
+    net, a, b = pair()
+    queue = connected(net, a)
+    number = b.local.find_queue("q").number
+    private = a.out(f"PRIVATE={b.local.core.identity}\\{number:08x}")
+    b.die()
+    net.stations[b.host, PORT] = c = Station(net, "c")
+    c.create("q")
+    a.send(private, *messages("not for c"))
+    net.wait(1)
+    assert statuses(private)[:2] == REFUSAL
+    assert c.ended(End.NOT_HERE) >= 1
+    assert c.texts("q") == []
+    way = a.transfers.way_of(private)
+    assert way is not None
+    assert way.last_error.startswith("refused: by ")
+    assert state(private) in (TransferState.DISCONNECTED, TransferState.WAITING)
+    assert queue.messages == 0
+
+
+def test_one_who_hangs_up_before_the_session_is_open_has_failed() -> None:
+    """MQQB-182, MQQB-347."""
+    net, a, _ = pair()
+    peer = Peer()
+    net.listeners["10.0.0.3", PORT] = peer.meet
+    queue = a.out(r"DIRECT=OS:c\private$\q")
+    a.send(queue, *messages("1"))
+    net.run()
+    peer.close()
+    net.run()
+    assert statuses(queue) == [ConnectionStatus.IN_PROCESS, ConnectionStatus.UNKNOWN_FAILURE]
+    assert net.timers == [0.25]
+
+
+def test_one_who_says_nothing_has_failed_after_a_minute() -> None:
+    """MQQB-176, MQQB-184, MQQB-345."""
+    net, a, _ = pair()
+    peer = Peer()
+    net.listeners["10.0.0.3", PORT] = peer.meet
+    queue = a.out(r"DIRECT=OS:c\private$\q")
+    a.send(queue, *messages("1"))
+    net.wait(59)
+    assert state(queue) is TransferState.WAITING
+    net.wait(1.1)
+    assert peer.is_lost
+    assert a.ended(End.SLOW) == 1
+    assert statuses(queue) == [ConnectionStatus.IN_PROCESS, ConnectionStatus.UNKNOWN_FAILURE]
+
+
+def test_a_session_that_is_being_closed_is_disconnecting() -> None:
+    """MQQB-344, MQQB-345."""
+    net, a, b = pair()
+    queue = connected(net, a)
+    (link,) = a.transfers.links
+    a.enter(lambda: link.close(End.IDLE))
+    assert state(queue) is TransferState.DISCONNECTING
+    net.run()
+    assert state(queue) is TransferState.DISCONNECTED
+    assert b.ended(End.LOST) == 1
+
+
+def test_a_message_during_the_end_of_a_session_goes_with_the_next() -> None:
+    net, a, b = pair()
+    queue = connected(net, a)
+    (link,) = a.transfers.links
+    a.enter(lambda: link.close(End.IDLE))
+    a.send(queue, *messages("late"))
+    assert state(queue) is TransferState.DISCONNECTING
+    net.wait(1)
+    assert b.texts("q") == ["first", "late"]
+    assert len(net.tries) == 2
+
+
+def test_somebody_may_want_the_next_attempt_now() -> None:
+    net, a, b = pair()
+    b.die()
+    queue = a.out(TO_B)
+    a.send(queue, *messages("1"))
+    net.wait(20)
+    b.restart_here()
+    tries = len(net.tries)
+    a.enter(lambda: a.local.retry(queue))
+    net.run()
+    assert len(net.tries) == tries + 1
+    assert state(queue) is TransferState.CONNECTED
+    local = a.create("here")
+    with pytest.raises(UnsupportedOperation):
+        a.local.retry(local)
+
+
+# Sessions that others began
+
+
+def test_acknowledgements_use_the_session_that_the_sender_began() -> None:
+    """MQQB-286, MQQB-291, MQQB-297, MQQB-304."""
+    net, a, b = pair()
+    a.create("admin")
+    ack = Message(b"1", acknowledge=3, admin_queue=r"DIRECT=OS:a\private$\admin")
+    a.send(a.out(TO_B), ack)
+    number = a.local.find_queue("admin").number
+    by_number = f"PRIVATE={a.local.core.identity}\\{number:08x}"
+    a.send(a.out(TO_B), Message(b"2", acknowledge=3, admin_queue=by_number))
+    net.wait(2)
+    # Who is at a direct name only a session tells: b asks, but not for the other.
+    assert [t.host for t in net.tries] == [b.host, a.host]
+    assert len(a.peek(a.local.find_queue("admin"))) == 2
+
+
+def test_order_acknowledgements_too() -> None:
+    """MQQB-286."""
+    net, a, b = pair(transactional=True)
+    queue = a.out(TO_B)
+    a.send_in(queue, *messages("1", "2"))
+    net.wait(1)
+    assert b.texts("q") == ["1", "2"]
+    assert queue.messages == 0
+    assert len(net.tries) == 1
+
+
+def test_a_sequence_whose_messages_have_all_expired_is_over() -> None:
+    """MQQB-271: the next message begins another; no acknowledgement ends this one."""
+    net, a, b = pair(transactional=True)
+    b.die()
+    queue = a.out(TO_B)
+    a.send_in(queue, Message(b"1", time_to_reach_queue=3))
+    assert len(queue.sequences.all) == 1
+    net.wait(10)
+    assert (queue.messages, queue.sequences.all) == (0, [])
+
+
+def test_an_order_ack_that_is_owed_goes_with_the_next_session() -> None:
+    """MQQB-285, MQQB-286, AMB-57: nobody is dialled for it, since the sender sends again."""
+    net, a, b = pair(transactional=True)
+    queue = a.out(TO_B)
+    a.send_in(queue, *messages("1"))
+    net.run()
+    a.hold_back(queue)
+    net.between(a, b)[0].cut()
+    net.tries.clear()
+    net.wait(60)
+    assert net.tries == []
+    assert queue.messages == 1
+    a.send(a.out(r"DIRECT=OS:b\private$\other"), *messages("x"))
+    net.run()
+    assert queue.messages == 0
+
+
+def test_the_one_who_was_called_calls_back_for_what_it_owes() -> None:
+    """MQQB-285, MQQB-286, MQQB-346: a FinalAck comes once, and is kept until it is delivered."""
+    net, a, b = pair(transactional=True)
+    a.send_in(a.out(TO_B), Message(b"1", journal=True))
+    net.wait(1)
+    net.between(a, b)[0].cut()
+    net.is_slow = True
+    b.receive(b.local.find_queue("q"))
+    (queue,) = [queue for queue in b.local.core.queues.by_number.values() if queue.transfer]
+    assert net.tries[-1][1:] == (a.host, PORT)
+    assert state(queue) is TransferState.WAITING
+    assert a.bodies(a.local.core.queues.system_journal) == []
+    net.is_slow = False
+    net.run()
+    assert a.bodies(a.local.core.queues.system_journal) == [b"1"]
+    net.wait(1)
+    assert queue.deleted
+
+
+def test_a_queue_stays_with_its_session_when_there_is_another() -> None:
+    """Messages of one queue on two connections would come out of order."""
+    net, a, b = pair()
+    queue = connected(net, a)
+    own = a.transfers.ways["B"].link
+    a.create("back")
+    b.send(b.out(f"DIRECT=TCP:{a.host}\\private$\\back"), *messages("1"))
+    net.run()
+    assert len(a.transfers.links) == 2
+    a.send(queue, *messages("2"))
+    carriers = [link for link in a.transfers.links if queue in link.queues]
+    assert carriers == [own]
+    assert a.transfers.link_of(a.transfers.ways["B"], queue) is own
+
+
+def test_what_a_lost_session_carried_goes_by_another_that_is_open() -> None:
+    """MQQB-203, MQQB-204, MQQB-349: whoever began it."""
+    net, a, b = pair()
+    queue = connected(net, a)
+    a.create("back")
+    b.send(b.out(f"DIRECT=TCP:{a.host}\\private$\\back"), *messages("1"))
+    net.wait(1)
+    ends = net.between(a, b)
+    own = next(end for end in ends if end.machine is a.transfers.ways["B"].link)
+    own.is_held = True
+    a.send(queue, *messages("2", "3"))
+    net.run()
+    assert b.texts("q") == ["first"]
+    own.cut()
+    net.run()
+    assert b.texts("q") == ["first", "2", "3"]
+    assert len(net.tries) == len(ends) == 2
+    assert state(queue) is TransferState.CONNECTED
+
+
+def test_of_two_sessions_with_a_manager_the_other_is_used_when_one_is_over() -> None:
+    """MQQB-286: acknowledgements go by either."""
+    net, a, b = pair(transactional=True)
+    a.create("back")
+    b.send(b.out(f"DIRECT=TCP:{a.host}\\private$\\back"), *messages("1"))
+    queue = a.out(TO_B)
+    a.send_in(queue, *messages("1"))
+    net.wait(30)
+    assert len(net.tries) == len(b.transfers.links) == 2
+    first = b.transfers.sessions.of(a.local.core.identity)[-1]
+    next(end for end in net.ends if end.machine is first and not end.is_over).cut()
+    net.run()
+    assert b.transfers.sessions.of(a.local.core.identity)[-1] is not first
+    a.send_in(queue, *messages("2"))
+    net.wait(2)
+    assert queue.messages == 0
+
+
+# Who may come
+
+
+def test_too_many_sessions_are_refused() -> None:
+    """MQQB-189: with CS, and then the connection is over."""
+    net = Net()
+    a = Station(net, "a", sessions_max=2)
+    for _ in range(2):
+        net.dial(a)
+    late = net.dial(a)
+    late.send(establish())
+    net.run()
+    (answer,) = late.packets()
+    assert isinstance(answer, EstablishConnection)
+    assert answer.refused
+    assert late.is_lost
+    assert a.ended(End.TOO_MANY) == 1
+    assert len(a.transfers.links) == 2
+
+
+def test_a_manager_that_was_taken_offline_lets_nobody_in() -> None:
+    net, a, _ = pair()
+    a.enter(a.local.dispatching.take_offline)
+    peer = net.dial(a)
+    net.run()
+    assert peer.is_lost
+    assert peer.data == b""
+
+
+def test_bytes_are_counted() -> None:
+    net, a, b = pair()
+    connected(net, a)
+    assert a.transfers.bytes_sent == b.transfers.bytes_received > 0
+    assert b.transfers.bytes_sent == a.transfers.bytes_received > 0
+
+
+# Pause and resume
+
+
+def test_a_paused_queue_is_left_alone() -> None:
+    """MQQB-193, MQQB-357, MQQB-358."""
+    net, a, b = pair()
+    queue = a.out(TO_B)
+    a.hold_back(queue)
+    a.send(queue, *messages("1", "2"))
+    net.wait(60)
+    assert (state(queue), net.tries) == (TransferState.ON_HOLD, [])
+    a.enter(lambda: a.local.dispatching.resume(queue))
+    net.run()
+    assert state(queue) is TransferState.CONNECTED
+    assert b.texts("q") == ["1", "2"]
+
+
+def test_a_queue_that_waits_for_a_connection_can_be_paused() -> None:
+    net, a, b = pair()
+    b.die()
+    queue = a.out(TO_B)
+    a.send(queue, *messages("1"))
+    net.wait(1)
+    a.hold_back(queue)
+    net.wait(6)
+    tries = len(net.tries)
+    net.wait(60)
+    assert len(net.tries) == tries
+    assert state(queue) is TransferState.ON_HOLD
+
+
+def test_pausing_tells_the_peer_to_send_one_message_at_a_time() -> None:
+    """MQQB-356, MQQB-357."""
+    net, a, _ = pair()
+    peer = Peer()
+    net.listeners["10.0.0.3", PORT] = peer.meet
+    queue = a.out(r"DIRECT=OS:c\private$\q")
+    a.send(queue, *messages("1"))
+    net.run()
+    peer.packets()
+    peer.send(establish(a.local.core.identity, PEER), parameters())
+    net.run()
+    peer.packets()
+    a.hold_back(queue)
+    net.run()
+    (ack,) = peer.packets()
+    assert isinstance(ack, SessionAck)
+    assert ack.header.window_size == 1
+    assert state(queue) is TransferState.ON_HOLD
+
+
+# The end
+
+
+def test_stopping_closes_all_sessions_and_tries_no_more() -> None:
+    """MQQB-344, MQQB-348."""
+    net, a, b = pair()
+    connected(net, a)
+    waiting = a.out(r"DIRECT=OS:h\private$\q")
+    a.send(waiting, *messages("1"))
+    net.run()
+    a.enter(a.transfers.stop)
+    net.run()
+    assert not a.transfers.links
+    assert not b.transfers.links
+    assert a.ended(End.STOPPED) == 1
+    tries = len(net.tries)
+    a.send(waiting, *messages("2"))
+    net.wait(60)
+    assert len(net.tries) == tries
+    assert net.timers == []
+
+
+def test_a_connection_that_comes_about_after_the_stop_is_closed() -> None:
+    net, a, b = pair()
+    a.send(a.out(TO_B), *messages("1"))
+    a.enter(a.transfers.stop)
+    net.run()
+    assert not a.transfers.links
+    assert b.texts("q") == []
+    peer = net.dial(a)
+    net.run()
+    assert peer.is_lost
+
+
+def test_an_idle_session_is_closed_after_five_minutes() -> None:
+    """MQQB-338."""
+    net, a, b = pair()
+    queue = connected(net, a)
+    net.wait(900)
+    assert not a.transfers.links
+    assert a.ended(End.IDLE) + b.ended(End.IDLE) >= 1
+    assert len(net.tries) == 1
+    a.send(queue, *messages("2"))
+    net.run()
+    assert b.texts("q") == ["first", "2"]
+
+
+def test_timing_can_be_given() -> None:
+    net = Net()
+    a = Station(net, "a", timing=Timing(establish=5))
+    peer = net.dial(a)
+    net.wait(5.1)
+    assert peer.is_lost
+
+
+def test_the_manager_knows_who_sends_its_messages() -> None:
+    _, a, _ = pair()
+    assert isinstance(a.local.transfers, Transfers)
+    assert a.local.open_queue(TO_B, Mode(Access.SEND))[0].transfer is not None
+
+
+# What strangers make us create
+
+
+def stranger(net: Net, station: Station) -> Peer:
+    """A manager that nobody knows opens a session."""
+    peer = net.dial(station)
+    peer.send(establish(PEER, station.transfers.identity), parameters())
+    net.run()
+    return peer
+
+
+def asking(number: int, admin: str) -> bytes:
+    """A message whose arrival is to be reported to a queue of a third machine."""
+    return parcel(
+        number=number,
+        to=r"DIRECT=OS:b\private$\q",
+        source=PEER,
+        acknowledge=Acknowledge.POS_ARRIVAL,
+        admin=admin,
+    )
+
+
+def third(at: int) -> str:
+    """A queue of a machine that nobody reaches."""
+    return rf"DIRECT=TCP:192.0.2.{at}\private$\admin"
+
+
+def queues_of(station: Station) -> list[Queue]:
+    """All outgoing queues."""
+    return [queue for queue in station.local.core.queues.everything if queue.transfer]
+
+
+def test_a_flood_of_forged_sources_creates_no_outgoing_queues_and_no_ways() -> None:
+    """8,000 transactional packets over one session."""
+    net, _, b = pair(transactional=True)
+    peer = stranger(net, b)
+    net.tries.clear()
+    for start in range(0, 8000, 50):  # less than a window at a time
+        peer.send(
+            *(
+                parcel(
+                    source=UUID(int=10_000 + at),
+                    number=at,
+                    to=r"DIRECT=OS:b\private$\q",
+                    place=(1, 1, 0),
+                    wants_final=True,
+                    admin=None,
+                )
+                for at in range(start, start + 50)
+            )
+        )
+        net.run()
+    net.wait(2)
+    assert b.local.find_queue("q").messages == 8000
+    assert queues_of(b) == []
+    assert (b.transfers.ways, net.tries) == ({}, [])
+    assert b.transfers._ordering.next_deadline is None
+    assert len(b.local.core.incoming) <= 8000
+
+
+def test_what_strangers_direct_at_third_machines_is_dropped_after_ten_minutes() -> None:
+    """Without a connection; attempts become rare before."""
+    net, _, b = pair()
+    peer = stranger(net, b)
+    peer.send(*(asking(at, third(at)) for at in range(1, 31)))
+    net.run()
+    assert len(queues_of(b)) == 30
+    net.wait(UNSENT_MAX - 2)
+    assert len(queues_of(b)) == 30
+    net.wait(3 * SWEEP_EVERY)
+    assert queues_of(b) == []
+    assert b.count(DROPPED) == 30
+    tries = Counter(item.host for item in net.tries if item.host.startswith("192.0.2."))
+    assert set(tries.values()) == {12}
+    net.wait(3600)
+    assert Counter(item.host for item in net.tries if item.host in tries) == tries
+    assert b.transfers.ways == {}
+
+
+def test_at_most_a_hundred_of_them_are_created() -> None:
+    net, _, b = pair()
+    peer = stranger(net, b)
+    for start in range(0, 4000, 50):
+        names = [rf"DIRECT=OS:third{at}\private$\admin" for at in range(start, start + 50)]
+        peer.send(*(asking(start + at, name) for at, name in enumerate(names, 1)))
+        net.run()
+    assert b.local.find_queue("q").messages == 4000
+    assert len(queues_of(b)) == len(b.transfers.ways) == UNSOLICITED_MAX
+    assert b.count(DROPPED) == 4000 - UNSOLICITED_MAX
+
+
+def test_a_program_s_message_to_the_same_queue_makes_it_ordinary() -> None:
+    """It stays, and is tried for as often as any other."""
+    net, _, b = pair()
+    peer = stranger(net, b)
+    peer.send(asking(1, third(1)), asking(2, third(2)))
+    net.run()
+    queue = b.out(third(1))
+    b.send(queue, *messages("mine"))
+    net.wait(2 * UNSENT_MAX)
+    assert queues_of(b) == [queue]
+    assert queue.messages == 2
+    tries = [item.at for item in net.tries if item.host == "192.0.2.1"]
+    assert tries[-1] - tries[-2] == 5
+
+
+def test_what_strangers_direct_at_a_machine_that_can_be_reached_is_sent() -> None:
+    net, _, b = pair()
+    net.stations["192.0.2.1", PORT] = c = Station(net, "c", port=99)
+    c.create("admin")
+    peer = stranger(net, b)
+    peer.send(asking(1, third(1)))
+    net.wait(2)
+    assert len(c.texts("admin")) == 1
+    assert queues_of(b) == []
+
+
+# After a restore
+
+
+def test_a_sender_that_was_restored_with_a_slow_clock_is_not_refused() -> None:
+    """Its new streams have identifiers above all that it ever used."""
+    net, a, b = pair(transactional=True)
+    net.now = 5000.0
+    queue = a.out(TO_B)
+    a.send_in(queue, *messages("1"))
+    net.wait(1)
+    backup = a.store.committed
+    first = b.local.core.incoming.items()[0]
+    a.send_in(queue, *messages("2", "3"))
+    net.wait(1)
+    a.die()
+    net.now -= 4000.0
+    a = Station(net, "a", disk=backup, restored=True)
+    a.send_in(a.out(TO_B), *messages("4"))
+    net.wait(1)
+    assert b.texts("q") == ["1", "2", "3", "4"]
+    assert a.out(TO_B).messages == 0
+    last = b.local.core.incoming.items()[0]
+    assert last.id >> 32 > first.id >> 32
+
+
+def test_a_receiver_that_was_restored_takes_the_rest_of_a_stream(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What came after the backup and was acknowledged is missing, and that is logged."""
+    net, a, b = pair(transactional=True)
+    queue = a.out(TO_B)
+    a.send_in(queue, *messages("1"))
+    net.wait(1)
+    backup = b.store.committed
+    a.send_in(queue, *messages("2", "3", "4", "5"))
+    net.wait(0.2)
+    assert b.texts("q") == ["1", "2", "3", "4", "5"]
+    (link,) = a.transfers.links
+    sequence = queue.sequences.all[0].identifier
+    a.enter(lambda: a.transfers.confirming.ordered(link.origin, sequence, 3))
+    assert queue.messages == 1
+    b.die()
+    b = Station(net, "b", disk=backup, restored=True)
+    with caplog.at_level(logging.WARNING):
+        net.wait(60)
+    assert b.texts("q") == ["1", "5"]
+    assert queue.messages == 0
+    assert b.count("gaps after a restore") == 1
+    assert [item.missing for item in b.local.core.incoming.items()] == [3]
+    assert "messages are missing since the restore" in caplog.text

@@ -1,0 +1,73 @@
+"""What is known about other queue managers."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from tests.unit.engine.station import in_order
+from tests.unit.engine.world import SOMEBODY
+from tests.unit.transports.wires import Net, Station, pair
+
+from openmsmq.engine.arrivals.arrival import Origin
+from openmsmq.engine.arrivals.peers import Identity, Pin
+from openmsmq.transports.peers.info import PeerInfo, peer_infos
+from openmsmq.types.message import Message
+
+
+def test_a_manager_that_answered_is_known_by_name_and_address() -> None:
+    net, a, b = pair()
+    a.send(a.out("DIRECT=OS:b\\q"), Message("1"))
+    net.run()
+    (info,) = peer_infos(a.local)
+    assert info == PeerInfo(
+        id=b.local.core.identity,
+        names=("B",),
+        address=b.host,
+        port=1801,
+        pinned=False,
+        relay=False,
+        sessions=(b.host,),
+        claimed_from=(),
+        missing=0,
+    )
+
+
+def test_a_manager_that_only_called_is_known_by_its_session() -> None:
+    net, a, b = pair()
+    a.send(a.out("DIRECT=OS:b\\q"), Message("1"))
+    net.run()
+    (info,) = peer_infos(b.local)
+    assert (info.id, info.names, info.address) == (a.local.core.identity, (), "")
+    assert info.sessions == (a.host,)
+
+
+def test_what_the_configuration_says_of_a_manager_is_shown() -> None:
+    net, a, b = pair()
+    a.send(a.out("DIRECT=OS:b\\q"), Message("1"))
+    net.run()
+    pins = {"B": Pin(b.local.core.identity, relay=True)}
+    a.local.core.peers.configure(Identity.PINNED, pins)
+    (info,) = peer_infos(a.local)
+    assert (info.pinned, info.relay) == (True, True)
+
+
+def test_what_a_restore_has_cost_is_shown_by_sender() -> None:
+    net = Net()
+    a = Station(net, "a")
+    a.create("q", transactional=True)
+    core = a.local.core
+    core.incoming.unknown = core.incoming.unknown._replace(may_skip=True)
+    origin = Origin("10.0.0.9", "x", SOMEBODY.bytes_le)
+    packets = in_order(5, to="DIRECT=TCP:10.0.0.1\\q")
+    a.enter(lambda: a.transfers.arriving.take(origin, packets, lambda error: None))
+    (info,) = peer_infos(a.local)
+    assert (info.id, info.missing) == (SOMEBODY, 4)
+
+
+def test_a_manager_without_a_network_knows_its_table() -> None:
+    net = Net()
+    a = Station(net, "a")
+    a.local.core.peers.learned(UUID(int=5), "x", "10.0.0.5", 1801)
+    a.local.transfers = None
+    (info,) = peer_infos(a.local)
+    assert (info.id, info.sessions) == (UUID(int=5), ())

@@ -1,0 +1,447 @@
+"""The open sessions with other managers, and for whom each of them may speak."""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+
+import pytest
+from tests.unit.engine.station import parcel
+from tests.unit.transports.mqqb.joined import PEER, ack, establish, parameters
+from tests.unit.transports.wires import PORT, Net, Peer, Station, pair
+
+from openmsmq.engine.arrivals.duplicates import Owner
+from openmsmq.engine.arrivals.peers import Identity, Pin
+from openmsmq.engine.outgoing.confirmations import FORGED
+from openmsmq.packet.acks import OrderAckBody, ack_body
+from openmsmq.packet.message import UserMessage
+from openmsmq.packet.packet import Packet
+from openmsmq.packet.view import PacketView
+from openmsmq.transports.mqqb.events import End as Reason
+from openmsmq.transports.mqqb.link import Link
+from openmsmq.transports.peers import sessions as module
+from openmsmq.transports.peers.sessions import VERIFY_EVERY, Sessions
+from openmsmq.types.message import Message
+
+TO_B = r"DIRECT=OS:b\private$\q"
+HERE = r"DIRECT=OS:b\private$" + "\\"
+
+
+def messages(*texts: str) -> list[Message]:
+    return [Message(text.encode()) for text in texts]
+
+
+def claim(net: Net, station: Station, peer: UUID, address: str = "10.0.0.9") -> Peer:
+    """Somebody opens a session from an address and says which manager it is."""
+    dialled = net.dial(station, address)
+    dialled.send(establish(peer, station.transfers.identity), parameters())
+    net.run()
+    dialled.packets()
+    return dialled
+
+
+def link_from(station: Station, address: str) -> Link:
+    """The session that somebody opened from an address."""
+    (link,) = [link for link in station.transfers.links if link.address == address]
+    return link
+
+
+def transactional(number: int, source: UUID = PEER) -> bytes:
+    """A transactional message, the next of its sequence."""
+    return parcel(
+        str(number),
+        number=number,
+        to=HERE + "q",
+        source=source,
+        place=(1, number, number - 1),
+        admin=None,
+    )
+
+
+def order_acks(packets: list[Packet]) -> list[int]:
+    """Up to which numbers messages were acknowledged in order."""
+    bodies = [
+        ack_body(PacketView(packet.encode()))
+        for packet in packets
+        if isinstance(packet, UserMessage)
+    ]
+    return [body.tx_sequence_number for body in bodies if isinstance(body, OrderAckBody)]
+
+
+# What is learned
+
+
+def test_a_manager_that_answers_when_it_is_dialled_is_known() -> None:
+    net, a, b = pair()
+    a.send(a.out(TO_B), *messages("1"))
+    net.run()
+    identity = b.local.core.identity
+    known = a.transfers.peers.get(identity)
+    assert known is not None
+    assert (known.names, known.address, known.port) == (("B",), b.host, PORT)
+    assert a.restart_here().transfers.peers.get(identity) == known
+    assert b.transfers.peers.get(a.local.core.identity) is None, "it came by itself"
+
+
+def test_another_manager_at_a_name_replaces_the_one_before_and_that_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    net, a, b = pair()
+    name = rf"DIRECT=TCP:{b.host}\private$\q"
+    a.send(a.out(name), *messages("1"))
+    net.wait(1)
+    b.die()
+    net.stations[b.host, PORT] = c = Station(net, "c")
+    c.create("q")
+    a.send(a.out(name), *messages("2"))
+    with caplog.at_level(logging.WARNING):
+        net.wait(6)
+    assert c.texts("q") == ["2"]
+    assert a.transfers.peers.get(b.local.core.identity) is None
+    assert a.transfers.peers.get(c.local.core.identity) is not None
+    assert "another manager answers" in caplog.text
+
+
+def test_where_a_manager_is_pinned_no_other_is_given_messages() -> None:
+    net, a, b = pair()
+    a.transfers.peers.configure(Identity.ADDRESS, {"B": Pin(UUID(int=5))})
+    a.send(a.out(TO_B), *messages("1"))
+    net.wait(6)
+    assert b.texts("q") == []
+    assert a.ended(Reason.NOT_PINNED) >= 1
+    assert a.transfers.peers.get(b.local.core.identity) is None
+    a.transfers.peers.configure(Identity.ADDRESS, {"B": Pin(b.local.core.identity)})
+    net.wait(6)
+    assert b.texts("q") == ["1"]
+
+
+def test_sessions_are_entitled_anew_when_their_manager_is_found() -> None:
+    """It came by itself first, and is a known peer when it answered."""
+    net, a, b = pair()
+    a.create("back")
+    b.send(b.out(r"DIRECT=OS:a\private$\back"), *messages("1"))
+    net.run()
+    (link,) = a.transfers.links
+    assert (link.origin.is_proven, link.origin.is_known) == (True, False)
+    assert link.origin.owner == Owner(b.host, is_known=False)
+    a.send(a.out(TO_B), *messages("1"))
+    net.run()
+    assert (link.origin.is_proven, link.origin.is_known) == (True, True)
+
+
+# Sessions that come from elsewhere
+
+
+def known_b() -> tuple[Net, Station, Station]:
+    """The first manager knows where the other is."""
+    net, a, b = pair(transactional=True)
+    b.create("plain")
+    a.send(a.out(r"DIRECT=OS:b\private$\plain"), *messages("1"))
+    net.wait(1)
+    return net, a, b
+
+
+def test_a_session_from_elsewhere_than_its_manager_is_proves_nothing() -> None:
+    net, a, b = known_b()
+    claim(net, a, b.local.core.identity)
+    origin = link_from(a, "10.0.0.9").origin
+    assert (origin.is_proven, origin.is_known, origin.is_relay) == (False, False, False)
+
+
+def test_before_that_is_called_a_conflict_the_manager_is_dialled_again() -> None:
+    """At most once a minute; it is followed if it answers elsewhere now."""
+    net, a, b = known_b()
+    for end in net.between(a, b):
+        end.cut()
+    net.wait(1)
+    net.tries.clear()
+    moved = "10.0.0.9"
+    net.stations[moved, PORT] = b
+    del net.stations[b.host, PORT]
+    b.host = moved
+    a.transfers._addresses._configured["B"] = (moved, PORT)
+    claim(net, a, b.local.core.identity, moved)
+    net.run()
+    assert [(item.host, item.port) for item in net.tries] == [(moved, PORT)]
+    known = a.transfers.peers.get(b.local.core.identity)
+    assert known is not None
+    assert known.address == moved
+    assert all(link.origin.is_proven for link in a.transfers.links)
+
+
+def test_it_is_not_dialled_for_every_session_from_elsewhere() -> None:
+    net, a, b = known_b()
+    b.die()
+    net.wait(5)
+    net.tries.clear()
+    for _ in range(5):
+        claim(net, a, b.local.core.identity)
+    assert len(net.tries) == 1
+    net.wait(VERIFY_EVERY)
+    claim(net, a, b.local.core.identity)
+    assert len(net.tries) == 2
+
+
+def test_in_mode_claimed_nothing_is_dialled_again() -> None:
+    net, a, b = known_b()
+    a.transfers.peers.configure(Identity.CLAIMED, {})
+    net.tries.clear()
+    claim(net, a, b.local.core.identity)
+    assert net.tries == []
+    assert link_from(a, "10.0.0.9").origin.is_proven
+
+
+def test_how_many_managers_were_dialled_again_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "VERIFIED_MAX", 3)
+    net = Net()
+    b = Station(net, "b")
+    for at in range(1, 9):
+        b.transfers.peers.learned(UUID(int=at), f"N{at}", "10.0.0.1", PORT)
+        claim(net, b, UUID(int=at))
+    assert len(b.transfers.sessions._verified) == 3
+
+
+# Several sessions of one identity
+
+
+def test_two_sessions_of_one_identity_from_two_places_live_side_by_side(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Cloned machines do this: neither displaces the other, and both are named."""
+    net, _, b = pair()
+    with caplog.at_level(logging.WARNING):
+        one = claim(net, b, PEER, "10.0.0.8")
+        two = claim(net, b, PEER, "10.0.0.9")
+    assert b.transfers.sessions.clones == {PEER: ("10.0.0.8", "10.0.0.9")}
+    assert "one identity in several places" in caplog.text
+    assert len(b.transfers.sessions.of(PEER)) == 2
+    assert not any(link.is_superseded for link in b.transfers.links)
+    one.send(parcel("1", to=HERE + "q", source=PEER, number=1, admin=None))
+    two.send(parcel("2", to=HERE + "q", source=PEER, number=2, admin=None))
+    net.run()
+    assert sorted(b.texts("q")) == ["1", "2"]
+    assert not one.is_lost
+    assert not two.is_lost
+
+
+def test_sessions_from_one_place_are_no_clones() -> None:
+    net, _, b = pair()
+    for address in ("127.0.0.1", "::1", "127.0.0.2"):
+        claim(net, b, PEER, address)
+    assert b.transfers.sessions.clones == {}
+
+
+def test_the_clones_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CLONES_MAX", 2)
+    net, _, b = pair()
+    for at in range(1, 5):
+        claim(net, b, UUID(int=at), "10.0.0.8")
+        claim(net, b, UUID(int=at), "10.0.0.9")
+    assert list(b.transfers.sessions.clones) == [UUID(int=3), UUID(int=4)]
+
+
+def test_a_newer_session_from_the_same_place_takes_over_what_the_older_one_carried() -> None:
+    """The older one may be half open: what was sent on it is sent again at once."""
+    net, a, b = known_b()
+    ends = net.between(a, b)
+    for end in ends:
+        end.cut()
+    net.stations.pop((b.host, PORT))
+    first = claim(net, a, b.local.core.identity, b.host)
+    admin = f"PRIVATE={b.local.core.identity}\\00000009"
+    a.create("in")
+    wanting = parcel(
+        "1",
+        to=r"DIRECT=OS:a\private$\in",
+        source=b.local.core.identity,
+        acknowledge=3,  # type: ignore[arg-type] # as the header has it
+        admin=admin,
+    )
+    first.send(wanting)
+    net.run()
+    assert len([item for item in first.packets() if isinstance(item, UserMessage)]) == 1
+    older = link_from(a, b.host)
+    assert len(older.queues) == 1
+    second = net.dial(a, b.host)
+    second.send(establish(b.local.core.identity, a.transfers.identity), parameters())
+    net.run()
+    assert older.is_superseded
+    assert not older.queues
+    assert len([item for item in second.packets() if isinstance(item, UserMessage)]) == 1
+    (newer,) = [link for link in a.transfers.links if link.queues]
+    assert newer is not older
+    assert not first.is_lost
+
+
+def test_an_order_ack_follows_the_session_that_brought_the_last_message() -> None:
+    """81 s were lost to a half-open session once."""
+    net, _, b = pair(transactional=True)
+    old = claim(net, b, PEER, "10.0.0.8")
+    old.send(transactional(1))
+    net.run()
+    new = claim(net, b, PEER, "10.0.0.8")
+    new.send(transactional(2))
+    net.wait(1)
+    assert order_acks(new.packets()) == [2]
+    assert order_acks(old.packets()) == []
+
+
+def test_an_order_ack_that_waits_goes_when_a_session_of_that_identity_opens() -> None:
+    net, _, b = pair(transactional=True)
+    old = claim(net, b, PEER, "10.0.0.8")
+    old.send(transactional(1))
+    net.run()
+    old.close()
+    net.wait(5)
+    other = claim(net, b, UUID(int=5), "10.0.0.8")
+    net.wait(1)
+    assert order_acks(other.packets()) == []
+    new = net.dial(b, "10.0.0.8")
+    new.send(establish(PEER, b.transfers.identity), parameters())
+    net.wait(1)
+    assert order_acks(new.packets()) == [1]
+    assert not [queue for queue in b.local.core.queues.everything if queue.transfer]
+
+
+def test_an_order_ack_never_goes_by_a_session_that_claims_the_identity_from_elsewhere() -> None:
+    """Its state is another one, when the table says where the manager is."""
+    net, a, b = known_b()
+    identity = b.local.core.identity
+    b.die()
+    true = claim(net, a, identity, b.host)
+    a.create("t", transactional=True)
+    true.send(
+        parcel(
+            "1",
+            to=r"DIRECT=OS:a\private$\t",
+            source=identity,
+            place=(1, 1, 0),
+            admin=None,
+        )
+    )
+    net.run()
+    assert a.texts("t") == ["1"]
+    true.close()
+    net.run()
+    liar = net.dial(a, "10.0.0.9")
+    liar.send(establish(identity, a.transfers.identity), parameters())
+    net.wait(5)
+    assert order_acks(liar.packets()) == []
+    again = net.dial(a, b.host)
+    again.send(establish(identity, a.transfers.identity), parameters())
+    net.wait(1)
+    assert order_acks(again.packets()) == [1]
+
+
+# Messages for a manager by its identity
+
+
+def test_messages_for_an_identity_go_only_to_a_manager_that_answered_with_it() -> None:
+    """Not to a session that claims it."""
+    net, a, b = pair()
+    identity = b.local.core.identity
+    number = b.local.find_queue("q").number
+    liar = claim(net, a, identity)
+    del net.stations[b.host, PORT]
+    queue = a.out(f"PRIVATE={identity}\\{number:08x}")
+    a.send(queue, *messages("secret"))
+    net.wait(30)
+    assert not [item for item in liar.packets() if isinstance(item, UserMessage)]
+    assert queue.messages == 1
+    assert ("10.0.0.9", PORT) in [(item.host, item.port) for item in net.tries]
+    net.stations[b.host, PORT] = b
+    a.send(a.out(TO_B), *messages("by name"))
+    net.wait(6)
+    assert sorted(b.texts("q")) == ["by name", "secret"]
+    assert not [item for item in liar.packets() if isinstance(item, UserMessage)]
+
+
+def test_acknowledgements_for_an_identity_go_by_its_own_sessions_too() -> None:
+    """Most senders are never dialled."""
+    net, a, _ = pair()
+    a.create("in")
+    peer = claim(net, a, PEER, "10.0.0.8")
+    liar = claim(net, a, UUID(int=5), "10.0.0.9")
+    peer.send(
+        parcel(
+            "1",
+            to=r"DIRECT=OS:a\private$\in",
+            source=PEER,
+            acknowledge=3,  # type: ignore[arg-type] # as the header has it
+            admin=f"PRIVATE={PEER}\\00000009",
+        )
+    )
+    net.run()
+    assert len([item for item in peer.packets() if isinstance(item, UserMessage)]) == 1
+    assert not [item for item in liar.packets() if isinstance(item, UserMessage)]
+
+
+def test_acknowledgements_for_a_known_manager_do_not_go_to_who_claims_to_be_it() -> None:
+    net, a, b = known_b()
+    identity = b.local.core.identity
+    b.die()
+    net.wait(1)
+    a.create("in")
+    liar = claim(net, a, identity)
+    liar.send(
+        parcel(
+            "1",
+            to=r"DIRECT=OS:a\private$\in",
+            source=identity,
+            acknowledge=3,  # type: ignore[arg-type] # as the header has it
+            admin=f"PRIVATE={identity}\\00000009",
+        )
+    )
+    net.wait(30)
+    assert a.texts("in") == ["1"]
+    assert not [item for item in liar.packets() if isinstance(item, UserMessage)]
+
+
+# Acknowledgements from either side
+
+
+def test_a_stranger_s_order_ack_over_a_session_of_its_own_removes_nothing() -> None:
+    net, a, b = pair(transactional=True)
+    queue = a.out(TO_B)
+    for end in net.ends:
+        end.is_held = True
+    a.send_in(queue, *messages("1", "2"))
+    net.run()
+    sequence = queue.sequences.all[0]
+    stranger = claim(net, a, PEER)
+    origin = link_from(a, "10.0.0.9").origin
+    a.enter(lambda: a.transfers.confirming.ordered(origin, sequence.identifier, 2))
+    assert queue.messages == 2
+    assert a.count(FORGED) == 1
+    assert not stranger.is_lost
+    net.wait(1)
+    assert queue.messages == 0
+    assert b.texts("q") == ["1", "2"]
+
+
+def test_the_receiver_may_acknowledge_by_a_session_that_it_opened_itself() -> None:
+    net, a, b = pair(transactional=True)
+    a.create("back")
+    queue = a.out(TO_B)
+    a.send_in(queue, *messages("1"))
+    net.run()
+    sequence = queue.sequences.all[0]
+    assert sequence.peers == (b.local.core.identity,)
+    b.send(b.out(r"DIRECT=OS:a\private$\back"), *messages("x"))
+    net.run()
+    (accepted,) = [link for link in a.transfers.links if not link.is_initiator]
+    a.enter(lambda: a.transfers.confirming.ordered(accepted.origin, sequence.identifier, 1))
+    assert queue.messages == 0
+
+
+def test_a_session_that_is_over_is_forgotten() -> None:
+    net, _, b = pair()
+    peer = claim(net, b, PEER)
+    sessions: Sessions = b.transfers.sessions
+    assert len(sessions.of(PEER)) == 1
+    peer.send(ack())
+    peer.close()
+    net.run()
+    assert sessions.of(PEER) == ()

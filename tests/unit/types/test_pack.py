@@ -1,0 +1,195 @@
+"""Messages written as packets of a queue manager."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from tests.samples import DIRECT, ON_TARGET, OTHER, PUBLIC, SENT, SOURCE, TARGET
+
+from openmsmq.errors import IllegalFormatName, MessageTooLarge
+from openmsmq.names.base import FormatName
+from openmsmq.names.format import parse_format_name
+from openmsmq.packet.headers.debug import DebugHeader
+from openmsmq.packet.headers.transaction import TransactionHeader
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import Acknowledge, MessageClass, PrivacyLevel
+from openmsmq.types.message import Message
+from openmsmq.types.pack import BUILDERS_MAX, Packer
+from openmsmq.types.received import ReceivedMessage
+
+PACKER = Packer(SOURCE)
+
+
+def pack(message: Message, destination: FormatName = DIRECT, **arguments: Any) -> PacketView:
+    """The packet of a message, which passed the check for bytes from outside."""
+    packet = PACKER.pack(message, destination, message_id=9, sent_time=SENT, **arguments)
+    return PacketView.parse(packet)
+
+
+def test_every_attribute_has_its_field() -> None:
+    """MQQB-044, DMPR-353."""
+    message = Message(
+        b"body",
+        body_type=17,
+        label="label",
+        priority=5,
+        recoverable=False,
+        journal=True,
+        acknowledge=Acknowledge.POS_RECEIVE,
+        admin_queue=PUBLIC,
+        response_queue=ON_TARGET,
+        correlation_id=b"c",
+        app_specific=7,
+        extension=b"extension",
+        time_to_be_received=60,
+        time_to_reach_queue=30,
+    )
+    view = pack(message)
+    assert (view.body, view.body_type, view.label, view.priority) == (b"body", 17, "label", 5)
+    assert (view.recoverable, view.journal, view.dead_letter) == (False, True, False)
+    assert (view.acknowledge, view.message_class) == (2, 0)
+    assert (view.admin_queue, view.response_queue) == (PUBLIC, ON_TARGET)
+    assert view.correlation_id == b"c" + bytes(19)
+    assert (view.app_specific, view.extension) == (7, b"extension")
+    assert (view.time_to_be_received, view.time_to_reach_queue) == (60, 30)
+    assert (view.source_queue_manager, view.message_id, view.sent_time) == (SOURCE, 9, SENT)
+    assert not view.trace
+    assert not view.transactional
+
+
+def test_what_is_not_said_has_its_default_in_the_packet() -> None:
+    """DMPR-056, DMPR-063, DMPR-076, DMPR-092: no report queue and no connector is a null GUID."""
+    view = pack(Message())
+    assert view.message_class == MessageClass.NORMAL
+    assert not view.trace
+    assert view.message().debug is None
+    assert view.correlation_id == UUID(int=0).bytes_le + b"\0\0\0\0"
+    assert view.user.connector_type is None
+
+
+def test_a_traced_message_names_no_report_queue() -> None:
+    """DMPR-063, DMPR-369."""
+    view = pack(Message(trace=True))
+    assert view.trace
+    assert view.message().debug == DebugHeader(0, 0, None)
+
+
+def test_a_body_goes_as_it_is_unless_privacy_is_asked_for() -> None:
+    """DMPR-057."""
+    body = bytes(range(256))
+    view = pack(Message(body))
+    assert body in view.data
+    assert view.message().properties.privacy_level == PrivacyLevel.NONE
+    assert view.security is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        parse_format_name(rf"DIRECT=OS:a\q,PUBLIC={OTHER}"),
+        parse_format_name(f"DL={OTHER}"),
+        parse_format_name("MULTICAST=234.1.1.1:80"),
+    ],
+    ids=["several", "list", "multicast"],
+)
+def test_a_message_goes_to_one_queue(name: FormatName) -> None:
+    """DMPR-072."""
+    with pytest.raises(IllegalFormatName):
+        pack(Message(), name)
+
+
+def test_for_ever_and_no_correlation_have_their_values() -> None:
+    view = pack(Message(dead_letter=True, trace=True))
+    assert view.time_to_be_received == view.time_to_reach_queue == 0xFFFFFFFF
+    assert view.correlation_id == bytes(20)
+    assert (view.dead_letter, view.journal, view.trace) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    ("destination", "given", "expected"),
+    [
+        (DIRECT, TARGET, UUID(int=0)),
+        (ON_TARGET, OTHER, TARGET),
+        (PUBLIC, TARGET, TARGET),
+    ],
+)
+def test_the_header_says_which_queue_manager_has_the_queue(
+    destination: FormatName, given: UUID, expected: UUID
+) -> None:
+    """MQQB-043: zero for a direct name."""
+    view = pack(Message(), destination, destination_manager=given)
+    assert view.queue_manager_address == expected
+    assert view.destination == destination
+
+
+def test_a_transactional_message_has_room_for_its_sequence() -> None:
+    """DMPR-354, DMPR-364: it is recoverable and has priority 0."""
+    view = pack(Message(priority=7, recoverable=False), transactional=True)
+    assert view.transaction == TransactionHeader()
+    assert (view.priority, view.recoverable) == (0, True)
+
+
+def test_ids_count_up_and_wrap() -> None:
+    packets = PACKER.pack_many([Message()] * 3, DIRECT, first_id=0xFFFFFFFF, sent_time=SENT)
+    assert [PacketView(packet).message_id for packet in packets] == [0xFFFFFFFF, 0, 1]
+
+
+def test_messages_of_a_batch_may_have_different_queues_for_replies() -> None:
+    messages = [
+        Message(response_queue="a"),
+        Message(response_queue="a", admin_queue="b"),
+        Message(),
+        Message(admin_queue="a"),
+        Message(admin_queue="a"),
+    ]
+    packets = PACKER.pack_many(iter(messages), DIRECT, first_id=1, sent_time=SENT)
+    found = [ReceivedMessage(packet) for packet in packets]
+    assert [m.to_message() for m in found] == messages
+
+
+def test_an_empty_batch_needs_a_good_destination_all_the_same() -> None:
+    assert PACKER.pack_many([], DIRECT, first_id=1, sent_time=SENT) == []
+    with pytest.raises(IllegalFormatName):
+        PACKER.pack_many([], parse_format_name(f"DL={OTHER}"), first_id=1, sent_time=SENT)
+
+
+def test_the_spelling_of_names_is_kept() -> None:
+    for text in (r"DIRECT=OS:Host\q", r"DIRECT=OS:HOST\q"):
+        name = parse_format_name(text)
+        view = pack(Message(response_queue=name), name)
+        assert str(view.destination) == str(view.response_queue) == text
+
+
+def test_this_computer_is_named_for_others() -> None:
+    packer = Packer(SOURCE, computer="Server1")
+    here = parse_format_name(r"DIRECT=OS:.\private$\orders")
+    message = Message(response_queue="answers", admin_queue=r"other\q")
+    found = ReceivedMessage(packer.pack(message, here, message_id=1, sent_time=SENT))
+    assert str(found.destination_queue) == r"DIRECT=OS:Server1\private$\orders"
+    assert str(found.response_queue) == r"DIRECT=OS:Server1\private$\answers"
+    assert str(found.admin_queue) == r"DIRECT=OS:other\q"
+
+
+def test_a_received_message_is_forwarded_as_a_message_of_an_application() -> None:
+    message = Message(b"x", label="a", response_queue=PUBLIC)
+    first = ReceivedMessage(pack(message).data)
+    again = ReceivedMessage(Packer(OTHER).pack(first, ON_TARGET, message_id=1, sent_time=SENT))
+    assert again.to_message() == message
+    assert again.source_manager == OTHER
+    assert again.message_class == 0
+
+
+def test_a_message_too_large_for_a_packet_is_refused() -> None:
+    """MQQB-008."""
+    with pytest.raises(MessageTooLarge):
+        pack(Message(bytes(0x400000)))
+
+
+def test_encoded_names_are_kept_within_a_bound() -> None:
+    packer = Packer(SOURCE)
+    for number in range(BUILDERS_MAX + 10):
+        message = Message(response_queue=rf"host\q{number}")
+        packer.pack(message, DIRECT, message_id=1, sent_time=SENT)
+    assert packer._builder.cache_info().currsize == BUILDERS_MAX

@@ -1,0 +1,217 @@
+"""Messages received, read from their packets."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from tests.samples import (
+    DIRECT,
+    MESSAGES,
+    OTHER,
+    PUBLIC,
+    SECURITY,
+    SENT,
+    SOURCE,
+    direct,
+    properties,
+    user_message,
+)
+
+from openmsmq.names.format import PrivateName
+from openmsmq.names.reference import QueueReference, ReferenceCode
+from openmsmq.packet.headers.security import SecurityHeader
+from openmsmq.packet.message import UserMessage
+from openmsmq.properties.message import Acknowledge
+from openmsmq.types.json import to_json
+from openmsmq.types.message import FIELDS, Message
+from openmsmq.types.received import ReceivedMessage
+
+FACTS: dict[str, Any] = {
+    "lookup_id": 5,
+    "arrival": 6,
+    "arrived": SENT + 1.5,
+    "abort_count": 2,
+    "move_count": 3,
+}
+PACKET = user_message().encode()
+
+
+def received(message: UserMessage, **facts: Any) -> ReceivedMessage:
+    return ReceivedMessage(message.encode(), **facts)
+
+
+def test_a_received_message_is_a_message() -> None:
+    assert isinstance(received(user_message()), Message)
+
+
+def test_what_the_queue_knows_is_kept() -> None:
+    message = received(user_message(), **FACTS)
+    assert (message.lookup_id, message.arrival) == (5, 6)
+    assert (message.abort_count, message.move_count) == (2, 3)
+    assert message.arrived_time == datetime(2023, 9, 12, 6, 6, 57, 500_000, tzinfo=UTC)
+
+
+def test_what_the_packet_says_is_read() -> None:
+    message = received(user_message(flags=0x20 | 0x100))
+    assert message.packet == user_message(flags=0x20 | 0x100).encode()
+    assert message.id == f"{SOURCE}\\4097"
+    assert message.identifier == SOURCE.bytes_le + b"\x01\x10\0\0"
+    assert message.message_class == 0
+    assert message.sent_time == datetime(2023, 9, 12, 6, 6, 56, tzinfo=UTC)
+    assert message.destination_queue == DIRECT
+    assert message.source_manager == SOURCE
+    assert not message.transactional
+    assert message.sender_id is None
+    assert message.to_message() == Message(
+        b"hello",
+        label="L",
+        time_to_be_received=600,
+        recoverable=True,
+        dead_letter=True,
+    )
+    assert (message.text, message.value) == ("hello", "hello")
+
+
+def test_a_report_says_which_message_it_is_about() -> None:
+    header = replace(
+        properties(), message_class=0x8002, correlation_id=bytes(range(20)), flags=0xF5
+    )
+    message = received(user_message(header=header))
+    assert message.message_class == 0x8002
+    assert message.correlation_id == bytes(range(20))
+    assert message.acknowledge is Acknowledge.FULL_REACH_QUEUE
+
+
+def test_zeros_are_no_correlation() -> None:
+    assert received(user_message()).correlation_id == b""
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+def test_every_field_of_every_message_can_be_read(kind: str) -> None:
+    message = received(MESSAGES[kind])
+    assert message.to_message() == Message(**{n: getattr(message, n) for n in FIELDS})
+    assert message.transactional is ("transaction" in kind or kind == "all")
+
+
+def test_queues_for_replies_are_found() -> None:
+    message = received(MESSAGES["names elsewhere"])
+    assert message.admin_queue == message.response_queue == PrivateName(OTHER, 5)
+    message = received(MESSAGES["public destination"])
+    assert message.destination_queue == PUBLIC
+    assert message.admin_queue is message.response_queue is None
+
+
+def test_what_is_no_name_is_no_queue() -> None:
+    """Peers may write anything there, and a program that reads many messages must not stop."""
+    nonsense = direct("nonsense")
+    homeless = QueueReference(ReferenceCode.PRIVATE_ON_ADMIN_HOST, number=1)
+    message = received(user_message(destination=nonsense, admin=nonsense, response=homeless))
+    assert message.destination_queue is None
+    assert message.admin_queue is None
+    assert message.response_queue is None
+
+
+@pytest.mark.parametrize(
+    ("security", "expected"),
+    [
+        (SECURITY, "S-1-5-7"),
+        (replace(SECURITY, flags=0xFFF1), "S-1-5-7"),
+        (replace(SECURITY, flags=0), None),
+        (replace(SECURITY, flags=2), None),
+        (SecurityHeader.make(2, security_id=OTHER.bytes_le), None),
+        (SecurityHeader.make(1, security_id=b"nonsense"), None),
+    ],
+)
+def test_the_sender_is_a_security_identifier(
+    security: SecurityHeader, expected: str | None
+) -> None:
+    assert received(user_message(security=security)).sender_id == expected
+
+
+@pytest.mark.parametrize("code", [0, 1, 0x00FF, 0x0123, 0x8004, 0xC003, 0xE1FF, 0xFFFF])
+def test_a_class_is_what_its_sender_says_it_is(code: int) -> None:
+    """DMPR-056: those that nobody defined, too."""
+    header = replace(properties(), message_class=code)
+    assert received(user_message(header=header)).message_class == code
+
+
+ALTERNATIVE = SecurityHeader.make(
+    1,
+    security_id=SECURITY.security_id,
+    signature=b"signed",
+    provider_info=b"\x01\0\0\0" + "Some provider\0".encode("utf-16-le"),
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "untold"),
+    [
+        pytest.param(MESSAGES["connector type"], MESSAGES["plain"], id="DMPR-092"),
+        pytest.param(
+            user_message(security=ALTERNATIVE), user_message(security=SECURITY), id="DMPR-093"
+        ),
+        pytest.param(MESSAGES["over HTTP"], MESSAGES["plain"], id="DMPR-096"),
+        pytest.param(
+            user_message(security=replace(SECURITY, flags=0x0001 | 0x0010 | 0x0500)),
+            user_message(security=SECURITY),
+            id="DMPR-406",
+        ),
+    ],
+)
+def test_some_headers_tell_a_program_nothing(told: UserMessage, untold: UserMessage) -> None:
+    """DMPR-092, DMPR-093, DMPR-096, DMPR-406.
+
+    The type of a connector, the provider it signed with, what came over HTTP, and that a sender
+    calls its own message authenticated. All of it is in the packet, to be handed on.
+    """
+    assert told.encode() != untold.encode()
+    assert to_json(received(told, **FACTS)) == to_json(received(untold, **FACTS))
+    assert received(told).packet == told.encode()
+
+
+def test_a_received_message_cannot_be_changed() -> None:
+    message = received(user_message(), **FACTS)
+    for name in (*FIELDS, "lookup_id", "id", "_view", "other"):
+        with pytest.raises(FrozenInstanceError):
+            setattr(message, name, 1)
+        with pytest.raises(FrozenInstanceError):
+            delattr(message, name)
+    assert message.lookup_id == 5
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_messages_at_different_places_are_different(name: str) -> None:
+    message = ReceivedMessage(PACKET, **FACTS)
+    assert message != ReceivedMessage(PACKET, **FACTS | {name: 99})
+
+
+def test_messages_are_equal_by_packet_and_place() -> None:
+    message = ReceivedMessage(PACKET, **FACTS)
+    assert message == ReceivedMessage(PACKET, **FACTS)
+    assert hash(message) == hash(ReceivedMessage(PACKET, **FACTS))
+    assert message != received(MESSAGES["extension"], **FACTS)
+    assert message != message.to_message()
+    assert message.to_message() != message
+
+
+def test_messages_go_to_other_processes() -> None:
+    message = ReceivedMessage(PACKET, **FACTS)
+    assert pickle.loads(pickle.dumps(message)) == copy.copy(message) == message
+
+
+def test_a_message_can_be_changed_to_be_sent_on() -> None:
+    message = received(user_message())
+    assert replace(message.to_message(), label="M").label == "M"
+
+
+def test_a_repr_shows_where_it_is_and_what_is_in_it() -> None:
+    message = ReceivedMessage(PACKET, **FACTS)
+    assert repr(message) == (
+        rf"ReceivedMessage(id='{SOURCE}\\4097', lookup_id=5, b'hello', label='L', "
+        "recoverable=False, time_to_be_received=600)"
+    )
