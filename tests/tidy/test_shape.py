@@ -9,7 +9,7 @@ import pytest
 
 from tests.tidy.source import ROOT, Source, sources
 
-MODULE_LINES_MAX = 480
+MODULE_LINES_MAX = 490
 "Without its imports."
 FUNCTION_LINES_MAX = 70
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")

@@ -21,8 +21,9 @@ from openmsmq.service.listeners import StandardDoors
 from openmsmq.service.service import Service
 from openmsmq.service.values import OFF
 
-OBJECTS_BETWEEN: Final = 20_000
-"New objects after which the garbage collector looks for some that nobody can reach."
+COLLECTIONS: Final = (10_000, 5, 100)
+"New objects after which the garbage collector looks at them, and how often it does before it looks"
+"at older ones, and at all. Each look holds up everybody, the longer the more there is to look at."
 
 MEMORY_KEPT: Final = 30 * 1024 * 1024
 "Bytes; beyond 32 MiB glibc learns nothing."
@@ -154,7 +155,7 @@ def _relax_collector() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(OBJECTS_BETWEEN, *gc.get_threshold()[1:])
+    gc.set_threshold(*COLLECTIONS)
 
 
 def _keep_memory() -> None:

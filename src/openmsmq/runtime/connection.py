@@ -62,6 +62,8 @@ class Connection(asyncio.Protocol):
         self._farewell: asyncio.TimerHandle | None = None
         self.on_room: Callable[[], None] = _nothing
         "What the machine does when `is_crowded` is over."
+        self.on_eof: Callable[[], None] = self.finish
+        "What is done when the other side sends no more."
         self.peer = ""
         "Who is on the other side, for people."
         self.local = self.remote = NOWHERE
@@ -114,7 +116,12 @@ class Connection(asyncio.Protocol):
             self._machine.receive_data(data)
             self.adjust()
 
-    def eof_received(self) -> None:
+    def eof_received(self) -> bool:
+        self.on_eof()
+        return not self._is_closing  # else the transport closes
+
+    def finish(self) -> None:
+        """The other side sends no more: so does this one."""
         self._flush()
         self.close()
 

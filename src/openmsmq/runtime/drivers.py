@@ -264,6 +264,8 @@ class LoopDriver:
         "When the commit under way was begun, and handed to the disk."
         self._operations = 0
         "What it does."
+        self.commits, self.write_time = 0, 0.0
+        "Commits that are over, and the seconds that it took to write the last one."
         self._idle: asyncio.Future[None] | None = None
         "Who waits for the last commit."
         self._closed = False
@@ -278,6 +280,11 @@ class LoopDriver:
     def is_closed(self) -> bool:
         """No more calls are taken."""
         return self._closed
+
+    @property
+    def is_busy(self) -> bool:
+        """A commit is wanted or under way."""
+        return self._is_busy
 
     def call(self, make: Callable[[], T]) -> T:
         """Call the core; what that makes it commit is committed, though nobody waits for it."""
@@ -404,6 +411,7 @@ class LoopDriver:
             self._do(core.store.abort, lambda _: self._retreat(error))
             return
         self._synced = time.perf_counter()
+        self.write_time = self._synced - self._started
         self._do(self._commit_and_begin, self._finish)
 
     def _commit_and_begin(self) -> tuple[StorageFull | None, Writer | StorageFull | None]:
@@ -448,6 +456,7 @@ class LoopDriver:
 
     def _tell(self) -> None:
         """A commit is over."""
+        self.commits += 1
         waiting, self._on_commit = self._on_commit, []
         for commit in waiting:
             if not commit.done():

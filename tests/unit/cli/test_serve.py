@@ -78,7 +78,7 @@ def test_a_quicker_event_loop_is_used_where_it_is_installed(
 
 def test_the_garbage_collector_looks_less_often(cli: Cli, told: Told) -> None:
     cli("serve")
-    assert told.collects_after == module.OBJECTS_BETWEEN
+    assert told.collects_after == module.COLLECTIONS[0]
 
 
 def test_there_are_to_be_descriptors_for_all_connections(cli: Cli, told: Told) -> None:

@@ -1203,3 +1203,23 @@ def test_the_end_of_the_manager_is_the_end_of_its_timer(setting: Setting) -> Non
         assert setting.queue.messages == 1
 
     run(setting, test)
+
+
+def test_commits_of_a_loop_are_counted(setting: Setting) -> None:
+    """The driver is busy from when one is wanted until it is over."""
+
+    async def test(loop: Loop) -> None:
+        driver = loop.driver
+        await loop.send("first")
+        before = driver.commits
+        setting.store.gate.clear()
+        sending = asyncio.create_task(loop.send("second"))
+        await loop.committing()
+        assert driver.is_busy
+        assert driver.commits == before
+        setting.store.gate.set()
+        await sending
+        assert driver.commits == before + 1
+        assert driver.write_time > 0
+
+    run(setting, test)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import socket
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -21,6 +22,7 @@ from openmsmq.runtime.connection import Connection
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
+from openmsmq.runtime.turns import Turns
 from openmsmq.runtime.unfinished import RATE_LEAST, Unfinished
 from openmsmq.service.configuration import Config
 from openmsmq.service.values import split_address
@@ -35,6 +37,8 @@ FAREWELL: Final = 2.0
 "Seconds that others get to take what was sent to them when the door closes."
 REFUSALS_MAX: Final = 16
 "Connections beyond the limit that are told so; even more are just closed."
+PIECE: Final = 4 * 1024
+"Bytes of a stranger that are handled before others get a turn."
 RATES_EVERY: Final = 5.0
 "Seconds from one look at how fast unfinished packets come to the next."
 _log: Final = logging.getLogger(__name__)
@@ -52,6 +56,8 @@ class BinaryDoor:
         self._accepted: dict[Spoken, None] = {}
         "Connections that others have made, the oldest first."
         self._unfinished: Unfinished[Spoken] = Unfinished(config.pending_bytes_max)
+        self.turns = Turns(driver)
+        "For what strangers send."
         self._looking: asyncio.TimerHandle | None = None
         self._connecting: set[asyncio.Task[None]] = set()
         self._clock = clock
@@ -264,14 +270,17 @@ class Spoken:
         self._driver = driver
         self._connection = connection
         self._is_over = False
+        self._later: deque[bytes | Callable[[], None]] = deque()
+        "What waits for its turn: pieces of what came, and what is done when there is no more."
         self._tap = tap
         self._machine = driver.call(lambda: make(tap or connection))
         connection.on_room = lambda: self._do(self._machine.room)
+        connection.on_eof = lambda: self._do_later(connection.finish)
 
     @property
     def is_full(self) -> bool:
         """It wants no more bytes for now."""
-        return self._machine.is_full
+        return bool(self._later) or self._machine.is_full
 
     @property
     def is_silent(self) -> bool:
@@ -294,22 +303,68 @@ class Spoken:
         return self._connection.address
 
     def receive_data(self, data: bytes) -> None:
-        """Take what the other side sent."""
+        """Take what the other side sent: of a known manager at once, of a stranger in turns."""
         if self._tap is not None:
             self._tap.received(data)
+        if self.is_known and not self._later:
+            self._take(data)
+            return
+        waiting = len(self._later)
+        self._later += [data[at : at + PIECE] for at in range(0, len(data), PIECE)]
+        self._door.came(self, len(data), self._pending)
+        if not waiting:
+            self._door.turns.add(self._take_turn)
+
+    def _do_later(self, call: Callable[[], None]) -> None:
+        """Do something behind what waits, when it is its turn."""
+        self._later.append(call)
+        if len(self._later) == 1:
+            self._door.turns.add(self._take_turn)
+
+    def _take_turn(self) -> bool:
+        """Handle a piece; whether there is more."""
+        if not self._later:
+            return False  # the connection was cut
+        piece = self._later.popleft()
+        try:
+            if isinstance(piece, bytes):
+                self._take(piece)
+            else:
+                piece()
+        except Exception:
+            self._later.clear()
+            self._connection.abort()
+            raise
+        if not self._later:
+            self._connection.adjust()
+        return bool(self._later)
+
+    def _take(self, data: bytes) -> None:
+        waited = self._pending
         self._do(lambda: self._machine.receive_data(data))
         if not self._is_over:
-            self._door.came(self, len(data), self._machine.pending)
+            pending = self._pending
+            self._door.came(self, max(0, pending - waited), pending)
+
+    @property
+    def _pending(self) -> int:
+        """Bytes that wait: for their turn, or for the rest of their packet."""
+        waiting = sum(len(piece) for piece in self._later if isinstance(piece, bytes))
+        return self._machine.pending + waiting
 
     def cut(self, reason: End, detail: str) -> None:
         """End the session and the connection at once, whether the other side listens or not."""
         self._is_over = True
+        self._later.clear()
         self._door.gone(self)
         self._do(lambda: self._machine.close(reason, detail))
         self._connection.abort()
 
     def lost(self) -> None:
-        """The connection is over."""
+        """The connection is over; what came before that still counts."""
+        self._do_later(self._end)
+
+    def _end(self) -> None:
         self._is_over = True
         self._door.gone(self)
         self._do(self._machine.lost)

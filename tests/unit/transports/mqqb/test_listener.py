@@ -24,6 +24,7 @@ from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.packet.connection import EstablishConnection
 from openmsmq.packet.headers.base import BaseHeader
 from openmsmq.packet.packet import decode_packet
+from openmsmq.runtime import turns as turns_module
 from openmsmq.runtime import unfinished as unfinished_module
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.service.configuration import Config
@@ -448,3 +449,61 @@ def test_what_the_system_cannot_give_is_counted_and_logged(
             assert "cannot accept connections" in caplog.text
 
     run(test)
+
+
+def test_what_a_stranger_sends_is_handled_in_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not more is read from it meanwhile; all of it counts, also after it has hung up."""
+    monkeypatch.setattr(module, "PIECE", 50)
+    taken: list[bytes] = []
+    ended: list[str] = []
+    rounds = 0
+
+    class Listening(Quiet):
+        def receive_data(self, data: bytes) -> None:
+            taken.append(data)
+
+        def lost(self) -> None:
+            ended.append("lost")
+
+    async def test() -> None:
+        nonlocal rounds
+        async with at(tmp_path, "a") as (house, place):
+            monkeypatch.setattr(turns_module, "SHARE", 1e-9)
+            monkeypatch.setattr(house.transfers, "accept", Listening)
+            _, writer = await asyncio.open_connection(*place)
+            writer.write(bytes(1000))
+            writer.close()
+            while not ended:
+                rounds += 1
+                await asyncio.sleep(0)
+
+    run(test)
+    assert b"".join(taken) == bytes(1000)
+    assert max(map(len, taken)) == 50
+    assert rounds >= 20
+
+
+def test_what_a_known_manager_sends_is_handled_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PIECE", 50)
+    taken: list[bytes] = []
+
+    class Known(Quiet):
+        is_known = True
+
+        def receive_data(self, data: bytes) -> None:
+            taken.append(data)
+
+    async def test() -> None:
+        async with at(tmp_path, "a") as (house, place):
+            monkeypatch.setattr(house.transfers, "accept", Known)
+            _, writer = await asyncio.open_connection(*place)
+            writer.write(bytes(1000))
+            await until(lambda: sum(map(len, taken)) == 1000)
+            writer.close()
+
+    run(test)
+    assert max(map(len, taken)) > 50

@@ -1,0 +1,113 @@
+"""Fair shares of an event loop: work for strangers leaves time for everybody else.
+
+An event loop handles all that is ready before it looks for more. A flood of packets would keep the
+requests of programs waiting, once for each step of a durable send; here such work gets a share of
+each round of the loop, and the rest of it waits for the next rounds, in its order. What it adds to
+the next commit is bounded, too, for the loop waits while a commit is written: as soon as that takes
+long there is less of it, and more again when it does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final, Protocol
+
+SHARE: Final = 0.002
+"Seconds of each round of the event loop; the last piece of work may exceed it."
+COMMIT_SHARES: Final = (0.0005, 0.02)
+"Seconds of work between two commits, at least and at most."
+WRITE_MAX: Final = 0.005
+"Seconds that the loop may be held up by writing a commit before it is given less to write."
+LESS: Final = 0.5
+"By how much a share changes after a commit that took longer than that."
+MORE: Final = 1.25
+"And after one that did not."
+PAUSE: Final = 0.001
+"Seconds until it is looked again whether a commit is over."
+
+
+class Commits(Protocol):
+    """What is known of commits."""
+
+    @property
+    def is_busy(self) -> bool:
+        """One is wanted or under way."""
+        ...
+
+    @property
+    def commits(self) -> int:
+        """How many are over."""
+        ...
+
+    @property
+    def write_time(self) -> float:
+        """Seconds that the event loop took to write the last one."""
+        ...
+
+
+class Turns:
+    """Pieces of work that are done one after the other, for a while in each round."""
+
+    def __init__(self, commits: Commits, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._commits = commits
+        self._clock = clock
+        self._waiting: deque[Callable[[], bool]] = deque()
+        self._left = SHARE
+        "Seconds of this round's share."
+        self._commit = 0
+        self._commit_share = self._commit_left = SHARE
+        "Seconds of work that may be in the next commit, and how many are left of them."
+        self._is_scheduled = False
+        "The next round begins a new share."
+
+    def add(self, work: Callable[[], bool]) -> None:
+        """Have work done: at once, if there is time in this round and nothing else waits.
+
+        `work` does a piece, and returns whether there is more of it: then it gets another turn.
+        """
+        self._waiting.append(work)
+        if not self._is_scheduled:
+            self._left = SHARE
+            self._schedule()
+        self._work()
+
+    def _schedule(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._is_scheduled = True
+        if self._has_commit_share():
+            loop.call_soon(self._begin_round)
+        else:
+            loop.call_later(PAUSE, self._begin_round)
+
+    def _begin_round(self) -> None:
+        self._left = SHARE
+        self._is_scheduled = False
+        if self._waiting:
+            try:
+                self._work()
+            finally:
+                self._schedule()
+
+    def _work(self) -> None:
+        clock, waiting = self._clock, self._waiting
+        while waiting and self._left > 0 and self._has_commit_share():
+            work = waiting.popleft()
+            start = clock()
+            if work():
+                waiting.append(work)
+            took = clock() - start
+            self._left -= took
+            self._commit_left -= took
+
+    def _has_commit_share(self) -> bool:
+        commits = self._commits
+        if commits.commits != self._commit:
+            self._commit = commits.commits
+            least, most = COMMIT_SHARES
+            change = LESS if commits.write_time > WRITE_MAX else MORE
+            self._commit_share = min(max(least, self._commit_share * change), most)
+            self._commit_left = self._commit_share
+        return self._commit_left > 0 or not commits.is_busy
