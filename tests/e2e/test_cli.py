@@ -188,7 +188,7 @@ def fields(directory: Path, queue: str, count: int) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("transactional", [False, True], ids=["plain", "transactional"])
-@pytest.mark.parametrize("count", [1_500, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1_500, pytest.param(100_000, marks=pytest.mark.torture)])
 def test_export_and_import_keep_every_property(*, transactional: bool, count: int) -> None:
     @settings(max_examples=1, phases=[Phase.generate])
     @given(st.lists(messages(), min_size=60, max_size=60))
