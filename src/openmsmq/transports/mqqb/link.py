@@ -23,7 +23,8 @@ from openmsmq.transports.mqqb.events import (
     Outgoing,
 )
 from openmsmq.transports.mqqb.network import Timer, Wire
-from openmsmq.transports.mqqb.session import Session, State
+from openmsmq.transports.mqqb.session import Session
+from openmsmq.transports.mqqb.states import SessionState
 
 if TYPE_CHECKING:
     from openmsmq.transports.mqqb.transport import Transfers
@@ -130,7 +131,7 @@ class Link:
         before = self.session.state
         self.session.receive_data(data, self._transfers.now())
         self._transfers.received(len(data))
-        if before is State.WAITING_ECR and self.session.state is State.WAITING_CPR:
+        if before is SessionState.WAITING_ECR and self.session.state is SessionState.WAITING_CPR:
             self._transfers.answered(self)
         self._act()
 

@@ -9,7 +9,6 @@ events. A message that arrived is acknowledged only after the caller has said th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
@@ -42,6 +41,7 @@ from openmsmq.transports.mqqb.events import (
 )
 from openmsmq.transports.mqqb.inbound import HEADER_AT, Inbound
 from openmsmq.transports.mqqb.outbound import FLAG_BITS, Outbound
+from openmsmq.transports.mqqb.states import MOVES, Action, PacketKind, SessionState
 from openmsmq.transports.mqqb.timing import Timing, recoverable_ack_ms
 
 _SESSION: Final = BaseFlags.SH
@@ -51,17 +51,11 @@ _UNUSUAL: Final = UserFlags.TH | 0x40
 "Flags of messages whose delivery mode may be none: a TransactionHeader, or DM above 1."
 _MS: Final = 1000
 _U32: Final = 0xFFFFFFFF
-
-
-class State(StrEnum):
-    """SessionState ([MS-MQQB] 3.1.1.3.1)."""
-
-    WAITING_EC = "waiting for EstablishConnection"
-    WAITING_ECR = "waiting for the answer to EstablishConnection"
-    WAITING_CP = "waiting for ConnectionParameters"
-    WAITING_CPR = "waiting for the answer to ConnectionParameters"
-    OPEN = "open"
-    CLOSED = "closed"
+_KINDS: Final = {
+    EstablishConnection: PacketKind.ESTABLISH_CONNECTION,
+    ConnectionParameters: PacketKind.CONNECTION_PARAMETERS,
+    SessionAck: PacketKind.SESSION_ACK,
+}
 
 
 class Session:
@@ -89,7 +83,7 @@ class Session:
         self.peer = peer
         self.is_initiator = is_initiator
         self.timing = timing or Timing()
-        self.state = State.WAITING_ECR if is_initiator else State.WAITING_EC
+        self.state = SessionState.WAITING_ECR if is_initiator else SessionState.WAITING_EC
         self.ack_wait = self.timing.ack_wait
         self.recoverable_ack = limits.RECOVERABLE_ACK_TIMEOUT_MS[1] / _MS
         self.inbound = Inbound(self.timing.window)
@@ -123,17 +117,17 @@ class Session:
     @property
     def is_open(self) -> bool:
         """Messages can be sent."""
-        return self.state is State.OPEN
+        return self.state is SessionState.OPEN
 
     @property
     def is_over(self) -> bool:
         """It is closed for good."""
-        return self.state is State.CLOSED
+        return self.state is SessionState.CLOSED
 
     @property
     def room(self) -> int:
         """How many messages may be sent now."""
-        return self.outbound.room if self.state is State.OPEN else 0
+        return self.outbound.room if self.state is SessionState.OPEN else 0
 
     @property
     def pending(self) -> int:
@@ -143,7 +137,7 @@ class Session:
     @property
     def next_deadline(self) -> float | None:
         """When `tick` is to be called; None for never."""
-        if self.state is State.CLOSED:
+        if self.state is SessionState.CLOSED:
             return None
         deadlines = (
             self._establish_by,
@@ -156,7 +150,7 @@ class Session:
 
     def data_to_send(self) -> bytes:
         """What is to be written to the connection, when the events were dealt with."""
-        if self._is_ack_soon and self.state is State.OPEN:
+        if self._is_ack_soon and self.state is SessionState.OPEN:
             self._send_acks(self._heard_at)
         out, self._out = self._out, []
         return out[0] if len(out) == 1 else b"".join(out)
@@ -174,7 +168,7 @@ class Session:
         self._heard = True
         try:
             for packet in self._framer.packets():
-                if self.state is State.CLOSED:
+                if self.state is SessionState.CLOSED:
                     return
                 self._receive(packet, now)
         except Malformed as error:
@@ -196,7 +190,7 @@ class Session:
         """The messages up to this number are on disk, or refused for good ([MS-MQQB] 3.1.5.8.7)."""
         inbound = self.inbound
         inbound.stored = max(inbound.stored, number)
-        if self.state is not State.OPEN:
+        if self.state is not SessionState.OPEN:
             return
         if inbound.to_confirm >= FLAG_BITS or inbound.unacked >= self._ack_after:
             self._send_acks(now)
@@ -205,7 +199,7 @@ class Session:
 
     def pause(self) -> None:
         """Tell the peer to send one message at a time ([MS-MQQB] 3.1.7.13)."""
-        if self.state is State.OPEN:
+        if self.state is SessionState.OPEN:
             header = self.inbound.header(self.outbound, window=1)
             self._out.append(SessionAck(header).encode())
             self._ack_at = None
@@ -217,7 +211,7 @@ class Session:
 
     def tick(self, now: float) -> None:
         """Do what is due."""
-        if self.state is State.CLOSED:
+        if self.state is SessionState.CLOSED:
             return
         if _is_due(self._establish_by, now):
             self._end(End.SLOW)
@@ -225,7 +219,7 @@ class Session:
             self._clean_up(now)
         if _is_due(self._give_up_at, now):
             self._check_acknowledged(now)
-        if _is_due(self._ack_at, now) and self.state is State.OPEN:
+        if _is_due(self._ack_at, now) and self.state is SessionState.OPEN:
             self._send_acks(now)
         self.outbound.widen(now)
 
@@ -272,14 +266,6 @@ class Session:
         )
         self._out.append(EstablishConnection(header).encode())
 
-    def _on_establish(self, packet: EstablishConnection, now: float) -> None:
-        if self.state is State.WAITING_EC:
-            self._answer_establish(packet)
-        elif self.state is State.WAITING_ECR:
-            self._on_established(packet, now)
-        else:
-            self._end(End.UNEXPECTED, "EstablishConnection")
-
     def _answer_establish(self, packet: EstablishConnection) -> None:
         """Accept whoever means us, refuse all others ([MS-MQQB] 3.1.5.3.1, AMB-24)."""
         asked = packet.header
@@ -300,7 +286,7 @@ class Session:
             self._end(End.TOO_MANY)
         else:
             self.peer = asked.client_guid
-            self.state = State.WAITING_CP
+            self.state = SessionState.WAITING_CP
 
     def _on_established(self, packet: EstablishConnection, now: float) -> None:
         """The answer of the acceptor ([MS-MQQB] 3.1.5.3.2, AMB-25)."""
@@ -321,21 +307,24 @@ class Session:
             window_size=self.timing.window,
         )
         self._out.append(ConnectionParameters(parameters).encode())
-        self.state = State.WAITING_CPR
+        self.state = SessionState.WAITING_CPR
 
-    def _on_parameters(self, packet: ConnectionParameters, now: float) -> None:
-        header = packet.header
-        if self.state is State.WAITING_CP:
-            self._accept_parameters(header)
-        elif self.state is not State.WAITING_CPR:
-            self._end(End.UNEXPECTED, "ConnectionParameters")
-            return
-        elif packet.refused:
+    def _answer_parameters(self, packet: ConnectionParameters, now: float) -> None:
+        """The initiator's parameters, which the acceptor answers ([MS-MQQB] 3.1.5.4.1)."""
+        self._accept_parameters(packet.header)
+        self._open(packet.header, now)
+
+    def _on_accepted_parameters(self, packet: ConnectionParameters, now: float) -> None:
+        """The acceptor's answer to the parameters ([MS-MQQB] 3.1.5.4.2)."""
+        if packet.refused:
             self._end(End.REFUSED, "the parameters")
-            return
+        else:
+            self._open(packet.header, now)
+
+    def _open(self, header: ConnectionParametersHeader, now: float) -> None:
         self.outbound.agree(header.window_size)
         self._establish_by = None
-        self.state = State.OPEN
+        self.state = SessionState.OPEN
         self._clean_up_at = now + self.timing.clean_up
         self._events.append(Opened(self.peer))
 
@@ -362,15 +351,20 @@ class Session:
             self._on_message(packet, flags, now)
             return
         internal: InternalPacket = decode_packet(packet)  # type: ignore[assignment] # IN is set
-        match internal:
-            case EstablishConnection():
-                self._on_establish(internal, now)
-            case ConnectionParameters():
-                self._on_parameters(internal, now)
-            case SessionAck() if self.state is State.OPEN:
-                self._on_header(internal.header, now)
+        kind = _KINDS[type(internal)]
+        match MOVES[self.state][kind].action, internal:
+            case Action.ANSWER_ESTABLISH, EstablishConnection() as asked:
+                self._answer_establish(asked)
+            case Action.SEND_PARAMETERS, EstablishConnection() as answer:
+                self._on_established(answer, now)
+            case Action.ANSWER_PARAMETERS, ConnectionParameters() as offered:
+                self._answer_parameters(offered, now)
+            case Action.OPEN, ConnectionParameters() as agreed:
+                self._on_accepted_parameters(agreed, now)
+            case Action.ACKNOWLEDGE, SessionAck() as ack:
+                self._on_header(ack.header, now)
             case _:
-                self._end(End.UNEXPECTED, "SessionAck")
+                self._end(End.UNEXPECTED, kind.value)
 
     def _on_message(self, packet: bytes, flags: int, now: float) -> None:
         """A UserMessage ([MS-MQQB] 3.1.5.8): count it, take its SessionHeader, pass it on."""
@@ -382,7 +376,7 @@ class Session:
         message_flags = u32(packet, FLAGS)[0]
         if message_flags & _UNUSUAL:
             check_delivery(packet, message_flags)
-        if self.state is not State.OPEN:
+        if self.state is not SessionState.OPEN:  # the one state that delivers (`states.MOVES`)
             self._answer_early()
             return
         recoverable = bool(message_flags & UserFlags.DM)
@@ -403,7 +397,7 @@ class Session:
 
     def _answer_early(self) -> None:
         """A message before the session is open: say that somebody is here, and no more."""
-        if self._answers_early and self.state is State.WAITING_EC:
+        if self._answers_early and self.state is SessionState.WAITING_EC:
             self._out.append(SessionAck(SessionHeader(window_size=self.timing.window)).encode())
         self._end(End.UNEXPECTED, "a message before the session was open")
 
@@ -442,8 +436,8 @@ class Session:
         self._is_ack_soon = False
 
     def _end(self, reason: End, detail: str = "") -> None:
-        if self.state is not State.CLOSED:
-            self.state = State.CLOSED
+        if self.state is not SessionState.CLOSED:
+            self.state = SessionState.CLOSED
             self._framer.clear()  # not when the garbage is collected: it may be megabytes
             self._events.append(Closed(reason, detail))
 

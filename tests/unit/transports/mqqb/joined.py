@@ -9,6 +9,13 @@ from uuid import UUID
 
 from tests.samples import patch, user_message
 
+from openmsmq.packet.acks import (
+    FinalAckBody,
+    OrderAckBody,
+    build_final_ack,
+    build_order_ack,
+    order_queue,
+)
 from openmsmq.packet.connection import (
     ConnectionParameters,
     EstablishConnection,
@@ -19,11 +26,14 @@ from openmsmq.packet.headers.connection_parameters import ConnectionParametersHe
 from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
 from openmsmq.packet.headers.internal import InternalFlags, InternalHeader, InternalType
 from openmsmq.packet.headers.session import SessionHeader
+from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.headers.user import NO_GUID, UserHeaderStart
 from openmsmq.packet.packet import Packet, decode_packet
 from openmsmq.packet.walk import USER
+from openmsmq.properties.message import MessageClass
 from openmsmq.transports.mqqb.events import Acknowledged, Arrived, Closed, End, Event, Outgoing
 from openmsmq.transports.mqqb.session import Session
+from openmsmq.transports.mqqb.states import SessionState
 from openmsmq.transports.mqqb.timing import Timing
 
 OWN: Final = UUID("aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000")
@@ -37,6 +47,18 @@ START: Final = 1000.0
 
 EXPRESS_PACKET: Final = user_message().encode()
 RECOVERABLE_PACKET: Final = user_message(flags=RECOVERABLE).encode()
+
+ORDER_ACK: Final = build_order_ack(
+    order_queue(OWN), OrderAckBody(TxSequenceID(1, 1), 1, 0), source=PEER, message_id=1, sent_time=0
+)
+FINAL_ACK: Final = build_final_ack(
+    order_queue(OWN),
+    FinalAckBody(TxSequenceID(1, 1), 1, 0, OWN, 1),
+    MessageClass.ACK_RECEIVE,
+    source=PEER,
+    message_id=1,
+    sent_time=0,
+)
 
 Kind = TypeVar("Kind", bound=Packet)
 
@@ -118,6 +140,26 @@ def opened(
     session.receive_data(parameters(recoverable_ack, ack_timeout, window), START)
     session.data_to_send()
     session.take_events()
+    return session
+
+
+def session_in(state: SessionState) -> Session:
+    """A session that has come to this state and no further."""
+    if state in (SessionState.WAITING_ECR, SessionState.WAITING_CPR):
+        session = initiator()
+        if state is SessionState.WAITING_CPR:
+            session.receive_data(establish(OWN, PEER), START)
+    elif state is SessionState.OPEN:
+        session = opened()
+    else:
+        session = acceptor()
+        if state is SessionState.WAITING_CP:
+            session.receive_data(establish(), START)
+    if state is SessionState.CLOSED:
+        session.close(End.LOST)
+        session.take_events()
+    session.data_to_send()
+    assert session.state is state
     return session
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.samples import MESSAGES, patch, user_message
 from tests.unit.transports.mqqb.joined import (
     EXPRESS_PACKET,
+    ORDER_ACK,
     OWN,
     PEER,
     RECOVERABLE_PACKET,
@@ -29,45 +30,29 @@ from tests.unit.transports.mqqb.joined import (
     parameters,
     reason,
     run_until,
+    session_in,
     with_header,
 )
 
-from openmsmq.packet.acks import OrderAckBody, build_order_ack, order_queue
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection
 from openmsmq.packet.headers.connection_parameters import ConnectionParametersHeader
 from openmsmq.packet.headers.establish_connection import PADDING, EstablishConnectionHeader
 from openmsmq.packet.headers.session import SessionHeader
-from openmsmq.packet.headers.transaction import TransactionHeader, TxSequenceID
+from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.message import UserMessage
 from openmsmq.transports.mqqb.events import Acknowledged, Arrived, Closed, End, Opened, Outgoing
-from openmsmq.transports.mqqb.session import Session, State
+from openmsmq.transports.mqqb.session import Session
+from openmsmq.transports.mqqb.states import SessionState
 from openmsmq.transports.mqqb.timing import Timing
 
 MS = 1000
-ORDER_ACK = build_order_ack(
-    order_queue(OWN), OrderAckBody(TxSequenceID(1, 1), 1, 0), source=PEER, message_id=1, sent_time=0
-)
-
-
-def session_in(state: State) -> Session:
-    """A session that has come to this state and no further."""
-    if state in (State.WAITING_ECR, State.WAITING_CPR):
-        session = initiator()
-        if state is State.WAITING_CPR:
-            session.receive_data(establish(OWN, PEER), START)
-    elif state is State.OPEN:
-        session = opened()
-    else:
-        session = acceptor()
-        if state is State.WAITING_CP:
-            session.receive_data(establish(), START)
-    session.data_to_send()
-    assert session.state is state
-    return session
-
-
-BEFORE_OPEN = [State.WAITING_EC, State.WAITING_ECR, State.WAITING_CP, State.WAITING_CPR]
+BEFORE_OPEN = [
+    SessionState.WAITING_EC,
+    SessionState.WAITING_ECR,
+    SessionState.WAITING_CP,
+    SessionState.WAITING_CPR,
+]
 
 
 # Establishing, as acceptor
@@ -76,7 +61,7 @@ BEFORE_OPEN = [State.WAITING_EC, State.WAITING_ECR, State.WAITING_CP, State.WAIT
 def test_an_accepted_connection_waits_to_be_spoken_to() -> None:
     """MQQB-185, MQQB-192."""
     session = acceptor()
-    assert session.state is State.WAITING_EC
+    assert session.state is SessionState.WAITING_EC
     assert session.data_to_send() == b""
     assert session.take_events() == []
     assert session.room == 0
@@ -91,7 +76,7 @@ def test_whoever_means_us_or_nobody_in_particular_is_answered(server: UUID) -> N
     answer = only(session, EstablishConnection)
     assert not answer.refused
     assert answer.header == EstablishConnectionHeader(PEER, OWN, 0xFEDCBA98, 0x0310, 0, PADDING)
-    assert (session.state, session.peer) == (State.WAITING_CP, PEER)
+    assert (session.state, session.peer) == (SessionState.WAITING_CP, PEER)
 
 
 def test_whoever_means_another_is_refused_by_our_name() -> None:
@@ -117,7 +102,7 @@ def test_whoever_comes_when_there_are_too_many_is_refused() -> None:
 
 def test_parameters_open_the_session_and_are_answered_with_our_window() -> None:
     """MQQB-190, MQQB-191."""
-    session = session_in(State.WAITING_CP)
+    session = session_in(SessionState.WAITING_CP)
     session.receive_data(parameters(1496, 30_000, 48), START + 1)
     answer = only(session, ConnectionParameters)
     assert not answer.refused
@@ -141,7 +126,7 @@ def test_parameters_beyond_reason_are_echoed_and_used_as_far_as_they_make_sense(
     sent: tuple[int, int, int], ack_wait: float, recoverable_ack: float, room: int, patience: float
 ) -> None:
     """MQQB-190, AMB-26: small ones as they are for what we send, but not for what we wait for."""
-    session = session_in(State.WAITING_CP)
+    session = session_in(SessionState.WAITING_CP)
     session.receive_data(parameters(*sent), START)
     answer = only(session, ConnectionParameters).header
     assert (answer.recoverable_ack_timeout_ms, answer.ack_timeout_ms) == sent[:2]
@@ -172,7 +157,7 @@ def test_an_initiator_speaks_first(peer: UUID) -> None:
     request = only(session, EstablishConnection)
     assert not request.refused
     assert request.header == EstablishConnectionHeader(OWN, peer, int(START) * MS, 0x0310)
-    assert session.state is State.WAITING_ECR
+    assert session.state is SessionState.WAITING_ECR
     assert session.next_deadline == START + 60
 
 
@@ -193,13 +178,13 @@ def test_the_answer_is_followed_by_parameters(wanted: UUID) -> None:
     session.receive_data(establish(OWN, PEER, time_stamp=int(START) * MS), START + 0.187)
     request = only(session, ConnectionParameters)
     assert request.header == ConnectionParametersHeader(1496, 20_000, window_size=2048)
-    assert (session.state, session.peer) == (State.WAITING_CPR, PEER)
+    assert (session.state, session.peer) == (SessionState.WAITING_CPR, PEER)
     assert session.recoverable_ack == 1.496
 
 
 def test_the_answer_to_the_parameters_opens_the_session() -> None:
     """MQQB-180."""
-    session = session_in(State.WAITING_CPR)
+    session = session_in(SessionState.WAITING_CPR)
     session.receive_data(parameters(9999, 99_999, 10), START + 1)
     assert session.data_to_send() == b""
     assert session.take_events() == [Opened(PEER)]
@@ -227,48 +212,12 @@ def test_a_wrong_answer_is_the_end(answer: bytes, end: End) -> None:
 
 def test_an_acceptor_may_refuse_the_parameters() -> None:
     """MQQB-180."""
-    session = session_in(State.WAITING_CPR)
+    session = session_in(SessionState.WAITING_CPR)
     session.receive_data(parameters(refused=True), START)
     assert reason(session) is End.REFUSED
 
 
 # What must not come
-
-
-UNEXPECTED = [
-    *((state, "EstablishConnection") for state in (State.WAITING_CP, State.WAITING_CPR)),
-    (State.OPEN, "EstablishConnection"),
-    *((state, "ConnectionParameters") for state in (State.WAITING_EC, State.WAITING_ECR)),
-    (State.OPEN, "ConnectionParameters"),
-    *((state, "SessionAck") for state in BEFORE_OPEN),
-    *((state, "message") for state in BEFORE_OPEN if state is not State.WAITING_EC),
-]
-FROM_PEER = {
-    "EstablishConnection": establish(OWN, PEER),
-    "ConnectionParameters": parameters(),
-    "SessionAck": ack(),
-    "message": EXPRESS_PACKET,
-}
-
-
-@pytest.mark.parametrize(("state", "packet"), UNEXPECTED)
-def test_a_packet_that_does_not_belong_here_is_the_end(state: State, packet: str) -> None:
-    """MQQB-183, MQQB-214, MQQB-225, MQQB-344: and nothing is said."""
-    session = session_in(state)
-    session.receive_data(FROM_PEER[packet] + FROM_PEER[packet], START)
-    closed = session.take_events()[-1]
-    assert isinstance(closed, Closed)
-    assert closed.reason is End.UNEXPECTED
-    assert packet in closed.detail
-    assert session.data_to_send() == b""
-
-
-@pytest.mark.parametrize("state", BEFORE_OPEN)
-def test_an_order_ack_before_the_session_is_open_is_the_end(state: State) -> None:
-    """MQQB-267."""
-    session = session_in(state)
-    session.receive_data(ORDER_ACK, START)
-    assert reason(session) is End.UNEXPECTED
 
 
 @pytest.mark.parametrize("packet", [EXPRESS_PACKET, MESSAGES["session"].encode()])
@@ -298,7 +247,7 @@ def test_a_message_instead_of_a_greeting_need_not_be_answered() -> None:
     assert reason(session) is End.UNEXPECTED
 
 
-@pytest.mark.parametrize("state", [*BEFORE_OPEN, State.OPEN])
+@pytest.mark.parametrize("state", [*BEFORE_OPEN, SessionState.OPEN])
 @pytest.mark.parametrize(
     ("data", "field"),
     [
@@ -311,7 +260,7 @@ def test_a_message_instead_of_a_greeting_need_not_be_answered() -> None:
     ids=["version", "signature", "size", "type", "message"],
 )
 def test_what_is_no_packet_is_the_end_and_the_end_says_why(
-    state: State, data: bytes, field: str
+    state: SessionState, data: bytes, field: str
 ) -> None:
     """MQQB-010, MQQB-013, MQQB-015, MQQB-027."""
     session = session_in(state)
@@ -353,7 +302,7 @@ def test_nothing_happens_after_the_end() -> None:
 
 
 @pytest.mark.parametrize("state", BEFORE_OPEN)
-def test_a_session_that_is_not_established_in_time_ends(state: State) -> None:
+def test_a_session_that_is_not_established_in_time_ends(state: SessionState) -> None:
     """MQQB-184, MQQB-185, AMB-21: a minute from the connection on, whatever came."""
     session = session_in(state)
     assert session.next_deadline == START + 60
@@ -623,7 +572,7 @@ TRANSACTION = MESSAGES["transaction"].transaction
 assert TRANSACTION is not None
 
 
-@pytest.mark.parametrize("state", [State.WAITING_EC, State.OPEN])
+@pytest.mark.parametrize("state", [SessionState.WAITING_EC, SessionState.OPEN])
 @pytest.mark.parametrize(
     ("mode", "transaction", "said"),
     [
@@ -636,7 +585,7 @@ assert TRANSACTION is not None
     ids=["2", "3", "2 in a transaction", "express in a transaction", "number 0"],
 )
 def test_a_delivery_mode_that_does_not_exist_is_the_end(
-    state: State, mode: int, transaction: TransactionHeader | None, said: str
+    state: SessionState, mode: int, transaction: TransactionHeader | None, said: str
 ) -> None:
     """MQQB-047, MQQB-081, MQQB-010: malformed, neither delivered nor acknowledged."""
     message = user_message(flags=mode << 5, transaction=transaction)
