@@ -317,6 +317,28 @@ class Confirming:
         batch.writer.put(Table.TRANSFER, key, message_class.to_bytes(2, "little") + ack.pack())
         after.append(partial(self.on_unknown, queue))
 
+    def unknown(self) -> list[Queue]:
+        """Outgoing queues with FinalAcks that wait until it is known who answers there."""
+        rows = self._core.snapshot.scan(Table.TRANSFER, PARKED, PARKED_END)
+        parked = {_parked.unpack(key)[1:3] for key, _ in rows}
+        live = self._core.numbers.sequences.live
+        return list({live[known][0] for known in parked if known in live})
+
+    def found(self, queue: Queue, peer: UUID) -> None:
+        """A manager answered at a destination, though nothing was sent: take what it said."""
+        unknown = [sequence for sequence in queue.sequences.all if not sequence.peers]
+
+        def apply(batch: Batch) -> None:
+            for sequence in unknown:
+                if sequence in queue.sequences.all:
+                    sequence.write(batch.writer)
+
+        for sequence in unknown:
+            sequence.peers = (peer,)
+        self._core.submit(apply, lambda: None, lambda error: None)
+        for sequence in unknown:
+            self.answered(sequence, peer)
+
     def answered(self, sequence: OutgoingSequence, peer: UUID) -> None:
         """It is known now who answers at a destination: take what that manager said before."""
         core = self._core

@@ -91,6 +91,8 @@ class Transfers:
         self._unsent: dict[Queue, float] = {}
         "Since when what strangers make us send waits for a connection."
         self._sweep_timer: Timer | None = None
+        self._unknown = set(self.confirming.unknown())
+        "Queues whose destinations are dialled until it is known who answers there."
         self._carriers: dict[Queue, Link] = {}
         "The one connection on which the messages of a queue travel, so that they stay in order."
         self.sessions = Sessions(local.core, self._connect_idle)
@@ -108,6 +110,8 @@ class Transfers:
         self.dispatching.on_answered = self.confirming.answered
         local.transfers = self
         self.dispatching.connect(self)
+        for queue in list(self._unknown):
+            self._dial(queue)
 
     def now(self) -> float:
         """Seconds, counted by what never jumps."""
@@ -148,7 +152,8 @@ class Transfers:
         is_ack = queue.properties.purpose is not Purpose.SEND
         for link in reversed(self.sessions.of(way.peer or NO_GUID)):
             if isinstance(way.key, UUID):
-                is_there = link.is_initiator or (is_ack and link.origin.is_proven)
+                is_found = link.is_initiator and not self.peers.conflicts(way.key, link.address)
+                is_there = is_found or (is_ack and link.origin.is_proven)
             else:
                 is_there = link.address == way.found_at
             if is_there and link.is_open and not link.is_superseded:
@@ -239,6 +244,12 @@ class Transfers:
         """Find out who is at a destination, though there may be nothing to send."""
         key = way_key_of(queue.name)
         if key is not None and not self._is_stopped:
+            way = self._ways.setdefault(key, Way(key))
+            if way.link is not None and way.link.is_open:
+                self.confirming.found(queue, way.link.session.peer)
+                return
+            self._unknown.add(queue)
+            way.queues.add(queue)
             self._connect_idle(key)
 
     def _connect_idle(self, key: WayKey) -> None:
@@ -309,7 +320,8 @@ class Transfers:
 
     def _forget_idle(self, way: Way) -> None:
         """Queues that have nothing to send do not keep a way open."""
-        way.queues = {queue for queue in way.queues if queue.messages or queue.express}
+        wanted = self._unknown
+        way.queues = {q for q in way.queues if q.messages or q.express or q in wanted}
 
     def _retry(self, way: Way) -> None:
         if way.retry is not None:
@@ -361,6 +373,9 @@ class Transfers:
             where = address_text(link.address, link.place[1])
             way.note(ConnectionStatus.ESTABLISHED, self._wall, where)
             self.sessions.learn(link, way.key)
+            for queue in way.queues & self._unknown:
+                self._unknown.discard(queue)
+                self.confirming.found(queue, peer)
         for queue in self.sessions.add(link, self.now()):
             self._carriers.pop(queue, None)
             self._resending.stop(queue)

@@ -22,6 +22,7 @@ from openmsmq.properties.message import Acknowledge
 from openmsmq.transports.mqqb.events import End
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.transports.mqqb.transport import SWEEP_EVERY, UNSENT_MAX, Transfers
+from openmsmq.transports.outgoing import unprocessed
 from openmsmq.types.message import Message
 
 TO_B = r"DIRECT=OS:b\private$\q"
@@ -785,3 +786,57 @@ def test_a_receiver_that_was_restored_takes_the_rest_of_a_stream(
     assert b.count("gaps after a restore") == 1
     assert [item.missing for item in b.local.core.incoming.items()] == [3]
     assert "messages are missing since the restore" in caplog.text
+
+
+# Streams of an older store
+
+
+def unconfirmed() -> tuple[Net, Station, Station]:
+    """The last message of a stream of an older store has arrived, and is not received yet."""
+    net, a, b = pair(transactional=True)
+    a.send_in(a.out(TO_B), Message(b"1", dead_letter=True))
+    net.wait(1)
+    queue = a.out(TO_B)
+    assert (queue.messages, unprocessed(queue)) == (0, 1)
+    (sequence,) = queue.sequences.all
+    sequence.peers = ()
+    write = sequence.write
+    a.enter(
+        lambda: a.local.core.submit(
+            lambda batch: write(batch.writer), lambda: None, lambda error: None
+        )
+    )
+    return net, a.restart_here(), b
+
+
+def test_a_final_ack_for_an_old_stream_counts_when_its_destination_has_answered() -> None:
+    """MQQB-276: it comes once, and there is nothing left to send that would have it dialled."""
+    net, a, b = unconfirmed()
+    b.enter(lambda: b.receive(b.local.find_queue("q")))
+    net.wait(1)
+    assert unprocessed(a.out(TO_B)) == 0
+
+
+def test_a_destination_is_dialled_until_it_is_known_who_may_acknowledge() -> None:
+    net, a, b = unconfirmed()
+    del net.stations[b.host, PORT]
+    b.enter(lambda: b.receive(b.local.find_queue("q")))
+    net.wait(20)
+    assert unprocessed(a.out(TO_B)) == 1
+    a = a.restart_here()
+    net.wait(20)
+    net.stations[b.host, PORT] = b
+    net.wait(10)
+    assert unprocessed(a.out(TO_B)) == 0
+
+
+def test_a_final_ack_for_an_old_stream_counts_at_once_where_the_destination_has_answered() -> None:
+    net, a, b = unconfirmed()
+    b.create("other")
+    a.send(a.out(r"DIRECT=OS:b\private$\other"), Message(b"x"))
+    net.wait(1)
+    tries = len(net.tries)
+    b.enter(lambda: b.receive(b.local.find_queue("q")))
+    net.wait(1)
+    assert unprocessed(a.out(TO_B)) == 0
+    assert [item.host for item in net.tries[tries:]] == []

@@ -19,6 +19,7 @@ from openmsmq.packet.packet import Packet
 from openmsmq.packet.view import PacketView
 from openmsmq.transports.mqqb.events import End as Reason
 from openmsmq.transports.mqqb.link import Link
+from openmsmq.transports.mqqb.network import Wire
 from openmsmq.transports.peers import sessions as module
 from openmsmq.transports.peers.sessions import VERIFY_EVERY, Sessions
 from openmsmq.types.message import Message
@@ -445,3 +446,30 @@ def test_a_session_that_is_over_is_forgotten() -> None:
     peer.close()
     net.run()
     assert sessions.of(PEER) == ()
+
+
+def test_messages_for_a_known_identity_do_not_go_to_another_name_that_answers_with_it() -> None:
+    """A program here has it dialled, and it says that it is the manager known elsewhere."""
+    net, a, b = known_b()
+    identity = b.local.core.identity
+    number = b.local.find_queue("plain").number
+    b.die()
+    net.wait(1)
+    liars: list[Peer] = []
+
+    def answer(wire: Wire) -> Peer:
+        liars.append(Peer())
+        return liars[-1].meet(wire)
+
+    net.listeners["10.0.0.66", PORT] = answer
+    a.send(a.out(r"DIRECT=TCP:10.0.0.66\private$\bait"), *messages("bait"))
+    net.run()
+    liars[0].send(establish(a.transfers.identity, identity), parameters())
+    net.run()
+    assert [link.session.peer for link in a.transfers.links] == [identity]
+    queue = a.out(f"PRIVATE={identity}\\{number:08x}")
+    a.send(queue, *messages("secret"))
+    net.wait(30)
+    assert b"bait" in liars[0].data
+    assert b"secret" not in liars[0].data
+    assert queue.messages == 1
