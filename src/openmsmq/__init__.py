@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from openmsmq.client._sync.transaction import Transaction, TwoPhase
     from openmsmq.client._sync.unit import Unit, distributed
     from openmsmq.client.inbox import Inbox
-    from openmsmq.engine.explanation import HistoryEvent
-    from openmsmq.engine.messages.receive import Seek
-    from openmsmq.engine.queues.access import Access, Share
-    from openmsmq.engine.queues.info import QueueInfo
-    from openmsmq.engine.storage.settings import Settings
-    from openmsmq.engine.subscriptions.info import SubscriptionInfo
-    from openmsmq.engine.transactions.units import UnitInfo
     from openmsmq.errors import MQError, ReceiveTimeout
     from openmsmq.properties.message import Acknowledge
-    from openmsmq.transports.outgoing import OutgoingInfo
-    from openmsmq.transports.peers.info import PeerInfo
+    from openmsmq.types.access import Access, Share
+    from openmsmq.types.history import HistoryEvent
     from openmsmq.types.ids import SentId
     from openmsmq.types.message import Message
+    from openmsmq.types.outgoing import OutgoingInfo
+    from openmsmq.types.peers import PeerInfo
+    from openmsmq.types.queues import QueueInfo
+    from openmsmq.types.read import Seek
     from openmsmq.types.received import ReceivedMessage
+    from openmsmq.types.settings import Settings
+    from openmsmq.types.subscriptions import SubscriptionInfo
+    from openmsmq.types.units import UnitInfo
 
 __all__ = [
     "Access",
@@ -72,32 +72,32 @@ __all__ = [
 ]
 
 _HOMES: Final = {
-    "Access": "engine.queues.access",
+    "Access": "types.access",
     "Acknowledge": "properties.message",
     "Cursor": "client._sync.cursor",
-    "HistoryEvent": "engine.explanation",
+    "HistoryEvent": "types.history",
     "Inbox": "client.inbox",
     "MQError": "errors",
     "Manager": "client._sync.manager",
     "Message": "types.message",
-    "OutgoingInfo": "transports.outgoing",
-    "PeerInfo": "transports.peers.info",
+    "OutgoingInfo": "types.outgoing",
+    "PeerInfo": "types.peers",
     "Queue": "client._sync.manager",
-    "QueueInfo": "engine.queues.info",
+    "QueueInfo": "types.queues",
     "ReceiveTimeout": "errors",
     "ReceivedMessage": "types.received",
     "Recovered": "client._sync.recovery",
-    "Seek": "engine.messages.receive",
+    "Seek": "types.read",
     "SentId": "types.ids",
-    "Settings": "engine.storage.settings",
-    "Share": "engine.queues.access",
+    "Settings": "types.settings",
+    "Share": "types.access",
     "Stream": "client._sync.stream",
     "Subscription": "client._sync.subscription",
-    "SubscriptionInfo": "engine.subscriptions.info",
+    "SubscriptionInfo": "types.subscriptions",
     "Transaction": "client._sync.transaction",
     "TwoPhase": "client._sync.transaction",
     "Unit": "client._sync.unit",
-    "UnitInfo": "engine.transactions.units",
+    "UnitInfo": "types.units",
     "distributed": "client._sync.unit",
     "recover": "client._sync.recovery",
 }

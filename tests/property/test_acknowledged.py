@@ -13,7 +13,6 @@ from openmsmq.engine.manager import LocalManager, received
 from openmsmq.engine.messages.scan import REMOVING
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import (
-    ARRIVAL_MASK,
     COUNTERS_ROW,
     packet_keys,
     packet_place,
@@ -25,6 +24,7 @@ from openmsmq.engine.transactions import transaction as model_transaction
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.packet.view import PacketView
 from openmsmq.store.memory import Crash, Disk, MemoryStore
+from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.message import Message
 
 QUEUES = {"plain": False, "left": True, "right": True}

@@ -8,17 +8,14 @@ from itertools import pairwise
 from typing import Final
 
 from openmsmq.engine.outgoing.sequences import OUTGOING
-from openmsmq.engine.queues.queue import Kind, Purpose, Queue
+from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.layout import (
-    ARRIVAL_BITS,
-    ARRIVAL_MASK,
-    packet_place,
-    split_index_key,
-)
+from openmsmq.engine.storage.layout import packet_place, split_index_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.properties.message import Acknowledge, MessageClass, describe_class
 from openmsmq.store.check.check import check_tables
+from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
+from openmsmq.types.queues import QueueKind
 from tests.simulation.fates import FOREIGN, Fate, Fates, uids
 from tests.simulation.ledger import Ledger, Letter, Sort, State
 from tests.simulation.node import START, Node
@@ -69,13 +66,13 @@ def check_quiet(node: Node, ledger: Ledger, nodes: dict[str, Node], *, drained: 
     waits = 0
     for queue in core.queues.everything:
         if _leads_away(queue, nodes):
-            waits += queue.kind is Kind.UNCONFIRMED or bool(queue.messages)
+            waits += queue.kind is QueueKind.UNCONFIRMED or bool(queue.messages)
             continue
         assert not queue.held, f"{node.name}: {queue.name} has held {queue.held}"
-        if queue.kind is Kind.OUTGOING:
+        if queue.kind is QueueKind.OUTGOING:
             left = queue.messages, len(queue.express.lookups())
             assert left == (0, 0), f"{node.name}: {queue.name} keeps {left} ({queue.transfer})"
-        if queue.kind is Kind.UNCONFIRMED and drained:
+        if queue.kind is QueueKind.UNCONFIRMED and drained:
             left_over = [ledger.letters[uid] for uid in uids(node, queue)]
             waits += len(left_over)
             # A receiver that was restored does not know any more what it owes.
@@ -94,7 +91,7 @@ def check_quiet(node: Node, ledger: Ledger, nodes: dict[str, Node], *, drained: 
 def _leads_away(queue: Queue, nodes: dict[str, Node]) -> bool:
     """Whether a queue is for managers that are not to be trusted, or that are two."""
     name = queue.name.lower()
-    if queue.kind not in (Kind.OUTGOING, Kind.UNCONFIRMED):
+    if queue.kind not in (QueueKind.OUTGOING, QueueKind.UNCONFIRMED):
         return False
     if queue.main.properties.purpose is Purpose.ANSWER:
         return not any(str(node.guid) in name for node in nodes.values())

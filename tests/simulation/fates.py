@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage import history
 from openmsmq.engine.storage.history import IDENTIFIER_SIZE, Event
 from openmsmq.engine.storage.layout import local_facts, packet_key, packet_place, split_index_key
@@ -15,6 +15,7 @@ from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass, describe_class
 from openmsmq.store.memory import Disk
+from openmsmq.types.queues import QueueKind
 from tests.simulation.ledger import Letter
 from tests.simulation.node import Node
 from tests.simulation.programs import ADMIN
@@ -127,7 +128,7 @@ class Fates:
                     discarded.append(name)
                 elif name == letter.target and event is Event.REJECTED:
                     refusals.append(why)
-                elif kinds.get(queue) is not Kind.SYSTEM:
+                elif kinds.get(queue) is not QueueKind.SYSTEM:
                     events.append(event)
         dead, acks = self._dead[key], self._acks[key]
         return Fate(at_source, at_target, refusals, dead, self._journal[key], acks, discarded)

@@ -18,7 +18,7 @@ from openmsmq.engine.arrivals import duplicates, incoming
 from openmsmq.engine.arrivals.incoming import transaction_of
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, OutgoingSequence
-from openmsmq.engine.queues.queue import Kind, Purpose, Queue, journal_of
+from openmsmq.engine.queues.queue import Purpose, Queue, journal_of
 from openmsmq.engine.storage.layout import index_key, packet_key, packet_place, split_index_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.names.format import parse_format_name
@@ -37,6 +37,7 @@ from openmsmq.transports.mqqb.events import Arrived, Closed, End, Opened, Outgoi
 from openmsmq.transports.mqqb.network import Machine, Wire
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.types.queues import QueueKind
 from tests.simulation.events import Scheduler
 from tests.simulation.fates import uids
 from tests.simulation.ledger import NORMAL, Ledger
@@ -451,7 +452,7 @@ def check_bounds(node: Node) -> None:
     ):
         found = core.answering.queues(purpose)
         assert len(found) <= most, f"{node.name}: {found} for strangers"
-    queues = [queue for queue in core.queues.everything if queue.kind is Kind.OUTGOING]
+    queues = [queue for queue in core.queues.everything if queue.kind is QueueKind.OUTGOING]
     assert len(transfers.ways) <= len(queues) + len(transfers.links) + 5
 
 

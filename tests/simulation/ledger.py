@@ -8,12 +8,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from openmsmq.engine.arrivals.incoming import transaction_of
-from openmsmq.engine.queues.queue import Kind
-from openmsmq.engine.queues.registry import VISIBLE
 from openmsmq.engine.storage.layout import packet_key, packet_place, split_index_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
+from openmsmq.types.queues import VISIBLE, QueueKind
 
 if TYPE_CHECKING:
     from openmsmq.engine.queues.queue import Queue
@@ -181,7 +180,7 @@ class Ledger:
             return
         letter = self.letters[uid]
         letter.identifier = view.identifier
-        if queue.kind is Kind.OUTGOING:
+        if queue.kind is QueueKind.OUTGOING:
             assert node.name == letter.source
             letter.is_out = True
             letter.out_at = now

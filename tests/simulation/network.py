@@ -9,8 +9,8 @@ from random import Random
 from typing import TYPE_CHECKING, Final, Protocol
 
 from openmsmq.engine.arrivals.peers import Identity, Pin
-from openmsmq.engine.outgoing.state import ConnectionStatus
 from openmsmq.transports.mqqb.network import Machine, Wire
+from openmsmq.types.outgoing import ConnectionStatus
 from tests.simulation.events import Event, Scheduler
 from tests.simulation.trace import Trace
 

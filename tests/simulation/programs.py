@@ -9,13 +9,14 @@ from typing import Final
 
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.scan import REMOVING, Entry
-from openmsmq.engine.queues.access import Access, Mode, Share
-from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import MQError
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
+from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.message import Message
+from openmsmq.types.queues import QueueKind
 from tests.simulation.events import Scheduler
 from tests.simulation.ledger import NORMAL, Ledger, Letter, Receipt, Sort, State
 from tests.simulation.node import Node
@@ -354,7 +355,7 @@ class Programs:
         core = self.node.core
         names = (*PLAIN, *TRANSACTIONAL)  # not acknowledgements on their way
         outgoing = [q for q in core.queues.by_number.values() if q.name.endswith(names)]
-        outgoing = [q for q in outgoing if q.kind is Kind.OUTGOING]
+        outgoing = [q for q in outgoing if q.kind is QueueKind.OUTGOING]
         queue = self._find(self._chance.choice(names))
         if outgoing and self._chance.random() < 0.3:
             queue = self._chance.choice(outgoing)
@@ -366,7 +367,7 @@ class Programs:
         assert self.node.local is not None
         dispatching = self.node.local.dispatching
         for queue in list(self.node.core.queues.by_number.values()):
-            if queue.kind is Kind.OUTGOING and self._chance.random() < 0.5:
+            if queue.kind is QueueKind.OUTGOING and self._chance.random() < 0.5:
                 if queue.is_paused:
                     self._trace.note(f"{self.node.name} resumes {queue.name}")
                     dispatching.resume(queue)

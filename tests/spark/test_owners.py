@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import openmsmq
 from openmsmq import Manager, Message, Queue
-from openmsmq.engine.subscriptions.info import SubscriptionInfo
+from openmsmq.types.subscriptions import SubscriptionInfo
 from tests.e2e.managers import ManagerProcess, running
 
 pytestmark = pytest.mark.slow

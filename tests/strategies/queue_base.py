@@ -14,14 +14,14 @@ from openmsmq.engine.messages import expiry as expiring
 from openmsmq.engine.messages.scan import REMOVING as REALLY_REMOVING
 from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues import purge as emptying
-from openmsmq.engine.queues.access import Mode
-from openmsmq.engine.queues.queue import POISON_SUBQUEUE
 from openmsmq.engine.queues.queue import Queue as RealQueue
 from openmsmq.engine.storage.layout import Record, index_key, split_index_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import Transaction as RealTransaction
 from openmsmq.errors import MQError, StorageFailed, StorageFull
 from openmsmq.names.parts import fold
+from openmsmq.types.access import Mode
+from openmsmq.types.queues import POISON_SUBQUEUE
 from tests.strategies.model.commits import Outset
 from tests.strategies.model.manager import Model
 from tests.strategies.model.parts import (

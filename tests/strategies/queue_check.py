@@ -9,7 +9,6 @@ from uuid import UUID
 
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.scan import Entry
-from openmsmq.engine.queues.queue import Poison
 from openmsmq.engine.storage.layout import (
     COUNTERS_ROW,
     DELAYED_BIT,
@@ -31,6 +30,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
+from openmsmq.types.queues import Poison
 from tests.strategies.model.parts import Answer, Position, Rules
 
 COMPUTER: Final = "here"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from openmsmq.engine.messages.cursor import Cursor as RealCursor
-from openmsmq.engine.messages.receive import Seek
 from openmsmq.engine.messages.scan import REMOVING as REALLY_REMOVING
 from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.transactions.transaction import Transaction as RealTransaction
 from openmsmq.errors import ReceiveTimeout
+from openmsmq.types.read import Seek
 from tests.strategies.model.parts import (
     REMOVING,
     Answer,

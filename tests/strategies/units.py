@@ -11,10 +11,10 @@ from openmsmq import Manager
 from openmsmq.client._sync.backend import Backend
 from openmsmq.client._sync.embedded import Embedded, EmbeddedWork
 from openmsmq.engine.manager import LocalManager
-from openmsmq.engine.queues.queue import Kind
 from openmsmq.errors import ConnectionLost, DtcConnect, MQError
 from openmsmq.runtime.drivers import ThreadDriver
 from openmsmq.store.memory import MemoryStore
+from openmsmq.types.queues import QueueKind
 from tests.strategies.databases import Connection, Database, DatabaseError
 from tests.unit.engine.world import HandClock
 
@@ -79,7 +79,7 @@ class Party:
         held = [
             lookup
             for queue in self.local.core.queues.everything
-            if queue.kind is Kind.PRIVATE
+            if queue.kind is QueueKind.PRIVATE
             for lookup in queue.held
         ]
         return not (self.local.core.prepared or self.local.units.decided or held)

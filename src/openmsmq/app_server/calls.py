@@ -11,20 +11,14 @@ from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_server.session import AppSession, OpenQueue
 from openmsmq.app_server.subscriptions import ReaderCalls
 from openmsmq.app_server.transactions import TransactionCalls
-from openmsmq.engine.queues.access import Access, Mode, Share
-from openmsmq.engine.queues.info import (
-    BEFORE_ALL,
-    QueueInfo,
-    path_name,
-    queue_infos,
-    queue_page,
-    queue_properties,
-)
-from openmsmq.engine.queues.queue import Kind, Queue
-from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.queues.info import BEFORE_ALL, path_name, queue_info, queue_infos, queue_page
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
 from openmsmq.transports.outgoing import outgoing_infos
 from openmsmq.transports.peers.info import peer_infos
+from openmsmq.types.access import Access, Mode, Share
+from openmsmq.types.queues import QueueInfo, QueueKind, queue_properties
+from openmsmq.types.settings import Settings
 
 if TYPE_CHECKING:
     from openmsmq.app_protocol.members import JsonObject
@@ -140,7 +134,7 @@ class Calls(ReaderCalls, TransactionCalls):
         given.only("handle")
         opened = session.handle(given.integer("handle"))
         core = session.local.core
-        info = session.driver.call(lambda: QueueInfo.of(opened.queue, core))
+        info = session.driver.call(lambda: queue_info(opened.queue, core))
         session.reply(number, queue=_info(info))
 
     def _call_queues(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -188,7 +182,7 @@ class Calls(ReaderCalls, TransactionCalls):
     def _call_purge(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")
         opened = session.handle(given.integer("handle"))
-        if opened.queue.kind is Kind.OUTGOING:
+        if opened.queue.kind is QueueKind.OUTGOING:
             session.require("admin", opened.name)
         else:
             opened.mode.require(Access.RECEIVE)

@@ -17,7 +17,7 @@ from openmsmq.engine.transactions.transaction import State
 from openmsmq.errors import StorageError
 from openmsmq.runtime.actor import ActingDriver
 from openmsmq.runtime.logs import log_event
-from openmsmq.types.unit_name import decider_of
+from openmsmq.types.units import decider_of
 
 if TYPE_CHECKING:
     from openmsmq.app_server.listener import AppDoor

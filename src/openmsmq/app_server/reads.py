@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Final
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.messages.receive import Seek
 from openmsmq.engine.messages.scan import Entry, Holder
-from openmsmq.engine.queues.access import Access
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import local_facts
 from openmsmq.engine.transactions.transaction import Transaction
@@ -24,6 +22,8 @@ from openmsmq.errors import (
     TransactionSequence,
 )
 from openmsmq.properties.message import INFINITE
+from openmsmq.types.access import Access
+from openmsmq.types.read import Seek
 
 if TYPE_CHECKING:
     from openmsmq.app_server.session import AppSession, OpenQueue

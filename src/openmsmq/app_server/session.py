@@ -31,9 +31,7 @@ from openmsmq.app_server.subscriptions import Readers
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.cursor import Cursor
 from openmsmq.engine.messages.scan import Entry
-from openmsmq.engine.queues.access import Access, Mode
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.queues.resolver import shown
 from openmsmq.engine.transactions.epochs import Decider
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
@@ -49,7 +47,9 @@ from openmsmq.errors import (
 )
 from openmsmq.names.format import MultipleName
 from openmsmq.names.parse import parse_name
+from openmsmq.names.path import shown
 from openmsmq.runtime.actor import ActingDriver
+from openmsmq.types.access import Access, Mode
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.ids import MessageIds, SentId
 

@@ -11,8 +11,8 @@ from openmsmq.app_protocol.calls import encode_error
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_server.reads import Entries, Reading, payload
 from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.queues.access import Access
 from openmsmq.errors import InvalidParameter, MQError, OperationCancelled
+from openmsmq.types.access import Access
 
 if TYPE_CHECKING:
     from openmsmq.app_server.session import AppSession, OpenQueue

@@ -9,9 +9,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_server.reads import payload
-from openmsmq.engine.queues.access import Access
 from openmsmq.engine.subscriptions.info import (
-    Binding,
     bind_subscription,
     drop_subscription,
     find_subscription,
@@ -23,6 +21,8 @@ from openmsmq.engine.subscriptions.info import (
 )
 from openmsmq.engine.subscriptions.subscription import Subscription
 from openmsmq.errors import InvalidHandle, InvalidParameter
+from openmsmq.types.access import Access
+from openmsmq.types.subscriptions import Binding
 
 if TYPE_CHECKING:
     from openmsmq.app_server.session import AppSession

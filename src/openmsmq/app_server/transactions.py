@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.engine.transactions.units import unit_infos
-from openmsmq.types.unit_name import decider_of
+from openmsmq.types.units import decider_of
 
 if TYPE_CHECKING:
     from openmsmq.app_server.session import AppSession

@@ -10,7 +10,7 @@ import click
 from openmsmq.cli.options import Location, Refusal, manager_options
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
 from openmsmq.client._sync.manager import Manager
-from openmsmq.engine.explanation import HistoryEvent
+from openmsmq.types.history import HistoryEvent
 
 
 class MessageId(click.ParamType[str]):

@@ -27,11 +27,10 @@ from openmsmq.cli.output import (
     time_text,
 )
 from openmsmq.client._sync.manager import Manager, Queue
-from openmsmq.engine.outgoing.state import TransferState
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import PathName
-from openmsmq.transports.outgoing import OutgoingInfo
+from openmsmq.types.outgoing import OutgoingInfo, TransferState
 
 HELD: Final = (str(TransferState.ON_HOLD), str(TransferState.LOCKED))
 "States of queues from which nothing is sent until somebody says so."

@@ -8,7 +8,7 @@ import click
 
 from openmsmq.cli.options import Location, manager_options
 from openmsmq.cli.output import print_json, print_table
-from openmsmq.transports.peers.info import PeerInfo
+from openmsmq.types.peers import PeerInfo
 
 
 @click.group()

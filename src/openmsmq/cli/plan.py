@@ -10,12 +10,11 @@ from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.cli.queue import PRIVACY
-from openmsmq.engine.queues.info import QueueInfo
-from openmsmq.engine.queues.queue import LABEL_MAX, NO_QUOTA, Poison
-from openmsmq.engine.storage.settings import CLOCK_TOLERANCE_MAX, ONCE_COUNT_MAX
 from openmsmq.errors import MQError
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import THIS_COMPUTER, PathName, parse_path_name
+from openmsmq.types.queues import LABEL_MAX, NO_QUOTA, Poison, QueueInfo
+from openmsmq.types.settings import CLOCK_TOLERANCE_MAX, ONCE_COUNT_MAX
 
 NONE: Final = "none"
 _PRIVATE: Final = "private$\\"

@@ -22,8 +22,7 @@ from openmsmq.cli.output import (
     time_json,
     time_text,
 )
-from openmsmq.engine.queues.info import QueueInfo
-from openmsmq.engine.queues.queue import NO_QUOTA, Poison
+from openmsmq.types.queues import NO_QUOTA, Poison, QueueInfo
 
 PRIVACY: Final = ("none", "optional", "body")
 "Which messages a queue takes, by number: clear ones, both, or encrypted ones."

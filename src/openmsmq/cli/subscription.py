@@ -17,10 +17,10 @@ from openmsmq.cli.options import (
 )
 from openmsmq.cli.output import age_text, count_text, is_like, print_json, print_table, size_text
 from openmsmq.client._sync.manager import Manager
-from openmsmq.engine.subscriptions.info import SubscriptionInfo
 from openmsmq.errors import QueueNotFound
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import fold
+from openmsmq.types.subscriptions import SubscriptionInfo
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -59,7 +59,7 @@ def list_(*, location: Location, as_json: bool) -> None:
 
 def _waiting(manager: Manager) -> Iterator[tuple[dict[str, Any], str]]:
     """What is not over, as JSON and in words."""
-    from openmsmq.types.unit_name import decider_of
+    from openmsmq.types.units import decider_of
 
     for name, age in manager.prepared_ages().items():
         decider = decider_of(name)

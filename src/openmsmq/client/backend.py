@@ -2,42 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from openmsmq.engine.messages.receive import Seek
-from openmsmq.engine.queues.access import Access, Mode
-from openmsmq.errors import InvalidParameter
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What is to be read, and how long to wait for it."""
-
-    take: bool
-    "Take the messages; else only look at them."
-    count: int = 1
-    timeout: float | None = None
-    "Seconds to wait for the first message; None waits for ever."
-    lookup_id: int | None = None
-    seek: Seek | str = Seek.CURRENT
-    "Which message `lookup_id` leads to."
-    following: bool = False
-    "With a cursor: go on to the next message first."
-
-    def __post_init__(self) -> None:
-        if self.count < 1:
-            raise InvalidParameter(f"count {self.count}: at least 1 message can be asked for")
-        if self.timeout is not None and not self.timeout >= 0:
-            raise InvalidParameter(
-                f"timeout {self.timeout}: seconds from 0, or None to wait for ever"
-            )
-        if self.seek not in tuple(Seek):
-            raise InvalidParameter(f"seek {self.seek!r}: one of {', '.join(Seek)}")
-
-    @property
-    def sought(self) -> Seek:
-        """Which message `lookup_id` leads to, whether it was given by name or not."""
-        return Seek(self.seek)
+from openmsmq.types.access import Access, Mode
 
 
 class Handle:

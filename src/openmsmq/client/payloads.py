@@ -11,24 +11,22 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import Welcome
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import U32_MAX, Members
-from openmsmq.client.backend import Read
-from openmsmq.engine.explanation import HistoryEvent
-from openmsmq.engine.messages.receive import Seek
-from openmsmq.engine.queues.access import Access, Mode, Share
-from openmsmq.engine.queues.info import QueueInfo
-from openmsmq.engine.storage.layout import ARRIVAL_MASK
-from openmsmq.engine.storage.settings import Settings
-from openmsmq.engine.subscriptions.info import SubscriptionInfo
-from openmsmq.engine.transactions.distributed import UnitState
-from openmsmq.engine.transactions.units import UnitInfo
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.names.direct import DirectName
 from openmsmq.properties.message import INFINITE
-from openmsmq.transports.outgoing import OutgoingAttempt, OutgoingInfo
-from openmsmq.transports.peers.info import PeerInfo
+from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.delivery import Delivery
+from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import MessageIds, SentId, sent_id
+from openmsmq.types.lookup import ARRIVAL_MASK
+from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
+from openmsmq.types.peers import PeerInfo
+from openmsmq.types.queues import QueueInfo
+from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
+from openmsmq.types.settings import Settings
+from openmsmq.types.subscriptions import SubscriptionInfo
+from openmsmq.types.units import UnitInfo, UnitState
 
 BACK_OFF: Final = (0.05, 2.0)
 "Seconds until a connection is tried again, at first and at most."

@@ -36,7 +36,7 @@ from openmsmq.engine.messages.expiry import Expiring
 from openmsmq.engine.messages.poison import Poisoning
 from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.queues.purge import drop_messages, remove_purged, resume_purge
-from openmsmq.engine.queues.queue import Kind, Queue, outgoing_name
+from openmsmq.engine.queues.queue import Queue, outgoing_name
 from openmsmq.engine.queues.registry import Queues
 from openmsmq.engine.storage.history import PENDING_MAX, Event, identifiers, pack_event
 from openmsmq.engine.storage.layout import lookup_id, pack_record
@@ -52,6 +52,7 @@ from openmsmq.engine.transactions.outcomes import Decisions
 from openmsmq.engine.transactions.transaction import date_prepared
 from openmsmq.errors import GenericError, MQError, StorageError, StorageFull
 from openmsmq.properties.message import describe_class
+from openmsmq.types.queues import QueueKind
 
 
 class Core:
@@ -226,7 +227,7 @@ class Core:
         for queue, size in batch.grown():
             self._stored_size += size
             self.queues.touch(queue)
-            if size < 0 and queue.kind in (Kind.OUTGOING, Kind.UNCONFIRMED):
+            if size < 0 and queue.kind in (QueueKind.OUTGOING, QueueKind.UNCONFIRMED):
                 self._awake.append((queue.main, []))  # what waited for these may go now, or end
         for queue, lookups in batch.inserted.items():
             queue.came(lookups)
@@ -391,7 +392,7 @@ class Core:
         try:
             while self._awake:
                 queue, lookups = self._awake.pop(0)
-                if queue.kind is Kind.OUTGOING:
+                if queue.kind is QueueKind.OUTGOING:
                     self.on_outgoing(queue)
                 for waiter in list(queue.waiters):
                     if waiter.attempt(lookups):

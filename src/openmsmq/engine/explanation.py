@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from struct import error as StructError
 from struct import pack
@@ -11,29 +10,12 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.core import Core
-from openmsmq.engine.queues.queue import Kind
-from openmsmq.engine.queues.resolver import shown
 from openmsmq.engine.storage.history import Event, Happened
 from openmsmq.engine.storage.layout import DELAYED_BIT, JOURNAL_BIT
 from openmsmq.errors import InvalidParameter
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryEvent:
-    """Something that happened to a message."""
-
-    time: datetime
-    event: str
-    "In one word: `arrived`, `received`, `expired`, ..."
-    queue: str
-    "The path name of the queue it happened in."
-    text: str
-    "What happened and why, in words."
-    lookup_id: int
-    "Its place in that queue."
-    by: str
-    "Who did it; empty where that is not known."
-
+from openmsmq.names.path import shown
+from openmsmq.types.history import HistoryEvent
+from openmsmq.types.queues import QueueKind
 
 _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
     Event.ARRIVED: lambda e, q: f"arrived in {q}",
@@ -92,12 +74,12 @@ def parse_id(text: str) -> bytes:
 def _event(core: Core, item: Happened, emptied: Mapping[int, str]) -> HistoryEvent:
     """An event in words; `emptied` has the names of outgoing queues, which come and go."""
     queue = core.queues.get(item.queue)
-    if queue is not None and queue.kind in (Kind.UNCONFIRMED, Kind.DELAYED):
+    if queue is not None and queue.kind in (QueueKind.UNCONFIRMED, QueueKind.DELAYED):
         queue = queue.main
     sent_to = emptied.get(item.queue & ~(JOURNAL_BIT | DELAYED_BIT), "")
     known = sent_to if queue is None else _shown(queue.name)
     name = known or "a queue that was deleted"
-    is_outgoing = bool(sent_to) if queue is None else queue.kind is Kind.OUTGOING
+    is_outgoing = bool(sent_to) if queue is None else queue.kind is QueueKind.OUTGOING
     text = (
         _SENT_ON.format(name)
         if is_outgoing and item.event in _ARRIVED

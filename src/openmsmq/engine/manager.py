@@ -6,23 +6,20 @@ Nothing here waits: a driver serialises the calls and brings the answers (`drive
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from openmsmq.clock import Clock
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
-from openmsmq.engine.explanation import HistoryEvent, explain
+from openmsmq.engine.explanation import explain
 from openmsmq.engine.messages.post import Posting
 from openmsmq.engine.messages.receive import Receiving
 from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.outgoing.dispatch import Dispatching
-from openmsmq.engine.queues.access import Access, Mode, Share
-from openmsmq.engine.queues.queue import NO_QUOTA, Kind, Queue, QueueProperties
+from openmsmq.engine.queues.queue import Queue, QueueProperties
 from openmsmq.engine.queues.resolver import Naming, is_private
 from openmsmq.engine.queues.subqueues import Moving
-from openmsmq.engine.storage.layout import ARRIVAL_MASK, local_facts
-from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.storage.layout import local_facts
 from openmsmq.engine.storage.tables import Store
 from openmsmq.engine.subscriptions.reservations import Reservations
 from openmsmq.engine.transactions.distributed import Units
@@ -45,22 +42,19 @@ from openmsmq.names.opening import check_use, expand_name
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import join_queue, split_queue
 from openmsmq.names.path import PathName
+from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.delivery import Delivery
+from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import SentId
+from openmsmq.types.lookup import ARRIVAL_MASK
+from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
+from openmsmq.types.queues import NO_QUOTA, QueueKind
 from openmsmq.types.received import ReceivedMessage
+from openmsmq.types.settings import Settings
 
 if TYPE_CHECKING:
     from openmsmq.transports.mqqb.transport import Transfers
-
-
-class ManagerState(StrEnum):
-    """QueueManagerState ([MS-MQDMPR] 3.1.1.1)."""
-
-    STOPPED = "stopped"
-    INITIALIZING = "initializing"
-    READY = "ready"
-    STOPPING = "stopping"
 
 
 class LocalManager:
@@ -113,7 +107,7 @@ class LocalManager:
         parts = split_queue(path)
         if parts.suffix or parts.subqueue:
             raise IllegalQueuePathName(f"{name}: a queue that the manager itself makes")
-        kind = Kind.PRIVATE if is_private(path) else Kind.PUBLIC
+        kind = QueueKind.PRIVATE if is_private(path) else QueueKind.PUBLIC
         now = int(self._clock.now())
         return self.core.queues.create(
             QueueProperties(path, self._clock.new_guid(), now, now, kind=kind, **properties)
@@ -151,7 +145,7 @@ class LocalManager:
             queue, possible = self._open_remote(name, mode), Access.SEND
         else:
             queue = self._open_local(local, mode)
-            sendable = queue.kind in (Kind.PRIVATE, Kind.PUBLIC)
+            sendable = queue.kind in (QueueKind.PRIVATE, QueueKind.PUBLIC)
             possible = Access.ALL if sendable else Access.ALL & ~Access.SEND
         if not mode.access & possible:
             raise UnsupportedFormatNameOperation(f"{name}: nobody sends to a {queue.kind} queue")
@@ -170,7 +164,9 @@ class LocalManager:
             for queue in opened:
                 self.core.queues.close(queue, only_send, self)
             raise
-        properties = QueueProperties(str(name), self._clock.new_guid(), 0, 0, kind=Kind.MULTIPLE)
+        properties = QueueProperties(
+            str(name), self._clock.new_guid(), 0, 0, kind=QueueKind.MULTIPLE
+        )
         several = Queue(0, properties, members=tuple(opened), modes=[only_send])
         return several, only_send
 

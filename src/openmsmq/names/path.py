@@ -109,3 +109,8 @@ def _split_rest(rest: str) -> QueueParts:
     if parts.suffix:
         raise Fault("a journal has no journal")
     return parts._replace(suffix=Suffix.JOURNAL)
+
+
+def shown(local: str) -> str:
+    r"""The path name that people write: `.\private$\orders\Journal$`."""
+    return str(PathName(".", *split_queue(local)))

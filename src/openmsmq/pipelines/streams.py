@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from openmsmq.engine.queues.access import Access
 from openmsmq.errors import MQError
 from openmsmq.pipelines.spec import AVAILABLE_NOW, ONCE, Pipeline, Place, Source
 from openmsmq.spark.columns import ddl, default_schema
 from openmsmq.spark.service import connect, open_queue, queue_names
+from openmsmq.types.access import Access
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

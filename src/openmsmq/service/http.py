@@ -18,13 +18,14 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from openmsmq.engine.manager import LocalManager, ManagerState
+from openmsmq.engine.manager import LocalManager
 from openmsmq.errors import InvalidParameter
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.descriptors import CONSOLE_MAX
 from openmsmq.service.metrics.exposition import CONTENT_TYPE
 from openmsmq.service.metrics.samples import EXHAUSTED, TOO_MANY_CONSOLE, ServiceMetrics, render
+from openmsmq.types.manager_state import ManagerState
 
 SHUTDOWN_SECONDS: Final = 2.0
 "How long answers under way may take when the door closes."

@@ -23,7 +23,6 @@ from uuid import UUID
 
 from openmsmq.clock import SystemClock
 from openmsmq.engine.queues.queue import QueueProperties
-from openmsmq.engine.queues.registry import VISIBLE
 from openmsmq.engine.storage.layout import COUNTERS_ROW, PROPERTIES_ROW, unpack_counters
 from openmsmq.engine.storage.recovery import (
     IDENTITY_KEY,
@@ -41,6 +40,7 @@ from openmsmq.store.faults import storage_error
 from openmsmq.store.files import make_directory
 from openmsmq.store.lmdb import LmdbStore
 from openmsmq.store.pages import DATA_FILE
+from openmsmq.types.queues import VISIBLE
 
 Directory = str | os.PathLike[str]
 

@@ -22,7 +22,7 @@ from types import FrameType
 from typing import Final, Protocol, TypeAlias
 
 from openmsmq.access.tokens import Tokens
-from openmsmq.engine.manager import LocalManager, ManagerState
+from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.queues.resolver import Naming
 from openmsmq.errors import (
     MQError,
@@ -37,6 +37,7 @@ from openmsmq.runtime.logs import log_event, set_up_logs
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.backup import write_down
 from openmsmq.service.configuration import OPTIONS, Config, changes
+from openmsmq.types.manager_state import ManagerState
 
 RETRY_AFTER: Final = (120.0, 900.0)
 "Seconds until a start that failed is tried again, at first and later ([MS-MQSO] 6.4.4.1)."

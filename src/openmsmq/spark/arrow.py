@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from openmsmq.bodies.decode import body_format, decode_body
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.bodies.text import encodable
-from openmsmq.engine.storage.layout import ARRIVAL_MASK
 from openmsmq.errors import IllegalFormatName, Malformed
 from openmsmq.names.path import parse_path_name
 from openmsmq.packet.headers.base import BaseFlags
@@ -43,6 +42,7 @@ from openmsmq.spark.slices import (
     signed,
     slices,
 )
+from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.wire.reader import decode_whole
 
 TIME: Final = pa.timestamp("us", tz="UTC")

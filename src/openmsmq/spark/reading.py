@@ -16,15 +16,15 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from openmsmq import Queue
 from openmsmq.app_protocol.payloads import COUNT_MAX
-from openmsmq.engine.messages.receive import Seek
-from openmsmq.engine.queues.access import Access
-from openmsmq.engine.storage.layout import ARRIVAL_BITS
 from openmsmq.errors import MessageNotFound
 from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
 from openmsmq.spark.options import Options
 from openmsmq.spark.service import connect, open_queue, queue_names
+from openmsmq.types.access import Access
+from openmsmq.types.lookup import ARRIVAL_BITS
+from openmsmq.types.read import Seek
 
 _ALL: Final = (0, (8 << ARRIVAL_BITS) - 1)
 

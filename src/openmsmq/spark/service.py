@@ -8,7 +8,6 @@ from typing import Final
 
 import openmsmq
 from openmsmq import Manager, Queue
-from openmsmq.engine.queues.access import Access
 from openmsmq.errors import (
     AccessDenied,
     InvalidParameter,
@@ -18,6 +17,7 @@ from openmsmq.errors import (
 )
 from openmsmq.spark.columns import nearest
 from openmsmq.spark.options import Options
+from openmsmq.types.access import Access
 
 _PAUSE: Final = 0.25
 _WILD: Final = frozenset("*?")

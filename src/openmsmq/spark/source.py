@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark.sql.types import StructType
 
-from openmsmq.engine.storage.layout import ARRIVAL_BITS
 from openmsmq.errors import InvalidParameter
 from openmsmq.spark import options as known
 from openmsmq.spark.columns import check_read, check_write, default_schema
@@ -16,6 +15,7 @@ from openmsmq.spark.options import parse
 from openmsmq.spark.reading import BatchReader
 from openmsmq.spark.streaming import StreamReader
 from openmsmq.spark.writing import BatchWriter, StreamWriter
+from openmsmq.types.lookup import ARRIVAL_BITS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

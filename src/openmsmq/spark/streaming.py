@@ -21,8 +21,6 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from openmsmq import Manager, Queue, Subscription
-from openmsmq.engine.queues.access import Access
-from openmsmq.engine.subscriptions.info import lasting_id
 from openmsmq.errors import InvalidParameter, SubscriptionTaken
 from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.arrow import Columns
@@ -30,6 +28,8 @@ from openmsmq.spark.block import Block
 from openmsmq.spark.offsets import Offset, Place, key, manager_of, refusal
 from openmsmq.spark.options import Options
 from openmsmq.spark.service import connect, open_queue, queue_names
+from openmsmq.types.access import Access
+from openmsmq.types.subscriptions import lasting_id
 
 try:
     from pyspark.sql.streaming.datasource import (

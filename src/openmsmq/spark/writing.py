@@ -20,12 +20,12 @@ from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from openmsmq import Manager, Message, Queue, Transaction
-from openmsmq.engine.queues.access import Access
 from openmsmq.errors import EpochDecided, InvalidParameter
 from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.options import Options
 from openmsmq.spark.rows import messages
 from openmsmq.spark.service import connect, open_queue
+from openmsmq.types.access import Access
 
 _ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _SHOWN: Final = 60

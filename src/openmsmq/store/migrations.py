@@ -18,9 +18,7 @@ from openmsmq.engine.outgoing.sequences import (
     write_destination,
     write_floor,
 )
-from openmsmq.engine.queues.queue import Kind
 from openmsmq.engine.storage.layout import (
-    ARRIVAL_MASK,
     JOURNAL_BIT,
     NEVER,
     PROPERTIES_ROW,
@@ -36,7 +34,7 @@ from openmsmq.engine.storage.layout import (
     split_index_key,
 )
 from openmsmq.engine.storage.recovery import STARTS_KEY
-from openmsmq.engine.storage.settings import CONFIRMATION_GRACE, SETTINGS_KEY, Settings
+from openmsmq.engine.storage.settings import SETTINGS_KEY, load_settings, settings_row
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.engine.transactions.transaction import SENT, Sent, sent_row, split_key
 from openmsmq.errors import MQError
@@ -45,6 +43,9 @@ from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE
+from openmsmq.types.lookup import ARRIVAL_MASK
+from openmsmq.types.queues import QueueKind
+from openmsmq.types.settings import CONFIRMATION_GRACE
 
 _END: Final = b"\xff" * 16
 _STEP: Final = 10_000
@@ -149,8 +150,8 @@ def migrate_4_to_5_names(writer: Writer) -> None:
             times[host] = max(times.get(host, 0), sequence.time)
     if times:
         newest = sorted(times, key=lambda host: (-times[host], host))[:_INHERITED_MAX]
-        settings = Settings.load(writer).changed(inherited_names=tuple(sorted(newest)))
-        writer.put(Table.META, SETTINGS_KEY, settings.to_row())
+        settings = load_settings(writer).changed(inherited_names=tuple(sorted(newest)))
+        writer.put(Table.META, SETTINGS_KEY, settings_row(settings))
 
 
 def _named_computer(destination: str) -> str:
@@ -188,7 +189,7 @@ def _outgoing(writer: Writer) -> list[int]:
     found = []
     for key, row in _rows(writer, Table.QUEUES):
         number, kind = _queue_key.unpack(key)
-        if kind == PROPERTIES_ROW and json.loads(row)["kind"] == Kind.OUTGOING:
+        if kind == PROPERTIES_ROW and json.loads(row)["kind"] == QueueKind.OUTGOING:
             found.append(number)
     return found
 
@@ -220,7 +221,7 @@ def _queues(writer: Writer) -> None:
         if kind == PROPERTIES_ROW:
             values = json.loads(row)
             private = values["name"].upper().startswith("PRIVATE$\\")
-            values["kind"] = Kind.PRIVATE if private else Kind.PUBLIC
+            values["kind"] = QueueKind.PRIVATE if private else QueueKind.PUBLIC
             writer.put(Table.QUEUES, key, json.dumps(values, ensure_ascii=False).encode())
         elif kind == PURGED_ROW:
             purged = sorted(_purged(writer, number, _mark.unpack(row)[0]))

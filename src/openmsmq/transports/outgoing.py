@@ -2,91 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from openmsmq.engine.messages.scan import oldest
-from openmsmq.engine.outgoing.state import Attempt, ConnectionStatus, Transfer, TransferState
-from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.outgoing.state import Attempt, Transfer
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.transports.peers.ways import address_text
+from openmsmq.types.outgoing import (
+    OFFLINE,
+    STATUS_WORDS,
+    ConnectionStatus,
+    OutgoingAttempt,
+    OutgoingInfo,
+    TransferState,
+)
+from openmsmq.types.queues import QueueKind
 
 if TYPE_CHECKING:
     from openmsmq.engine.manager import LocalManager
     from openmsmq.transports.mqqb.link import Link
     from openmsmq.transports.mqqb.transport import Transfers
 
-OFFLINE: Final = "offline"
-"The state of a queue where nobody sends anything."
 ONLY_A_SERVICE: Final = "only a service with a binary port sends (openmsmq serve)"
 WAS_TAKEN: Final = "the queue manager was taken offline"
 NO_PROTOCOL: Final = "messages for such a name cannot be sent yet"
-STATUS_WORDS: Final = {
-    ConnectionStatus.IN_PROCESS: "connecting",
-    ConnectionStatus.ESTABLISH_PACKET_RECEIVED: "answered",
-    ConnectionStatus.ESTABLISHED: "connected",
-    ConnectionStatus.UNKNOWN_FAILURE: "failed",
-    ConnectionStatus.PING_FAILURE: "no answer to a ping",
-    ConnectionStatus.SOCKET_CREATE_FAILURE: "no socket to be had",
-    ConnectionStatus.SOCKET_BIND_FAILURE: "no address to be had",
-    ConnectionStatus.SOCKET_CONNECT_FAILURE: "cannot connect",
-    ConnectionStatus.TCP_NOT_ENABLED: "no TCP here",
-    ConnectionStatus.SOCKET_SEND_FAILURE: "cannot send",
-    ConnectionStatus.CONNECTION_NOT_READY: "not ready",
-    ConnectionStatus.DNS_FAILURE: "name not found",
-    ConnectionStatus.CERTIFICATE_VALIDATION_FAILURE: "certificate not valid",
-    ConnectionStatus.CONNECTION_LIMIT_REACHED: "too many connections",
-    ConnectionStatus.CONNECTION_REFUSED: "refused",
-    ConnectionStatus.ROUTING_DATA_NOT_AVAILABLE: "no way known",
-    ConnectionStatus.LOW_RESOURCE: "too little memory",
-}
 _STEPS: Final = (ConnectionStatus.IN_PROCESS, ConnectionStatus.ESTABLISH_PACKET_RECEIVED)
 "What is noted while an attempt is under way."
-
-
-@dataclass(frozen=True, slots=True)
-class OutgoingAttempt:
-    """An attempt to connect, and how it went."""
-
-    time: int
-    "Seconds since 1970 UTC."
-    status: str
-    "In words: connecting, connected, or what went wrong."
-    address: str
-
-
-@dataclass(frozen=True, slots=True)
-class OutgoingInfo:
-    """An outgoing queue: what is in it, and how the way to its destination stands."""
-
-    name: str
-    "The format name it sends to."
-    state: str
-    "A word of `TransferState`, or `offline` where nobody sends."
-    messages: int
-    "Those that wait to be sent."
-    unacknowledged: int
-    "Those that were sent, but are not known to have arrived."
-    unprocessed: int
-    "Those that reached their queue, but are kept until it is known what became of them."
-    bytes: int
-    "All of these together."
-    oldest_age: int | None
-    "Seconds since the oldest message that has not arrived came here; None if there is none."
-    next_hop: str
-    "The address that messages go to, or that was tried last; empty if none was."
-    connected_since: int | None
-    "Seconds since 1970 UTC; None while there is no connection."
-    failures: int
-    "Attempts to connect that failed since one succeeded."
-    next_retry: int | None
-    "Seconds until the next attempt; None if none is to come."
-    last_error: str
-    "What is wrong, in words; empty if nothing is."
-    resends: int
-    "How often in a row transactional messages were sent again and nobody acknowledged them."
-    attempts: tuple[OutgoingAttempt, ...]
-    "The last attempts to connect, the newest last."
 
 
 class _Way(NamedTuple):
@@ -104,7 +46,7 @@ class _Way(NamedTuple):
 def outgoing_infos(local: LocalManager) -> list[OutgoingInfo]:
     """All outgoing queues, by name."""
     queues = local.core.queues.by_number.values()
-    found = [queue for queue in queues if queue.kind is Kind.OUTGOING and not queue.deleted]
+    found = [queue for queue in queues if queue.kind is QueueKind.OUTGOING and not queue.deleted]
     return [outgoing_info(local, queue) for queue in sorted(found, key=lambda queue: queue.name)]
 
 

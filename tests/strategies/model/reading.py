@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from openmsmq.engine.messages.receive import Seek
 from openmsmq.errors import (
     IllegalCursorAction,
     InvalidHandle,
@@ -15,6 +14,7 @@ from openmsmq.errors import (
     TransactionSequence,
     TransactionUsage,
 )
+from openmsmq.types.read import Seek
 from tests.strategies.model.commits import Error
 from tests.strategies.model.outcomes import RECEIVED, Outcomes
 from tests.strategies.model.parts import (

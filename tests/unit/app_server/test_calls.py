@@ -37,7 +37,7 @@ from openmsmq.errors import (
     UnsupportedFormatNameOperation,
     UnsupportedOperation,
 )
-from openmsmq.transports.outgoing import OutgoingInfo
+from openmsmq.types.outgoing import OutgoingInfo
 
 A_GUID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000"
 ELSEWHERE = "DIRECT=OS:elsewhere\\private$\\q"

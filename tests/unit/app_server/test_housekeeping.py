@@ -23,7 +23,7 @@ from openmsmq.errors import (
     TransactionTimedOut,
 )
 from openmsmq.types.received import ReceivedMessage
-from openmsmq.types.unit_name import unit_name
+from openmsmq.types.units import unit_name
 
 ABORTED = "transaction aborted"
 

@@ -21,7 +21,6 @@ from tests.unit.app_server.programs import (
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import BATCH_SIZE_MAX, Kind
 from openmsmq.app_protocol.payloads import COUNT_MAX, room_for
-from openmsmq.engine.storage.layout import ARRIVAL_MASK
 from openmsmq.errors import (
     AccessDenied,
     IllegalCursorAction,
@@ -37,6 +36,7 @@ from openmsmq.errors import (
     TransactionSequence,
     TransactionUsage,
 )
+from openmsmq.types.lookup import ARRIVAL_MASK
 
 PEEK = app.Mode.PEEK
 RETURN = app.Action.RETURN

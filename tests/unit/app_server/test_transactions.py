@@ -13,7 +13,7 @@ from openmsmq.errors import (
     StorageFull,
     TransactionSequence,
 )
-from openmsmq.types.unit_name import unit_name
+from openmsmq.types.units import unit_name
 
 OTHERS = ["postgresql 1/shop", "manager 7"]
 

@@ -11,7 +11,8 @@ from openmsmq.cli.options import Location
 from openmsmq.cli.outgoing import notes
 from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.transports.outgoing import ONLY_A_SERVICE, OutgoingAttempt, OutgoingInfo
+from openmsmq.transports.outgoing import ONLY_A_SERVICE
+from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 
 OFFICE = r"DIRECT=OS:office\private$\orders"
 STORE = r"DIRECT=OS:store\private$\stock"

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.cli.commands import Cli
 
 from openmsmq.cli.options import Location
-from openmsmq.transports.peers.info import PeerInfo
+from openmsmq.types.peers import PeerInfo
 
 BANK = PeerInfo(
     id=UUID(int=7),

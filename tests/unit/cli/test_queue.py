@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 from tests.unit.cli.commands import Cli
 
-from openmsmq.engine.queues.queue import LABEL_MAX
+from openmsmq.types.queues import LABEL_MAX
 
 TYPE = str(uuid4())
 PROMISED = (

@@ -15,7 +15,7 @@ from tests.unit.client.services import Service
 import openmsmq
 from openmsmq import Message
 from openmsmq.cli.transaction import _waiting
-from openmsmq.types.unit_name import unit_name
+from openmsmq.types.units import unit_name
 
 
 @pytest.fixture

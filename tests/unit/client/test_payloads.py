@@ -14,13 +14,12 @@ from tests.unit.client.fakes import WELCOME, messages
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.members import JsonObject, Members
 from openmsmq.client import payloads as remote
-from openmsmq.client.backend import Read
-from openmsmq.engine.explanation import HistoryEvent
-from openmsmq.engine.messages.receive import Seek
-from openmsmq.engine.queues.access import Access, Mode, Share
-from openmsmq.engine.storage.settings import Settings
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
-from openmsmq.transports.outgoing import OutgoingAttempt
+from openmsmq.types.access import Access, Mode, Share
+from openmsmq.types.history import HistoryEvent
+from openmsmq.types.outgoing import OutgoingAttempt
+from openmsmq.types.read import Read, Seek
+from openmsmq.types.settings import Settings
 
 GUID = UUID(int=7)
 FOR_EVER = 0xFFFFFFFF

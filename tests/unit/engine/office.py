@@ -9,10 +9,10 @@ from tests.unit.engine.world import NOW, OWNER, HandClock, commit_all
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.manager import LocalManager, received
 from openmsmq.engine.messages.scan import REMOVING, Holder
-from openmsmq.engine.queues.access import Access, Mode
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.store.memory import Disk, MemoryStore
+from openmsmq.types.access import Access, Mode
 from openmsmq.types.message import Message
 from openmsmq.types.received import ReceivedMessage
 

@@ -21,10 +21,8 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues import purge as emptying
-from openmsmq.engine.queues.access import Access, Mode, Share
 from openmsmq.engine.queues.system import NAMES
 from openmsmq.engine.storage.recovery import MESSAGE_ID_BLOCK, NUMBERS_LEFT
-from openmsmq.engine.storage.settings import Settings
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import (
     GenericError,
@@ -38,6 +36,8 @@ from openmsmq.errors import (
     StorageFailed,
     StorageFull,
 )
+from openmsmq.types.access import Access, Mode, Share
+from openmsmq.types.settings import Settings
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.unit.engine.world import NOW, OWNER
 
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arriving
-from openmsmq.engine.explanation import _TEXTS, HistoryEvent, parse_id
+from openmsmq.engine.explanation import _TEXTS, parse_id
 from openmsmq.engine.outgoing.confirmations import Confirming
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event
@@ -21,6 +21,7 @@ from openmsmq.packet.acks import FinalAckBody
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.types.history import HistoryEvent
 from openmsmq.types.message import Message
 
 THEN = datetime.fromtimestamp(NOW, UTC)

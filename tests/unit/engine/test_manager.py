@@ -9,10 +9,7 @@ from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW, OWNER
 from tests.unit.transports.wires import pair
 
-from openmsmq.engine.manager import ManagerState
 from openmsmq.engine.messages.scan import Holder
-from openmsmq.engine.queues.access import Access, Mode
-from openmsmq.engine.queues.queue import NO_QUOTA, Kind
 from openmsmq.engine.storage.layout import Record
 from openmsmq.errors import (
     IllegalFormatName,
@@ -29,7 +26,10 @@ from openmsmq.errors import (
     UnsupportedOperation,
 )
 from openmsmq.properties.message import INFINITE, MessageClass
+from openmsmq.types.access import Access, Mode
+from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
+from openmsmq.types.queues import NO_QUOTA, QueueKind
 
 
 @pytest.fixture
@@ -326,30 +326,30 @@ def test_a_manager_keeps_its_identity(manager: Manager) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("orders", Kind.PRIVATE),
-        (".\\sales", Kind.PUBLIC),
-        (".\\private$\\orders;retry", Kind.SUBQUEUE),
-        (".\\private$\\orders\\Journal$", Kind.JOURNAL),
-        ("DIRECT=OS:.\\private$\\orders;JOURNAL", Kind.JOURNAL),
-        (".\\DeadLetter$", Kind.SYSTEM),
-        (".\\XactDeadLetter$", Kind.SYSTEM),
-        (".\\Journal$", Kind.SYSTEM),
-        (".\\Refused$", Kind.SYSTEM),
-        ("other\\private$\\orders", Kind.OUTGOING),
-        ("DIRECT=TCP:10.0.0.1\\private$\\orders", Kind.OUTGOING),
-        ("DIRECT=HTTP://other/msmq/orders", Kind.OUTGOING),
+        ("orders", QueueKind.PRIVATE),
+        (".\\sales", QueueKind.PUBLIC),
+        (".\\private$\\orders;retry", QueueKind.SUBQUEUE),
+        (".\\private$\\orders\\Journal$", QueueKind.JOURNAL),
+        ("DIRECT=OS:.\\private$\\orders;JOURNAL", QueueKind.JOURNAL),
+        (".\\DeadLetter$", QueueKind.SYSTEM),
+        (".\\XactDeadLetter$", QueueKind.SYSTEM),
+        (".\\Journal$", QueueKind.SYSTEM),
+        (".\\Refused$", QueueKind.SYSTEM),
+        ("other\\private$\\orders", QueueKind.OUTGOING),
+        ("DIRECT=TCP:10.0.0.1\\private$\\orders", QueueKind.OUTGOING),
+        ("DIRECT=HTTP://other/msmq/orders", QueueKind.OUTGOING),
     ],
 )
-def test_every_kind_of_queue_can_be_opened(manager: Manager, name: str, kind: Kind) -> None:
+def test_every_kind_of_queue_can_be_opened(manager: Manager, name: str, kind: QueueKind) -> None:
     """For what can be done with it (DMPR-041, DMPR-120, DMPR-161)."""
     manager.create()
     manager.create(".\\sales")
     queue, mode = manager.local.open_queue(name, Mode())
     assert queue.kind is kind
     expected = {
-        Kind.PRIVATE: Access.ALL,
-        Kind.PUBLIC: Access.ALL,
-        Kind.OUTGOING: Access.SEND,
+        QueueKind.PRIVATE: Access.ALL,
+        QueueKind.PUBLIC: Access.ALL,
+        QueueKind.OUTGOING: Access.SEND,
     }.get(kind, Access.RECEIVE | Access.PEEK)
     assert mode == Mode(expected)
     assert queue.modes == [mode]
@@ -417,7 +417,7 @@ def test_several_queues_are_opened_together_or_not_at_all(manager: Manager) -> N
     queue = manager.create()
     name = "DIRECT=OS:.\\private$\\orders,DIRECT=OS:other\\q"
     several, mode = manager.local.open_queue(name, Mode())
-    assert (several.kind, mode) == (Kind.MULTIPLE, Mode(Access.SEND))
+    assert (several.kind, mode) == (QueueKind.MULTIPLE, Mode(Access.SEND))
     assert several.members[0] is queue
     assert (queue.members, queue.modes) == ((), [mode])
     manager.local.core.queues.close(several, mode, OWNER)

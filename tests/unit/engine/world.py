@@ -11,7 +11,7 @@ from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.cursor import Cursor
-from openmsmq.engine.messages.receive import Receiving, Seek
+from openmsmq.engine.messages.receive import Receiving
 from openmsmq.engine.messages.scan import REMOVING, Entry, Holder
 from openmsmq.engine.messages.send import Sending
 from openmsmq.engine.queues.queue import Queue, QueueProperties
@@ -32,6 +32,7 @@ from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge
 from openmsmq.store.memory import Disk, MemoryStore
+from openmsmq.types.read import Seek
 
 T = TypeVar("T")
 NOW: Final = 1_700_000_000

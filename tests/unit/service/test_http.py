@@ -15,12 +15,13 @@ from aiohttp import web
 from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.engine.office import Manager
 
-from openmsmq.engine.manager import LocalManager, ManagerState
+from openmsmq.engine.manager import LocalManager
 from openmsmq.errors import InvalidParameter
 from openmsmq.service import http as console_door
 from openmsmq.service.http import ConsoleDoor, is_loopback
 from openmsmq.service.metrics.exposition import CONTENT_TYPE
 from openmsmq.service.metrics.samples import ServiceMetrics
+from openmsmq.types.manager_state import ManagerState
 
 
 class Visit:

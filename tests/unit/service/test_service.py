@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from openmsmq.access.tokens import TOKENS_FILE, Tokens, TokensDamaged
-from openmsmq.engine.manager import LocalManager, ManagerState
+from openmsmq.engine.manager import LocalManager
 from openmsmq.errors import (
     AccessDenied,
     MQError,
@@ -39,6 +39,7 @@ from openmsmq.service.service import (
     Service,
     notify_systemd,
 )
+from openmsmq.types.manager_state import ManagerState
 
 PATIENCE = 20.0
 

@@ -8,7 +8,6 @@ import pytest
 
 import openmsmq
 from openmsmq import Manager
-from openmsmq.engine.queues.access import Access
 from openmsmq.errors import (
     AccessDenied,
     InvalidParameter,
@@ -18,6 +17,7 @@ from openmsmq.errors import (
 )
 from openmsmq.spark.options import BATCH, parse
 from openmsmq.spark.service import connect, open_queue, queue_names
+from openmsmq.types.access import Access
 
 NOWHERE = parse({"manager": "127.0.0.1:1", "timeout": "1"}, BATCH)
 

@@ -36,9 +36,9 @@ from openmsmq.engine.outgoing.sequences import (
     destination_digest,
     read_destination,
 )
-from openmsmq.engine.queues.queue import Kind, Purpose, QueueProperties
+from openmsmq.engine.queues.queue import Purpose, QueueProperties
 from openmsmq.engine.storage.layout import NEVER, Owed, Record, owed, queue_key
-from openmsmq.engine.storage.settings import SETTINGS_KEY, Settings
+from openmsmq.engine.storage.settings import SETTINGS_KEY, load_settings
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.errors import StoreTooOld
 from openmsmq.names.format import parse_format_name
@@ -47,6 +47,7 @@ from openmsmq.service.maintenance import backup, check
 from openmsmq.store.format import migrate
 from openmsmq.store.lmdb import LmdbStore
 from openmsmq.store.memory import MemoryStore
+from openmsmq.types.queues import QueueKind
 
 OLD = Path(__file__).parent / "format-1.mdb.gz"
 OLD_3 = OLD.with_name("format-3.mdb.gz")
@@ -275,7 +276,7 @@ class Old:
 
     def outgoing(self, number: int, name: str) -> None:
         """An outgoing queue."""
-        properties = QueueProperties(name, UUID(int=number), 0, 0, kind=Kind.OUTGOING)
+        properties = QueueProperties(name, UUID(int=number), 0, 0, kind=QueueKind.OUTGOING)
         values = json.loads(properties.to_row())
         del values["purpose"]
         self.writer.put(Table.QUEUES, queue_key(number), json.dumps(values).encode())
@@ -382,7 +383,7 @@ def test_names_under_which_messages_came_stay_names_of_this_computer() -> None:
     migrate(writer, 4)
     store.commit()
     store.refresh()
-    assert Settings.load(store.snapshot).inherited_names == ("HERE.EXAMPLE", "OLD-NAME")
+    assert load_settings(store.snapshot).inherited_names == ("HERE.EXAMPLE", "OLD-NAME")
 
 
 def test_of_too_many_names_the_newest_stay() -> None:
@@ -395,7 +396,7 @@ def test_of_too_many_names_the_newest_stay() -> None:
     migrate(writer, 4)
     store.commit()
     store.refresh()
-    found = Settings.load(store.snapshot).inherited_names
+    found = load_settings(store.snapshot).inherited_names
     assert (len(found), found[0], found[-1]) == (100, "H050", "H149")
 
 

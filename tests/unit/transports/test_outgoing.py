@@ -10,20 +10,20 @@ from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW
 from tests.unit.transports.wires import Net, Station, pair
 
-from openmsmq.engine.outgoing.state import ConnectionStatus, TransferState
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.resend import SCHEDULE
 from openmsmq.transports.outgoing import (
     NO_PROTOCOL,
-    OFFLINE,
     ONLY_A_SERVICE,
-    STATUS_WORDS,
     WAS_TAKEN,
-    OutgoingInfo,
     outgoing_info,
     outgoing_infos,
 )
 from openmsmq.types.message import Message
+from openmsmq.types.outgoing import (
+    OFFLINE,
+    OutgoingInfo,
+)
 
 TO_B = "DIRECT=OS:b\\private$\\q"
 NOWHERE = "DIRECT=OS:nowhere\\private$\\q"
@@ -260,9 +260,3 @@ def test_it_is_a_value_of_one_moment_that_json_can_carry() -> None:
     assert type(found.state) is str
     with pytest.raises(FrozenInstanceError):
         found.name = "x"  # type: ignore[misc]  # that it is refused is the point
-
-
-def test_every_status_has_words_of_its_own() -> None:
-    assert STATUS_WORDS.keys() == set(ConnectionStatus)
-    assert len(set(STATUS_WORDS.values())) == len(STATUS_WORDS)
-    assert OFFLINE not in set(TransferState)

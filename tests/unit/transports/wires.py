@@ -11,8 +11,7 @@ from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW, commit, commit_all
 
 from openmsmq.engine.manager import LocalManager
-from openmsmq.engine.outgoing.state import ConnectionStatus, TransferState
-from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.packet.framing import PacketFramer
 from openmsmq.packet.packet import Packet, decode_packet
 from openmsmq.store.memory import Disk, MemoryStore
@@ -20,6 +19,8 @@ from openmsmq.transports.mqqb.events import End as Reason
 from openmsmq.transports.mqqb.network import Machine, Wire
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.transports.mqqb.transport import Transfers
+from openmsmq.types.outgoing import ConnectionStatus, TransferState
+from openmsmq.types.queues import QueueKind
 
 PORT: Final = 1801
 Place = tuple[str, int]
@@ -334,7 +335,7 @@ class Station(Manager):
     def out(self, name: str) -> Queue:
         """An outgoing queue, opened."""
         queue = self.open(name)
-        assert queue.kind is Kind.OUTGOING
+        assert queue.kind is QueueKind.OUTGOING
         return queue
 
     def texts(self, name: str) -> list[str]:

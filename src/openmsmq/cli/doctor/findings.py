@@ -21,12 +21,7 @@ from openmsmq.cli.options import Location, describe
 from openmsmq.cli.outgoing import HELD, notes
 from openmsmq.cli.output import age_text, count_text, quota_text, size_text
 from openmsmq.client._sync.manager import Manager
-from openmsmq.engine.outgoing.state import ConnectionStatus
-from openmsmq.engine.queues.info import QueueInfo
-from openmsmq.engine.queues.queue import POISON_SUBQUEUE, Kind
-from openmsmq.engine.queues.resolver import shown
 from openmsmq.engine.queues.system import NAMES, REFUSED
-from openmsmq.engine.transactions.distributed import UnitState
 from openmsmq.errors import (
     AccessDenied,
     MQError,
@@ -36,11 +31,13 @@ from openmsmq.errors import (
     TokenRefused,
 )
 from openmsmq.names.parts import fold
+from openmsmq.names.path import shown
 from openmsmq.properties.message import describe_class
 from openmsmq.store.format import FORMAT
 from openmsmq.store.lmdb import RESERVE
-from openmsmq.transports.outgoing import OFFLINE, STATUS_WORDS, OutgoingInfo
-from openmsmq.types.unit_name import decider_of
+from openmsmq.types.outgoing import OFFLINE, STATUS_WORDS, ConnectionStatus, OutgoingInfo
+from openmsmq.types.queues import POISON_SUBQUEUE, QueueInfo, QueueKind
+from openmsmq.types.units import UnitState, decider_of
 
 NEARLY_FULL: Final = 0.8
 "The part of a quota from which on somebody should look."
@@ -248,7 +245,7 @@ def _old_messages(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
 def _poison(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
     """Messages that no program could deal with."""
     for info in queues:
-        is_poison = info.kind == Kind.SUBQUEUE and fold(info.name).endswith(_POISON)
+        is_poison = info.kind == QueueKind.SUBQUEUE and fold(info.name).endswith(_POISON)
         if is_poison and info.messages:
             yield Finding(
                 Level.PROBLEM,

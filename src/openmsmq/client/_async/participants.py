@@ -16,7 +16,7 @@ from openmsmq.client._async.transaction import Transaction
 from openmsmq.client.backend import Work
 from openmsmq.client.partners import Partner
 from openmsmq.errors import InvalidParameter, TransactionSequence
-from openmsmq.types.unit_name import decider_of
+from openmsmq.types.units import decider_of
 
 FORMAT: Final = 0x4D51
 "The format of our identifiers among those of others: MQ."

@@ -28,23 +28,24 @@ from openmsmq.client._async.remote_parts import (
 )
 from openmsmq.client._async.sleep import pause, run_once
 from openmsmq.client.address import Address
-from openmsmq.client.backend import CursorHandle, Handle, Read, Work
+from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.payloads import BACK_OFF, LOST, STEADY, U64_MAX
 from openmsmq.client.requests import ENDED, SLOW
-from openmsmq.engine.queues.access import Mode
-from openmsmq.engine.queues.info import QueueInfo, by_name
 from openmsmq.errors import (
     InvalidHandle,
     QueueNotFound,
     ServiceNotAvailable,
     TransactionSequence,
 )
-from openmsmq.transports.outgoing import OutgoingInfo
-from openmsmq.transports.peers.info import PeerInfo
+from openmsmq.types.access import Mode
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
+from openmsmq.types.outgoing import OutgoingInfo
 from openmsmq.types.pack import Packer
+from openmsmq.types.peers import PeerInfo
+from openmsmq.types.queues import QueueInfo, by_name
+from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage
 
 T = TypeVar("T")

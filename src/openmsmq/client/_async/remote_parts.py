@@ -16,10 +16,10 @@ from openmsmq.client._async.sleep import run_once
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.payloads import U64_MAX
 from openmsmq.client.requests import ENDED, SLOW, Deliveries
-from openmsmq.engine.queues.access import Mode
-from openmsmq.engine.subscriptions.info import Binding
 from openmsmq.errors import ConnectionLost
+from openmsmq.types.access import Mode
 from openmsmq.types.received import ReceivedMessage
+from openmsmq.types.subscriptions import Binding
 
 if TYPE_CHECKING:
     from openmsmq.client._async.remote import Remote

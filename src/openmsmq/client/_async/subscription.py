@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from openmsmq.client._async.backend import Reader
-from openmsmq.engine.subscriptions.info import Binding
 from openmsmq.errors import InvalidParameter
 from openmsmq.types.received import ReceivedMessage
+from openmsmq.types.subscriptions import Binding
 
 COUNT = 10_000
 "Messages that are reserved, unless said otherwise."

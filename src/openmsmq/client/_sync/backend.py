@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from openmsmq.client.backend import CursorHandle, Handle, Read, Work
-from openmsmq.engine.explanation import HistoryEvent
-from openmsmq.engine.queues.access import Mode
-from openmsmq.engine.queues.info import QueueInfo
-from openmsmq.engine.storage.settings import Settings
-from openmsmq.engine.subscriptions.info import Binding, SubscriptionInfo
-from openmsmq.engine.transactions.distributed import UnitState
-from openmsmq.engine.transactions.units import UnitInfo
-from openmsmq.transports.outgoing import OutgoingInfo
-from openmsmq.transports.peers.info import PeerInfo
+from openmsmq.client.backend import CursorHandle, Handle, Work
+from openmsmq.types.access import Mode
 from openmsmq.types.delivery import Delivery
+from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
+from openmsmq.types.outgoing import OutgoingInfo
+from openmsmq.types.peers import PeerInfo
+from openmsmq.types.queues import QueueInfo
+from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage
+from openmsmq.types.settings import Settings
+from openmsmq.types.subscriptions import Binding, SubscriptionInfo
+from openmsmq.types.units import UnitInfo, UnitState
 
 
 class Subscription(Protocol):

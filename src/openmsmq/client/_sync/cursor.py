@@ -6,7 +6,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from openmsmq.client._sync.transaction import Transaction
-from openmsmq.client.backend import CursorHandle, Read
+from openmsmq.client.backend import CursorHandle
+from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage
 
 if TYPE_CHECKING:

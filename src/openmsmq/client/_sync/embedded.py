@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from openmsmq.client.backend import CursorHandle, Handle, Read, Work
+from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.payloads import packed
 from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.explanation import HistoryEvent
-from openmsmq.engine.manager import LocalManager, ManagerState, received
+from openmsmq.engine.manager import LocalManager, received
 from openmsmq.engine.messages import cursor as model_cursor
-from openmsmq.engine.messages.receive import Seek
 from openmsmq.engine.messages.scan import REMOVING, Entry, Holder
 from openmsmq.engine.queues import queue as model_queue
-from openmsmq.engine.queues.access import Access, Mode
-from openmsmq.engine.queues.info import QueueInfo, path_name, queue_infos
-from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.queues.info import path_name, queue_info, queue_infos
 from openmsmq.engine.subscriptions import subscription as model_subscription
 from openmsmq.engine.subscriptions.info import (
-    Binding,
-    SubscriptionInfo,
     bind_subscription,
     drop_subscription,
     find_subscription,
@@ -31,16 +25,25 @@ from openmsmq.engine.subscriptions.info import (
     subscription_infos,
 )
 from openmsmq.engine.transactions import transaction as model_transaction
-from openmsmq.engine.transactions.distributed import UnitState
-from openmsmq.engine.transactions.units import UnitInfo, unit_infos
+from openmsmq.engine.transactions.units import unit_infos
 from openmsmq.errors import MQError, TransactionSequence
 from openmsmq.runtime.drivers import ThreadDriver as Driver
-from openmsmq.transports.outgoing import OutgoingInfo, outgoing_infos
-from openmsmq.transports.peers.info import PeerInfo, peer_infos
+from openmsmq.transports.outgoing import outgoing_infos
+from openmsmq.transports.peers.info import peer_infos
+from openmsmq.types.access import Access, Mode
 from openmsmq.types.delivery import Delivery
+from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import SentId
+from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
+from openmsmq.types.outgoing import OutgoingInfo
+from openmsmq.types.peers import PeerInfo
+from openmsmq.types.queues import QueueInfo, QueueKind
+from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
+from openmsmq.types.settings import Settings
+from openmsmq.types.subscriptions import Binding, SubscriptionInfo
+from openmsmq.types.units import UnitInfo, UnitState
 
 
 class EmbeddedHandle(Handle):
@@ -206,13 +209,13 @@ class Embedded:
         return self._driver.call(lambda: peer_infos(self._local))
 
     def queue_info(self, handle: Handle) -> QueueInfo:
-        return self._driver.call(lambda: QueueInfo.of(_queue(handle), self._local.core))
+        return self._driver.call(lambda: queue_info(_queue(handle), self._local.core))
 
     def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
         self._driver.wait(lambda: self._local.change_queue(_queue(handle), **changes))
 
     def purge(self, handle: Handle) -> int:
-        if _queue(handle).kind is not model_queue.Kind.OUTGOING:  # else it is administration
+        if _queue(handle).kind is not QueueKind.OUTGOING:  # else it is administration
             handle.require(Access.RECEIVE)
         return self._driver.wait(lambda: self._local.core.queues.purge(_queue(handle)))
 

@@ -11,23 +11,22 @@ from openmsmq.client._sync.cursor import Closable, Cursor
 from openmsmq.client._sync.stream import Stream
 from openmsmq.client._sync.subscription import Subscription
 from openmsmq.client._sync.transaction import Transaction, TwoPhase, work_of
-from openmsmq.client.backend import CursorHandle, Handle, Read
+from openmsmq.client.backend import CursorHandle, Handle
 from openmsmq.client.partners import Partners
-from openmsmq.engine.explanation import HistoryEvent
-from openmsmq.engine.messages.receive import Seek
-from openmsmq.engine.queues.access import Access, Mode, Share
-from openmsmq.engine.queues.info import QueueInfo, queue_properties
-from openmsmq.engine.queues.queue import Poison
-from openmsmq.engine.storage.settings import Settings
-from openmsmq.engine.subscriptions.info import SubscriptionInfo
-from openmsmq.engine.transactions.units import UnitInfo
 from openmsmq.errors import InvalidHandle, ReceiveTimeout
-from openmsmq.transports.outgoing import OutgoingInfo
-from openmsmq.transports.peers.info import PeerInfo
+from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.delivery import Delivery
+from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
+from openmsmq.types.outgoing import OutgoingInfo
+from openmsmq.types.peers import PeerInfo
+from openmsmq.types.queues import Poison, QueueInfo, queue_properties
+from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
+from openmsmq.types.settings import Settings
+from openmsmq.types.subscriptions import SubscriptionInfo
+from openmsmq.types.units import UnitInfo
 
 NO_MESSAGES = bytes(4)
 "A payload of MESSAGES with none in it."

@@ -9,10 +9,8 @@ from uuid import UUID
 
 from openmsmq.client._sync.manager import Manager
 from openmsmq.client._sync.participants import Connection, Participant, get_ready, participants
-from openmsmq.engine.transactions.distributed import UnitState
-from openmsmq.engine.transactions.units import UnitInfo
 from openmsmq.errors import AccessDenied
-from openmsmq.types.unit_name import decider_of
+from openmsmq.types.units import UnitInfo, UnitState, decider_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,10 @@ from typing import Any
 from openmsmq.app_protocol.members import Members
 from openmsmq.client import payloads as remote
 from openmsmq.client.requests import SLOW
-from openmsmq.engine.explanation import HistoryEvent
-from openmsmq.engine.storage.settings import Settings
-from openmsmq.engine.subscriptions.info import SubscriptionInfo
-from openmsmq.engine.transactions.distributed import UnitState
-from openmsmq.engine.transactions.units import UnitInfo
+from openmsmq.types.history import HistoryEvent
+from openmsmq.types.settings import Settings
+from openmsmq.types.subscriptions import SubscriptionInfo
+from openmsmq.types.units import UnitInfo, UnitState
 
 
 class RemoteCalls:

@@ -22,7 +22,6 @@ from openmsmq.client._sync.recovery import recover_at
 from openmsmq.client._sync.sleep import pause
 from openmsmq.client._sync.transaction import Transaction
 from openmsmq.client.backend import Work
-from openmsmq.engine.transactions.distributed import UnitState
 from openmsmq.errors import (
     DtcConnect,
     InvalidHandle,
@@ -34,7 +33,7 @@ from openmsmq.errors import (
     TokenRefused,
     TransactionSequence,
 )
-from openmsmq.types.unit_name import TOKEN_SIZE, unit_name
+from openmsmq.types.units import TOKEN_SIZE, UnitState, unit_name
 
 _log = logging.getLogger(__name__)
 _COMMITTED = (UnitState.COMMITTING, UnitState.COMMITTED)

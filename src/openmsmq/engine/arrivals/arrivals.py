@@ -31,7 +31,7 @@ from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.send import EXPRESS_SIZE_MAX, KIB
 from openmsmq.engine.outgoing.confirmations import Confirming
-from openmsmq.engine.queues.queue import NO_QUOTA, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
 from openmsmq.packet.acks import ack_body
@@ -40,6 +40,7 @@ from openmsmq.packet.headers.transaction import TransactionFlags
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, describe_class
+from openmsmq.types.queues import NO_QUOTA
 
 REJECTED: Final = "rejected: "
 "What the words of statistics begin with that count rejected messages by reason."

@@ -11,7 +11,6 @@ from openmsmq.engine.arrivals.incoming import Head
 from openmsmq.engine.arrivals.protection import PROTECTED, security_fault
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.queues.registry import VISIBLE
 from openmsmq.errors import MQError
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
@@ -19,6 +18,7 @@ from openmsmq.names.parts import join_queue
 from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
+from openmsmq.types.queues import VISIBLE
 
 WENT_ROUND: Final = MessageClass.NACK_HOP_COUNT_EXCEEDED
 "The one reason that a manager reports of messages that are not for it ([MS-MQQB] 3.1.5.8.2)."

@@ -17,10 +17,9 @@ from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.outgoing.sequences import OutgoingSequence, needs_sequence
-from openmsmq.engine.queues.queue import Kind, Queue, QueueProperties, delayed_of, outgoing_name
+from openmsmq.engine.queues.queue import Queue, QueueProperties, delayed_of, outgoing_name
 from openmsmq.engine.storage.history import Event, History, identifiers, pack_event
 from openmsmq.engine.storage.layout import (
-    ARRIVAL_BITS,
     CHUNK_SIZE,
     COUNTERS_ROW,
     DELAYED_BIT,
@@ -43,6 +42,8 @@ from openmsmq.engine.storage.layout import (
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.packet.walk import marked
 from openmsmq.properties.message import PRIORITY_MAX
+from openmsmq.types.lookup import ARRIVAL_BITS
+from openmsmq.types.queues import QueueKind
 
 _u64 = Struct("<Q")
 
@@ -199,7 +200,7 @@ class Batch:
         by: str,
     ) -> list[int]:
         """The same for packets that are stored, of which all this is known already."""
-        if queue.kind is Kind.OUTGOING and flags:
+        if queue.kind is QueueKind.OUTGOING and flags:
             self._number(queue, flags[0])
         arrivals = self.numbers.arrivals(len(sizes))
         lookups = [
@@ -222,7 +223,7 @@ class Batch:
 
     def insert_stored(self, queue: Queue, priority: int, record: Record) -> int:
         """Put a message whose packet is stored already into a queue; its lookup identifier."""
-        if queue.kind is Kind.OUTGOING:
+        if queue.kind is QueueKind.OUTGOING:
             self._number(queue, record.flags)
         self.numbers.arrival = arrival = self.numbers.arrival + 1
         lookup = PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
@@ -463,7 +464,7 @@ class Batch:
 
     def _write_counts(self, queue: Queue, messages: int, size: int) -> None:
         """A queue that comes and goes by itself is in the store while messages of it are."""
-        comes_and_goes = queue.kind in (Kind.SUBQUEUE, Kind.OUTGOING)
+        comes_and_goes = queue.kind in (QueueKind.SUBQUEUE, QueueKind.OUTGOING)
         if comes_and_goes and not queue.is_stored:
             self.writer.put(Table.QUEUES, queue_key(queue.number), queue.properties.to_row())
             self.write_queue_number()

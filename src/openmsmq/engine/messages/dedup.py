@@ -11,10 +11,11 @@ from hashlib import blake2b
 from struct import Struct
 from typing import Final
 
-from openmsmq.engine.queues.queue import Kind, Queue
-from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 from openmsmq.names.format import parse_format_name
+from openmsmq.types.queues import QueueKind
+from openmsmq.types.settings import Settings
 
 ONCE: Final = b"D"
 "What the keys of rows about one id begin with."
@@ -36,7 +37,7 @@ def once_key(queue: Queue, once: str) -> bytes:
 
     A queue that is deleted and made again is another queue; one elsewhere goes by its name.
     """
-    is_here = queue.kind is not Kind.OUTGOING
+    is_here = queue.kind is not QueueKind.OUTGOING
     scope = queue.number.to_bytes(4) if is_here else parse_format_name(queue.name).key.encode()
     return blake2b(scope + b"\0" + once.encode(), digest_size=KEY_SIZE).digest()
 

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event, identifiers
-from openmsmq.engine.storage.layout import ARRIVAL_BITS, Record, due_key, index_key, split_due_key
+from openmsmq.engine.storage.layout import Record, due_key, index_key, split_due_key
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.properties.message import PRIORITY_MAX
+from openmsmq.types.lookup import ARRIVAL_BITS
 
 if TYPE_CHECKING:
     from openmsmq.engine.core import Core

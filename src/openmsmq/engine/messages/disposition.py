@@ -12,22 +12,16 @@ from typing import TYPE_CHECKING, Final
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.messages.dead_letters import place_of
 from openmsmq.engine.messages.scan import Entry
-from openmsmq.engine.queues.queue import NO_QUOTA, Kind, Queue, journal_of
+from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event, identifiers
-from openmsmq.engine.storage.layout import (
-    ARRIVAL_BITS,
-    NEVER,
-    Owed,
-    Record,
-    flags_of,
-    lookup_id,
-    packet_place,
-)
+from openmsmq.engine.storage.layout import NEVER, Owed, Record, flags_of, lookup_id, packet_place
 from openmsmq.properties.message import (
     PRIORITY_MAX,
     MessageClass,
     describe_class,
 )
+from openmsmq.types.lookup import ARRIVAL_BITS
+from openmsmq.types.queues import NO_QUOTA, QueueKind
 
 if TYPE_CHECKING:
     from openmsmq.engine.core import Core
@@ -84,7 +78,7 @@ class Outcomes:
 
     def arrived(self, batch: Batch, queue: Queue, messages: Sequence[NewMessage]) -> None:
         """Messages were put into a local queue: that is their delivery ([MS-MQDMPR] 3.1.1.12)."""
-        if queue.kind is Kind.OUTGOING:
+        if queue.kind is QueueKind.OUTGOING:
             return
         for message in [message for message in messages if message.flags & _ON_ARRIVAL]:
             if message.flags & _JOURNAL:
@@ -109,7 +103,7 @@ class Outcomes:
 
     def arrived_express(self, queue: Queue, entries: Sequence[Entry]) -> None:
         """The same for messages that need not outlive the process."""
-        if queue.kind is Kind.OUTGOING:
+        if queue.kind is QueueKind.OUTGOING:
             return
         for entry in entries:
             flags = flags_of(entry.record)
@@ -275,7 +269,7 @@ class Outcomes:
 
     def _is_journaled(self, queue: Queue, reason: MessageClass) -> bool:
         """Whether what was received from a queue goes to its journal (A-38)."""
-        kinds = (Kind.PRIVATE, Kind.PUBLIC, Kind.SUBQUEUE)
+        kinds = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.SUBQUEUE)
         is_received = reason is MessageClass.ACK_RECEIVE
         return is_received and queue.properties.journal and queue.kind in kinds
 
@@ -286,7 +280,9 @@ class Outcomes:
         self, batch: Batch, target: Queue, messages: list[Kept], reason: MessageClass
     ) -> None:
         """Let messages live on in a journal or as dead letters; without room they are gone."""
-        is_dead = target is not self._core.queues.system_journal and target.kind is not Kind.JOURNAL
+        is_dead = (
+            target is not self._core.queues.system_journal and target.kind is not QueueKind.JOURNAL
+        )
         places, starts = [], []
         for lookup, raw, start in messages:
             number, size = packet_place(raw)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.messages.scan import IN_TRANSIT, Entry
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE
-from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import (
     NEVER,
     Owed,
@@ -28,6 +28,7 @@ from openmsmq.engine.storage.layout import (
 )
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.queues import QueueKind
 
 if TYPE_CHECKING:
     from openmsmq.engine.core import Core
@@ -199,7 +200,7 @@ def _is_sent(queue: Queue, lookup: int, raw: bytes) -> bool:
 
 def reason(queue: Queue) -> MessageClass:
     """Why a message that expires in a queue leaves it."""
-    if queue.kind is Kind.UNCONFIRMED:
+    if queue.kind is QueueKind.UNCONFIRMED:
         return MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER
     if queue.is_outgoing:
         return MessageClass.NACK_REACH_QUEUE_TIMEOUT

@@ -10,14 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.queues.queue import POISON_SUBQUEUE, Kind, Poison, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import Record
+from openmsmq.types.queues import POISON_SUBQUEUE, Poison, QueueKind
 
 if TYPE_CHECKING:
     from openmsmq.engine.core import Core
 
-KINDS: Final = (Kind.PRIVATE, Kind.PUBLIC)
+KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC)
 "Queues that have these rules; what is in a subqueue, somebody has put there."
 
 

@@ -17,7 +17,7 @@ from openmsmq.engine.messages.dedup import once_key
 from openmsmq.engine.messages.send import Sending
 from openmsmq.engine.messages.stamp import Destination
 from openmsmq.engine.messages.stamper import Stamped, Stamper
-from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import IllegalPropertyValue
@@ -35,6 +35,7 @@ from openmsmq.types.delivery import Delivery
 from openmsmq.types.ids import MessageIds, SentId, sent_id
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
+from openmsmq.types.queues import QueueKind
 
 _JOURNALING: Final = UserFlags.JN | UserFlags.JP
 _U32: Final = 0xFFFFFFFF
@@ -86,7 +87,7 @@ class Posting:
         def stamp(target: Queue, first_id: int) -> list[NewMessage]:
             transactional = _is_transactional(transaction, target)
             headers = _with_transaction(several) if transactional else several
-            reach = core.settings.time_to_reach_queue if target.kind is Kind.OUTGOING else None
+            reach = core.settings.time_to_reach_queue if target.kind is QueueKind.OUTGOING else None
             stamper = _stamper(
                 core.identity, self._name_of(target), headers, INFINITE if reach is None else reach
             )
@@ -175,7 +176,7 @@ class Posting:
     ) -> list[NewMessage]:
         """What the rules want to know of packets that were stamped."""
         start = self._core.timeline.now
-        is_outgoing = queue.kind is Kind.OUTGOING
+        is_outgoing = queue.kind is QueueKind.OUTGOING
         new: list[NewMessage] = []
         for (priority, reach, receive, flags, acknowledge, letters), packets in stamped:
             expires = NEVER if receive == INFINITE else expiry(start, receive, NEVER)
@@ -197,7 +198,7 @@ class Posting:
         return Owed.OWN_LETTERS.value
 
     def _name_of(self, queue: Queue) -> FormatName:
-        if queue.kind is Kind.OUTGOING:
+        if queue.kind is QueueKind.OUTGOING:
             return _format_name(queue.name)
         return _direct_name(self._computer, queue.name)
 
@@ -212,7 +213,7 @@ class Posting:
         core = self._core
         now = int(self._clock.now())
         transactional = _is_transactional(transaction, queue)
-        is_outgoing = queue.kind is Kind.OUTGOING
+        is_outgoing = queue.kind is QueueKind.OUTGOING
         reach = core.settings.time_to_reach_queue if is_outgoing else None
         packets = self._packer.pack_many(
             messages,

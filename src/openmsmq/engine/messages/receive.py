@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum, auto
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
@@ -24,7 +23,7 @@ from openmsmq.engine.messages.scan import (
 )
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event, identifiers
-from openmsmq.engine.storage.layout import LOOKUP_MAX, index_key, place_and_expiry
+from openmsmq.engine.storage.layout import index_key, place_and_expiry
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
@@ -37,23 +36,11 @@ from openmsmq.errors import (
     TransactionUsage,
 )
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.lookup import LOOKUP_MAX
+from openmsmq.types.read import Seek
 
 Entries = list[Entry]
 OVER = "the transaction ended while the read was waiting"
-
-
-class Seek(StrEnum):
-    """Which message a lookup identifier leads to (MessageSeekAction, [MS-MQDMPR] 3.1.1.17)."""
-
-    CURRENT = auto()
-    NEXT = auto()
-    PREVIOUS = auto()
-    FIRST = auto()
-    LAST = auto()
-    BEHIND = auto()
-    "The next one, whether or not there is a message with the identifier; not of the protocol."
-    AHEAD = auto()
-    "Likewise the previous one."
 
 
 class Receiving:

@@ -12,10 +12,7 @@ from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.cursor import Cursor
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import (
-    ARRIVAL_BITS,
-    ARRIVAL_MASK,
     CHUNK_SIZE,
-    LOOKUP_MAX,
     Record,
     index_key,
     packet_key,
@@ -26,6 +23,7 @@ from openmsmq.engine.storage.layout import (
 )
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.properties.message import PRIORITY_MAX
+from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK, LOOKUP_MAX
 
 
 class Holder:

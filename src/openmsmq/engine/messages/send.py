@@ -9,7 +9,7 @@ from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.dedup import find_once
-from openmsmq.engine.queues.queue import NO_QUOTA, Kind, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
     InsufficientResources,
@@ -20,6 +20,7 @@ from openmsmq.errors import (
     TransactionUsage,
 )
 from openmsmq.packet.view import PacketView
+from openmsmq.types.queues import NO_QUOTA, QueueKind
 
 KIB = 1024
 EXPRESS_SIZE_MAX = 1 << 30
@@ -140,7 +141,7 @@ class Sending:
             raise QueueNotAvailable(queue.name)
         if transaction is not None:
             transaction.require_active()
-        is_local = queue.kind is not Kind.OUTGOING
+        is_local = queue.kind is not QueueKind.OUTGOING
         in_transaction = transaction is not None and not transaction.is_plain_to(queue)
         if is_local and queue.properties.transactional != in_transaction:
             kind = "transactional" if queue.properties.transactional else "not transactional"

@@ -31,13 +31,15 @@ from openmsmq.engine.outgoing.sequences import (
     OutgoingSequence,
 )
 from openmsmq.engine.outgoing.state import Transfer
-from openmsmq.engine.queues.queue import Kind, Queue
-from openmsmq.engine.storage.layout import ARRIVAL_BITS, ARRIVAL_MASK, Owed, flags_of, index_key
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage.layout import Owed, flags_of, index_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.walk import numbered
 from openmsmq.properties.message import PRIORITY_MAX, MessageClass
+from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
+from openmsmq.types.queues import QueueKind
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _OWN_LETTERS: Final = Owed.OWN_LETTERS.value
@@ -83,7 +85,7 @@ class Dispatching:
 
     def _offer_all(self) -> None:
         for queue in list(self._core.queues.by_number.values()):
-            if queue.kind is Kind.OUTGOING:
+            if queue.kind is QueueKind.OUTGOING:
                 self._available(queue)
 
     # What can be sent

@@ -17,11 +17,12 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
 
-from openmsmq.engine.storage.layout import ARRIVAL_BITS, ARRIVAL_MASK, index_key
+from openmsmq.engine.storage.layout import index_key
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.properties.message import PRIORITY_MAX
+from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
 
 if TYPE_CHECKING:
     from openmsmq.engine.queues.queue import Queue

@@ -4,50 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple
 
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DEFAULT_PORTS, DirectName, Protocol
 from openmsmq.names.format import ConnectorName, MachineName, MulticastName, PrivateName
+from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 ATTEMPTS_MAX: Final = 16
 "Attempts to connect that are remembered."
-
-
-class TransferState(StrEnum):
-    """OutgoingQueue.State ([MS-MQDMPR] 3.1.1.3)."""
-
-    CONNECTED = "connected"
-    DISCONNECTED = "disconnected"
-    DISCONNECTING = "disconnecting"
-    INACTIVE = "inactive"
-    LOCKED = "locked"
-    NEED_VALIDATION = "need validation"
-    WAITING = "waiting"
-    ON_HOLD = "on hold"
-
-
-class ConnectionStatus(IntEnum):
-    """How an attempt to connect went (ConnectionHistory.Status, [MS-MQDMPR] 3.1.1.3)."""
-
-    IN_PROCESS = 0
-    ESTABLISH_PACKET_RECEIVED = 1
-    ESTABLISHED = 2
-    UNKNOWN_FAILURE = 3
-    PING_FAILURE = 4
-    SOCKET_CREATE_FAILURE = 5
-    SOCKET_BIND_FAILURE = 6
-    SOCKET_CONNECT_FAILURE = 7
-    TCP_NOT_ENABLED = 8
-    SOCKET_SEND_FAILURE = 9
-    CONNECTION_NOT_READY = 10
-    DNS_FAILURE = 11
-    CERTIFICATE_VALIDATION_FAILURE = 12
-    CONNECTION_LIMIT_REACHED = 13
-    CONNECTION_REFUSED = 14
-    ROUTING_DATA_NOT_AVAILABLE = 15
-    LOW_RESOURCE = 16
 
 
 class Attempt(NamedTuple):

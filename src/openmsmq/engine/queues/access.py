@@ -3,43 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import Enum, Flag, auto
 
-from openmsmq.errors import AccessDenied, SharingViolation, UnsupportedAccessMode
-
-
-class Access(Flag):
-    """What a handle may do ([MS-MQDMPR] 3.1.1.17); several at once, unlike in MSMQ."""
-
-    RECEIVE = auto()
-    "Receive, peek and purge."
-    SEND = auto()
-    PEEK = auto()
-    ALL = RECEIVE | SEND | PEEK
-
-
-class Share(Enum):
-    """What others may do meanwhile ([MS-MQDMPR] 3.1.1.17)."""
-
-    DENY_NONE = auto()
-    DENY_RECEIVE = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """How a handle was opened."""
-
-    access: Access = Access.ALL
-    share: Share = Share.DENY_NONE
-
-    def require(self, needed: Access) -> None:
-        """Refuse what the handle was not opened for."""
-        if needed in self.access:  # the usual case first: to combine flags takes longer
-            return
-        if needed is not Access.PEEK or Access.RECEIVE not in self.access:
-            name = (needed.name or "").lower()
-            raise AccessDenied(f"the queue was not opened to {name}")
+from openmsmq.errors import SharingViolation, UnsupportedAccessMode
+from openmsmq.types.access import Access, Mode, Share
 
 
 def check_sharing(opened: Iterable[Mode], wanted: Mode) -> None:

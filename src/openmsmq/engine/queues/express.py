@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from openmsmq.engine.storage.layout import ARRIVAL_BITS
 from openmsmq.properties.message import PRIORITY_MAX
+from openmsmq.types.lookup import ARRIVAL_BITS
 
 if TYPE_CHECKING:
     from openmsmq.engine.messages.scan import Entry

@@ -11,15 +11,10 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.scan import REMOVING
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.storage.layout import (
-    ARRIVAL_MASK,
-    DELETED_ROW,
-    PURGED_ROW,
-    index_key,
-    queue_key,
-)
+from openmsmq.engine.storage.layout import DELETED_ROW, PURGED_ROW, index_key, queue_key
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.lookup import ARRIVAL_MASK
 
 if TYPE_CHECKING:
     from openmsmq.engine.core import Core

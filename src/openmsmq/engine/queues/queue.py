@@ -11,43 +11,21 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
 from openmsmq.engine.outgoing.sequences import Sequences
-from openmsmq.engine.outgoing.state import Transfer, TransferState
+from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.queues.express import ExpressMessages
-from openmsmq.engine.storage.layout import ARRIVAL_MASK, DELAYED_BIT, JOURNAL_BIT
+from openmsmq.engine.storage.layout import DELAYED_BIT, JOURNAL_BIT
 from openmsmq.errors import IllegalPropertyValue
+from openmsmq.types.lookup import ARRIVAL_MASK
+from openmsmq.types.outgoing import TransferState
+from openmsmq.types.queues import LABEL_MAX, NO_QUOTA, Poison, QueueKind
 
 if TYPE_CHECKING:
     from openmsmq.engine.messages.scan import Holder, Waiter
-    from openmsmq.engine.queues.access import Mode
+    from openmsmq.types.access import Mode
 
-NO_QUOTA: Final = 0xFFFFFFFF
-LABEL_MAX: Final = 124
 NO_TYPE: Final = UUID(int=0)
 JOURNAL_SUFFIX: Final = ";JOURNAL"
-POISON_SUBQUEUE: Final = "poison"
 U32_MAX: Final = 0xFFFFFFFF
-
-
-class Kind(StrEnum):
-    """What a queue is for (QueueType, [MS-MQDMPR] 3.1.1.2, and what it leaves unsaid)."""
-
-    PRIVATE = "private"
-    PUBLIC = "public"
-    SYSTEM = "system"
-    "The manager's own: dead letters, the journal of what it sent, and hidden ones."
-    JOURNAL = "journal"
-    "Copies of what was received from a queue."
-    SUBQUEUE = "subqueue"
-    OUTGOING = "outgoing"
-    "Messages on their way to a queue of another manager."
-    UNCONFIRMED = "unconfirmed"
-    "Messages that reached their queue and wait to be consumed there, for their sender's sake."
-    RESERVED = "reserved"
-    "Messages that a subscription was given, and is not done with."
-    DELAYED = "delayed"
-    "Messages that cannot be read yet, or not sent elsewhere yet."
-    MULTIPLE = "multiple"
-    "Not a queue: several, to which the same is sent."
 
 
 class Purpose(StrEnum):
@@ -61,15 +39,6 @@ class Purpose(StrEnum):
     "Acknowledgements for a peer outside the peer table, of what it brought itself."
     UNSOLICITED = "unsolicited"
     "Acknowledgements that a peer outside the peer table directs at a third machine."
-
-
-class Poison(StrEnum):
-    """Where messages go that were aborted too often."""
-
-    SUBQUEUE = "subqueue"
-    "To the subqueue `poison` of their queue."
-    DEAD_LETTER = "dead-letter"
-    "To the dead-letter queue of the manager, rejected."
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +62,7 @@ class QueueProperties:
     "0 clear messages only, 1 both, 2 encrypted only."
     base_priority: int = 0
     type: UUID = NO_TYPE
-    kind: Kind = Kind.PRIVATE
+    kind: QueueKind = QueueKind.PRIVATE
     abort_limit: int = 0
     "A message is poison when it was aborted so often; 0 for never."
     retry_delay: int = 0
@@ -144,7 +113,7 @@ class QueueProperties:
         values = json.loads(raw)
         known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
         known |= {name: UUID(known[name]) for name in ("id", "type")}
-        known["kind"] = Kind(known["kind"])
+        known["kind"] = QueueKind(known["kind"])
         known["poison"] = Poison(known.get("poison", Poison.SUBQUEUE))
         known["purpose"] = Purpose(known.get("purpose", Purpose.SEND))
         return cls(**known)
@@ -217,7 +186,7 @@ class Queue:
         return self.properties.name
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> QueueKind:
         """What it is for."""
         return self.properties.kind
 
@@ -230,7 +199,7 @@ class Queue:
     def is_outgoing(self) -> bool:
         """Its messages are for another manager, now or later."""
         kind = self.properties.kind
-        return kind is Kind.OUTGOING or (kind is Kind.DELAYED and self.main.is_outgoing)
+        return kind is QueueKind.OUTGOING or (kind is QueueKind.DELAYED and self.main.is_outgoing)
 
     @property
     def is_paused(self) -> bool:
@@ -249,7 +218,11 @@ class Queue:
             or self.pins
             or self.is_paused
             or (self.delayed is not None and self.delayed.messages)
-            or (self.kind is Kind.OUTGOING and self.journal is not None and self.journal.messages)
+            or (
+                self.kind is QueueKind.OUTGOING
+                and self.journal is not None
+                and self.journal.messages
+            )
         )
 
     @property
@@ -295,7 +268,7 @@ def journal_of(queue: Queue) -> Queue:
         properties = replace(
             queue.properties,
             name=queue.name + JOURNAL_SUFFIX,
-            kind=Kind.UNCONFIRMED if queue.kind is Kind.OUTGOING else Kind.JOURNAL,
+            kind=QueueKind.UNCONFIRMED if queue.kind is QueueKind.OUTGOING else QueueKind.JOURNAL,
             quota=queue.properties.journal_quota,
         )
         queue.journal = Queue(queue.number | JOURNAL_BIT, properties, parent=queue)
@@ -305,7 +278,9 @@ def journal_of(queue: Queue) -> Queue:
 def delayed_of(queue: Queue) -> Queue:
     """Where the messages of a queue wait that cannot be read yet; it is there if need be."""
     if queue.delayed is None:
-        properties = replace(queue.properties, name=f"{queue.name} (delayed)", kind=Kind.DELAYED)
+        properties = replace(
+            queue.properties, name=f"{queue.name} (delayed)", kind=QueueKind.DELAYED
+        )
         queue.delayed = Queue(queue.number | DELAYED_BIT, properties, parent=queue)
     return queue.delayed
 
@@ -314,7 +289,7 @@ def derive(queue: Queue) -> None:
     """Let journal and subqueues have the properties their queue has now (A-05)."""
     own = queue.properties
     for sub in queue.subqueues.values():
-        sub.properties = replace(own, name=sub.name, kind=Kind.SUBQUEUE, id=sub.properties.id)
+        sub.properties = replace(own, name=sub.name, kind=QueueKind.SUBQUEUE, id=sub.properties.id)
     if queue.journal is not None:
         queue.journal.properties = replace(
             own, name=queue.journal.name, kind=queue.journal.kind, quota=own.journal_quota
@@ -332,4 +307,4 @@ def _is_storable(text: str) -> bool:
 
 def outgoing_name(queue: Queue) -> str:
     """The destination of an outgoing queue, which is forgotten when it is empty; else nothing."""
-    return queue.name if queue.kind is Kind.OUTGOING else ""
+    return queue.name if queue.kind is QueueKind.OUTGOING else ""

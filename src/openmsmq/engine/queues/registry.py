@@ -10,13 +10,11 @@ from uuid import uuid5
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.outgoing.sequences import forget_sequence
-from openmsmq.engine.outgoing.state import Transfer, TransferState
-from openmsmq.engine.queues.access import Mode, check_sharing
+from openmsmq.engine.outgoing.state import Transfer
+from openmsmq.engine.queues.access import check_sharing
 from openmsmq.engine.queues.purge import drop_messages, purge
 from openmsmq.engine.queues.queue import (
     JOURNAL_SUFFIX,
-    LABEL_MAX,
-    Kind,
     Purpose,
     Queue,
     QueueProperties,
@@ -58,6 +56,9 @@ from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
 from openmsmq.names.path import PathName, parse_path_name
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.access import Mode
+from openmsmq.types.outgoing import TransferState
+from openmsmq.types.queues import LABEL_MAX, VISIBLE, QueueKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from openmsmq.engine.core import Core
     from openmsmq.names.direct import DirectName
 
-VISIBLE = (Kind.PRIVATE, Kind.PUBLIC)
 
 _RANKS: Final = tuple(Purpose)
 "Purposes, the one that counts most first."
@@ -83,7 +83,7 @@ class Queues:
         "Queues that may have become needless."
         for queue in loaded.values():
             self.touch(queue)
-            if queue.kind is Kind.OUTGOING:
+            if queue.kind is QueueKind.OUTGOING:
                 destination = parse_format_name(queue.name)
                 queue.transfer = Transfer.to(destination, hardened=core.settings.hardened)
                 queue.transfer.became(TransferState.WAITING)
@@ -180,7 +180,7 @@ class Queues:
         """
         queue = self._by_name.get(name.key)
         if queue is None:
-            queue = self._make(str(name), Kind.OUTGOING, None)
+            queue = self._make(str(name), QueueKind.OUTGOING, None)
             label = str(name)[:LABEL_MAX]
             queue.properties = replace(queue.properties, label=label, purpose=purpose)
             queue.transfer = Transfer.to(name, hardened=self._core.settings.hardened)
@@ -203,14 +203,14 @@ class Queues:
             raise UnsupportedFormatNameOperation(f"a {parent.kind} queue has no subqueues")
         folded = fold(name)
         if folded not in parent.subqueues:
-            queue = self._make(f"{parent.name};{name}", Kind.SUBQUEUE, parent)
+            queue = self._make(f"{parent.name};{name}", QueueKind.SUBQUEUE, parent)
             parent.subqueues[folded] = queue
             derive(parent)
         return parent.subqueues[folded]
 
     def make_reserved(self, name: str) -> Queue:
         """A place for what a subscription is given; it stays until `forget_reserved`."""
-        store = self._make(name, Kind.RESERVED, None)
+        store = self._make(name, QueueKind.RESERVED, None)
         self._idle.discard(store)
         return store
 
@@ -219,7 +219,7 @@ class Queues:
         self._forget(store)
         store.deleted = True
 
-    def _make(self, name: str, kind: Kind, parent: Queue | None) -> Queue:
+    def _make(self, name: str, kind: QueueKind, parent: Queue | None) -> Queue:
         """A queue that comes and goes by itself; the store knows it while it has messages."""
         number = self._take_number()
         now = self._core.timeline.wall
@@ -238,9 +238,9 @@ class Queues:
 
     def touch(self, queue: Queue) -> None:
         """A queue that comes and goes may have become needless."""
-        if queue.kind is Kind.DELAYED:
+        if queue.kind is QueueKind.DELAYED:
             queue = queue.main
-        if queue.kind in (Kind.SUBQUEUE, Kind.OUTGOING):
+        if queue.kind in (QueueKind.SUBQUEUE, QueueKind.OUTGOING):
             self._idle.add(queue)
 
     def tidy(self) -> None:
@@ -292,7 +292,7 @@ class Queues:
         """
         if queue.deleted:
             raise QueueNotAvailable(queue.name)
-        if queue.kind not in (*VISIBLE, Kind.SYSTEM):
+        if queue.kind not in (*VISIBLE, QueueKind.SYSTEM):
             raise UnsupportedFormatNameOperation(f"a {queue.kind} queue has no properties")
         pending: Pending[None] = Pending()
         changed = queue.properties.changed(now, **changes)  # refused now, if ever
@@ -370,7 +370,7 @@ class Queues:
         """Queues that could not be deleted are there again."""
         for queue in family:
             queue.deleted = False
-            if queue.kind not in (Kind.JOURNAL, Kind.DELAYED):
+            if queue.kind not in (QueueKind.JOURNAL, QueueKind.DELAYED):
                 self.by_number[queue.number] = queue
             self.touch(queue)
             self._core.expiring.released(queue, queue.express.lookups())
@@ -382,7 +382,7 @@ class Queues:
         name = _key(queue)
         if self._by_name.get(name) is queue:
             del self._by_name[name]
-        if queue.parent is not None and queue.kind is Kind.SUBQUEUE:
+        if queue.parent is not None and queue.kind is QueueKind.SUBQUEUE:
             name = fold(queue.name.rpartition(";")[2])
             if queue.parent.subqueues.get(name) is queue:
                 del queue.parent.subqueues[name]
@@ -431,7 +431,7 @@ def _delete_rows(queue: Queue) -> Callable[[Batch], None]:
 
     def apply(batch: Batch) -> None:
         delete_rows(batch, queue)
-        if queue.kind is Kind.OUTGOING:  # others go with their journals as a family
+        if queue.kind is QueueKind.OUTGOING:  # others go with their journals as a family
             for bit in (JOURNAL_BIT, DELAYED_BIT):
                 batch.writer.delete(Table.QUEUES, queue_key(queue.number | bit, COUNTERS_ROW))
         for sequence in queue.sequences.all:
@@ -448,9 +448,9 @@ def delete_rows(batch: Batch, queue: Queue) -> None:
 
 def _key(queue: Queue) -> str:
     """By what a queue is found: names that mean the same have the same key."""
-    if queue.kind is Kind.RESERVED:
+    if queue.kind is QueueKind.RESERVED:
         return f"\0{queue.number}"  # which is no name
-    if queue.kind is Kind.OUTGOING:
+    if queue.kind is QueueKind.OUTGOING:
         return parse_format_name(queue.name).key
     return fold(queue.name)
 

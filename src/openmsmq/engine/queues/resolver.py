@@ -7,13 +7,13 @@ from ipaddress import ip_address
 from typing import Final
 
 from openmsmq.engine.core import Core
-from openmsmq.engine.queues.queue import Kind
 from openmsmq.errors import QueueNotFound
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import MachineName, PrivateName, PublicName
 from openmsmq.names.parts import QueueParts, Suffix, fold, host_key, join_queue, split_queue
 from openmsmq.names.path import PathName
+from openmsmq.types.queues import QueueKind
 
 LOOPBACK: Final = ("127.0.0.1", "::1")
 
@@ -87,13 +87,13 @@ class Naming:
 
     def _numbered(self, name: PrivateName) -> str:
         queue = self._core.queues.get(name.number)
-        if queue is None or queue.kind is not Kind.PRIVATE:
+        if queue is None or queue.kind is not QueueKind.PRIVATE:
             raise QueueNotFound(str(name))
         return _with_suffix(queue.name, name.suffix)
 
     def _public(self, name: PublicName) -> str | None:
         for queue in self._core.queues:
-            if queue.kind is Kind.PUBLIC and queue.properties.id == name.guid:
+            if queue.kind is QueueKind.PUBLIC and queue.properties.id == name.guid:
                 return _with_suffix(queue.name, name.suffix)
         return None
 
@@ -121,8 +121,3 @@ def _with_suffix(local: str, suffix: Suffix) -> str:
 def is_private(local: str) -> bool:
     """Whether a path below the computer is one of a private queue."""
     return fold(local).startswith("PRIVATE$\\")
-
-
-def shown(local: str) -> str:
-    r"""The path name that people write: `.\private$\orders\Journal$`."""
-    return str(PathName(".", *split_queue(local)))

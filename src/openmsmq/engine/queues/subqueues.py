@@ -6,9 +6,9 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import REMOVING
-from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event, identifiers
-from openmsmq.engine.storage.layout import LOOKUP_MAX, Record, index_key, place_and_expiry
+from openmsmq.engine.storage.layout import Record, index_key, place_and_expiry
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
@@ -18,8 +18,10 @@ from openmsmq.errors import (
     QueueNotAvailable,
     TransactionUsage,
 )
+from openmsmq.types.lookup import LOOKUP_MAX
+from openmsmq.types.queues import QueueKind
 
-KINDS = (Kind.PRIVATE, Kind.PUBLIC, Kind.SUBQUEUE)
+KINDS = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.SUBQUEUE)
 
 
 class Moving:

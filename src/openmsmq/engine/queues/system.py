@@ -6,7 +6,8 @@ from typing import Final
 from uuid import UUID, uuid5
 
 from openmsmq import limits
-from openmsmq.engine.queues.queue import NO_QUOTA, Kind, QueueProperties
+from openmsmq.engine.queues.queue import QueueProperties
+from openmsmq.types.queues import NO_QUOTA, QueueKind
 
 NOTIFICATION: Final = 3
 "[MS-MQCN] 1.9."
@@ -41,7 +42,7 @@ def system_queues(identity: UUID, now: int) -> dict[int, QueueProperties]:
             now,
             now,
             transactional=number == TRANSACTIONAL_DEAD_LETTER,
-            kind=Kind.SYSTEM,
+            kind=QueueKind.SYSTEM,
             quota=limits.REFUSED_SIZE_MAX // KIB if number == REFUSED else NO_QUOTA,
         )
         for number, name in NAMES.items()

@@ -14,10 +14,8 @@ from typing import Final, NamedTuple
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, PRIORITY_MAX, Acknowledge
+from openmsmq.types.lookup import ARRIVAL_BITS
 
-ARRIVAL_BITS: Final = 56
-ARRIVAL_MASK: Final = (1 << ARRIVAL_BITS) - 1
-LOOKUP_MAX: Final = (1 << 64) - 1
 NEVER: Final = INFINITE
 "When a message expires that lives for ever."
 CHUNK_SIZE: Final = 4000

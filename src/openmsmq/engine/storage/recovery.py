@@ -14,14 +14,7 @@ from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.outgoing.sequences import SequenceNumbers, load_sequences
-from openmsmq.engine.queues.queue import (
-    Kind,
-    Queue,
-    QueueProperties,
-    delayed_of,
-    derive,
-    journal_of,
-)
+from openmsmq.engine.queues.queue import Queue, QueueProperties, delayed_of, derive, journal_of
 from openmsmq.engine.queues.system import FIRST_QUEUE_NUMBER, system_queues
 from openmsmq.engine.storage.history import History
 from openmsmq.engine.storage.layout import (
@@ -35,10 +28,12 @@ from openmsmq.engine.storage.layout import (
     split_packet_key,
     unpack_counters,
 )
-from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.storage.settings import load_settings
 from openmsmq.engine.storage.tables import Snapshot, Store, Table, Writer
 from openmsmq.engine.transactions.transaction import Transaction, load_transactions
 from openmsmq.names.parts import fold
+from openmsmq.types.queues import QueueKind
+from openmsmq.types.settings import Settings
 
 if TYPE_CHECKING:
     from openmsmq.engine.core import Core
@@ -95,7 +90,7 @@ def load(
     (A-46).
     """
     snapshot = store.snapshot
-    settings = Settings.load(snapshot)
+    settings = load_settings(snapshot)
     history = History(snapshot, settings.history << 20)
     statistics = Statistics(snapshot)
     raw = snapshot.get(Table.META, IDENTITY_KEY)
@@ -205,7 +200,7 @@ def _link_subqueues(found: dict[int, Queue]) -> None:
     """
     by_name = {fold(queue.name): queue for queue in found.values()}
     for queue in list(found.values()):
-        if queue.kind is Kind.SUBQUEUE:
+        if queue.kind is QueueKind.SUBQUEUE:
             parent, _, name = queue.name.rpartition(";")
             queue.parent = by_name.get(fold(parent))
             if queue.parent is None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
-from uuid import UUID
 
 from openmsmq.app_protocol.payloads import COUNT_MAX, room_for
 from openmsmq.engine.commit.pending import Pending
@@ -12,60 +10,15 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.queues.info import path_name
-from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.subscriptions.owners import bind, mark_read
 from openmsmq.engine.subscriptions.subscription import Subscription, Way
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import fold
+from openmsmq.types.subscriptions import Binding, SubscriptionInfo, lasting_id
 
 READ_SIZE_MAX: Final = room_for(COUNT_MAX)
 "Bytes of the packets that are read at once, unless it is a single one: they fit a frame."
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """How a subscription comes to its owner."""
-
-    take_over: bool = False
-    "It passes from another owner, too."
-    read: int = 0
-    "Without an owner, it was read up to this position before there were owners."
-
-
-@dataclass(frozen=True, slots=True)
-class SubscriptionInfo:
-    """How far a subscription has come, at one moment."""
-
-    name: str
-    queue: str
-    r"The path name of the queue it reads, `.\private$\orders`."
-    copy: bool
-    "It leaves the messages in the queue."
-    done: int
-    "It is done with all messages up to this position."
-    end: int
-    "It was given all messages up to this position."
-    waiting: int
-    "Messages that it was given and is not done with."
-    bytes: int
-    "What these take."
-    idle: int
-    "Seconds since it was last done with some, or since it began; 0 if that is unknown."
-    behind: int
-    "Messages of the queue that it was not given yet; of copies, so many at least."
-    oldest: int | None
-    "Seconds that the first of these has been in the queue."
-    owner: str = ""
-    "Who alone may read through it; empty for anybody."
-    unread: int = 0
-    "Messages that its owner says it is done with and has not read; they stay with it."
-    queue_id: str = ""
-    "What the queue is known by, whatever it is called: see `lasting_id`."
-
-
-def lasting_id(identifier: UUID, kind: str) -> str:
-    """The GUID of a queue; a journal, which has that of its queue, is marked."""
-    return f"{identifier};JOURNAL" if kind == Kind.JOURNAL else str(identifier)
 
 
 def subscription_infos(local: LocalManager) -> list[SubscriptionInfo]:

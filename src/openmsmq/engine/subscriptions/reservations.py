@@ -21,7 +21,7 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import Entry, Found, Holder, fetch, first_readable, up_to
-from openmsmq.engine.queues.queue import Kind, Queue, QueueProperties
+from openmsmq.engine.queues.queue import Queue, QueueProperties
 from openmsmq.engine.queues.registry import delete_rows
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import (
@@ -48,13 +48,14 @@ from openmsmq.engine.subscriptions.subscription import Subscription, Way, with_r
 from openmsmq.errors import InvalidParameter, QueueNotAvailable, QueueNotFound
 from openmsmq.names.parts import fold
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.queues import QueueKind
 
 STEP: Final = 1000
 "Messages that are given, or leave, with one commit."
 STEP_SIZE: Final = 8 * 1024 * 1024
 "Bytes that are given with one commit, unless it is a single message."
 NAME_MAX: Final = 200
-KINDS: Final = (Kind.PRIVATE, Kind.PUBLIC, Kind.SYSTEM, Kind.JOURNAL)
+KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.SYSTEM, QueueKind.JOURNAL)
 "Queues that can be subscribed to: those that do not come and go by themselves."
 RESERVING: Final = Holder()
 "Holds messages that are being given."
@@ -68,7 +69,7 @@ class Reservations:
         self._all: dict[tuple[str, int], Subscription] = {}
         "By name and number of the queue."
         for store in core.queues.everything:
-            if store.kind is Kind.RESERVED:
+            if store.kind is QueueKind.RESERVED:
                 self._load(store)
 
     def _load(self, store: Queue) -> None:
@@ -482,7 +483,7 @@ def _check_place(subscription: Subscription, after: int, last: int) -> None:
 
 
 def _check_target(subscription: Subscription, target: Queue) -> None:
-    if target.kind is not Kind.SUBQUEUE or target.parent is not subscription.source:
+    if target.kind is not QueueKind.SUBQUEUE or target.parent is not subscription.source:
         raise InvalidParameter(f"{target.name} is no subqueue of {subscription.source.name}")
     if subscription.way is Way.COPY:
         raise InvalidParameter(f"subscription {subscription.name} has copies, which do not move")

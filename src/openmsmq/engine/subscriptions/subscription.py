@@ -18,11 +18,12 @@ from typing import Final, TypeVar
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.scan import Found, oldest, readable
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.storage.layout import ARRIVAL_BITS, ARRIVAL_MASK, RECORD_SIZE, local_facts
+from openmsmq.engine.storage.layout import RECORD_SIZE, local_facts
 from openmsmq.engine.storage.tables import Snapshot
 from openmsmq.engine.subscriptions.ranges import Ranges
 from openmsmq.errors import MQError, QueueNotFound
 from openmsmq.properties.message import PRIORITY_MAX
+from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
 
 LOOK_MAX: Final = 10_000
 "Messages that are looked at in one go, since others wait meanwhile."

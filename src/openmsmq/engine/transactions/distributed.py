@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final, NamedTuple
 
 from openmsmq.engine.commit.batch import Batch
@@ -22,7 +21,7 @@ from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.engine.transactions.lifecycle import Also, Transacting
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import InsufficientResources, InvalidParameter, TransactionSequence
-from openmsmq.types.unit_name import decider_of
+from openmsmq.types.units import UnitState, decider_of
 
 UNITS_MAX: Final = 10_000
 "Units that may wait to be confirmed; none of them is ever forgotten."
@@ -30,19 +29,6 @@ PARTICIPANTS_MAX: Final = 64
 PARTICIPANT_SIZE_MAX: Final = 250
 "Characters of what a participant is called."
 _PREFIX: Final = b"unit:"
-
-
-class UnitState(StrEnum):
-    """Where a unit stands, for those who find a part of it."""
-
-    ACTIVE = "active"
-    "Its program is at work; nothing is decided."
-    COMMITTING = "committing"
-    "It is committed, and its program tells the participants."
-    COMMITTED = "committed"
-    "It is committed, and its program is gone: whoever finds a part of it commits that part."
-    ABORTED = "aborted"
-    "It is not committed and never will be."
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import State, Transaction
 from openmsmq.errors import TransactionSequence
-from openmsmq.types.unit_name import decider_of
+from openmsmq.types.units import decider_of
 
 DOOMED = "part of it could not be written; it can only be aborted"
 

@@ -21,7 +21,7 @@ from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues.purge import note_purged
 from openmsmq.engine.queues.purge import reason as purge_reason
-from openmsmq.engine.queues.queue import Kind, Queue, journal_of
+from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import IDENTIFIER_SIZE, identifiers
 from openmsmq.engine.storage.layout import JOURNAL_BIT, Owed, Record, index_key
 from openmsmq.engine.storage.tables import Snapshot, Table
@@ -29,6 +29,7 @@ from openmsmq.errors import TransactionSequence
 from openmsmq.packet.headers.transaction import TransactionFlags
 from openmsmq.packet.walk import marked
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.queues import QueueKind
 
 if TYPE_CHECKING:
     from openmsmq.engine.core import Core
@@ -169,7 +170,7 @@ class Transaction(Holder):
 
     def is_plain_to(self, queue: Queue) -> bool:
         """Whether what it sends to a queue is like any message there once it is committed."""
-        is_local = queue.kind is not Kind.OUTGOING
+        is_local = queue.kind is not QueueKind.OUTGOING
         return self.stages and is_local and not queue.properties.transactional
 
     def require_active(self) -> None:

@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from openmsmq.engine.manager import LocalManager
-
-
-@dataclass(frozen=True, slots=True)
-class UnitInfo:
-    """A unit that is committed, while some of its participants have not confirmed it."""
-
-    name: str
-    state: str
-    "`committing` while its program tells the participants, `committed` if that program is gone."
-    age: int
-    "Seconds since it was decided."
-    waiting: tuple[str, ...]
-    "The participants that have not confirmed."
+from openmsmq.types.units import UnitInfo
 
 
 def unit_infos(local: LocalManager) -> list[UnitInfo]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from openmsmq.engine.queues.access import Access
 from openmsmq.pipelines.spec import Place
 from openmsmq.spark.columns import ddl
 from openmsmq.spark.service import connect, open_queue, queue_names
+from openmsmq.types.access import Access
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -22,17 +22,16 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
 from openmsmq.engine.arrivals.arrivals import REASONS, REJECTED
 from openmsmq.engine.core import Core
-from openmsmq.engine.manager import LocalManager, ManagerState
+from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.messages.scan import oldest
 from openmsmq.engine.outgoing.confirmations import FORGED
-from openmsmq.engine.outgoing.state import TransferState
-from openmsmq.engine.queues.queue import NO_QUOTA, Kind, Queue
-from openmsmq.engine.queues.resolver import shown
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.queues.system import HIDDEN
 from openmsmq.engine.storage.history import Event
 from openmsmq.names.direct import PREFIX, DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
+from openmsmq.names.path import shown
 from openmsmq.properties.message import describe_class
 from openmsmq.runtime.drivers import Commit
 from openmsmq.runtime.listener import FAILED, UNFINISHED
@@ -42,6 +41,9 @@ from openmsmq.store.pages import DATA_FILE
 from openmsmq.transports.mqqb.events import End
 from openmsmq.transports.mqqb.transport import Transfers
 from openmsmq.transports.outgoing import unprocessed
+from openmsmq.types.manager_state import ManagerState
+from openmsmq.types.outgoing import TransferState
+from openmsmq.types.queues import NO_QUOTA, QueueKind
 
 COMPUTER_QUEUES: Final = "Computer Queues"
 "What Windows calls dead letters and the journal of sent messages together."
@@ -262,17 +264,23 @@ async def _report_queues(page: Page, local: LocalManager, now: float) -> None:
     queues = [
         queue
         for queue in core.queues.by_number.values()
-        if queue.number not in HIDDEN and queue.kind is not Kind.RESERVED
+        if queue.number not in HIDDEN and queue.kind is not QueueKind.RESERVED
     ]
     kinds = Counter(queue.kind for queue in queues)
-    for kind in (Kind.PRIVATE, Kind.PUBLIC, Kind.SYSTEM, Kind.SUBQUEUE, Kind.OUTGOING):
+    for kind in (
+        QueueKind.PRIVATE,
+        QueueKind.PUBLIC,
+        QueueKind.SYSTEM,
+        QueueKind.SUBQUEUE,
+        QueueKind.OUTGOING,
+    ):
         page.add("openmsmq_queues", kinds[kind], kind)
     for at, queue in enumerate(queues, 1):
         if at % STEP == 0:
             await asyncio.sleep(0)
         if not queue.deleted:
             _report_queue(page, core, queue, label(queue, machine), now)
-            if queue.kind is Kind.OUTGOING:
+            if queue.kind is QueueKind.OUTGOING:
                 _report_outgoing(page, local, queue)
 
 
@@ -314,19 +322,19 @@ def _report_queue(page: Page, core: Core, queue: Queue, name: str, now: float) -
         "openmsmq_waiting_readers": len(queue.waiters),
         "openmsmq_held_messages": len(queue.held),
     }
-    if queue.kind is Kind.SYSTEM:
+    if queue.kind is QueueKind.SYSTEM:
         samples["openmsmq_system_queue_messages"] = messages
         samples["openmsmq_system_queue_bytes"] = size
     else:
         samples["windows_msmq_messages_in_queue"] = messages
         samples["windows_msmq_bytes_in_queue"] = size
         # That of an outgoing queue is none: see `unprocessed`.
-        kept = _held_in(None if queue.kind is Kind.OUTGOING else queue.journal)
+        kept = _held_in(None if queue.kind is QueueKind.OUTGOING else queue.journal)
         samples["windows_msmq_messages_in_journal_queue"] = kept[0]
         samples["windows_msmq_bytes_in_journal_queue"] = kept[1]
         samples["openmsmq_delayed_messages"] = _held_in(queue.delayed)[0]
     # A subqueue is counted against the quota of its queue, an outgoing queue has none.
-    if queue.kind not in (Kind.OUTGOING, Kind.SUBQUEUE):
+    if queue.kind not in (QueueKind.OUTGOING, QueueKind.SUBQUEUE):
         quota = queue.properties.quota
         samples["openmsmq_quota_bytes"] = float("inf") if quota == NO_QUOTA else quota * KIB
         samples["openmsmq_quota_used_bytes"] = queue.quota_size
@@ -359,9 +367,9 @@ def _report_outgoing(page: Page, local: LocalManager, queue: Queue) -> None:
 
 def label(queue: Queue, machine: str) -> str:
     r"""What Windows calls a queue: `machine\private$\orders`, `os:other\private$\orders`."""
-    if queue.kind is Kind.OUTGOING:
+    if queue.kind is QueueKind.OUTGOING:
         return _lower(queue.name.removeprefix(PREFIX))
-    name = shown(queue.name)[2:] if queue.kind is Kind.SYSTEM else queue.name
+    name = shown(queue.name)[2:] if queue.kind is QueueKind.SYSTEM else queue.name
     return _lower(f"{machine}\\{name}")
 
 

@@ -20,12 +20,8 @@ from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.messages import dedup as onces
 from openmsmq.engine.outgoing.sequences import SequenceNumbers
-from openmsmq.engine.queues.queue import Kind
-from openmsmq.engine.queues.registry import VISIBLE
 from openmsmq.engine.storage.history import History
 from openmsmq.engine.storage.layout import (
-    ARRIVAL_BITS,
-    ARRIVAL_MASK,
     NEVER,
     Owed,
     Record,
@@ -40,7 +36,7 @@ from openmsmq.engine.storage.layout import (
     split_packet_key,
 )
 from openmsmq.engine.storage.recovery import ARRIVAL_KEY, IDENTITY_KEY, MESSAGE_ID_KEY
-from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.storage.settings import load_settings
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.engine.transactions.transaction import (
     HEADER,
@@ -60,6 +56,8 @@ from openmsmq.store.check.transfers import CheckedTransfers
 from openmsmq.store.copy import Progress, no_progress
 from openmsmq.store.lock import DirectoryLock
 from openmsmq.store.pages import DATA_FILE
+from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
+from openmsmq.types.queues import VISIBLE, QueueKind
 
 CHECKING_ROWS: Final = "checking rows"
 FINDINGS_MAX: Final = 1000
@@ -70,7 +68,7 @@ _END: Final = b"\xff" * 64
 UNREADABLE: Final = (struct.error, ValueError, KeyError, TypeError, MQError)
 "What reading a row raises that was never written so."
 _LOADERS: Final[Mapping[str, Callable[[Snapshot], object]]] = {
-    "settings": Settings.load,
+    "settings": load_settings,
     "statistics": Statistics,
     "shift of the clock": Timeline,
     "state of the history": lambda snapshot: History(snapshot, 0),
@@ -268,14 +266,14 @@ class _Checker:
             self._find(f"Message {lookup} of {queue} has no possible priority.")
         if lookup & ARRIVAL_MASK > self._numbers[ARRIVAL_KEY]:
             self._find(f"The number of message {lookup} of {queue} would be given out again.")
-        is_numbered = queue.kind is Kind.OUTGOING and record.flags & Owed.TRANSACTIONAL
+        is_numbered = queue.kind is QueueKind.OUTGOING and record.flags & Owed.TRANSACTIONAL
         if is_numbered and not self._transfers.has_sequence(queue, lookup & ARRIVAL_MASK):
             self._find(f"Message {lookup} of {queue} has no sequence to be sent in.")
         if record.expires != NEVER:
             key = expiry_key(record.expires, queue.number, lookup)
             if self._snapshot.get(Table.EXPIRY, key) is None:
                 self._find(f"Message {lookup} of {queue} would never expire.")
-        if queue.kind is Kind.DELAYED:
+        if queue.kind is QueueKind.DELAYED:
             key = due_key(due_of(record.readers), queue.number, lookup)
             if self._snapshot.get(Table.DELAYED, key) is None:
                 self._find(f"Message {lookup} of {queue} would never be read.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from openmsmq.engine.queues.queue import JOURNAL_SUFFIX, Kind, QueueProperties
+from openmsmq.engine.queues.queue import JOURNAL_SUFFIX, QueueProperties
 from openmsmq.engine.queues.system import FIRST_QUEUE_NUMBER
 from openmsmq.engine.storage.layout import (
     COUNTERS_ROW,
@@ -21,6 +21,7 @@ from openmsmq.engine.storage.layout import (
 from openmsmq.engine.subscriptions.ranges import Ranges
 from openmsmq.engine.subscriptions.subscription import read_state
 from openmsmq.names.parts import fold
+from openmsmq.types.queues import QueueKind
 
 
 @dataclass(slots=True)
@@ -29,7 +30,7 @@ class CheckedQueue:
 
     number: int
     name: str = ""
-    kind: Kind = Kind.PRIVATE
+    kind: QueueKind = QueueKind.PRIVATE
     known: bool = False
     deleted: bool = False
     "It is being emptied, and does not count its messages any more."
@@ -43,7 +44,7 @@ class CheckedQueue:
     "Messages of a subscription that it is not done with; others it has skipped."
 
     def __str__(self) -> str:
-        if self.kind is Kind.RESERVED:
+        if self.kind is QueueKind.RESERVED:
             name, _, place = self.name.partition("|")
             return f"subscription {name} of {place.partition('|')[2]}"
         return f"queue {self.name}" if self.name else f"queue number {self.number}"
@@ -82,9 +83,9 @@ class CheckedQueues:
             return self._queues.get(number)
         found = self._queues.setdefault(number, CheckedQueue(number))
         if number & JOURNAL_BIT:
-            found.name, found.kind = owner.name + JOURNAL_SUFFIX, Kind.JOURNAL
+            found.name, found.kind = owner.name + JOURNAL_SUFFIX, QueueKind.JOURNAL
         else:
-            found.name, found.kind = f"{owner.name} (delayed)", Kind.DELAYED
+            found.name, found.kind = f"{owner.name} (delayed)", QueueKind.DELAYED
         found.known = True
         return found
 
@@ -102,7 +103,7 @@ class CheckedQueues:
                 if not (queue.deleted or self._owner(queue.number)):
                     yield f"There are rows about {queue}, but not its properties."
                 continue
-            is_reserved = queue.kind is Kind.RESERVED  # whose name is that of a subscription
+            is_reserved = queue.kind is QueueKind.RESERVED  # whose name is that of a subscription
             if not is_reserved and names.setdefault(fold(queue.name), queue) is not queue:
                 yield f"There are two queues with the name {queue.name}."
             if is_reserved is (queue.given is None):
@@ -112,7 +113,7 @@ class CheckedQueues:
         for queue in names.values():
             parent = fold(queue.name.rpartition(";")[0])
             is_needed = queue.expected != (0, 0)  # else the next start forgets it
-            if queue.kind is Kind.SUBQUEUE and parent not in names and is_needed:
+            if queue.kind is QueueKind.SUBQUEUE and parent not in names and is_needed:
                 yield f"The queue is missing that {queue} belongs to."
 
     def wrong_counters(self) -> Iterator[str]:

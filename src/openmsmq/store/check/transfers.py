@@ -18,8 +18,8 @@ from openmsmq.engine.outgoing.sequences import (
     destination_digest,
     read_destination,
 )
-from openmsmq.engine.queues.queue import Kind
 from openmsmq.store.check.queues import CheckedQueue, CheckedQueues
+from openmsmq.types.queues import QueueKind
 
 
 class CheckedTransfers:
@@ -64,7 +64,7 @@ class CheckedTransfers:
         """What is wrong with the sequences."""
         for sequence in self._sequences:
             queue = self._queues.get(sequence.queue)
-            if queue is None or queue.kind is not Kind.OUTGOING:
+            if queue is None or queue.kind is not QueueKind.OUTGOING:
                 yield (
                     f"Sequence {sequence.ordinal} is of queue number {sequence.queue},"
                     " from which nothing is sent."

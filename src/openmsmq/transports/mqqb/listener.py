@@ -16,7 +16,6 @@ from openmsmq.capture.recorder import FLUSH_AFTER, Recorder, Recording
 from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.peers import Pin
 from openmsmq.engine.manager import LocalManager
-from openmsmq.engine.outgoing.state import ConnectionStatus
 from openmsmq.errors import MQError
 from openmsmq.runtime.connection import Connection
 from openmsmq.runtime.drivers import LoopDriver
@@ -30,6 +29,7 @@ from openmsmq.transports.mqqb.events import End
 from openmsmq.transports.mqqb.network import Machine, Timer, Wire
 from openmsmq.transports.mqqb.transport import Transfers
 from openmsmq.transports.peers.ways import PORT
+from openmsmq.types.outgoing import ConnectionStatus
 
 CONNECT_WITHIN: Final = 30.0
 "Seconds that another computer has to answer."

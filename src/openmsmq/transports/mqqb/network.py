@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from openmsmq.engine.outgoing.state import ConnectionStatus
 from openmsmq.transports.mqqb.events import End
+from openmsmq.types.outgoing import ConnectionStatus
 
 
 class Timer(Protocol):

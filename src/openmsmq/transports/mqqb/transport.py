@@ -19,7 +19,6 @@ from openmsmq.engine.arrivals.incoming import IncomingSequence
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.outgoing.confirmations import Confirming
-from openmsmq.engine.outgoing.state import ConnectionStatus, TransferState
 from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.names.parts import host_key
 from openmsmq.packet.headers.user import NO_GUID
@@ -40,6 +39,7 @@ from openmsmq.transports.peers.ways import (
     next_hops,
     way_key_of,
 )
+from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 _log: Final = logging.getLogger(__name__)
 SESSIONS_MAX: Final = 10_000

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from openmsmq.engine.arrivals.peers import Peer
+from openmsmq.types.peers import PeerInfo
 
 if TYPE_CHECKING:
     from openmsmq.engine.manager import LocalManager
-
-
-@dataclass(frozen=True, slots=True)
-class PeerInfo:
-    """Another queue manager: where it answered, and the sessions that say they are of it."""
-
-    id: UUID
-    names: tuple[str, ...]
-    "The computers at which it answered when it was dialled."
-    address: str
-    "Where it answered, as an IP address; empty if it was never dialled."
-    port: int
-    pinned: bool
-    "The configuration names it by its identity."
-    relay: bool
-    "It may bring messages of other managers."
-    sessions: tuple[str, ...]
-    "Where open sessions of it come from."
-    claimed_from: tuple[str, ...]
-    "The places from which sessions claimed its identity at the same time, if it was several."
-    missing: int
-    "Numbers of transactional messages that were passed over, since this store was restored."
 
 
 def peer_infos(local: LocalManager) -> list[PeerInfo]:

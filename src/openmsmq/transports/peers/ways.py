@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.arrivals.peers import Peer, place_of
-from openmsmq.engine.outgoing.state import Attempt, ConnectionStatus, TransferState
+from openmsmq.engine.outgoing.state import Attempt
 from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
@@ -17,6 +17,7 @@ from openmsmq.names.format import ConnectorName, MachineName, PrivateName, parse
 from openmsmq.names.parts import host_key
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.network import Timer
+from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 PORT: Final = 1801
 "[MS-MQQB] 1.9."

@@ -21,14 +21,14 @@ from openmsmq.cli.options import Location
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arriving
 from openmsmq.engine.outgoing.confirmations import Confirming
-from openmsmq.engine.subscriptions.info import SubscriptionInfo
-from openmsmq.engine.transactions.units import UnitInfo
 from openmsmq.errors import StoreDamaged
 from openmsmq.properties.message import MessageClass
 from openmsmq.runtime.startup import open_directory
 from openmsmq.store.lmdb import RESERVE
-from openmsmq.transports.outgoing import OutgoingAttempt, OutgoingInfo
-from openmsmq.transports.peers.info import PeerInfo
+from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
+from openmsmq.types.peers import PeerInfo
+from openmsmq.types.subscriptions import SubscriptionInfo
+from openmsmq.types.units import UnitInfo
 
 Usage = namedtuple("Usage", "total used free")
 

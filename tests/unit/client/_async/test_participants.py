@@ -14,7 +14,7 @@ from openmsmq import Manager
 from openmsmq.client._sync import participants as participants_sync
 from openmsmq.client._sync.participants import FORMAT
 from openmsmq.client.partners import Partner
-from openmsmq.types.unit_name import unit_name
+from openmsmq.types.units import unit_name
 
 
 class Unknown:

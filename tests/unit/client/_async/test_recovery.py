@@ -18,7 +18,7 @@ from openmsmq.clock import SystemClock
 from openmsmq.engine.manager import LocalManager
 from openmsmq.errors import AccessDenied, ConnectionLost, DtcConnect
 from openmsmq.store.memory import MemoryStore
-from openmsmq.types.unit_name import unit_name
+from openmsmq.types.units import unit_name
 
 NAME = "postgresql 1/shop"
 

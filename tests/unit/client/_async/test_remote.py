@@ -27,8 +27,7 @@ from openmsmq.client._async import remote as remote_aio
 from openmsmq.client._sync import channel as channel_sync
 from openmsmq.client._sync import remote as remote_sync
 from openmsmq.client.address import Address
-from openmsmq.client.backend import Handle, Read
-from openmsmq.engine.queues.access import Access, Mode
+from openmsmq.client.backend import Handle
 from openmsmq.errors import (
     AccessDenied,
     ConnectionLost,
@@ -42,6 +41,8 @@ from openmsmq.errors import (
     TransactionSequence,
     UnsupportedOperation,
 )
+from openmsmq.types.access import Access, Mode
+from openmsmq.types.read import Read
 
 T = TypeVar("T")
 

@@ -10,13 +10,13 @@ from tests.unit.client.adapter import Api
 from openmsmq import Manager, Message, Queue, Subscription
 from openmsmq.app_protocol.payloads import COUNT_MAX, Messages
 from openmsmq.client.payloads import received
-from openmsmq.engine.queues.access import Access
 from openmsmq.errors import (
     AccessDenied,
     InvalidParameter,
     QueueNotFound,
     SubscriptionTaken,
 )
+from openmsmq.types.access import Access
 
 MANY = 1 << 40
 LARGE = 1_500_000

@@ -19,7 +19,6 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Record
-from openmsmq.engine.storage.settings import Settings
 from openmsmq.errors import StorageFailed
 from openmsmq.limits import HOP_COUNT_MAX
 from openmsmq.names.direct import DirectName
@@ -29,6 +28,7 @@ from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, describe_class
 from openmsmq.store.memory import MemoryStore
+from openmsmq.types.settings import Settings
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
 EXPIRED = MessageClass.NACK_REACH_QUEUE_TIMEOUT

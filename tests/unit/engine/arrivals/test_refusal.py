@@ -9,9 +9,9 @@ from tests.unit.engine.world import HERE, NOW, commit_all
 from openmsmq import limits
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.settings import Settings
 from openmsmq.errors import StorageFailed
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.settings import Settings
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
 MISSING = MessageClass.NACK_BAD_DST_Q

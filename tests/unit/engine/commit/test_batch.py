@@ -14,7 +14,7 @@ from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.outgoing.sequences import SequenceNumbers
-from openmsmq.engine.queues.queue import Kind, Queue, QueueProperties
+from openmsmq.engine.queues.queue import Queue, QueueProperties
 from openmsmq.engine.storage.history import Event, History
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
@@ -34,6 +34,7 @@ from openmsmq.packet.headers.transaction import TransactionFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE
 from openmsmq.store.memory import MemoryStore
+from openmsmq.types.queues import QueueKind
 
 BIG = b"big" * CHUNK_SIZE
 
@@ -254,9 +255,9 @@ def test_a_deleted_queue_gets_no_counters_again(bench: Bench) -> None:
     assert bench.counters() is None
 
 
-@pytest.mark.parametrize("kind", [Kind.SUBQUEUE, Kind.OUTGOING])
+@pytest.mark.parametrize("kind", [QueueKind.SUBQUEUE, QueueKind.OUTGOING])
 def test_a_queue_that_comes_and_goes_is_written_with_its_first_message(
-    bench: Bench, kind: Kind
+    bench: Bench, kind: QueueKind
 ) -> None:
     """So is the next number, which is not given again then."""
     queue = Queue(17, properties("other", kind=kind), is_stored=False)
@@ -276,7 +277,7 @@ def test_a_queue_that_comes_and_goes_is_written_with_its_first_message(
 
 
 def test_such_a_queue_can_be_kept_before_it_has_messages(bench: Bench) -> None:
-    queue = Queue(17, properties("q;retry", kind=Kind.SUBQUEUE), is_stored=False)
+    queue = Queue(17, properties("q;retry", kind=QueueKind.SUBQUEUE), is_stored=False)
     bench.batch.keep(queue)
     assert list(bench.batch.grown()) == [(queue, 0)]
     bench.write()

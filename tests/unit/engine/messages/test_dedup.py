@@ -13,10 +13,11 @@ from openmsmq.engine.messages.dedup import (
     read_state,
     remember,
 )
-from openmsmq.engine.queues.queue import Kind, Queue
-from openmsmq.engine.storage.settings import Settings
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.store.memory import MemoryStore
+from openmsmq.types.queues import QueueKind
+from openmsmq.types.settings import Settings
 
 FEW = Settings(once_count=3, once_time=100)
 
@@ -99,5 +100,5 @@ def test_an_id_is_another_one_for_another_queue() -> None:
 def test_a_queue_elsewhere_goes_by_its_name_however_that_is_written() -> None:
     """An outgoing queue comes and goes, and has another number each time."""
     names = ("DIRECT=OS:there\\private$\\x", "DIRECT=os:THERE\\PRIVATE$\\X")
-    queues = [Queue(n, properties(name, kind=Kind.OUTGOING)) for n, name in enumerate(names)]
+    queues = [Queue(n, properties(name, kind=QueueKind.OUTGOING)) for n, name in enumerate(names)]
     assert once_key(queues[0], "x") == once_key(queues[1], "x")

@@ -18,18 +18,19 @@ from tests.unit.engine.world import (
 
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.messages.disposition import EVENTS, OWED
-from openmsmq.engine.messages.receive import Seek
 from openmsmq.engine.messages.scan import Holder
-from openmsmq.engine.queues.queue import Kind, Queue, journal_of
+from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import CHUNK_SIZE
-from openmsmq.engine.storage.settings import Settings
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import SPILL_SIZE
 from openmsmq.errors import StorageFailed, StorageFull
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass
+from openmsmq.types.queues import QueueKind
+from openmsmq.types.read import Seek
+from openmsmq.types.settings import Settings
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
 HISTORY = pytest.mark.parametrize("history", [True, False], ids=["history", "no history"])
@@ -595,11 +596,11 @@ def test_an_acknowledgement_for_another_computer_waits_to_be_sent(
 ) -> None:
     world.send(queue, letter(express=express, acknowledge=ALL, admin=THERE))
     world.take(queue)
-    (outgoing,) = (q for q in world.core.queues.everything if q.kind is Kind.OUTGOING)
+    (outgoing,) = (q for q in world.core.queues.everything if q.kind is QueueKind.OUTGOING)
     assert outgoing.name == THERE
     assert classes(world, outgoing) == [MessageClass.ACK_REACH_QUEUE, MessageClass.ACK_RECEIVE]
     again = world.restart()
-    names = [q.name for q in again.core.queues.everything if q.kind is Kind.OUTGOING]
+    names = [q.name for q in again.core.queues.everything if q.kind is QueueKind.OUTGOING]
     assert names == [THERE] * (not express)
 
 

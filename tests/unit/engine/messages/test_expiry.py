@@ -19,9 +19,8 @@ from tests.unit.engine.world import (
 from openmsmq.engine.messages import expiry as expiring
 from openmsmq.engine.messages.cursor import Cursor
 from openmsmq.engine.messages.expiry import UNCONFIRMED, reason
-from openmsmq.engine.messages.receive import Seek
 from openmsmq.engine.messages.scan import Holder
-from openmsmq.engine.queues.queue import Kind, Queue, journal_of
+from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import NEVER, expiry_key
 from openmsmq.engine.storage.tables import Table
@@ -29,6 +28,8 @@ from openmsmq.errors import MessageNotFound, ReceiveTimeout, StorageFailed
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.queues import QueueKind
+from openmsmq.types.read import Seek
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
 
@@ -448,7 +449,7 @@ def test_the_reason_depends_on_where_the_message_was(world: World, queue: Queue)
     outgoing = world.core.queues.outgoing(parse_format_name("DIRECT=OS:there\\private$\\q"))
     assert reason(queue) is MessageClass.NACK_RECEIVE_TIMEOUT
     assert reason(world.subqueue(queue)) is MessageClass.NACK_RECEIVE_TIMEOUT
-    assert outgoing.kind is Kind.OUTGOING
+    assert outgoing.kind is QueueKind.OUTGOING
     assert reason(outgoing) is MessageClass.NACK_REACH_QUEUE_TIMEOUT
     assert reason(journal_of(outgoing)) is MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from tests.unit.engine.world import HERE, NOW, World, letter
 
-from openmsmq.engine.queues.queue import Poison, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.types.queues import Poison
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW, OWNER
 
-from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import NEVER, Owed, Record, split_due_key
 from openmsmq.errors import (
     IllegalPropertyValue,
@@ -23,6 +23,7 @@ from openmsmq.properties.message import INFINITE, Acknowledge
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
+from openmsmq.types.queues import QueueKind
 
 THERE = "DIRECT=OS:there\\private$\\q"
 ASKED = [
@@ -195,7 +196,7 @@ def test_a_message_to_several_queues_arrives_in_each(manager: Manager, several: 
     """With identifiers of their own, and the names of all (DMPR-198, DMPR-199, MQQB-097)."""
     ids = manager.send(several, Message(b"1"), Message(b"2"))
     assert len(set(ids)) == 6
-    assert several.kind is Kind.MULTIPLE
+    assert several.kind is QueueKind.MULTIPLE
     found = []
     for member in several.members:
         assert manager.bodies(member) == [b"1", b"2"]

@@ -10,10 +10,8 @@ from tests.unit.engine.world import HERE, OWNER, World, commit_all, letter, mess
 
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.cursor import Cursor, CursorState
-from openmsmq.engine.messages.receive import Seek
 from openmsmq.engine.messages.scan import REMOVING, Entry, Holder
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.storage.layout import LOOKUP_MAX
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import (
     IllegalCursorAction,
@@ -30,6 +28,8 @@ from openmsmq.errors import (
     TransactionUsage,
 )
 from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.types.lookup import LOOKUP_MAX
+from openmsmq.types.read import Seek
 
 READER = Holder()
 "Whoever reads in two steps."

@@ -20,7 +20,8 @@ from openmsmq.engine.messages.scan import (
     up_to,
 )
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.storage.layout import CHUNK_SIZE, LOOKUP_MAX, Record
+from openmsmq.engine.storage.layout import CHUNK_SIZE, Record
+from openmsmq.types.lookup import LOOKUP_MAX
 
 SOMEBODY = Holder()
 

@@ -7,7 +7,6 @@ from tests.unit.engine.world import OWNER, World, message, packets
 
 from openmsmq.engine.messages import send as sending
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.storage.settings import Settings
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import SPILL_SIZE
 from openmsmq.errors import (
@@ -21,6 +20,7 @@ from openmsmq.errors import (
     TransactionSequence,
     TransactionUsage,
 )
+from openmsmq.types.settings import Settings
 
 KIB = 1024
 

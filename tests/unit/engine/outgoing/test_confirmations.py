@@ -13,7 +13,7 @@ from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.engine.outgoing import confirmations as confirming
 from openmsmq.engine.outgoing.confirmations import FORGED, PARKED, read_parked
 from openmsmq.engine.outgoing.sequences import NUMBER_MAX, OUTGOING, OVERTAKEN_MAX, SENT_STEP
-from openmsmq.engine.queues.queue import Kind, Queue
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.engine.storage.recovery import RESTORING_KEY
@@ -30,6 +30,7 @@ from openmsmq.packet.acks import (
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
+from openmsmq.types.queues import QueueKind
 
 RECEIVED = MessageClass.ACK_RECEIVE
 REFUSED = MessageClass.NACK_NOT_TRANSACTIONAL_Q
@@ -397,7 +398,7 @@ def test_some_wait_to_hear_what_became_of_them(station: Station, what: str) -> N
     assert station.unconfirmed == 1
     journal = station.out.journal
     assert journal is not None
-    assert journal.kind is Kind.UNCONFIRMED
+    assert journal.kind is QueueKind.UNCONFIRMED
     assert kept(station) == ([], [])
     told = [event for event, _ in station.world.told(letter(number=1))]
     assert told == [Event.ARRIVED, Event.REACHED]

@@ -10,16 +10,16 @@ from tests.unit.engine.world import NOW, SOMEBODY, World, commit_all, letter, me
 
 from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.outgoing.dispatch import Dispatching, Urgency, dispatch_priority
-from openmsmq.engine.outgoing.state import TransferState
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import lookup_id
-from openmsmq.engine.storage.settings import Settings
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFailed, UnsupportedOperation
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.outgoing import TransferState
+from openmsmq.types.settings import Settings
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.unit.engine.world import NOW
 
-from openmsmq.engine.outgoing.state import (
-    ATTEMPTS_MAX,
-    Attempt,
-    ConnectionStatus,
-    Transfer,
-    TransferState,
-)
+from openmsmq.engine.outgoing.state import ATTEMPTS_MAX, Attempt, Transfer
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
+from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 OS = parse_format_name("DIRECT=OS:there\\q")
 HTTP = parse_format_name("DIRECT=HTTP://there/msmq/q")
@@ -75,9 +70,3 @@ def test_the_last_attempts_are_remembered() -> None:
         made.attempts.append(Attempt(ConnectionStatus.ESTABLISHED, NOW + number, 0, ("a",)))
     times = [attempt.time for attempt in made.attempts]
     assert times == list(range(NOW + 5, NOW + ATTEMPTS_MAX + 5))
-
-
-def test_states_and_outcomes_have_the_values_of_the_specification() -> None:
-    """DMPR-047, DMPR-048."""
-    assert len(TransferState) == 8
-    assert [status.value for status in ConnectionStatus] == list(range(17))

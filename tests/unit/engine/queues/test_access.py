@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from openmsmq.engine.queues.access import Access, Mode, Share, check_sharing
-from openmsmq.errors import AccessDenied, SharingViolation, UnsupportedAccessMode
+from openmsmq.engine.queues.access import check_sharing
+from openmsmq.errors import SharingViolation, UnsupportedAccessMode
+from openmsmq.types.access import Access, Mode, Share
 
 SEND, PEEK, RECEIVE = Mode(Access.SEND), Mode(Access.PEEK), Mode(Access.RECEIVE)
 ALL = Mode()
@@ -50,23 +51,3 @@ def test_a_queue_cannot_be_opened_to_send_alone() -> None:
     with pytest.raises(UnsupportedAccessMode) as info:
         check_sharing([], Mode(Access.SEND, Share.DENY_RECEIVE))
     assert info.value.hresult == 0xC00E0045
-
-
-@pytest.mark.parametrize(
-    ("access", "allowed"),
-    [
-        (Access.SEND, {Access.SEND}),
-        (Access.PEEK, {Access.PEEK}),
-        (Access.RECEIVE, {Access.RECEIVE, Access.PEEK}),
-        (Access.ALL, {Access.SEND, Access.RECEIVE, Access.PEEK}),
-    ],
-)
-def test_a_handle_does_what_it_was_opened_for(access: Access, allowed: set[Access]) -> None:
-    """Whoever may receive may also peek."""
-    for needed in (Access.SEND, Access.PEEK, Access.RECEIVE):
-        if needed in allowed:
-            Mode(access).require(needed)
-        else:
-            with pytest.raises(AccessDenied, match=str(needed.name).lower()) as info:
-                Mode(access).require(needed)
-            assert info.value.hresult == 0xC00E0025

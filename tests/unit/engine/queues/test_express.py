@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.queues.express import TIDY_AT, ExpressMessages
-from openmsmq.engine.storage.layout import LOOKUP_MAX, lookup_id
+from openmsmq.engine.storage.layout import lookup_id
+from openmsmq.types.lookup import LOOKUP_MAX
 
 
 def entry(lookup: int) -> Entry:

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
-from math import inf
-from uuid import UUID
 
 import pytest
 from tests.unit.engine.world import NOW, World
 
 from openmsmq.engine.messages.scan import Holder
-from openmsmq.engine.queues.access import Mode
-from openmsmq.engine.queues.info import (
-    BEFORE_ALL,
-    QueueInfo,
-    by_name,
-    path_name,
-    queue_infos,
-    queue_page,
-    queue_properties,
-)
-from openmsmq.engine.queues.queue import NO_QUOTA, Kind, Queue, journal_of
+from openmsmq.engine.queues.info import BEFORE_ALL, path_name, queue_info, queue_infos, queue_page
+from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.subscriptions.reservations import Reservations
 from openmsmq.engine.subscriptions.subscription import Way
-from openmsmq.errors import IllegalPropertyValue
 from openmsmq.names.format import parse_format_name
+from openmsmq.types.access import Mode
+from openmsmq.types.queues import QueueInfo, QueueKind, by_name
 
 ELSEWHERE = "DIRECT=OS:other\\private$\\orders"
 
 
 def info(world: World, queue: Queue) -> QueueInfo:
-    return QueueInfo.of(queue, world.core)
+    return queue_info(queue, world.core)
 
 
 def test_properties_are_shown_as_callers_give_them() -> None:
@@ -195,16 +185,5 @@ def test_several_destinations_are_called_by_their_format_name() -> None:
     world = World()
     queue = world.queue()
     name = f"{ELSEWHERE},DIRECT=OS:.\\private$\\q"
-    several = Queue(0, queue.properties.changed(NOW, name=name, kind=Kind.MULTIPLE))
+    several = Queue(0, queue.properties.changed(NOW, name=name, kind=QueueKind.MULTIPLE))
     assert path_name(several) == info(world, several).format_name == name
-
-
-def test_properties_that_are_not_given_are_left_out() -> None:
-    assert queue_properties(label=None, quota=5) == {"quota": 5}
-    assert queue_properties(quota=inf, journal_quota=inf) == {
-        "quota": NO_QUOTA,
-        "journal_quota": NO_QUOTA,
-    }
-    assert queue_properties(type=str(UUID(int=5))) == {"type": UUID(int=5)}
-    with pytest.raises(IllegalPropertyValue, match="a GUID is needed"):
-        queue_properties(type="nonsense")

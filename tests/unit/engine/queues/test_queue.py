@@ -12,19 +12,11 @@ from tests.unit.engine.world import NOW, World, message, properties
 
 from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.outgoing.state import Transfer
-from openmsmq.engine.queues.access import Mode
-from openmsmq.engine.queues.queue import (
-    LABEL_MAX,
-    NO_QUOTA,
-    NO_TYPE,
-    Kind,
-    Queue,
-    QueueProperties,
-    derive,
-    journal_of,
-)
+from openmsmq.engine.queues.queue import NO_TYPE, Queue, QueueProperties, derive, journal_of
 from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.errors import IllegalPropertyValue
+from openmsmq.types.access import Mode
+from openmsmq.types.queues import LABEL_MAX, NO_QUOTA, QueueKind
 
 TYPE = UUID("12345678-1234-4234-8234-123456789abc")
 EVERYTHING = properties(
@@ -166,11 +158,15 @@ def test_journals_and_subqueues_belong_to_their_queue() -> None:
     assert (journal.main, queue.main) == (queue, queue)
     assert (journal.name, journal.number) == ("q;JOURNAL", 16 | JOURNAL_BIT)
     assert journal.properties.quota == 5
-    sub = Queue(17, properties("q;retry", kind=Kind.SUBQUEUE), parent=queue, size=3)
+    sub = Queue(17, properties("q;retry", kind=QueueKind.SUBQUEUE), parent=queue, size=3)
     queue.subqueues["RETRY"] = sub
     queue.properties = queue.properties.changed(NOW, transactional=True, journal_quota=6)
     derive(queue)
-    assert (sub.properties.transactional, sub.name, sub.kind) == (True, "q;retry", Kind.SUBQUEUE)
+    assert (sub.properties.transactional, sub.name, sub.kind) == (
+        True,
+        "q;retry",
+        QueueKind.SUBQUEUE,
+    )
     assert (journal.properties.transactional, journal.properties.quota) == (True, 6)
     assert (queue.total_size, queue.quota_size) == (0, 3)
 
@@ -183,8 +179,8 @@ def test_what_was_purged_goes_when_it_is_given_back() -> None:
     assert not queue.is_purged(5)
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_a_kind_is_stored_and_read_back(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(QueueKind))
+def test_a_kind_is_stored_and_read_back(kind: QueueKind) -> None:
     """DMPR-041."""
     assert QueueProperties.from_row(properties(kind=kind).to_row()).kind is kind
 

@@ -17,8 +17,7 @@ from tests.unit.engine.world import (
 
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import Holder
-from openmsmq.engine.queues.access import Mode
-from openmsmq.engine.queues.queue import NO_QUOTA, Kind, Queue, journal_of
+from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.queues.system import NAMES
 from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.engine.storage.tables import Table
@@ -33,6 +32,8 @@ from openmsmq.errors import (
 )
 from openmsmq.names.format import parse_format_name
 from openmsmq.store.memory import MemoryStore
+from openmsmq.types.access import Mode
+from openmsmq.types.queues import NO_QUOTA, QueueKind
 
 THERE = parse_format_name("DIRECT=OS:there\\private$\\orders")
 
@@ -51,7 +52,7 @@ def names(world: World) -> list[str]:
     return [found.name for found in world.core.queues]
 
 
-def kinds(world: World, kind: Kind) -> list[str]:
+def kinds(world: World, kind: QueueKind) -> list[str]:
     return [found.name for found in world.core.queues.everything if found.kind is kind]
 
 
@@ -69,11 +70,11 @@ def test_a_journal_is_found_through_its_queue(world: World, queue: Queue) -> Non
     """DMPR-117."""
     journal = world.find("q;journal")
     assert journal is journal_of(queue)
-    assert (journal.kind, journal.parent) == (Kind.JOURNAL, queue)
+    assert (journal.kind, journal.parent) == (QueueKind.JOURNAL, queue)
     assert world.core.queues.get(queue.number | JOURNAL_BIT) is journal
     assert world.core.queues.get(999 | JOURNAL_BIT) is None
     assert names(world) == ["q"]
-    assert kinds(world, Kind.JOURNAL) == ["q;JOURNAL"]
+    assert kinds(world, QueueKind.JOURNAL) == ["q;JOURNAL"]
 
 
 def test_a_subqueue_has_no_journal(world: World, queue: Queue) -> None:
@@ -85,7 +86,7 @@ def test_a_subqueue_has_no_journal(world: World, queue: Queue) -> None:
 
 
 def test_the_queues_of_people_are_listed_and_no_others(world: World, queue: Queue) -> None:
-    world.queue("b", kind=Kind.PUBLIC)
+    world.queue("b", kind=QueueKind.PUBLIC)
     world.subqueue(queue)
     world.core.queues.outgoing(THERE)
     journal_of(queue)
@@ -96,12 +97,12 @@ def test_the_queues_of_people_are_listed_and_no_others(world: World, queue: Queu
 # Kinds
 
 
-@pytest.mark.parametrize("kind", [Kind.PRIVATE, Kind.PUBLIC])
-def test_the_kind_of_a_queue_survives_a_restart(world: World, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [QueueKind.PRIVATE, QueueKind.PUBLIC])
+def test_the_kind_of_a_queue_survives_a_restart(world: World, kind: QueueKind) -> None:
     """DMPR-041."""
     world.queue(kind=kind)
     assert world.restart().find().kind is kind
-    assert world.restart().find("SYSTEM$;JOURNAL").kind is Kind.SYSTEM
+    assert world.restart().find("SYSTEM$;JOURNAL").kind is QueueKind.SYSTEM
 
 
 # Subqueues
@@ -112,7 +113,7 @@ def test_a_subqueue_appears_when_it_is_opened_and_goes_when_it_is_closed(
 ) -> None:
     """DMPR-403."""
     sub = world.subqueue(queue, "Retry")
-    assert (sub.name, sub.kind, sub.main) == ("q;Retry", Kind.SUBQUEUE, queue)
+    assert (sub.name, sub.kind, sub.main) == ("q;Retry", QueueKind.SUBQUEUE, queue)
     assert world.subqueue(queue, "RETRY") is sub
     world.core.queues.open(sub, Mode())
     commit_all(world.core)
@@ -148,7 +149,7 @@ def test_a_subqueue_with_messages_stays(world: World, queue: Queue) -> None:
     queue = again.find()
     sub = again.find("q;retry")
     assert (list(queue.subqueues.values()), sub.parent) == ([sub], queue)
-    assert (sub.messages, sub.kind) == (2, Kind.SUBQUEUE)
+    assert (sub.messages, sub.kind) == (2, QueueKind.SUBQUEUE)
     assert again.receive(sub) == ["a"]
     assert not sub.deleted
     assert again.receive(sub) == ["b"]
@@ -191,11 +192,11 @@ def test_it_has_the_properties_of_its_queue(world: World) -> None:
     assert (sub.properties.transactional, sub.properties.label) == (True, "x")
     assert sub.properties.id != queue.properties.id
     world.done(world.core.queues.change(queue, NOW + 5, {"label": "y", "journal_quota": 7}))
-    assert (sub.properties.label, sub.name, sub.kind) == ("y", "q;retry", Kind.SUBQUEUE)
+    assert (sub.properties.label, sub.name, sub.kind) == ("y", "q;retry", QueueKind.SUBQUEUE)
     assert (journal.properties.quota, journal.name, journal.kind) == (
         7,
         "q;JOURNAL",
-        Kind.JOURNAL,
+        QueueKind.JOURNAL,
     )
 
 
@@ -229,7 +230,7 @@ def test_there_is_one_outgoing_queue_for_each_destination(world: World) -> None:
     """Whatever the case of its name (DMPR-161, DMPR-171)."""
     queue = world.core.queues.outgoing(THERE)
     assert (queue.kind, queue.name, queue.properties.label) == (
-        Kind.OUTGOING,
+        QueueKind.OUTGOING,
         str(THERE),
         queue.name,
     )
@@ -259,7 +260,7 @@ def test_it_survives_a_restart_with_its_messages(world: World) -> None:
     again.receive(found)
     commit_all(again.core)
     assert found.deleted
-    assert kinds(again.restart(), Kind.OUTGOING) == []
+    assert kinds(again.restart(), QueueKind.OUTGOING) == []
     assert not again.rows(Table.QUEUES)
 
 
@@ -275,7 +276,7 @@ def test_it_goes_when_nobody_uses_it(world: World) -> None:
     commit_all(world.core)
     world.core.queues.close(queue, Mode(), OWNER)
     assert queue.deleted
-    assert kinds(world, Kind.OUTGOING) == []
+    assert kinds(world, QueueKind.OUTGOING) == []
 
 
 def test_a_long_name_has_a_shorter_label(world: World) -> None:
@@ -298,14 +299,14 @@ def test_what_a_transaction_sends_keeps_it(world: World) -> None:
     world.done(world.transacting.abort(transaction))
     commit_all(world.core)
     assert queue.deleted
-    assert kinds(world.restart(), Kind.OUTGOING) == []
+    assert kinds(world.restart(), QueueKind.OUTGOING) == []
 
 
 def test_names_are_local_or_lead_elsewhere(world: World, queue: Queue) -> None:
     queues = world.core.queues
     assert queues.for_sending(parse_format_name(HERE + "q")) is queue
     assert queues.for_sending(THERE) is None
-    assert queues.outgoing(THERE).kind is Kind.OUTGOING
+    assert queues.outgoing(THERE).kind is QueueKind.OUTGOING
     with pytest.raises(QueueNotFound):
         queues.for_sending(parse_format_name(HERE + "nowhere"))
     with pytest.raises(UnsupportedFormatNameOperation):

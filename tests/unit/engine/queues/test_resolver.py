@@ -7,13 +7,15 @@ from uuid import UUID
 import pytest
 from tests.unit.engine.world import World
 
-from openmsmq.engine.queues.queue import Kind, Queue, journal_of
-from openmsmq.engine.queues.resolver import Naming, is_private, shown
+from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.resolver import Naming, is_private
 from openmsmq.engine.queues.system import NAMES, NOTIFICATION
 from openmsmq.errors import QueueNotFound
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parse import parse_name
+from openmsmq.names.path import shown
+from openmsmq.types.queues import QueueKind
 
 ME = UUID(int=7)
 OTHER = UUID("12345678-1234-4234-8234-123456789abc")
@@ -36,7 +38,7 @@ def private(world: World) -> Queue:
 
 @pytest.fixture
 def public(world: World) -> Queue:
-    return world.queue("Sales", kind=Kind.PUBLIC)
+    return world.queue("Sales", kind=QueueKind.PUBLIC)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.layout import LOOKUP_MAX
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
@@ -33,6 +32,7 @@ from openmsmq.errors import (
 )
 from openmsmq.names.format import parse_format_name
 from openmsmq.properties.message import Acknowledge
+from openmsmq.types.lookup import LOOKUP_MAX
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from tests.unit.engine.world import NOW, World
 
-from openmsmq.engine.queues.queue import Kind, QueueProperties
+from openmsmq.engine.queues.queue import QueueProperties
 from openmsmq.engine.queues.system import (
     FIRST_QUEUE_NUMBER,
     HIDDEN,
@@ -21,12 +21,13 @@ from openmsmq.engine.storage.layout import queue_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import QueueExists, QueueNotFound
 from openmsmq.limits import REFUSED_SIZE_MAX
+from openmsmq.types.queues import QueueKind
 
 
 def test_there_are_six_and_only_one_is_transactional() -> None:
     made = system_queues(UUID(int=5), NOW)
     assert {number: found.name for number, found in made.items()} == NAMES
-    assert {found.kind for found in made.values()} == {Kind.SYSTEM}
+    assert {found.kind for found in made.values()} == {QueueKind.SYSTEM}
     assert [n for n, found in made.items() if found.transactional] == [TRANSACTIONAL_DEAD_LETTER]
     assert max(made) < FIRST_QUEUE_NUMBER
 
@@ -69,13 +70,13 @@ def test_a_store_of_an_older_program_gets_the_queue_for_refused_messages() -> No
     again = World(disk)
     assert again.core.queues.refused.properties.quota == REFUSED_SIZE_MAX // 1024
     assert queue_key(REFUSED) in again.store.committed.tables[Table.QUEUES]
-    row = QueueProperties("REFUSED$", UUID(int=1), NOW, NOW, kind=Kind.PUBLIC).to_row()
+    row = QueueProperties("REFUSED$", UUID(int=1), NOW, NOW, kind=QueueKind.PUBLIC).to_row()
     disk = again.store.committed
     del disk.tables[Table.QUEUES][queue_key(REFUSED)]
     disk.tables[Table.QUEUES][queue_key(FIRST_QUEUE_NUMBER)] = row
     again = World(disk)
-    assert again.find("Refused$").kind is Kind.PUBLIC
-    assert again.core.queues.refused.kind is Kind.SYSTEM
+    assert again.find("Refused$").kind is QueueKind.PUBLIC
+    assert again.core.queues.refused.kind is QueueKind.SYSTEM
 
 
 @pytest.mark.parametrize("number", sorted(HIDDEN))

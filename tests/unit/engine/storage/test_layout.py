@@ -9,9 +9,7 @@ from uuid import UUID
 import pytest
 
 from openmsmq.engine.storage.layout import (
-    ARRIVAL_MASK,
     CHUNK_SIZE,
-    LOOKUP_MAX,
     PROPERTIES_ROW,
     Owed,
     Record,
@@ -38,6 +36,7 @@ from openmsmq.engine.storage.layout import (
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
 from openmsmq.packet.headers.transaction import TransactionHeader
+from openmsmq.types.lookup import ARRIVAL_MASK, LOOKUP_MAX
 
 RECORD = Record(
     packet_number=1 << 40,

@@ -12,7 +12,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.system import FIRST_QUEUE_NUMBER, NAMES
-from openmsmq.engine.storage.layout import ARRIVAL_MASK, queue_key
+from openmsmq.engine.storage.layout import queue_key
 from openmsmq.engine.storage.recovery import (
     ARRIVAL_BLOCK,
     ARRIVAL_KEY,
@@ -22,12 +22,14 @@ from openmsmq.engine.storage.recovery import (
     load,
     pack_number,
 )
-from openmsmq.engine.storage.settings import SETTINGS_KEY, Settings
+from openmsmq.engine.storage.settings import SETTINGS_KEY, settings_row
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import SPILL_SIZE
 from openmsmq.errors import StorageFailed
 from openmsmq.names.format import parse_format_name
 from openmsmq.store.memory import Crash, MemoryStore
+from openmsmq.types.lookup import ARRIVAL_MASK
+from openmsmq.types.settings import Settings
 
 ME, OTHER = UUID(int=1), UUID(int=2)
 
@@ -197,7 +199,7 @@ def test_a_history_that_is_not_wanted_any_more_is_gone_after_the_start() -> None
     world = World()
     world.send(world.queue(), letter("a"))
     assert world.core.history.state.size
-    world.store.begin().put(Table.META, SETTINGS_KEY, Settings(history=0).to_row())
+    world.store.begin().put(Table.META, SETTINGS_KEY, settings_row(Settings(history=0)))
     world.store.commit()
     again = World(world.store.committed)
     assert again.core.history.state.size == 0

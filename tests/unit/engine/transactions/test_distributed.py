@@ -10,7 +10,7 @@ from tests.unit.engine.world import ME, World
 
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions import outcomes as decisions
-from openmsmq.engine.transactions.distributed import Units, UnitState
+from openmsmq.engine.transactions.distributed import Units
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
     InsufficientResources,
@@ -18,7 +18,7 @@ from openmsmq.errors import (
     StorageFailed,
     TransactionSequence,
 )
-from openmsmq.types.unit_name import unit_name
+from openmsmq.types.units import UnitState, unit_name
 
 NAME = unit_name(ME, "0" * 24)
 OTHERS = ("database", "manager")

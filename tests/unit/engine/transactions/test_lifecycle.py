@@ -8,7 +8,6 @@ import pytest
 from tests.unit.engine.world import MANY, OWNER, World, commit_all, message, packets
 
 from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.messages.receive import Seek
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import Record
 from openmsmq.engine.storage.tables import Table
@@ -20,6 +19,7 @@ from openmsmq.engine.transactions.transaction import (
     split_key,
 )
 from openmsmq.errors import StorageFailed, StorageFull, TransactionSequence
+from openmsmq.types.read import Seek
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from tests.unit.engine.world import HandClock, commit_all
 from tests.unit.service.stores import SlowStore
 
 from openmsmq.engine.manager import LocalManager
-from openmsmq.engine.transactions.units import UnitInfo, unit_infos
-from openmsmq.types.unit_name import unit_name
+from openmsmq.engine.transactions.units import unit_infos
+from openmsmq.types.units import UnitInfo, unit_name
 
 
 def test_a_unit_tells_who_has_not_confirmed_and_since_when() -> None:

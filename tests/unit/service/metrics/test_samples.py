@@ -18,12 +18,10 @@ from tests.unit.engine.world import OWNER, commit_all
 from tests.unit.transports.wires import pair
 
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
-from openmsmq.engine.manager import LocalManager, ManagerState
+from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.messages import scan as reading
 from openmsmq.engine.outgoing.confirmations import FORGED
-from openmsmq.engine.outgoing.state import TransferState
-from openmsmq.engine.queues.access import Access
-from openmsmq.engine.queues.queue import Kind, Queue, QueueProperties
+from openmsmq.engine.queues.queue import Queue, QueueProperties
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.subscriptions.owners import bind
 from openmsmq.engine.subscriptions.subscription import Way
@@ -42,7 +40,11 @@ from openmsmq.service.metrics.samples import (
     render,
 )
 from openmsmq.transports.mqqb.events import End
+from openmsmq.types.access import Access
+from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
+from openmsmq.types.outgoing import TransferState
+from openmsmq.types.queues import QueueKind
 
 ORDERS = r"server1\private$\orders"
 Labels = frozenset[tuple[str, str]]
@@ -376,24 +378,24 @@ def test_a_destination_that_is_no_computer_has_no_host(watched: Watched) -> None
 # Names
 
 
-def named(name: str, kind: Kind = Kind.PRIVATE) -> Queue:
+def named(name: str, kind: QueueKind = QueueKind.PRIVATE) -> Queue:
     return Queue(16, QueueProperties(name, UUID(int=1), 0, 0, kind=kind))
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "shown"),
     [
-        (r"private$\Orders", Kind.PRIVATE, r"server1\private$\orders"),
-        ("Shared", Kind.PUBLIC, r"server1\shared"),
-        (r"private$\Orders;Retry", Kind.SUBQUEUE, r"server1\private$\orders;retry"),
-        ("SYSTEM$;DEADXACT", Kind.SYSTEM, r"server1\xactdeadletter$"),
-        (r"DIRECT=TCP:10.0.0.1\private$\Q", Kind.OUTGOING, r"tcp:10.0.0.1\private$\q"),
-        ("DIRECT=HTTPS://Shop/msmq/Q", Kind.OUTGOING, "https://shop/msmq/q"),
-        ("PUBLIC=6B29FC40", Kind.OUTGOING, "public=6b29fc40"),
-        (r"private$\ÄRGER", Kind.PRIVATE, r"server1\private$\ärger"),
+        (r"private$\Orders", QueueKind.PRIVATE, r"server1\private$\orders"),
+        ("Shared", QueueKind.PUBLIC, r"server1\shared"),
+        (r"private$\Orders;Retry", QueueKind.SUBQUEUE, r"server1\private$\orders;retry"),
+        ("SYSTEM$;DEADXACT", QueueKind.SYSTEM, r"server1\xactdeadletter$"),
+        (r"DIRECT=TCP:10.0.0.1\private$\Q", QueueKind.OUTGOING, r"tcp:10.0.0.1\private$\q"),
+        ("DIRECT=HTTPS://Shop/msmq/Q", QueueKind.OUTGOING, "https://shop/msmq/q"),
+        ("PUBLIC=6B29FC40", QueueKind.OUTGOING, "public=6b29fc40"),
+        (r"private$\ÄRGER", QueueKind.PRIVATE, r"server1\private$\ärger"),
     ],
 )
-def test_queues_are_called_what_windows_calls_them(name: str, kind: Kind, shown: str) -> None:
+def test_queues_are_called_what_windows_calls_them(name: str, kind: QueueKind, shown: str) -> None:
     assert label(named(name, kind), "Server1") == shown
 
 

@@ -6,12 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from openmsmq.engine.queues.queue import Kind, QueueProperties
+from openmsmq.engine.queues.queue import QueueProperties
 from openmsmq.engine.storage.layout import COUNTERS_ROW, DELETED_ROW, JOURNAL_BIT, pack_counters
 from openmsmq.store.check.queues import CheckedQueues
+from openmsmq.types.queues import QueueKind
 
 
-def row(name: str, kind: Kind = Kind.PRIVATE) -> bytes:
+def row(name: str, kind: QueueKind = QueueKind.PRIVATE) -> bytes:
     return QueueProperties(name, UUID(int=1), 0, 0, kind=kind).to_row()
 
 
@@ -34,7 +35,11 @@ def test_a_journal_belongs_to_a_queue_that_is_there() -> None:
     queues.take(17, DELETED_ROW, row("gone"))
     journal = queues.get(16 | JOURNAL_BIT)
     assert journal is not None
-    assert (journal.name, journal.kind, journal.known) == ("orders;JOURNAL", Kind.JOURNAL, True)
+    assert (journal.name, journal.kind, journal.known) == (
+        "orders;JOURNAL",
+        QueueKind.JOURNAL,
+        True,
+    )
     assert queues.get(17 | JOURNAL_BIT) is None
     assert queues.get(18 | JOURNAL_BIT) is None
 

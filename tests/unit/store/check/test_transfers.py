@@ -19,13 +19,14 @@ from openmsmq.engine.outgoing.sequences import (
     OutgoingSequence,
     write_destination,
 )
-from openmsmq.engine.queues.queue import Kind, QueueProperties
+from openmsmq.engine.queues.queue import QueueProperties
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.packet.acks import FinalAckBody
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.store.check.queues import CheckedQueue, CheckedQueues
 from openmsmq.store.check.transfers import CheckedTransfers
 from openmsmq.store.memory import MemoryStore
+from openmsmq.types.queues import QueueKind
 
 PLAIN, AWAY = 16, 17
 NAME = r"DIRECT=OS:there\private$\q"
@@ -36,7 +37,7 @@ STAMP = 1_600_000_000
 def transfers() -> CheckedTransfers:
     """For a plain queue and an outgoing one."""
     queues = CheckedQueues()
-    for number, kind in ((PLAIN, Kind.PRIVATE), (AWAY, Kind.OUTGOING)):
+    for number, kind in ((PLAIN, QueueKind.PRIVATE), (AWAY, QueueKind.OUTGOING)):
         queues.take(number, 0, QueueProperties(NAME, UUID(int=1), 0, 0, kind=kind).to_row())
     return CheckedTransfers(queues)
 

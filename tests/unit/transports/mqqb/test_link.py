@@ -9,7 +9,6 @@ from tests.unit.engine.world import NOW
 from tests.unit.transports.mqqb.joined import PEER, ack, establish, parameters
 from tests.unit.transports.wires import PORT, End, Net, Peer, Station, pair, state
 
-from openmsmq.engine.outgoing.state import TransferState
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import StorageFull
 from openmsmq.packet.connection import EstablishConnection, SessionAck
@@ -19,6 +18,7 @@ from openmsmq.transports.mqqb import link as link_module
 from openmsmq.transports.mqqb.events import End as Reason
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.types.message import Message
+from openmsmq.types.outgoing import TransferState
 
 TO_B = r"DIRECT=OS:b\private$\q"
 TO_C = r"DIRECT=OS:c\private$\q"

@@ -16,8 +16,6 @@ from tests.unit.transports.mqqb.joined import PEER, establish, parameters
 
 from openmsmq.clock import SystemClock
 from openmsmq.engine.manager import LocalManager, received
-from openmsmq.engine.outgoing.state import ConnectionStatus
-from openmsmq.engine.queues.access import Mode
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import MQError
 from openmsmq.limits import PACKET_SIZE_MAX
@@ -35,7 +33,9 @@ from openmsmq.transports.mqqb.events import End
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.listener import BinaryDoor
 from openmsmq.transports.mqqb.network import Wire
+from openmsmq.types.access import Mode
 from openmsmq.types.message import Message
+from openmsmq.types.outgoing import ConnectionStatus
 
 Place = tuple[str, int]
 

@@ -6,12 +6,12 @@ from tests.unit.transports.mqqb.joined import PEER, ack, establish, parameters
 from tests.unit.transports.mqqb.test_link import bodies, messages, opened
 from tests.unit.transports.wires import Net, Station, state
 
-from openmsmq.engine.outgoing.state import TransferState
 from openmsmq.packet.acks import OrderAckBody, build_order_ack, order_queue
 from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.message import UserMessage
 from openmsmq.transports.mqqb.resend import SCHEDULE
 from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.types.outgoing import TransferState
 
 
 class Deaf:

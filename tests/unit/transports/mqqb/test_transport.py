@@ -13,8 +13,6 @@ from tests.unit.transports.mqqb.joined import PEER, STRANGER, establish, paramet
 from tests.unit.transports.wires import PORT, Net, Peer, Station, Try, pair, state, statuses
 
 from openmsmq.engine.arrivals.acknowledgements import DROPPED, UNSOLICITED_MAX
-from openmsmq.engine.outgoing.state import ConnectionStatus, TransferState
-from openmsmq.engine.queues.access import Access, Mode
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.packet.connection import EstablishConnection, SessionAck
@@ -23,7 +21,9 @@ from openmsmq.transports.mqqb.events import End
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.transports.mqqb.transport import SWEEP_EVERY, UNSENT_MAX, Transfers
 from openmsmq.transports.outgoing import unprocessed
+from openmsmq.types.access import Access, Mode
 from openmsmq.types.message import Message
+from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 TO_B = r"DIRECT=OS:b\private$\q"
 CONNECT = [

@@ -10,8 +10,9 @@ from tests.unit.transports.wires import Net, Station, pair
 
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.peers import Identity, Pin
-from openmsmq.transports.peers.info import PeerInfo, peer_infos
+from openmsmq.transports.peers.info import peer_infos
 from openmsmq.types.message import Message
+from openmsmq.types.peers import PeerInfo
 
 
 def test_a_manager_that_answered_is_known_by_name_and_address() -> None:

@@ -9,13 +9,7 @@ import pytest
 from tests.unit.transports.wires import Net, Station, state
 
 from openmsmq.engine.arrivals.peers import Peer
-from openmsmq.engine.outgoing.state import (
-    ATTEMPTS_MAX,
-    Attempt,
-    ConnectionStatus,
-    TransferState,
-    has_way,
-)
+from openmsmq.engine.outgoing.state import ATTEMPTS_MAX, Attempt, has_way
 from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.names.format import parse_format_name
 from openmsmq.transports.peers.ways import (
@@ -27,6 +21,7 @@ from openmsmq.transports.peers.ways import (
     address_text,
     way_key,
 )
+from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 MANAGER = UUID("11111111-2222-4333-8444-555566667777")
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from openmsmq.types.unit_name import TOKEN_SIZE, decider_of, unit_name
+from openmsmq.types.units import TOKEN_SIZE, decider_of, unit_name
 
 ME = UUID(int=7)
 

@@ -1,0 +1,28 @@
+"""Other queue managers as programs and people see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class PeerInfo:
+    """Another queue manager: where it answered, and the sessions that say they are of it."""
+
+    id: UUID
+    names: tuple[str, ...]
+    "The computers at which it answered when it was dialled."
+    address: str
+    "Where it answered, as an IP address; empty if it was never dialled."
+    port: int
+    pinned: bool
+    "The configuration names it by its identity."
+    relay: bool
+    "It may bring messages of other managers."
+    sessions: tuple[str, ...]
+    "Where open sessions of it come from."
+    claimed_from: tuple[str, ...]
+    "The places from which sessions claimed its identity at the same time, if it was several."
+    missing: int
+    "Numbers of transactional messages that were passed over, since this store was restored."

@@ -1,0 +1,87 @@
+"""The settings of a queue manager."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from openmsmq.errors import IllegalPropertyValue
+from openmsmq.properties.message import INFINITE, TIME_TO_REACH_QUEUE_DEFAULT
+
+HISTORY_MIB: Final = 64
+ONCE_COUNT: Final = 100_000
+ONCE_COUNT_MAX: Final = 100_000_000
+ONCE_TIME: Final = 24 * 60 * 60
+CLOCK_TOLERANCE: Final = 60
+CLOCK_TOLERANCE_MAX: Final = 24 * 60 * 60
+CONFIRMATION_GRACE: Final = 2
+_RANGES: Final = (
+    ("once_count", 1, ONCE_COUNT_MAX),
+    ("once_time", 1, INFINITE - 1),
+    ("clock_tolerance", 0, CLOCK_TOLERANCE_MAX),
+    ("confirmation_grace", 0, INFINITE - 1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The attributes of the queue manager that people set ([MS-MQDMPR] 3.1.1.1)."""
+
+    quota: int | None = None
+    "KiB all messages together may take; None for no limit."
+    journal_quota: int | None = None
+    "KiB the journal of sent messages may take."
+    history: int = HISTORY_MIB
+    "MiB of history that are kept for `explain`; 0 for none."
+    time_to_reach_queue: int | None = TIME_TO_REACH_QUEUE_DEFAULT
+    "Seconds a message to another computer may travel, if it does not say; None for ever."
+    confirmation_grace: int = CONFIRMATION_GRACE
+    "Seconds after its time to be received in which a sent message can still be confirmed."
+
+    once_count: int = ONCE_COUNT
+    "Ids of sent messages that are remembered, so that none is sent twice under the same id."
+    once_time: int = ONCE_TIME
+    "Seconds for which they are remembered."
+
+    clock_tolerance: int = CLOCK_TOLERANCE
+    "Seconds that the clocks of other managers may be behind ours: a message that comes so much"
+    "later than its TimeToReachQueue is taken (AMB-41)."
+
+    inherited_names: tuple[str, ...] = ()
+    "Names of this computer under which transactional messages came before names were checked."
+
+    keep_refused: bool = True
+    "Keep what other managers send without a transaction and is not accepted, in `Refused$`."
+    reports: bool = False
+    "Send reports about messages that are traced (EnableReportMessages)."
+    insecure_nacks: bool = False
+    "Tell senders also that a queue does not exist or is closed to them (PermitInsecureNacks)."
+    hardened: bool = False
+    "Hardened mode: nothing is transferred but over HTTP. Takes effect at the next start."
+
+    def __post_init__(self) -> None:
+        for name in ("quota", "journal_quota", "time_to_reach_queue"):
+            value = getattr(self, name)
+            if value is not None and not (_is_number(value) and 0 <= value < INFINITE):
+                raise IllegalPropertyValue(f"{name} {value!r}: 0 to {INFINITE - 1}, or None")
+        names: object = self.inherited_names
+        if not (isinstance(names, list | tuple) and all(isinstance(item, str) for item in names)):
+            raise IllegalPropertyValue(f"inherited_names {names!r}: a list of names of computers")
+        object.__setattr__(self, "inherited_names", tuple(names))
+        for name in ("hardened", "insecure_nacks", "keep_refused", "reports"):
+            if not isinstance(getattr(self, name), bool):
+                raise IllegalPropertyValue(f"{name} {getattr(self, name)!r}: true or false")
+        if not (_is_number(self.history) and 0 <= self.history <= 1 << 20):
+            raise IllegalPropertyValue(f"history {self.history!r}: 0 to {1 << 20} MiB")
+        for name, least, most in _RANGES:
+            value = getattr(self, name)
+            if not (_is_number(value) and least <= value <= most):
+                raise IllegalPropertyValue(f"{name} {value!r}: {least} to {most}")
+
+    def changed(self, **changes: Any) -> Settings:
+        """The same with some values changed."""
+        return replace(self, **changes)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
