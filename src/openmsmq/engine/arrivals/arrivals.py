@@ -220,6 +220,9 @@ class Arriving:
         last = core.incoming.furthest(map(head.sequence_key, scopes))
         before_it = last or core.incoming.unknown
         missing = before_it.gap_before(identifier, number, previous)
+        if missing is None and (identifier, number) > before_it.place:
+            stream = head.source, head.destination, identifier
+            missing = 0 if core.incoming.continues(*stream, number, previous) else None
         if missing is None:
             self._counter(work).count("out of order")
             if (own := core.incoming.get(key)) is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from struct import Struct
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
@@ -41,6 +42,8 @@ STRANGERS_MAX: Final = 10_000
 "Sequences of sources outside the peer table that are remembered."
 SOURCE_MAX: Final = 10_000
 "Sequences of one source that are remembered."
+STREAM_MAX: Final = 16
+"Sessions that brought one stream under different scopes and are looked at, the last ones."
 _row = Struct("<QIIIHBI16s")
 _old_row = Struct("<QIIIH")
 _KEY_SIZE: Final = 25
@@ -134,6 +137,8 @@ class Incoming:
         self._strangers: dict[str, dict[bytes, None]] = {}
         "Keys of sources outside the peer table, by the network they come from, in the same order."
         self._stranger_count = 0
+        self._by_stream: dict[tuple[bytes, bytes, int], dict[bytes, None]] = {}
+        "Keys by source, destination and TxSequenceID, whoever brought the messages."
         self._staged: dict[bytes, IncomingSequence] = {}
         "As the commit that is being written leaves them."
         self._forgotten: list[bytes] = []
@@ -168,6 +173,23 @@ class Incoming:
         """Which of several states of one sequence has come furthest."""
         found = [sequence for key in keys if (sequence := self.get(key)) is not None]
         return max(found, key=lambda sequence: sequence.place, default=None)
+
+    def continues(
+        self, source: bytes, destination: bytes, identifier: int, number: int, previous: int
+    ) -> bool:
+        """Whether a message is the next of a stream that has come under another scope so far.
+
+        Its sender had another address, or came by another manager. What was brought so can make a
+        message acceptable, never unacceptable: it may have been forged.
+        """
+        keys = reversed(self._by_stream.get((source, destination, identifier), {}))
+        found = (self._committed[key] for key in islice(keys, STREAM_MAX))
+        return any(item.gap_before(identifier, number, previous) == 0 for item in found)
+
+    def recognize(self, source: bytes) -> None:
+        """A source has come into the peer table, or is gone from it: other bounds hold for it."""
+        for key in list(self._by_scope.get(source, ())):
+            self._put(key, self._committed[key])
 
     def last_of(self, packet: bytes, scopes: Iterable[bytes]) -> IncomingSequence | None:
         """How far the sequence of a message has come on disk: all that its sender may hear."""
@@ -209,6 +231,7 @@ class Incoming:
         self._drop(key)
         self._committed[key] = sequence
         self._by_scope.setdefault(key[:16], {})[key] = None
+        self._by_stream.setdefault(_stream(key, sequence), {})[key] = None
         if key[:16] != sequence.source or not self._is_known(sequence.source):
             self._strangers.setdefault(network_of(sequence.address), {})[key] = None
             self._stranger_count += 1
@@ -221,6 +244,7 @@ class Incoming:
         if key in self._strangers.get(network, ()):
             self._stranger_count -= 1
         _take_out(self._by_scope, key[:16], key)
+        _take_out(self._by_stream, _stream(key, before), key)
         _take_out(self._strangers, network, key)
 
     def surplus(self) -> list[bytes]:
@@ -254,6 +278,10 @@ class Incoming:
         """The commit failed, all of it."""
         self._staged.clear()
         self._forgotten = []
+
+
+def _stream(key: bytes, sequence: IncomingSequence) -> tuple[bytes, bytes, int]:
+    return sequence.source, key[16:], sequence.id
 
 
 def _take_out(table: dict[K, dict[bytes, None]], place: K, key: bytes) -> None:

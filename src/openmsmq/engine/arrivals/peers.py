@@ -71,6 +71,8 @@ class Pin:
     "The manager that must answer there."
     relay: bool = False
     "It may bring messages of other managers."
+    address: str = ""
+    "Where it is: an IP address, or a name that must be dialled to know more."
 
 
 class Peers:
@@ -127,10 +129,20 @@ class Peers:
     def conflicts(self, peer: UUID, address: str) -> bool:
         """Whether a session cannot be of the manager that it says, since that one is elsewhere.
 
-        A manager that was never dialled may be anywhere.
+        A manager that was never dialled may be anywhere, unless the configuration says where.
         """
         known = self._peers.get(peer)
-        return known is not None and place_of(known.address) != place_of(address)
+        if known is not None:
+            return place_of(known.address) != place_of(address)
+        pinned = [place_of(pin.address) for pin in self._pins.values() if pin.id == peer]
+        return all(pinned) and bool(pinned) and place_of(address) not in pinned
+
+    def name_of(self, peer: UUID) -> str:
+        """A computer at which a manager answered or must answer; empty if none is known."""
+        known = self._peers.get(peer)
+        if known is not None and known.names:
+            return known.names[-1]
+        return next((name for name, pin in self._pins.items() if pin.id == peer), "")
 
     def is_proven(self, peer: UUID, address: str) -> bool:
         """Whether a session may speak for the manager that it says it is of."""

@@ -65,7 +65,7 @@ class BinaryDoor:
         self._flushing: asyncio.Task[None] | None = None
         entries = config.peers.items()
         peers = {name: split_address(entry.address, PORT) for name, entry in entries}
-        pins = {name: Pin(entry.id, entry.relay) for name, entry in entries}
+        pins = {name: Pin(entry.id, entry.relay, peers[name][0]) for name, entry in entries}
         self.transfers = driver.call(
             lambda: Transfers(
                 local,

@@ -82,6 +82,7 @@ class Sessions:
             event = "another manager answers"
             log_event(_log, event, level=logging.WARNING, at=name, manager=peer, before=before)
         for changed in (peer, *learned.replaced):
+            self._core.incoming.recognize(changed.bytes_le)
             for other in self.of(changed):
                 self._entitle(other)
 
@@ -115,17 +116,17 @@ class Sessions:
         Should it answer at another address now, that is where it is (`learn`).
         """
         peer = link.session.peer
-        known = self._peers.get(peer)
-        if known is None or not self._peers.conflicts(peer, link.address):
+        if not self._peers.conflicts(peer, link.address):
             return
         if now < self._verified.get(peer, -VERIFY_EVERY) + VERIFY_EVERY:
             return
         if len(self._verified) >= VERIFIED_MAX:
             del self._verified[next(iter(self._verified))]
         self._verified[peer] = now
-        detail = f"it answered at {known.address}"
+        known = self._peers.get(peer)
+        detail = "never dialled" if known is None else f"it answered at {known.address}"
         link.log("session from elsewhere", logging.WARNING, "conflict", detail)
-        self._dial(known.names[-1] if known.names else peer)
+        self._dial(self._peers.name_of(peer) or peer)
 
     def _supersede(self, link: Link) -> list[Queue]:
         """A newer session of a manager from the same place replaces an older one.

@@ -1352,6 +1352,36 @@ def test_when_a_manager_is_entered_as_a_relay_nothing_is_doubled_or_blocked(
     assert station.bodies("t") == ["1", "2", "3", "4"]
 
 
+def test_a_sender_that_comes_back_from_elsewhere_is_not_blocked(station: Station) -> None:
+    """A laptop on the road sends from addresses at which it cannot be found."""
+    station.core.peers.learned(SOMEBODY, "SOMEBODY", ADDRESS, 1801)
+    station.take(*ordered(1, 2), origin=session(station))
+    station.take(*ordered(3, 4), origin=session(station, address="203.0.113.1"))
+    station.take(*ordered(5, 6), origin=session(station, address="203.0.113.2"))
+    station = station.restart()
+    station.take(*ordered(7, 8), origin=session(station))
+    assert station.bodies("t") == list("12345678")
+
+
+def test_a_source_that_comes_by_itself_goes_on_where_another_manager_brought_its_messages(
+    station: Station,
+) -> None:
+    station.take(*ordered(1, 2), origin=session(station, UUID(int=50), ELSEWHERE))
+    station.take(*ordered(3, 4), origin=session(station))
+    assert station.bodies("t") == list("1234")
+
+
+def test_what_others_brought_of_a_stream_makes_no_gap_acceptable_that_they_have_not_closed(
+    station: Station,
+) -> None:
+    station.take(*ordered(1, 2), origin=forger())
+    station.take(*ordered(4), origin=session(station))
+    station.take(*ordered(3, sequence=2), origin=session(station))
+    assert station.bodies("t") == list("12")
+    station.take(parcel("1", to=HERE + "t", place=(1, 1, 0)), origin=session(station))
+    assert station.bodies("t") == list("121"), "the source itself has not sent it yet"
+
+
 # After a restore
 
 

@@ -216,6 +216,21 @@ def test_what_is_asked_of_a_session_is_a_setting(
     assert shelf.peers.is_proven(B, AT_A) is pinned_elsewhere
 
 
+@pytest.mark.parametrize("identity", [Identity.ADDRESS, Identity.PINNED])
+@pytest.mark.parametrize("address", [AT_B, "beta.example.com"])
+def test_a_pinned_manager_is_where_the_configuration_says_until_it_was_dialled(
+    shelf: Shelf, identity: Identity, address: str
+) -> None:
+    """A name must be dialled to know which address it means."""
+    shelf.peers.configure(identity, {"BETA": Pin(B, address=address)})
+    assert not shelf.peers.is_proven(B, AT_A)
+    assert shelf.peers.is_proven(B, AT_B) is (address == AT_B)
+    assert shelf.peers.name_of(B) == "BETA"
+    shelf.learn(B, "BETA", AT_B)
+    assert shelf.peers.is_proven(B, AT_B)
+    assert not shelf.peers.is_proven(B, AT_A)
+
+
 def test_the_address_is_asked_for_unless_the_configuration_says_else(shelf: Shelf) -> None:
     assert shelf.peers.identity is Identity.ADDRESS
 

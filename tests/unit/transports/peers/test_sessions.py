@@ -130,6 +130,20 @@ def test_sessions_are_entitled_anew_when_their_manager_is_found() -> None:
     assert (link.origin.is_proven, link.origin.is_known) == (True, True)
 
 
+def test_what_a_manager_sent_as_a_stranger_is_not_forgotten_for_other_strangers() -> None:
+    """It is known from the moment that it answers."""
+    net, a, b = pair()
+    a.create("t", transactional=True)
+    b.send_in(b.out(r"DIRECT=OS:a\private$\t"), *messages("1"))
+    net.run()
+    incoming = a.local.core.incoming
+    assert incoming._stranger_count == 1
+    a.send(a.out(TO_B), *messages("1"))
+    net.run()
+    assert incoming._stranger_count == 0
+    assert len(incoming) == 1
+
+
 # Sessions that come from elsewhere
 
 
@@ -181,6 +195,25 @@ def test_it_is_not_dialled_for_every_session_from_elsewhere() -> None:
     net.wait(VERIFY_EVERY)
     claim(net, a, b.local.core.identity)
     assert len(net.tries) == 2
+
+
+def test_a_pinned_manager_is_dialled_when_a_session_claims_to_be_it() -> None:
+    """Until it has answered, nothing proves that the session is of it."""
+    net, a, b = pair()
+    identity = b.local.core.identity
+    a.transfers.peers.configure(Identity.PINNED, {"B": Pin(identity, address="b.example.com")})
+    b.is_up = False
+    claim(net, a, identity, "10.0.0.66")
+    claim(net, a, identity, b.host)
+    net.wait(5)
+    assert not link_from(a, b.host).origin.is_proven
+    b.is_up = True
+    net.wait(VERIFY_EVERY)
+    claim(net, a, identity, "10.0.0.67")
+    assert link_from(a, "10.0.0.66").origin.is_proven is False
+    assert link_from(a, "10.0.0.67").origin.is_proven is False
+    (true,) = [link for link in a.transfers.links if link.address == b.host and not link.way]
+    assert true.origin.is_proven
 
 
 def test_in_mode_claimed_nothing_is_dialled_again() -> None:
