@@ -14,8 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from openmsmq import Manager, Message
-from openmsmq.access.tokens import Role, Tokens
+from openmsmq.access.tokens import Tokens
 from openmsmq.errors import QueueExists
+from openmsmq.types.caller import Role
 from tests.e2e.managers import ManagerProcess, running
 from tests.spark.conftest import SOURCES
 from tests.spark.test_kill import ROOT

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, get_args
 
-from openmsmq.access.tokens import Grant, Right, normal_pattern, role_of
+from openmsmq.access.tokens import normal_pattern, role_of
 from openmsmq.errors import InvalidParameter
+from openmsmq.types.caller import Grant, Right
 
 COMMON_NAME: Final = "CN="
 DNS_NAME: Final = "DNS="

@@ -17,18 +17,16 @@ import os
 import secrets
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 from openmsmq.clock import Clock, SystemClock
-from openmsmq.engine.queues.system import NAMES, REFUSED
 from openmsmq.errors import InvalidParameter, StorageError
-from openmsmq.names.parts import fold
 from openmsmq.runtime.logs import log_event
 from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
 from openmsmq.store.files import make_directory
+from openmsmq.types.caller import ROLES, Grant, Right, Role
 
 TOKENS_FILE: Final = "tokens.json"
 _LOCK_FILE: Final = "tokens.lock"
@@ -42,17 +40,6 @@ _HERE: Final = ".\\"
 _PRIVATE: Final = "private$\\"
 _log: Final = logging.getLogger(__name__)
 
-Right = Literal["read", "send", "admin"]
-"""What a token is for, and what an operation needs.
-
-    read     peek at messages, receive them, move them between a queue and its subqueues
-    send     send messages
-    admin    both, and all else
-"""
-Role = Literal["read", "send", "read+send", "admin"]
-"The rights of a token together."
-ROLES: Final[tuple[Role, ...]] = get_args(Role)
-
 
 class NoSuchToken(InvalidParameter):
     """There is no token with this identifier."""
@@ -63,52 +50,6 @@ class TokensDamaged(StorageError):
 
     Restore it, or remove it and create the tokens anew.
     """
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """What somebody may do."""
-
-    role: Role
-    patterns: tuple[str, ...] = ()
-    "Of the names of queues, as `normal_pattern` writes them; none at all: every queue."
-    token: str = ""
-    "The identifier of the token; empty where none is needed."
-    certificate: str = ""
-    "The name that `tls.clients` has for the certificate that was shown instead."
-
-    @property
-    def holder(self) -> str:
-        """Who has it, for what is kept about them: a token or a certificate; empty for neither."""
-        return self.token or self.certificate
-
-    def allows(self, operation: Right, queue: str | None = None) -> bool:
-        r"""Whether it may be done to a queue, `.\private$\orders`, or else to the manager itself.
-
-        Who may read a queue may read its subqueues. Settings, counters, and transactions of others
-        belong to the manager: they are for those who are not limited to some queues.
-        """
-        if not self.has(operation) or (queue is not None and self._is_closed(queue)):
-            return False
-        return not self.patterns or (queue is not None and self._names(queue))
-
-    def has(self, right: Right) -> bool:
-        """Whether the role has a right, be it for some queues only."""
-        return self.role == "admin" or right in self.role.split("+")
-
-    def _is_closed(self, queue: str) -> bool:
-        """Whether it is for administrators: what was refused may be secret, and not for this."""
-        return self.role != "admin" and fold(queue) == _REFUSED
-
-    def _names(self, queue: str) -> bool:
-        name = fold(queue.removeprefix(_HERE))
-        names = {name, name.partition(";")[0]}
-        return any(fnmatchcase(name, fold(p)) for p in self.patterns for name in names)
-
-
-_REFUSED: Final = fold(_HERE + NAMES[REFUSED])
-EVERYTHING: Final = Grant("admin")
-"For those who need no token."
 
 
 @dataclass(frozen=True, slots=True)

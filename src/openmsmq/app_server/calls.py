@@ -11,6 +11,7 @@ from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_server.session import AppSession, OpenQueue
 from openmsmq.app_server.subscriptions import ReaderCalls
 from openmsmq.app_server.transactions import TransactionCalls
+from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.queues.info import BEFORE_ALL, path_name, queue_info, queue_infos, queue_page
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
@@ -75,8 +76,8 @@ class Calls(ReaderCalls, TransactionCalls):
         given.only("name")
         name = given.text("name")
         session.require("admin", *session.paths(name))
-        local = session.local
-        _begin(session, number, lambda: local.core.queues.delete(local.find_queue(name)))
+        local, caller = session.local, session.caller
+        _begin(session, number, lambda: local.core.queues.delete(local.find_queue(name), caller))
 
     def _call_open_queue(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("name", "access", "share")
@@ -91,7 +92,7 @@ class Calls(ReaderCalls, TransactionCalls):
         share = given.text("share", "none")
         if share not in SHARES:
             raise InvalidParameter(f"share {share[:20]!r}: none and receive are possible")
-        allowed = self._allowed(session, session.paths(name), asked)
+        allowed = session.allowed_access(asked, *session.paths(name))
         handle = session.number(session.handles)
         queue, mode = session.driver.call(
             lambda: session.local.open_queue(name, Mode(allowed, SHARES[share]))
@@ -100,20 +101,6 @@ class Calls(ReaderCalls, TransactionCalls):
         session.handles[handle] = opened
         words = [word for word, access in ACCESS.items() if mode.access & access]
         session.reply(number, handle=handle, access=words, name=opened.name)
-
-    def _allowed(self, session: AppSession, paths: list[str], asked: Access) -> Access:
-        """What of the access asked for the role allows; to ask for all is to ask for that."""
-        grant = session.grant
-        assert grant is not None
-        allowed = Access(0)
-        if all(grant.allows("read", path) for path in paths):
-            allowed |= Access.RECEIVE | Access.PEEK
-        if all(grant.allows("send", path) for path in paths):
-            allowed |= Access.SEND
-        if not allowed or (asked != Access.ALL and asked & ~allowed):
-            session.require("send" if asked == Access.SEND else "read", *paths)
-            session.require("send", *paths)
-        return asked & allowed
 
     def _call_close_queue(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")
@@ -142,9 +129,7 @@ class Calls(ReaderCalls, TransactionCalls):
         everything = given.flag("everything", default=False)
         limit = given.integer("limit", minimum=1) if given.has("limit") else None
         after = given.integer("after") if given.has("after") else BEFORE_ALL
-        core = session.local.core
-        grant = session.grant
-        assert grant is not None
+        core, caller = session.local.core, session.caller
 
         def look() -> tuple[list[QueueInfo], int | None]:
             if limit is None:  # from somebody who knows of no pages
@@ -156,19 +141,18 @@ class Calls(ReaderCalls, TransactionCalls):
         seen = [
             _info(info)
             for info in found
-            if grant.allows("read", info.name) or grant.allows("send", info.name)
+            if is_allowed(caller, "read", info.name) or is_allowed(caller, "send", info.name)
         ]
         session.reply(number, queues=seen, **({} if following is None else {"next": following}))
 
     def _call_outgoing(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
-        grant = session.grant
-        assert grant is not None
+        caller = session.caller
         found = session.driver.call(lambda: outgoing_infos(session.local))
         seen = [
             asdict(info)
             for info in found
-            if grant.allows("read", info.name) or grant.allows("send", info.name)
+            if is_allowed(caller, "read", info.name) or is_allowed(caller, "send", info.name)
         ]
         session.reply(number, queues=seen)
 
@@ -188,7 +172,7 @@ class Calls(ReaderCalls, TransactionCalls):
             opened.mode.require(Access.RECEIVE)
         session.begin(
             number,
-            lambda: session.local.core.queues.purge(opened.queue),
+            lambda: session.local.core.queues.purge(opened.queue, session.caller),
             lambda count: session.reply(number, count=count),
         )
 
@@ -199,9 +183,8 @@ class Calls(ReaderCalls, TransactionCalls):
         lookup = given.integer("lookup_id", maximum=NUMBER_MAX)
         target = given.text("target", "")
         transaction = session.transaction(given.integer("transaction", 0, maximum=NUMBER_MAX))
-        _begin(
-            session, number, lambda: session.local.move(opened.queue, lookup, target, transaction)
-        )
+        move, caller = session.local.move, session.caller
+        _begin(session, number, lambda: move(opened.queue, lookup, target, transaction, caller))
 
     def _call_pause(self, session: AppSession, number: int, given: Arguments) -> None:
         self._hold_back(session, number, given, session.local.dispatching.pause)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from openmsmq.engine.transactions.transaction import State
 from openmsmq.errors import StorageError
-from openmsmq.runtime.actor import ActingDriver
 from openmsmq.runtime.logs import log_event
+from openmsmq.types.caller import Caller
 from openmsmq.types.units import decider_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 EVERY: Final = 1.0
 "Seconds from one round to the next."
 _WORDS: Final = {"revoked": "the token was revoked", "expired": "the token has expired"}
+_IDLE_LIMIT: Final = Caller("app.idle_transaction_limit")
+_ABANDON_RULE: Final = Caller("app.abandon_prepared_after")
 _log: Final = logging.getLogger(__name__)
 
 
@@ -72,7 +74,7 @@ class Rounds:
                 continue
             name = grant.certificate
             if not door.certificates.has(grant):
-                log_event(_log, "certificate revoked", certificate=name, client=session.by)
+                log_event(_log, "certificate revoked", certificate=name, client=session.caller.name)
                 door.metrics.refused("certificate revoked")
                 session.close_refused(f"the entry of {name} in tls.clients was changed")
 
@@ -94,7 +96,9 @@ class Rounds:
             assert session.grant is not None
             ending = door.tokens.ending(session.grant)
             if ending and not session.is_over:
-                log_event(_log, f"token {ending}", token=session.grant.token, client=session.by)
+                log_event(
+                    _log, f"token {ending}", token=session.grant.token, client=session.caller.name
+                )
                 door.metrics.refused(f"token {ending}")
                 session.close_refused(_WORDS[ending])
 
@@ -121,10 +125,9 @@ class Rounds:
             door.metrics.transaction_ended()
             if pending.error is not None:
                 session.abandon(transaction)
-            self._aborted("idle", transaction.xid, limit, session.by)
+            self._aborted("idle", transaction.xid, limit, session.caller.name)
 
-        rule = ActingDriver(door.driver, door.local.core, "app.idle_transaction_limit")
-        rule.begin(lambda: door.local.abort(transaction), answered)
+        door.driver.begin(lambda: door.local.abort(transaction, _IDLE_LIMIT), answered)
 
     def _abort_prepared(self) -> None:
         """Abort prepared transactions that nobody has decided for too long."""
@@ -144,8 +147,7 @@ class Rounds:
             if pending.error is None:  # else the next round tries again
                 self._aborted("abandoned", xid, age)
 
-        rule = ActingDriver(door.driver, door.local.core, "app.abandon_prepared_after")
-        rule.begin(lambda: door.local.abort_prepared(xid), answered)
+        door.driver.begin(lambda: door.local.abort_prepared(xid, _ABANDON_RULE), answered)
 
     def _aborted(self, why: str, xid: str, seconds: int, client: str = "") -> None:
         self._door.metrics.transaction_aborted(why)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from openmsmq.access.certificates import Certificates, certificate_names
-from openmsmq.access.tokens import EVERYTHING, Grant, Tokens
+from openmsmq.access.tokens import Tokens
 from openmsmq.app_server.calls import Calls
 from openmsmq.app_server.housekeeping import Rounds
 from openmsmq.app_server.session import AppSession
@@ -24,6 +24,7 @@ from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import EXHAUSTED, TOO_MANY, Load, ServiceMetrics
+from openmsmq.types.caller import EVERYTHING, Grant
 
 PATIENCE: Final = 1.0
 "Seconds that somebody with a wrong token waits to hear so."

@@ -101,6 +101,7 @@ class Reading:
         self, opened: OpenQueue, read: app.Read, holder: Holder, *, take: bool
     ) -> Pending[Entries]:
         receiving, queue, wait = self._receiving, opened.queue, read.timeout != 0
+        caller = self._session.caller
         seek = _SEEKS.get(app.Seek(read.seek))
         following = read.seek == app.Seek.NEXT
         if read.cursor:
@@ -108,19 +109,25 @@ class Reading:
                 raise InvalidParameter(f"seek {read.seek} is not for receiving with a cursor")
             cursor = self._session.cursor(read.cursor, opened)
             if take:
-                return receiving.receive_cursor(queue, cursor, opened, wait=wait, holder=holder)
+                return receiving.receive_cursor(
+                    queue, cursor, opened, wait=wait, holder=holder, caller=caller
+                )
             return receiving.peek_cursor(queue, cursor, opened, wait=wait, following=following)
         if following:
             raise InvalidParameter("seek 6: there is no next message without a cursor")
         behind = read.lookup if seek is Seek.BEHIND and not take else None
         if seek is not None and behind is None:
-            return receiving.by_lookup(queue, read.lookup, seek, peek=not take, holder=holder)
+            return receiving.by_lookup(
+                queue, read.lookup, seek, peek=not take, holder=holder, caller=caller
+            )
         if not read.count:
             raise InvalidParameter("count 0: at least 1 message can be asked for")
         count = min(read.count, app.COUNT_MAX)
         room = app.room_for(count)
         if take:
-            return receiving.receive(queue, count, opened, wait=wait, holder=holder, size_max=room)
+            return receiving.receive(
+                queue, count, opened, wait=wait, holder=holder, size_max=room, caller=caller
+            )
         return receiving.peek(queue, count, opened, wait=wait, after=behind or 0, size_max=room)
 
     def _give_up(self, number: int, error: MQError) -> None:
@@ -163,7 +170,9 @@ class Reading:
         try:
             session.begin(
                 number,
-                lambda: self._receiving.end(opened.queue, lookups, delete=remove, known=known),
+                lambda: self._receiving.end(
+                    opened.queue, lookups, delete=remove, known=known, caller=session.caller
+                ),
                 lambda _: session.answer(number, Kind.DONE),
             )
         except MQError:

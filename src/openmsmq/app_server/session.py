@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from openmsmq.access.tokens import Grant, Right
 from openmsmq.app_protocol.calls import PROTOCOL, Call, Closing, Hello, Welcome, encode_error
 from openmsmq.app_protocol.frames import (
     FRAME_SIZE_MAX,
@@ -28,11 +28,11 @@ from openmsmq.app_protocol.payloads import Post, Posted, PostedMessage, Send, Se
 from openmsmq.app_server.reads import Reading
 from openmsmq.app_server.streams import Subscriptions
 from openmsmq.app_server.subscriptions import Readers
+from openmsmq.engine.authorization import authorize, authorize_access, authorize_any
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.cursor import Cursor
 from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.transactions.epochs import Decider
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
     AccessDenied,
@@ -48,8 +48,8 @@ from openmsmq.errors import (
 from openmsmq.names.format import MultipleName
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import shown
-from openmsmq.runtime.actor import ActingDriver
 from openmsmq.types.access import Access, Mode
+from openmsmq.types.caller import Caller, Grant, Right
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.ids import MessageIds, SentId
 
@@ -93,11 +93,11 @@ class AppSession:
         """`is_trusted`: it came through a door that needs no token."""
         self.door = door
         self.local = door.local
-        self.driver = ActingDriver(door.driver, door.local.core)
+        self.driver = door.driver
         self.connection = connection
         self.is_over = False
         self.grant: Grant | None = None
-        self.by = ""
+        self.caller = Caller()
         self._is_trusted = is_trusted
         self._is_refused = False
         "It will be turned away; nothing it sends counts."
@@ -240,7 +240,7 @@ class AppSession:
             )
             return
         self.grant = grant
-        self.driver.by = self.by = f"{_shown(hello.client)} at {peer}"
+        self.caller = Caller(f"{_shown(hello.client)} at {peer}", grant)
         self._framer.limit = FRAME_SIZE_MAX
         config = self.door.config
         welcome = Welcome(
@@ -320,7 +320,7 @@ class AppSession:
     def abandon(self, transaction: Transaction) -> None:
         """Abort a transaction that nobody can end any longer."""
         if transaction.is_undecided and not self.driver.is_closed:
-            self.driver.begin(lambda: self.local.abort(transaction), _ignore)
+            self.driver.begin(lambda: self.local.abort(transaction, self.caller), _ignore)
 
     def decided(self, unit: str) -> None:
         """The program has decided a unit, and will see to it while it is there."""
@@ -349,27 +349,26 @@ class AppSession:
 
     def require(self, right: Right, *queues: str) -> None:
         """Refuse what the program's role does not allow, to the manager itself if none is named."""
-        assert self.grant is not None
-        for queue in queues or (None,):
-            if not self.grant.allows(right, queue):
-                self._deny(right)
+        with self._counted_refusal():
+            authorize(self.caller, right, *queues)
 
     def require_somewhere(self, right: Right) -> None:
         """Refuse those whose role does not have a right for any queue."""
-        assert self.grant is not None
-        if not self.grant.has(right):
-            self._deny(right)
+        with self._counted_refusal():
+            authorize_any(self.caller, right)
 
-    def _deny(self, right: Right) -> NoReturn:
-        assert self.grant is not None
-        self.door.metrics.refused("not allowed")
-        raise AccessDenied(f"the role {self.grant.role} does not allow this ({right})")
+    def allowed_access(self, asked: Access, *queues: str) -> Access:
+        """The access with which the program may open queues."""
+        with self._counted_refusal():
+            return authorize_access(self.caller, asked, *queues)
 
-    @property
-    def decider(self) -> Decider:
-        """Who it is when prepared transactions are ended."""
-        assert self.grant is not None
-        return Decider(self.grant.holder, self.grant.allows("admin"))
+    @contextmanager
+    def _counted_refusal(self) -> Iterator[None]:
+        try:
+            yield
+        except AccessDenied:
+            self.door.metrics.refused("not allowed")
+            raise
 
     def paths(self, name: str) -> list[str]:
         """What rights are compared with: the paths of queues here, the names of others."""
@@ -475,7 +474,9 @@ class AppSession:
 
         self.begin(
             number,
-            lambda: self.local.send_packets(opened.queue, send.packets, transaction),
+            lambda: self.local.send_packets(
+                opened.queue, send.packets, transaction, caller=self.caller
+            ),
             sent,
         )
 
@@ -493,7 +494,9 @@ class AppSession:
 
         self.begin(
             number,
-            lambda: self.local.send_packets(opened.queue, post.packets, transaction, delivery),
+            lambda: self.local.send_packets(
+                opened.queue, post.packets, transaction, delivery, self.caller
+            ),
             posted,
         )
 

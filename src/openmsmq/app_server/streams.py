@@ -92,6 +92,7 @@ class Subscriptions:
                 wait=True,
                 holder=self._reading.holder,
                 size_max=DELIVERY_SIZE,
+                caller=self._session.caller,
             )
             return pending
 

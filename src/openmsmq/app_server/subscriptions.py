@@ -9,6 +9,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_server.reads import payload
+from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.subscriptions.info import (
     bind_subscription,
     drop_subscription,
@@ -139,16 +140,15 @@ class ReaderCalls:
         move_to = given.text("move_to", "")
         session.begin(
             number,
-            lambda: finish_reserved(session.local, found, position, move_to, owner),
+            lambda: finish_reserved(session.local, found, position, move_to, owner, session.caller),
             lambda _: session.reply(number),
         )
 
     def _call_subscriptions(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
-        grant = session.grant
-        assert grant is not None
+        caller = session.caller
         infos = session.driver.call(lambda: subscription_infos(session.local))
-        seen = [asdict(info) for info in infos if grant.allows("read", info.queue)]
+        seen = [asdict(info) for info in infos if is_allowed(caller, "read", info.queue)]
         session.reply(number, subscriptions=seen)
 
     def _call_drop_subscription(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -159,6 +159,6 @@ class ReaderCalls:
         found = session.driver.call(lambda: find_subscription(session.local, name, queue))
         session.begin(
             number,
-            lambda: drop_subscription(session.local, found, unread=unread),
+            lambda: drop_subscription(session.local, found, unread=unread, caller=session.caller),
             lambda count: session.reply(number, count=count),
         )

@@ -8,7 +8,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.app_protocol.members import Arguments
+from openmsmq.engine.authorization import may_end
 from openmsmq.engine.transactions.units import unit_infos
+from openmsmq.types.caller import Caller
 from openmsmq.types.units import decider_of
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class TransactionCalls:
         place = session.number(session.transactions)
         begun = session.driver.call(lambda: session.local.begin(xid, stages=stages))
         session.transactions[place] = begun
-        begun.token = session.decider.token
+        begun.token = session.caller.grant.holder
         begun.used = monotonic()
         session.door.metrics.transaction_began()
         session.reply(number, transaction=place)
@@ -56,7 +58,7 @@ class TransactionCalls:
                 session.decided(transaction.xid)
 
         def commit(transaction: Transaction) -> Pending[None]:
-            return session.local.commit(transaction, participants)
+            return session.local.commit(transaction, participants, session.caller)
 
         self._end(session, number, given, commit, done)
 
@@ -67,7 +69,12 @@ class TransactionCalls:
             session.timed_out.remove(place)
             session.reply(number)
         else:
-            self._end(session, number, given, session.local.abort)
+            self._end(
+                session,
+                number,
+                given,
+                lambda transaction: session.local.abort(transaction, session.caller),
+            )
 
     def _end(
         self,
@@ -99,9 +106,9 @@ class TransactionCalls:
     def _call_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
         session.require_somewhere("send")
-        decider, prepared = session.decider, session.local.core.prepared
+        caller, prepared = session.caller, session.local.core.prepared
         found = session.driver.call(session.local.prepared_ages)
-        ages = {xid: age for xid, age in found.items() if decider.may_end(prepared[xid])}
+        ages = {xid: age for xid, age in found.items() if may_end(caller, prepared[xid])}
         session.reply(number, xids=list(ages), ages=ages)
 
     def _call_commit_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -115,7 +122,7 @@ class TransactionCalls:
         session: AppSession,
         number: int,
         given: Arguments,
-        decide: Callable[[str], Pending[None]],
+        decide: Callable[[str, Caller], Pending[None]],
     ) -> None:
         """Whoever has prepared a transaction may end it, an administrator may end any.
 
@@ -124,21 +131,21 @@ class TransactionCalls:
         given.only("xid")
         xid = given.text("xid")
         found = session.local.core.prepared.get(xid)
-        is_own = found is not None and session.decider.may_end(found)
+        is_own = found is not None and may_end(session.caller, found)
         is_here = any(known.xid == xid for known in session.prepared.values())
         if not (is_own or is_here) and decider_of(xid) is None:
             session.require("admin")
-        session.begin(number, lambda: decide(xid), lambda _: session.reply(number))
+        session.begin(number, lambda: decide(xid, session.caller), lambda _: session.reply(number))
 
     def _call_commit_epoch(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("query", "epoch", "winners", "owner", "once")
         session.require_somewhere("send")
         writer, winners = given.text("query"), given.texts("winners")
         epoch, owner = given.integer("epoch", maximum=NUMBER_MAX), given.text("owner", "")
-        once, by, local = given.flag("once", default=False), session.decider, session.local
+        once, caller, local = given.flag("once", default=False), session.caller, session.local
         session.begin(
             number,
-            lambda: local.commit_epoch(writer, epoch, winners, owner, once=once, by=by),
+            lambda: local.commit_epoch(writer, epoch, winners, owner, once=once, caller=caller),
             lambda applied: session.reply(number, applied=applied),
         )
 

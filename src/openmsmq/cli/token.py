@@ -9,9 +9,10 @@ from typing import Any, Final, get_args
 
 import click
 
-from openmsmq.access.tokens import Right, Token, Tokens, role_of
+from openmsmq.access.tokens import Token, Tokens, role_of
 from openmsmq.cli.options import directory_options
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
+from openmsmq.types.caller import Right
 
 _DAY: Final = 86_400
 _DAYS_MAX: Final = 36_500

@@ -92,8 +92,6 @@ class Core:
         self.peers = Peers(store.snapshot)
         self.incoming = Incoming(store.snapshot, self.peers.knows)
         self.duplicates = Duplicates(store.snapshot)
-        self.by = ""
-        "Who makes the calls, for the history."
         self.is_stopping = False
         "Emptying of queues and sweeps go no further; the next start takes them up."
         self.is_throttled = False
@@ -406,10 +404,14 @@ class Core:
         messages: Sequence[NewMessage],
         arrivals: Sequence[int] = (),
         *,
+        by: str = "",
         message_class: int = 0,
         event: Event = Event.ARRIVED_EXPRESS,
     ) -> list[int]:
-        """Put messages into a queue that need not outlive the process; their lookup identifiers."""
+        """Put messages into a queue that need not outlive the process; their lookup identifiers.
+
+        `by` is who sent them, for the history.
+        """
         now, entries = self.timeline.wall, []
         arrivals = arrivals or self.numbers.arrivals(len(messages))
         for arrival, new in zip(arrivals, messages, strict=True):
@@ -422,7 +424,6 @@ class Core:
         lookups = [entry.lookup for entry in entries]
         if self.history.limit:
             ids = identifiers([message.packet for message in messages])
-            by = self.by if event is Event.ARRIVED_EXPRESS else ""
             why = describe_class(message_class) if message_class else outgoing_name(queue)
             self.note(event, queue, lookups, ids, by, why)
         if event is Event.ARRIVED_EXPRESS:

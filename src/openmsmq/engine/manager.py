@@ -23,7 +23,7 @@ from openmsmq.engine.storage.layout import local_facts
 from openmsmq.engine.storage.tables import Store
 from openmsmq.engine.subscriptions.reservations import Reservations
 from openmsmq.engine.transactions.distributed import Units
-from openmsmq.engine.transactions.epochs import ANYBODY, Decider, Epochs
+from openmsmq.engine.transactions.epochs import Epochs
 from openmsmq.engine.transactions.lifecycle import Transacting
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
@@ -43,6 +43,7 @@ from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import join_queue, split_queue
 from openmsmq.names.path import PathName
 from openmsmq.types.access import Access, Mode, Share
+from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import SentId
@@ -60,10 +61,8 @@ if TYPE_CHECKING:
 class LocalManager:
     """The queues of one directory."""
 
-    def __init__(
-        self, store: Store, clock: Clock, *, name: str, by: str = "", restored: bool = False
-    ) -> None:
-        """Start on a store; `by` is who calls, for the history of messages.
+    def __init__(self, store: Store, clock: Clock, *, name: str, restored: bool = False) -> None:
+        """Start on a store.
 
         `restored` says that the store is older than what other managers know of this one.
         """
@@ -79,7 +78,6 @@ class LocalManager:
             entropy=clock.new_guid().bytes,
             restored=restored,
         )
-        self.core.by = by
         self.receiving = Receiving(self.core)
         self.moving = Moving(self.core)
         self.dispatching = Dispatching(self.core)
@@ -224,9 +222,10 @@ class LocalManager:
         messages: Sequence[Message],
         transaction: Transaction | None,
         delivery: Delivery | None = None,
+        caller: Caller = INTERNAL,
     ) -> Pending[Sequence[SentId]]:
         """Send messages to a queue, or to each of several: all of them or none."""
-        return self._posting.send(queue, messages, transaction, delivery)
+        return self._posting.send(queue, messages, transaction, delivery, caller)
 
     def send_packets(
         self,
@@ -234,16 +233,22 @@ class LocalManager:
         packets: Sequence[bytes],
         transaction: Transaction | None,
         delivery: Delivery | None = None,
+        caller: Caller = INTERNAL,
     ) -> Pending[Sequence[SentId]]:
         """The same with messages that a program has packed."""
-        return self._posting.send_packets(queue, packets, transaction, delivery)
+        return self._posting.send_packets(queue, packets, transaction, delivery, caller)
 
     def move(
-        self, queue: Queue, lookup: int, target: str, transaction: Transaction | None
+        self,
+        queue: Queue,
+        lookup: int,
+        target: str,
+        transaction: Transaction | None,
+        caller: Caller = INTERNAL,
     ) -> Pending[None]:
         """Move a message to a subqueue, by its own or its full name, or back: to no name at all."""
         found = self.subqueue(queue.main, target) if target else queue.main
-        return self.moving.move(queue, lookup, found, transaction)
+        return self.moving.move(queue, lookup, found, transaction, caller)
 
     def subqueue(self, parent: Queue, name: str) -> Queue:
         """The subqueue with this name, its own or its full one."""
@@ -267,25 +272,30 @@ class LocalManager:
         """Write down all that the transaction did, and wait to be told the outcome."""
         return self._epochs.prepare(transaction)
 
-    def commit(self, transaction: Transaction, participants: Sequence[str] = ()) -> Pending[None]:
+    def commit(
+        self,
+        transaction: Transaction,
+        participants: Sequence[str] = (),
+        caller: Caller = INTERNAL,
+    ) -> Pending[None]:
         """Let all that the transaction did take effect; a unit's others must be prepared."""
         if self.units.is_own(transaction):
-            return self.units.commit(transaction, participants)
+            return self.units.commit(transaction, participants, caller)
         if participants:
             raise InvalidParameter("participants: only a unit that is decided here has some")
-        return self._transacting.commit(transaction)
+        return self._transacting.commit(transaction, caller=caller)
 
-    def abort(self, transaction: Transaction) -> Pending[None]:
+    def abort(self, transaction: Transaction, caller: Caller = INTERNAL) -> Pending[None]:
         """Undo all that the transaction did."""
-        return self._transacting.abort(transaction)
+        return self._transacting.abort(transaction, caller)
 
     def prepared_ages(self) -> dict[str, int]:
         """The transactions that wait for their outcome, and for how many seconds."""
         return self._transacting.prepared_ages()
 
-    def commit_prepared(self, xid: str) -> Pending[None]:
+    def commit_prepared(self, xid: str, caller: Caller = INTERNAL) -> Pending[None]:
         """Commit the prepared transaction with this name."""
-        return self._transacting.commit_prepared(xid)
+        return self._transacting.commit_prepared(xid, caller)
 
     def commit_epoch(
         self,
@@ -295,14 +305,14 @@ class LocalManager:
         owner: str = "",
         *,
         once: bool = False,
-        by: Decider = ANYBODY,
+        caller: Caller = INTERNAL,
     ) -> Pending[bool]:
         """Commit the prepared transactions of a writer that count, abort its others, once."""
-        return self._epochs.commit(writer, epoch, winners, owner, once=once, by=by)
+        return self._epochs.commit(writer, epoch, winners, owner, once=once, caller=caller)
 
-    def abort_prepared(self, xid: str) -> Pending[None]:
+    def abort_prepared(self, xid: str, caller: Caller = INTERNAL) -> Pending[None]:
         """Abort the prepared transaction with this name."""
-        return self._transacting.abort_prepared(xid)
+        return self._transacting.abort_prepared(xid, caller)
 
 
 def _no_directory(name: DistributionListName) -> NoReturn:

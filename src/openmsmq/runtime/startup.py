@@ -8,7 +8,6 @@ from pathlib import Path
 
 from openmsmq.clock import SystemClock
 from openmsmq.engine.manager import LocalManager
-from openmsmq.runtime.process import this_process
 from openmsmq.store.ballast import BALLAST_SIZE
 from openmsmq.store.lmdb import LmdbStore
 
@@ -32,7 +31,6 @@ def open_directory(
             store,
             SystemClock(),
             name=name or socket.gethostname(),
-            by=this_process(),
             restored=restored,
         )
     except BaseException:

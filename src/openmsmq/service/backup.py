@@ -12,11 +12,12 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from openmsmq.access.tokens import TOKENS_FILE, Grant
+from openmsmq.access.tokens import TOKENS_FILE
 from openmsmq.errors import BackupDamaged
 from openmsmq.service.configuration import CONFIG_FILE, OPTIONS, Config, ConfigError, load_config
 from openmsmq.service.values import OFF, PeerEntry
 from openmsmq.store import copy as copying
+from openmsmq.types.caller import Grant
 
 SERVING_FILE: Final = "serving.toml"
 "In the directory of a manager: how it was started last, by a file and on the command line."

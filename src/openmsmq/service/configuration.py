@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from openmsmq.access.certificates import read_clients
-from openmsmq.access.tokens import Grant
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.errors import InvalidParameter
 from openmsmq.names.parts import host_key
@@ -32,6 +31,7 @@ from openmsmq.service.values import (
     whole,
     whole_or_off,
 )
+from openmsmq.types.caller import Grant
 
 CONFIG_FILE: Final = "openmsmq.toml"
 "In the directory of the manager; read if no other file is named."

@@ -13,6 +13,7 @@ from openmsmq.access.tokens import Tokens
 from openmsmq.app_server.listener import AppDoor
 from openmsmq.capture.recorder import Recorder
 from openmsmq.clock import SystemClock
+from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.manager import LocalManager
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
@@ -23,6 +24,7 @@ from openmsmq.service.metrics.samples import ServiceMetrics
 from openmsmq.service.service import Door
 from openmsmq.transports.mqqb.listener import BinaryDoor
 from openmsmq.transports.mqqb.ping_listener import PingDoor
+from openmsmq.types.caller import Caller
 
 _log: Final = logging.getLogger(__name__)
 
@@ -60,7 +62,7 @@ class StandardDoors:
 
         def admits(text: str) -> bool:
             grant = tokens.check(text)
-            return grant is not None and grant.allows("read")
+            return grant is not None and is_allowed(Caller("metrics", grant), "read")
 
         self._console = ConsoleDoor(
             self._metrics,

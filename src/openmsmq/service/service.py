@@ -180,7 +180,6 @@ class Service:
         config = self.config
         self._tokens.refresh()
         local = open_directory(config.data, config.name, restored=config.restored)
-        local.core.by = ""  # what nobody asks for is the manager's own doing
         local.naming = Naming(
             local.core,
             [local.name, *config.aliases],

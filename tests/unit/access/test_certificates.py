@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from openmsmq.access.certificates import Certificates, certificate_names, read_clients
-from openmsmq.access.tokens import Grant
+from openmsmq.types.caller import Grant
 
 SHOP = {
     "subject": ((("countryName", "DE"),), (("commonName", "web shop"),)),

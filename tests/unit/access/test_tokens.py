@@ -6,7 +6,7 @@ import json
 import stat
 import threading
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,19 +14,15 @@ from hypothesis import strategies as st
 from tests.unit.engine.world import HandClock
 
 from openmsmq.access.tokens import (
-    EVERYTHING,
-    ROLES,
     TOKENS_FILE,
-    Grant,
     NoSuchToken,
-    Right,
-    Role,
     Tokens,
     TokensDamaged,
     normal_pattern,
     role_of,
 )
 from openmsmq.errors import InvalidParameter, StorageFailed
+from openmsmq.types.caller import EVERYTHING, Grant, Right, Role
 
 ORDERS = r".\private$\orders"
 
@@ -34,15 +30,6 @@ ORDERS = r".\private$\orders"
 def grant(role: Role, *patterns: str) -> Grant:
     """What a token with these patterns gives."""
     return Grant(role, tuple(map(normal_pattern, patterns)))
-
-
-@pytest.mark.parametrize("operation", get_args(Right))
-@pytest.mark.parametrize("role", ROLES)
-def test_a_role_allows_its_operations_and_admin_all(role: Role, operation: Right) -> None:
-    expected = role == "admin" or operation in role.split("+")
-    assert grant(role).allows(operation, ORDERS) is expected
-    assert grant(role, "orders").allows(operation, ORDERS) is expected
-    assert grant(role).allows(operation) is expected
 
 
 @pytest.mark.parametrize(
@@ -56,54 +43,6 @@ def test_a_role_allows_its_operations_and_admin_all(role: Role, operation: Right
 )
 def test_rights_make_one_role(rights: tuple[Right, ...], role: Role) -> None:
     assert role_of(rights) == role
-
-
-@pytest.mark.parametrize(
-    ("pattern", "queue", "allowed"),
-    [
-        ("orders", ORDERS, True),
-        ("ORDERS", r".\PRIVATE$\Orders", True),
-        ("orders", r".\private$\orders2", False),
-        ("orders*", r".\private$\orders2", True),
-        ("*", r".\private$\anything", True),
-        ("*", r".\DeadLetter$", False),
-        (r".\private$\orders", ORDERS, True),
-        (r"private$\o?ders", ORDERS, True),
-        ("orders", r".\private$\orders;retry", True),
-        ("orders;retry", r".\private$\orders;retry", True),
-        ("orders;retry", ORDERS, False),
-        ("orders", r".\private$\orders\Journal$", False),
-        (r"orders\Journal$", r".\private$\orders\Journal$", False),
-        (r"private$\orders\Journal$", r".\private$\orders\Journal$", True),
-        (r".\DeadLetter$", r".\DeadLetter$", True),
-        (r"DIRECT=OS:shop\*", r"DIRECT=OS:shop\private$\orders", True),
-        ("DIRECT=*", r"DIRECT=OS:other\private$\orders", True),
-    ],
-)
-def test_a_pattern_names_queues(pattern: str, queue: str, *, allowed: bool) -> None:
-    assert grant("read", pattern).allows("read", queue) is allowed
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_what_was_refused_is_for_administrators(role: Role) -> None:
-    for name in (r".\Refused$", r".\refused$"):
-        for right in ("read", "send"):
-            assert Grant(role).allows(right, name) is (role == "admin")
-        assert not Grant(role, (r"private$\*",)).allows("read", name)
-    assert Grant(role).allows("read", r".\private$\refused$") is (role not in ("send",))
-
-
-def test_the_manager_itself_is_for_those_who_are_not_limited() -> None:
-    assert EVERYTHING.allows("admin")
-    assert not grant("admin", "*").allows("admin")
-    assert not grant("read", "*").allows("read")
-
-
-def test_several_patterns_name_more_queues() -> None:
-    both = grant("send", "a", "b*")
-    assert both.allows("send", r".\private$\a")
-    assert both.allows("send", r".\private$\bc")
-    assert not both.allows("send", r".\private$\c")
 
 
 @pytest.mark.parametrize("pattern", ["", "a\nb"])

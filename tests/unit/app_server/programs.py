@@ -17,7 +17,7 @@ import pytest
 from tests.unit.engine.world import HandClock
 from tests.unit.service.stores import SlowStore
 
-from openmsmq.access.tokens import Role, Tokens
+from openmsmq.access.tokens import Tokens
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import decode_error
 from openmsmq.app_protocol.frames import Kind
@@ -31,6 +31,7 @@ from openmsmq.names.direct import DirectName
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import ServiceMetrics
+from openmsmq.types.caller import Role
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
 from openmsmq.types.received import ReceivedMessage

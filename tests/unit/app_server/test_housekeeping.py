@@ -10,7 +10,7 @@ import pytest
 from tests.unit.app_server.programs import House, bodies, refused, served, until
 from tests.unit.engine.world import HandClock
 
-from openmsmq.access.tokens import TOKENS_FILE, Grant, Tokens
+from openmsmq.access.tokens import TOKENS_FILE, Tokens
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_server import housekeeping as rounds
@@ -22,6 +22,7 @@ from openmsmq.errors import (
     TransactionSequence,
     TransactionTimedOut,
 )
+from openmsmq.types.caller import Grant
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.units import unit_name
 

@@ -17,13 +17,13 @@ import pytest
 from tests.certificates import make_certificates
 from tests.unit.app_server.programs import House, Program, served, until
 
-from openmsmq.access.tokens import Grant
 from openmsmq.app_protocol.calls import Hello
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_server import listener as module
 from openmsmq.app_server.listener import AppDoor
 from openmsmq.errors import MQError
 from openmsmq.service.listeners import server_tls
+from openmsmq.types.caller import Grant
 
 TOKEN = "the token is missing, wrong or has expired"
 

@@ -13,6 +13,7 @@ from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.store.memory import Disk, MemoryStore
 from openmsmq.types.access import Access, Mode
+from openmsmq.types.caller import Caller
 from openmsmq.types.message import Message
 from openmsmq.types.received import ReceivedMessage
 
@@ -22,12 +23,15 @@ T = TypeVar("T")
 class Manager:
     """A local manager, with commits made as they are needed."""
 
+    caller = Caller("me")
+    "Who calls."
+
     def __init__(
         self, disk: Disk | None = None, name: str = "Server1", now: float = NOW + 0.75
     ) -> None:
         self.store = MemoryStore(disk)
         self.clock = HandClock(now)
-        self.local = LocalManager(self.store, self.clock, name=name, by="me")
+        self.local = LocalManager(self.store, self.clock, name=name)
 
     def restart(self, seconds: float = 0) -> Manager:
         """The next process, some time later."""
@@ -61,14 +65,14 @@ class Manager:
         self, queue: Queue, *messages: Message, transaction: Transaction | None = None
     ) -> list[str]:
         """Send messages; their identifiers."""
-        ids = self.done(self.local.send(queue, messages, transaction))
+        ids = self.done(self.local.send(queue, messages, transaction, caller=self.caller))
         return list(ids)
 
     def send_in(self, queue: Queue, *messages: Message) -> list[str]:
         """Send messages in a transaction of their own."""
         transaction = self.local.begin()
         sent = self.send(queue, *messages, transaction=transaction)
-        self.done(self.local.commit(transaction))
+        self.done(self.local.commit(transaction, caller=self.caller))
         return sent
 
     def peek(self, queue: Queue) -> list[ReceivedMessage]:
@@ -78,7 +82,9 @@ class Manager:
 
     def receive(self, queue: Queue, holder: Holder = REMOVING) -> ReceivedMessage:
         """Take the first message."""
-        pending = self.local.receiving.receive(queue, 1, OWNER, wait=False, holder=holder)
+        pending = self.local.receiving.receive(
+            queue, 1, OWNER, wait=False, holder=holder, caller=self.caller
+        )
         return received(self.done(pending))[0]
 
     def bodies(self, queue: Queue) -> list[bytes]:

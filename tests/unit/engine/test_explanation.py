@@ -21,6 +21,7 @@ from openmsmq.packet.acks import FinalAckBody
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.types.caller import Caller
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.message import Message
 
@@ -50,7 +51,7 @@ def test_what_happened_is_told_with_time_place_and_doer(manager: Manager, orders
     (sent,) = manager.send(orders, Message(b"x"))
     (found,) = manager.peek(orders)
     manager.tick(60)
-    manager.local.core.by = "you"
+    manager.caller = Caller("you")
     manager.receive(orders)
     assert manager.local.explain(sent) == [
         HistoryEvent(THEN, "arrived", ORDERS, f"arrived in {ORDERS}", found.lookup_id, "me"),

@@ -32,6 +32,7 @@ from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge
 from openmsmq.store.memory import Disk, MemoryStore
+from openmsmq.types.caller import INTERNAL
 from openmsmq.types.read import Seek
 
 T = TypeVar("T")
@@ -198,6 +199,8 @@ class World:
         self.sending = Sending(self.core)
         self.receiving = Receiving(self.core)
         self.moving = Moving(self.core)
+        self.caller = INTERNAL
+        "Who calls from now on."
         self.transacting = Transacting(self.core)
 
     def restart(self, seconds: float = 0) -> World:
@@ -274,25 +277,25 @@ class World:
             message(one, priority=priority, express=express) if isinstance(one, str) else one
             for one in sent
         ]
-        self.done(self.sending.send(queue, outgoing, transaction))
+        self.done(self.sending.send(queue, outgoing, transaction, self.caller))
 
     def fill(self, queue: Queue, *sent: str) -> None:
         """Send messages to a transactional queue."""
         transaction = self.transacting.begin()
         self.send(queue, *sent, transaction=transaction)
-        self.done(self.transacting.commit(transaction))
+        self.done(self.transacting.commit(transaction, caller=self.caller))
 
     def send_in(self, queue: Queue, *sent: NewMessage) -> None:
         """Send messages in a transaction of their own."""
         transaction = self.transacting.begin()
-        self.done(self.sending.send(queue, list(sent), transaction))
-        self.done(self.transacting.commit(transaction))
+        self.done(self.sending.send(queue, list(sent), transaction, self.caller))
+        self.done(self.transacting.commit(transaction, caller=self.caller))
 
     def move(
         self, queue: Queue, lookup: int, target: Queue, transaction: Transaction | None = None
     ) -> None:
         """Move a message and wait until it is there."""
-        self.done(self.moving.move(queue, lookup, target, transaction))
+        self.done(self.moving.move(queue, lookup, target, transaction, self.caller))
 
     # Reading
 
@@ -327,7 +330,11 @@ class World:
 
     def take(self, queue: Queue, count: int = 1, holder: Holder = REMOVING) -> list[Entry]:
         """Take messages that are there, as entries."""
-        return self.done(self.receiving.receive(queue, count, OWNER, wait=False, holder=holder))
+        return self.done(
+            self.receiving.receive(
+                queue, count, OWNER, wait=False, holder=holder, caller=self.caller
+            )
+        )
 
     def wait_receive(
         self, queue: Queue, count: int = 1, holder: Holder = REMOVING, owner: object = OWNER

@@ -11,13 +11,14 @@ from uuid import UUID
 import pytest
 
 import openmsmq
-from openmsmq.access.tokens import Grant, Tokens
+from openmsmq.access.tokens import Tokens
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.errors import BackupDamaged, StoreExists
 from openmsmq.service.backup import FILES, KEY_FILE, SERVING_FILE, config_text, write_down
 from openmsmq.service.configuration import Config, load_config
 from openmsmq.service.maintenance import backup, read_backup, restore
 from openmsmq.service.values import PeerEntry
+from openmsmq.types.caller import Grant
 
 CERT, KEY, CA = b"certificate", b"private key", b"authorities"
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openmsmq.access.tokens import Grant
 from openmsmq.service.configuration import (
     CONFIG_FILE,
     LOOPBACK,
@@ -22,6 +21,7 @@ from openmsmq.service.configuration import (
     load_config,
 )
 from openmsmq.service.values import PeerEntry
+from openmsmq.types.caller import Grant
 
 EVERYTHING = """
 [manager]

@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 from tests.certificates import make_certificates
 
-from openmsmq.access.tokens import Grant, Tokens
+from openmsmq.access.tokens import Tokens
 from openmsmq.errors import InvalidParameter
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.startup import open_directory
@@ -23,6 +23,7 @@ from openmsmq.service.listeners import StandardDoors, server_tls
 from openmsmq.service.service import Door
 from openmsmq.transports.mqqb.listener import BinaryDoor
 from openmsmq.transports.mqqb.ping_listener import PingDoor
+from openmsmq.types.caller import Grant
 
 
 @pytest.fixture(scope="module")

@@ -28,9 +28,11 @@ from openmsmq.engine.transactions import transaction as model_transaction
 from openmsmq.engine.transactions.units import unit_infos
 from openmsmq.errors import MQError, TransactionSequence
 from openmsmq.runtime.drivers import LoopDriver as Driver
+from openmsmq.runtime.process import this_process
 from openmsmq.transports.outgoing import outgoing_infos
 from openmsmq.transports.peers.info import peer_infos
 from openmsmq.types.access import Access, Mode
+from openmsmq.types.caller import Caller
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import SentId
@@ -106,11 +108,13 @@ class EmbeddedReader:
         driver: Driver,
         subscription: model_subscription.Subscription,
         owner: str,
+        caller: Caller,
     ) -> None:
         self._local = local
         self._driver = driver
         self._subscription = subscription
         self._owner = owner
+        self._caller = caller
 
     @property
     def done(self) -> int:
@@ -156,8 +160,9 @@ class EmbeddedReader:
     async def finish(self, position: int, move_to: str) -> None:
         """It is done with all up to a position."""
         local, subscription, owner = self._local, self._subscription, self._owner
+        caller = self._caller
         await self._driver.wait(
-            lambda: finish_reserved(local, subscription, position, move_to, owner)
+            lambda: finish_reserved(local, subscription, position, move_to, owner, caller)
         )
 
 
@@ -167,6 +172,7 @@ class Embedded:
     def __init__(self, local: LocalManager, driver: Driver) -> None:
         self._local = local
         self._driver = driver
+        self._caller = Caller(this_process())
 
     @property
     def name(self) -> str:
@@ -190,7 +196,7 @@ class Embedded:
 
     async def delete_queue(self, name: str) -> None:
         queue = self._driver.call(lambda: self._local.find_queue(name))
-        await self._driver.wait(lambda: self._local.core.queues.delete(queue))
+        await self._driver.wait(lambda: self._local.core.queues.delete(queue, self._caller))
 
     async def open_queue(self, name: str, mode: Mode) -> EmbeddedHandle:
         return EmbeddedHandle(*self._driver.call(lambda: self._local.open_queue(name, mode)))
@@ -217,7 +223,8 @@ class Embedded:
     async def purge(self, handle: Handle) -> int:
         if _queue(handle).kind is not QueueKind.OUTGOING:  # else it is administration
             handle.require(Access.RECEIVE)
-        return await self._driver.wait(lambda: self._local.core.queues.purge(_queue(handle)))
+        purge = self._local.core.queues.purge
+        return await self._driver.wait(lambda: purge(_queue(handle), self._caller))
 
     async def pause(self, handle: Handle) -> None:
         self._driver.call(lambda: self._local.dispatching.pause(_queue(handle)))
@@ -239,7 +246,7 @@ class Embedded:
     ) -> Sequence[SentId]:
         begun = self._begun(work)
         queue, send = _queue(handle), self._local.send
-        return await self._driver.wait(lambda: send(queue, messages, begun, delivery))
+        return await self._driver.wait(lambda: send(queue, messages, begun, delivery, self._caller))
 
     async def read(
         self, handle: Handle, read: Read, work: Work | None, cursor: CursorHandle | None
@@ -252,7 +259,7 @@ class Embedded:
 
         def undo(entries: list[Entry]) -> None:
             if removes:
-                self._local.receiving.put_back(queue, entries)
+                self._local.receiving.put_back(queue, entries, self._caller)
 
         make = self._reader(handle, read, begun or REMOVING, cursor)
         return await self._wait(queue, make, read.timeout, undo)
@@ -266,7 +273,7 @@ class Embedded:
             place = cursor.cursor
             if read.take:
                 return lambda: receiving.receive_cursor(
-                    queue, place, handle, wait=wait, holder=holder
+                    queue, place, handle, wait=wait, holder=holder, caller=self._caller
                 )
             return lambda: receiving.peek_cursor(
                 queue, place, handle, wait=wait, following=read.following
@@ -276,10 +283,17 @@ class Embedded:
             return lambda: receiving.peek(queue, count, handle, wait=wait, after=lookup)
         if lookup is not None:
             return lambda: receiving.by_lookup(
-                queue, lookup, read.sought, peek=not read.take, holder=holder
+                queue,
+                lookup,
+                read.sought,
+                peek=not read.take,
+                holder=holder,
+                caller=self._caller,
             )
         if read.take:
-            return lambda: receiving.receive(queue, count, handle, wait=wait, holder=holder)
+            return lambda: receiving.receive(
+                queue, count, handle, wait=wait, holder=holder, caller=self._caller
+            )
         return lambda: receiving.peek(queue, count, handle, wait=wait)
 
     async def read_packed(self, handle: Handle, read: Read) -> bytes:
@@ -325,25 +339,30 @@ class Embedded:
         if begun is not None and remove:
             self._driver.call(lambda: receiving.enlist(queue, lookups, begun))
         else:
-            await self._driver.wait(lambda: receiving.end(queue, lookups, delete=remove))
+            await self._driver.wait(
+                lambda: receiving.end(queue, lookups, delete=remove, caller=self._caller)
+            )
 
     async def open_reader(
         self, handle: Handle, name: str, *, copy: bool, owner: str
     ) -> EmbeddedReader:
         local, driver, queue = self._local, self._driver, _queue(handle)
         found = await driver.wait(lambda: open_subscription(local, queue, name, copy=copy))
-        return EmbeddedReader(local, driver, found, owner)
+        return EmbeddedReader(local, driver, found, owner, self._caller)
 
     async def subscriptions(self) -> list[SubscriptionInfo]:
         return self._driver.call(lambda: subscription_infos(self._local))
 
     async def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:
         found = self._driver.call(lambda: find_subscription(self._local, name, queue))
-        return await self._driver.wait(lambda: drop_subscription(self._local, found, unread=unread))
+        return await self._driver.wait(
+            lambda: drop_subscription(self._local, found, unread=unread, caller=self._caller)
+        )
 
     async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
         begun = self._begun(work)
-        await self._driver.wait(lambda: self._local.move(_queue(handle), lookup_id, target, begun))
+        queue, move, caller = _queue(handle), self._local.move, self._caller
+        await self._driver.wait(lambda: move(queue, lookup_id, target, begun, caller))
 
     async def open_cursor(self, handle: Handle) -> EmbeddedCursor:
         assert isinstance(handle, EmbeddedHandle)
@@ -369,20 +388,20 @@ class Embedded:
 
     async def commit(self, work: Work, participants: Sequence[str] = ()) -> None:
         begun = self._work(work)
-        await self._driver.wait(lambda: self._local.commit(begun, participants))
+        await self._driver.wait(lambda: self._local.commit(begun, participants, self._caller))
 
     async def abort(self, work: Work) -> None:
         begun = self._work(work)
-        await self._driver.wait(lambda: self._local.abort(begun))
+        await self._driver.wait(lambda: self._local.abort(begun, self._caller))
 
     async def prepared(self) -> dict[str, int]:
         return self._driver.call(self._local.prepared_ages)
 
     async def commit_prepared(self, xid: str) -> None:
-        await self._driver.wait(lambda: self._local.commit_prepared(xid))
+        await self._driver.wait(lambda: self._local.commit_prepared(xid, self._caller))
 
     async def abort_prepared(self, xid: str) -> None:
-        await self._driver.wait(lambda: self._local.abort_prepared(xid))
+        await self._driver.wait(lambda: self._local.abort_prepared(xid, self._caller))
 
     async def is_open(self, work: Work) -> bool:
         return self._local.state is ManagerState.READY
@@ -401,7 +420,9 @@ class Embedded:
         self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
     ) -> bool:
         commit = self._local.commit_epoch
-        return await self._driver.wait(lambda: commit(writer, epoch, winners, owner, once=once))
+        return await self._driver.wait(
+            lambda: commit(writer, epoch, winners, owner, once=once, caller=self._caller)
+        )
 
     def _begun(self, work: Work | None) -> model_transaction.Transaction | None:
         return None if work is None else self._work(work)

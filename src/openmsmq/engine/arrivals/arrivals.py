@@ -432,9 +432,7 @@ class Arriving:
                 packet = message.packet
                 self._reject(None, origin, packet, gone, head_of(packet))
             return
-        by, core.by = core.by, origin.name
-        core.wake(queue, core.insert_express(queue, messages, places))
-        core.by = by
+        core.wake(queue, core.insert_express(queue, messages, places, by=origin.name))
 
     # What is not accepted
 

@@ -123,9 +123,10 @@ class Outcomes:
         reason: MessageClass,
         succeed: Callable[[], None],
         fail: Callable[[BaseException], None],
+        by: str = "",
     ) -> None:
         """Take held messages out of the store, then say so; express ones are in memory only."""
-        core, by = self._core, self._core.by
+        core = self._core
         lookups = [entry.lookup for entry in entries]
         express = [entry for entry in entries if entry.express]
         stored = [entry for entry in entries if not entry.express] if express else entries

@@ -31,6 +31,7 @@ from openmsmq.packet.headers.trailer import letter_path
 from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.properties.message import INFINITE
+from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.ids import MessageIds, SentId, sent_id
 from openmsmq.types.message import Message
@@ -58,6 +59,7 @@ class Posting:
         messages: Sequence[Message],
         transaction: Transaction | None,
         delivery: Delivery | None = None,
+        caller: Caller = INTERNAL,
     ) -> Pending[Sequence[SentId]]:
         """Send messages to a queue, or to each of several: all of them or none.
 
@@ -68,7 +70,7 @@ class Posting:
         def pack(target: Queue, first_id: int) -> list[NewMessage]:
             return self._pack(target, messages, transaction, first_id, headers)
 
-        return self._send(queue, len(messages), pack, transaction, delivery)
+        return self._send(queue, len(messages), pack, transaction, delivery, caller)
 
     def send_packets(
         self,
@@ -76,6 +78,7 @@ class Posting:
         packets: Sequence[bytes],
         transaction: Transaction | None,
         delivery: Delivery | None = None,
+        caller: Caller = INTERNAL,
     ) -> Pending[Sequence[SentId]]:
         """The same with messages that a program has packed.
 
@@ -94,7 +97,7 @@ class Posting:
             stamped = stamper.stamp(packets, first_id=first_id, sent_time=core.timeline.wall)
             return self._new(target, stamped, transactional=transactional)
 
-        return self._send(queue, len(packets), stamp, transaction, delivery)
+        return self._send(queue, len(packets), stamp, transaction, delivery, caller)
 
     def _send(
         self,
@@ -103,6 +106,7 @@ class Posting:
         make: Callable[[Queue, int], list[NewMessage]],
         transaction: Transaction | None,
         delivery: Delivery | None,
+        caller: Caller,
     ) -> Pending[Sequence[SentId]]:
         """Send what `make` gives for each target and its first message number."""
         core = self._core
@@ -120,10 +124,10 @@ class Posting:
         core.take_message_ids(total)  # before acknowledgements are sent and take the next
         answer: Pending[Sequence[SentId]] = Pending()
         if delivery is not None:
-            self._post(made, transaction, first_id, answer)
+            self._post(made, transaction, caller, first_id, answer)
             return answer
         for target, new in made:
-            pending = self._sending.send(target, new, transaction)
+            pending = self._sending.send(target, new, transaction, caller)
         # They are committed together, and the last is answered last.
         pending.then(answer, lambda _: MessageIds(core.identity, first_id, total))
         return answer
@@ -146,11 +150,12 @@ class Posting:
         self,
         made: list[tuple[Queue, list[NewMessage]]],
         transaction: Transaction | None,
+        caller: Caller,
         first_id: int,
         answer: Pending[Sequence[SentId]],
     ) -> None:
         """Send messages that are special, and answer when all are sent."""
-        parts = [self._sending.post(target, new, transaction) for target, new in made]
+        parts = [self._sending.post(target, new, transaction, caller) for target, new in made]
 
         def posted() -> None:
             if answer.done or not all(part.done for part in parts):

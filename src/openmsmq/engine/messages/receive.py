@@ -36,6 +36,7 @@ from openmsmq.errors import (
     TransactionUsage,
 )
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.lookup import LOOKUP_MAX
 from openmsmq.types.read import Seek
 
@@ -81,6 +82,7 @@ class Receiving:
         wait: bool,
         holder: Holder = REMOVING,
         size_max: int = NO_LIMIT,
+        caller: Caller = INTERNAL,
     ) -> Pending[Entries]:
         """Dequeue Message ([MS-MQDMPR] 3.1.7.1.10), up to `count` and `size_max` bytes at once.
 
@@ -99,12 +101,12 @@ class Receiving:
             if found:
                 entries = fetch(self._core.snapshot, queue, found)
                 hold(queue, entries, holder, from_start=True)
-                self._taken(queue, entries, holder, pending)
+                self._taken(queue, entries, holder, pending, caller)
             return bool(found)
 
         return self._start(queue, Waiter(attempt, pending, owner), wait=wait)
 
-    def put_back(self, queue: Queue, entries: Entries) -> None:
+    def put_back(self, queue: Queue, entries: Entries, caller: Caller = INTERNAL) -> None:
         """Undo a receive whose caller is gone: the messages return to their places."""
         if queue.deleted:
             return
@@ -112,14 +114,14 @@ class Receiving:
         stored = [entry for entry in entries if not entry.express]
         express = [entry for entry in entries if entry.express]
         core.add_express(queue, express)
-        self._note_back(core.note, queue, express)
+        _note_back(core.note, queue, express, caller.name)
         core.wake(queue, [entry.lookup for entry in express])
         core.settle()
 
         def apply(batch: Batch) -> None:
             if not queue.deleted:
                 batch.reinsert(queue, stored)
-                self._note_back(batch.note, queue, stored)
+                _note_back(batch.note, queue, stored, caller.name)
 
         def committed() -> None:
             queue.pins -= 1
@@ -132,11 +134,6 @@ class Receiving:
             queue.pins += 1
             core.submit(apply, committed, failed, grows=True)
 
-    def _note_back(self, note: Callable[..., None], queue: Queue, entries: Entries) -> None:
-        if entries:
-            ids = identifiers([entry.packet for entry in entries])
-            note(Event.PUT_BACK, queue, [entry.lookup for entry in entries], ids, self._core.by)
-
     def end(
         self,
         queue: Queue,
@@ -144,6 +141,7 @@ class Receiving:
         *,
         delete: bool,
         known: Mapping[int, Entry] | None = None,
+        caller: Caller = INTERNAL,
     ) -> Pending[None]:
         """Dequeue Message End ([MS-MQDMPR] 3.1.7.1.12): remove what was taken, or give it back.
 
@@ -163,7 +161,7 @@ class Receiving:
         queue.held.update(dict.fromkeys(gone, REMOVING))
         seen = known or {}
         entries = [seen.get(lookup) or self._entry(queue, lookup) for lookup in gone]
-        self._remove(queue, entries, lambda: pending.succeed(None), pending.fail)
+        self._remove(queue, entries, lambda: pending.succeed(None), pending.fail, caller)
         return pending
 
     def enlist(self, queue: Queue, lookups: Sequence[int], transaction: Transaction) -> None:
@@ -191,6 +189,7 @@ class Receiving:
         *,
         peek: bool,
         holder: Holder = REMOVING,
+        caller: Caller = INTERNAL,
     ) -> Pending[Entries]:
         """Read Message By Lookup Identifier ([MS-MQDMPR] 3.1.7.1.13); never waits."""
         _check_queue(queue)
@@ -202,7 +201,7 @@ class Receiving:
             pending.succeed(entries)
         else:
             hold(queue, entries, holder, from_start=False)
-            self._taken(queue, entries, holder, pending)
+            self._taken(queue, entries, holder, pending, caller)
         return pending
 
     def _seek(
@@ -287,6 +286,7 @@ class Receiving:
         *,
         wait: bool,
         holder: Holder = REMOVING,
+        caller: Caller = INTERNAL,
     ) -> Pending[Entries]:
         """Dequeue Message with a cursor ([MS-MQDMPR] 3.1.7.1.10)."""
         _check_queue(queue)
@@ -299,7 +299,7 @@ class Receiving:
             cursor.received(found[0][0])
             entries = fetch(self._core.snapshot, queue, found)
             hold(queue, entries, holder, from_start=False)
-            self._taken(queue, entries, holder, pending)
+            self._taken(queue, entries, holder, pending, caller)
 
         if after is None:
             take([self._under(queue, cursor)])
@@ -377,7 +377,12 @@ class Receiving:
         return express
 
     def _taken(
-        self, queue: Queue, entries: Entries, holder: Holder, pending: Pending[Entries]
+        self,
+        queue: Queue,
+        entries: Entries,
+        holder: Holder,
+        pending: Pending[Entries],
+        caller: Caller,
     ) -> None:
         """Messages were taken: remove them, or leave that to a transaction or a second step."""
         if isinstance(holder, Transaction):
@@ -385,7 +390,7 @@ class Receiving:
         if holder is not REMOVING:
             pending.succeed(entries)
             return
-        self._remove(queue, entries, lambda: pending.succeed(entries), pending.fail)
+        self._remove(queue, entries, lambda: pending.succeed(entries), pending.fail, caller)
 
     def _remove(
         self,
@@ -393,9 +398,18 @@ class Receiving:
         entries: Entries,
         succeed: Callable[[], None],
         fail: Callable[[BaseException], None],
+        caller: Caller,
     ) -> None:
         """Messages that are held were received."""
-        self._core.outcomes.let_go(queue, entries, MessageClass.ACK_RECEIVE, succeed, fail)
+        self._core.outcomes.let_go(
+            queue, entries, MessageClass.ACK_RECEIVE, succeed, fail, caller.name
+        )
+
+
+def _note_back(note: Callable[..., None], queue: Queue, entries: Entries, by: str) -> None:
+    if entries:
+        ids = identifiers([entry.packet for entry in entries])
+        note(Event.PUT_BACK, queue, [entry.lookup for entry in entries], ids, by)
 
 
 def _check_queue(queue: Queue) -> None:

@@ -20,6 +20,7 @@ from openmsmq.errors import (
     TransactionUsage,
 )
 from openmsmq.packet.view import PacketView
+from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.queues import NO_QUOTA, QueueKind
 
 KIB = 1024
@@ -39,6 +40,7 @@ class Sending:
         queue: Queue,
         messages: list[NewMessage],
         transaction: Transaction | None = None,
+        caller: Caller = INTERNAL,
     ) -> Pending[None]:
         """Enqueue Message ([MS-MQDMPR] 3.1.7.1.9), several at once: all of them or none."""
         self.check(queue, messages, transaction)
@@ -48,7 +50,7 @@ class Sending:
         express = [message for message in messages if message.express]
         durable = [message for message in messages if not message.express] if express else messages
         size = _size(messages)
-        core, by = self._core, self._core.by
+        core, by = self._core, caller.name
         places: list[int] = []
         core.reserve(queue, size)
 
@@ -67,7 +69,7 @@ class Sending:
                 pending.fail(QueueNotAvailable(queue.name))
                 return
             if express:
-                core.wake(queue, core.insert_express(queue, express, places))
+                core.wake(queue, core.insert_express(queue, express, places, by=by))
             pending.succeed(None)
 
         def failed(error: BaseException) -> None:
@@ -85,13 +87,14 @@ class Sending:
         queue: Queue,
         messages: list[NewMessage],
         transaction: Transaction | None = None,
+        caller: Caller = INTERNAL,
     ) -> Pending[list[int]]:
         """The same for messages with ids of their own, or that are not due yet; none is express.
 
         The answer is the numbers that they are known by: of one whose id is known, that of the
         first that was sent under it.
         """
-        core, by = self._core, self._core.by
+        core, by = self._core, caller.name
         known = [find_once(core.snapshot, new.once) if new.once else None for new in messages]
         fresh = [new for new, number in zip(messages, known, strict=True) if number is None]
         answer: Pending[list[int]] = Pending()

@@ -26,10 +26,9 @@ Rows = list[tuple[int, bytes]]
 "Lookup identifiers and records."
 
 
-def drop_messages(core: Core, queue: Queue, after: int = 0) -> None:
+def drop_messages(core: Core, queue: Queue, by: str = "", *, after: int = 0) -> None:
     """Remove the messages of a deleted queue, some with every commit."""
     rows: Rows = []
-    by = core.by
 
     def apply(batch: Batch) -> None:
         rows[:] = _rows(batch.writer, queue, after)
@@ -39,19 +38,19 @@ def drop_messages(core: Core, queue: Queue, after: int = 0) -> None:
 
     def committed() -> None:
         if len(rows) == STEP and not core.is_stopping:
-            drop_messages(core, queue, rows[-1][0])
+            drop_messages(core, queue, by, after=rows[-1][0])
 
     core.submit(apply, committed, lambda error: None)
 
 
-def purge(core: Core, queue: Queue) -> Pending[int]:
+def purge(core: Core, queue: Queue, by: str) -> Pending[int]:
     """Purge Queue ([MS-MQDMPR] 3.1.7.1.7); the answer is the number of messages removed.
 
     Those that cannot be read yet go, too.
     """
     if queue.delayed is None:
-        return _purge(core, queue)
-    parts = [_purge(core, queue), _purge(core, queue.delayed)]
+        return _purge(core, queue, by)
+    parts = [_purge(core, queue, by), _purge(core, queue.delayed, by)]
     answer: Pending[int] = Pending()
 
     def purged() -> None:
@@ -67,7 +66,7 @@ def purge(core: Core, queue: Queue) -> Pending[int]:
     return answer
 
 
-def _purge(core: Core, queue: Queue) -> Pending[int]:
+def _purge(core: Core, queue: Queue, by: str) -> Pending[int]:
     """Remove all messages that one place holds.
 
     What has arrived so far is unreadable at once and removed with the next commits. Messages
@@ -81,7 +80,7 @@ def _purge(core: Core, queue: Queue) -> Pending[int]:
     queue.purge_pending |= held
     express = [queue.express[at] for at in queue.express.lookups() if at not in queue.held]
     core.drop_express(queue, [entry.lookup for entry in express])
-    core.outcomes.left_express(queue, express, reason(queue), core.by)
+    core.outcomes.left_express(queue, express, reason(queue), by)
 
     def failed(error: BaseException) -> None:
         queue.purge_pending -= held
@@ -95,7 +94,7 @@ def _purge(core: Core, queue: Queue) -> Pending[int]:
         _end(queue, mark)
         pending.succeed(len(express) + removed)
 
-    _purge_step(core, queue, mark, purged, failed)
+    _purge_step(core, queue, mark, by, purged, failed)
     core.settle()
     return pending
 
@@ -148,6 +147,7 @@ def _purge_step(
     core: Core,
     queue: Queue,
     mark: int,
+    by: str,
     purged: Callable[[int], None],
     failed: Callable[[BaseException], None],
     *,
@@ -156,7 +156,6 @@ def _purge_step(
 ) -> None:
     rows: Rows = []
     removed = 0
-    by = core.by
 
     def apply(batch: Batch) -> None:
         nonlocal removed
@@ -177,7 +176,7 @@ def _purge_step(
     def committed() -> None:
         if len(rows) == STEP and not queue.deleted:
             last, so_far = rows[-1][0], count + removed
-            _purge_step(core, queue, mark, purged, failed, after=last, count=so_far)
+            _purge_step(core, queue, mark, by, purged, failed, after=last, count=so_far)
         else:
             purged(count + removed)
 

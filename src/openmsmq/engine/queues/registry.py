@@ -57,6 +57,7 @@ from openmsmq.names.parts import fold
 from openmsmq.names.path import PathName, parse_path_name
 from openmsmq.properties.message import MessageClass
 from openmsmq.types.access import Mode
+from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.outgoing import TransferState
 from openmsmq.types.queues import LABEL_MAX, VISIBLE, QueueKind
 
@@ -272,10 +273,9 @@ class Queues:
         queue = Queue(number, properties)
         self.by_number[number] = self._by_name[name] = queue
         pending: Pending[Queue] = Pending()
-        by = self._core.by
 
         def failed(error: BaseException) -> None:
-            self._withdraw(_family(queue), by)
+            self._withdraw(_family(queue), "")
             pending.fail(error)
 
         def apply(batch: Batch) -> None:
@@ -312,7 +312,7 @@ class Queues:
         self._core.submit(apply, committed, pending.fail, grows=True)
         return pending
 
-    def delete(self, queue: Queue) -> Pending[None]:
+    def delete(self, queue: Queue, caller: Caller = INTERNAL) -> Pending[None]:
         """Delete Queue ([MS-MQDMPR] 3.1.7.1.4): gone at once, its messages step by step.
 
         Its journal and subqueues go with it. Readers that wait are told (A-29); messages held by
@@ -321,7 +321,6 @@ class Queues:
         """
         _check_deletable(queue)
         pending: Pending[None] = Pending()
-        by = self._core.by
         family = _family(queue)
         self._hide(family)
 
@@ -333,10 +332,10 @@ class Queues:
             batch.write_queue_number()  # that of a subqueue may be known to nobody else
 
         def committed() -> None:
-            self._withdraw(family, by)
+            self._withdraw(family, caller.name)
             pending.succeed(None)
             for member in family:
-                drop_messages(self._core, member)
+                drop_messages(self._core, member, caller.name)
 
         def failed(error: BaseException) -> None:
             if self._by_name.get(fold(queue.name)) is queue:  # else it never was
@@ -387,11 +386,11 @@ class Queues:
             if queue.parent.subqueues.get(name) is queue:
                 del queue.parent.subqueues[name]
 
-    def purge(self, queue: Queue) -> Pending[int]:
+    def purge(self, queue: Queue, caller: Caller = INTERNAL) -> Pending[int]:
         """Purge Queue ([MS-MQDMPR] 3.1.7.1.7); the answer is the number of messages removed."""
         if queue.deleted:
             raise QueueNotAvailable(queue.name)
-        return purge(self._core, queue)
+        return purge(self._core, queue, caller.name)
 
     # Handles
 

@@ -18,6 +18,7 @@ from openmsmq.errors import (
     QueueNotAvailable,
     TransactionUsage,
 )
+from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.lookup import LOOKUP_MAX
 from openmsmq.types.queues import QueueKind
 
@@ -31,7 +32,12 @@ class Moving:
         self._core = core
 
     def move(
-        self, queue: Queue, lookup: int, target: Queue, transaction: Transaction | None = None
+        self,
+        queue: Queue,
+        lookup: int,
+        target: Queue,
+        transaction: Transaction | None = None,
+        caller: Caller = INTERNAL,
     ) -> Pending[None]:
         """Move Message ([MS-MQDMPR] 3.1.7.1.16); the checks are those of [MS-MQRR] 3.1.4.10.
 
@@ -41,7 +47,7 @@ class Moving:
         self._check(queue, target, transaction)
         record, is_express = self._find(queue, lookup)
         if is_express:
-            return self._move_express(queue, lookup, record, target)
+            return self._move_express(queue, lookup, record, target, caller.name)
         target.pins += 1
         pending: Pending[None] = Pending()
         if transaction is not None:
@@ -50,7 +56,7 @@ class Moving:
             pending.succeed(None)
             return pending
         queue.held[lookup] = REMOVING
-        core, by = self._core, self._core.by
+        core, by = self._core, caller.name
 
         def apply(batch: Batch) -> None:
             if not queue.deleted and not target.deleted:
@@ -103,7 +109,9 @@ class Moving:
             raise missing
         return record, is_express
 
-    def _move_express(self, queue: Queue, lookup: int, raw: bytes, target: Queue) -> Pending[None]:
+    def _move_express(
+        self, queue: Queue, lookup: int, raw: bytes, target: Queue, by: str
+    ) -> Pending[None]:
         core = self._core
         entry = queue.express[lookup]
         core.drop_express(queue, [lookup])
@@ -111,7 +119,7 @@ class Moving:
         core.add_express(target, [entry._replace(record=record.pack())])
         core.statistics.count(Event.MOVED.word)
         ids = identifiers([entry.packet])
-        core.note(Event.MOVED, target, [lookup], ids, core.by, queue.name)
+        core.note(Event.MOVED, target, [lookup], ids, by, queue.name)
         core.wake(target, [lookup])
         core.settle()
         core.queues.touch(queue)

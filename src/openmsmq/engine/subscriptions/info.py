@@ -15,6 +15,7 @@ from openmsmq.engine.subscriptions.owners import bind, mark_read
 from openmsmq.engine.subscriptions.subscription import Subscription, Way
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import fold
+from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.subscriptions import Binding, SubscriptionInfo, lasting_id
 
 READ_SIZE_MAX: Final = room_for(COUNT_MAX)
@@ -70,12 +71,17 @@ def read_reserved(
 
 
 def finish_reserved(
-    local: LocalManager, subscription: Subscription, position: int, move_to: str, owner: str
+    local: LocalManager,
+    subscription: Subscription,
+    position: int,
+    move_to: str,
+    owner: str,
+    caller: Caller = INTERNAL,
 ) -> Pending[None]:
     """The reader is done with all up to a position; with a name they go to that subqueue."""
     source = subscription.source
     target = local.subqueue(source, move_to) if move_to and not source.deleted else None
-    return local.reservations.finish(subscription, position, target, owner)
+    return local.reservations.finish(subscription, position, target, owner, caller)
 
 
 def bind_subscription(
@@ -99,8 +105,12 @@ def mark_reserved(
 
 
 def drop_subscription(
-    local: LocalManager, subscription: Subscription, *, unread: bool
+    local: LocalManager,
+    subscription: Subscription,
+    *,
+    unread: bool,
+    caller: Caller = INTERNAL,
 ) -> Pending[int]:
     """End a subscription, or give back only what it has skipped; how many messages it gives."""
     reservations = local.reservations
-    return (reservations.give_back if unread else reservations.drop)(subscription)
+    return (reservations.give_back if unread else reservations.drop)(subscription, caller)

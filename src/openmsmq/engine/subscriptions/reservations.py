@@ -48,6 +48,7 @@ from openmsmq.engine.subscriptions.subscription import Subscription, Way, with_r
 from openmsmq.errors import InvalidParameter, QueueNotAvailable, QueueNotFound
 from openmsmq.names.parts import fold
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.queues import QueueKind
 
 STEP: Final = 1000
@@ -313,6 +314,7 @@ class Reservations:
         position: int,
         target: Queue | None = None,
         owner: str = "",
+        caller: Caller = INTERNAL,
     ) -> Pending[None]:
         """The reader is done with all up to a position: they are received, or moved to a subqueue.
 
@@ -321,7 +323,7 @@ class Reservations:
         if target is not None:
             _check_target(subscription, target)
             target.pins += 1
-        by = self._core.by
+        by = caller.name
 
         def work(pending: Pending[None]) -> None:
             check_owner(subscription, owner)
@@ -397,14 +399,14 @@ class Reservations:
         queue = _gone(source.number, source.name) if source.deleted else source
         self._core.outcomes.settle(batch, queue, gone, reason, by)
 
-    def drop(self, subscription: Subscription) -> Pending[int]:
+    def drop(self, subscription: Subscription, caller: Caller = INTERNAL) -> Pending[int]:
         """End a subscription: what it was given and is not done with is back in its queue."""
-        by = self._core.by
+        by = caller.name
         return subscription.in_turn(lambda pending: self._drop(subscription, 0, by, pending))
 
-    def give_back(self, subscription: Subscription) -> Pending[int]:
+    def give_back(self, subscription: Subscription, caller: Caller = INTERNAL) -> Pending[int]:
         """What it says it is done with and has not read is back in its queue; it goes on."""
-        by = self._core.by
+        by = caller.name
         return subscription.in_turn(
             lambda pending: self._drop(subscription, 0, by, pending, unread=True)
         )

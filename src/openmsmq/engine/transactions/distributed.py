@@ -21,6 +21,7 @@ from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.engine.transactions.lifecycle import Also, Transacting
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import InsufficientResources, InvalidParameter, TransactionSequence
+from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.units import UnitState, decider_of
 
 UNITS_MAX: Final = 10_000
@@ -72,7 +73,9 @@ class Units:
         """Whether a transaction is the part that decides a unit."""
         return decider_of(transaction.xid) == self._core.identity
 
-    def commit(self, transaction: Transaction, participants: Sequence[str]) -> Pending[None]:
+    def commit(
+        self, transaction: Transaction, participants: Sequence[str], caller: Caller = INTERNAL
+    ) -> Pending[None]:
         """Commit the part of this manager, and with it the whole unit."""
         name = transaction.xid
         self._check(name, participants)
@@ -84,13 +87,15 @@ class Units:
                     lambda batch: decisions.write(batch.writer, name, committed=True),
                     lambda: decisions.note(name, committed=True),
                 ),
+                caller,
             )
         unit = Unit(name, self._core.timeline.now, tuple(participants), is_attended=True)
 
         def noted() -> None:
             self._decided[name] = unit
 
-        return self._transacting.commit(transaction, Also(lambda batch: _put(batch, unit), noted))
+        also = Also(lambda batch: _put(batch, unit), noted)
+        return self._transacting.commit(transaction, also, caller)
 
     def _check(self, name: str, participants: Sequence[str]) -> None:
         if name in self._decided or self._core.decisions.get(name) is not None:

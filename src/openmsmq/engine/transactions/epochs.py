@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
+from openmsmq.engine.authorization import is_allowed, may_end
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
@@ -21,6 +22,7 @@ from openmsmq.engine.transactions.lifecycle import Transacting
 from openmsmq.engine.transactions.outcomes import Decisions
 from openmsmq.engine.transactions.transaction import State, Transaction
 from openmsmq.errors import AccessDenied, EpochDecided, InvalidParameter, TransactionSequence
+from openmsmq.types.caller import INTERNAL, Caller
 
 _PREFIX: Final = b"epoch:"
 _ONCE: Final = b"once:"
@@ -28,19 +30,6 @@ _NAME_MAX: Final = 400
 _BETWEEN: Final = b"\0"
 _SHOWN: Final = 8
 _epoch = Struct("<Q")
-
-
-@dataclass(frozen=True, slots=True)
-class Decider:
-    """Who decides."""
-
-    token: str = ""
-    is_admin: bool = True
-    "May decide about what others have prepared."
-
-    def may_end(self, transaction: Transaction) -> bool:
-        """Whether a prepared transaction is one of its own, or it may end any."""
-        return self.is_admin or transaction.token == self.token
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +52,6 @@ class Epoch:
         """The reverse of `pack`."""
         owner, _, token = raw[_epoch.size :].partition(_BETWEEN)
         return cls(_epoch.unpack_from(raw)[0], owner.decode(), token.decode())
-
-
-ANYBODY: Final = Decider()
 
 
 class Epochs:
@@ -110,7 +96,7 @@ class Epochs:
         owner: str = "",
         *,
         once: bool = False,
-        by: Decider = ANYBODY,
+        caller: Caller = INTERNAL,
     ) -> Pending[bool]:
         """Commit those that count, abort the others; False if the epoch was decided before.
 
@@ -120,19 +106,19 @@ class Epochs:
         of the writer is used for this epoch only, and need not be remembered for ever.
         """
         pending: Pending[bool] = Pending()
-        row = Epoch(epoch, owner, by.token)
+        row = Epoch(epoch, owner, caller.grant.holder)
         packed = row.pack()
         before = self.last(writer)
-        is_its_own = _is_of(writer, before, row, by)
-        name = _once_name(writer, epoch, by.token)
+        is_its_own = _is_of(writer, before, row, caller)
+        name = _once_name(writer, epoch, caller.grant.holder)
         if writer in self._deciding:
             raise TransactionSequence(f"an epoch of {writer} is being decided")
         if self._once.get(name) is not None or (before is not None and epoch <= before.number):
-            self._drop(writer, epoch, by, is_its_own=is_its_own)
+            self._drop(writer, epoch, caller, is_its_own=is_its_own)
             self._core.submit(lambda _: None, lambda: pending.succeed(False), pending.fail)
             return pending
         chosen = [
-            self._prepared(xid, by, is_its_own=is_its_own and _is_up_to(xid, writer, epoch))
+            self._prepared(xid, caller, is_its_own=is_its_own and _is_up_to(xid, writer, epoch))
             for xid in dict.fromkeys(winners)
         ]
         self._deciding[writer] = epoch
@@ -148,7 +134,7 @@ class Epochs:
             if once:
                 self._once.note(name, committed=True)
             # Those that were being prepared when it was decided.
-            self._drop(writer, epoch, by, is_its_own=is_its_own)
+            self._drop(writer, epoch, caller, is_its_own=is_its_own)
             pending.succeed(True)
 
         def failed(error: BaseException) -> None:
@@ -157,31 +143,31 @@ class Epochs:
 
         with self._core.together():
             for transaction in chosen:
-                self._transacting.commit(transaction)
-            self._drop(writer, epoch, by, is_its_own=is_its_own)
+                self._transacting.commit(transaction, caller=caller)
+            self._drop(writer, epoch, caller, is_its_own=is_its_own)
             self._core.submit(apply, committed, failed, grows=True)
         return pending
 
-    def _prepared(self, xid: str, by: Decider, *, is_its_own: bool) -> Transaction:
+    def _prepared(self, xid: str, caller: Caller, *, is_its_own: bool) -> Transaction:
         transaction = self._core.prepared.get(xid)
         if transaction is None or transaction.state is not State.PREPARED:
             raise TransactionSequence(f"{xid} is not prepared")
-        if not (is_its_own or by.may_end(transaction)):
+        if not (is_its_own or may_end(caller, transaction)):
             raise AccessDenied(f"{xid} was prepared with another token")
         return transaction
 
-    def _drop(self, writer: str, epoch: int, by: Decider, *, is_its_own: bool) -> None:
+    def _drop(self, writer: str, epoch: int, caller: Caller, *, is_its_own: bool) -> None:
         """Abort what a writer has prepared up to an epoch, and is not being committed."""
         for transaction in list(self._core.prepared.values()):
             if (
                 transaction.state is State.PREPARED
                 and _is_up_to(transaction.xid, writer, epoch)
-                and (is_its_own or by.may_end(transaction))
+                and (is_its_own or may_end(caller, transaction))
             ):
-                self._transacting.abort(transaction)
+                self._transacting.abort(transaction, caller)
 
 
-def _is_of(writer: str, before: Epoch | None, now: Epoch, by: Decider) -> bool:
+def _is_of(writer: str, before: Epoch | None, now: Epoch, caller: Caller) -> bool:
     """Whether it is proven that the writer is the same as before; refuse one that is not.
 
     The owner is known to nobody else: who can name it may use another token than before.
@@ -193,7 +179,7 @@ def _is_of(writer: str, before: Epoch | None, now: Epoch, by: Decider) -> bool:
             shown = f"{before.owner[:_SHOWN]}..., not of {now.owner or 'nobody'}"
             raise TransactionSequence(f"{writer} is of {shown}")
         return True
-    if not by.is_admin and before.token != by.token:
+    if not is_allowed(caller, "admin") and before.token != caller.grant.holder:
         raise AccessDenied(f"{writer} was used with another token")
     return True
 

@@ -12,6 +12,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import State, Transaction
 from openmsmq.errors import TransactionSequence
+from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.units import decider_of
 
 DOOMED = "part of it could not be written; it can only be aborted"
@@ -73,9 +74,11 @@ class Transacting:
         )
         return pending
 
-    def commit(self, transaction: Transaction, also: Also | None = None) -> Pending[None]:
+    def commit(
+        self, transaction: Transaction, also: Also | None = None, caller: Caller = INTERNAL
+    ) -> Pending[None]:
         """Transaction Commit ([MS-MQDMPR] 3.1.4.4); something else may be part of it."""
-        core, by = self._core, self._core.by
+        core, by = self._core, caller.name
 
         if transaction.state is State.DOOMED:
             raise TransactionSequence(DOOMED)
@@ -95,9 +98,9 @@ class Transacting:
         is_nothing = transaction.is_empty and also is None
         return self._end(transaction, apply, ended, grows=True, is_nothing=is_nothing)
 
-    def abort(self, transaction: Transaction) -> Pending[None]:
+    def abort(self, transaction: Transaction, caller: Caller = INTERNAL) -> Pending[None]:
         """Transaction Abort ([MS-MQDMPR] 3.1.4.5): all is as before, but for the abort counts."""
-        core, by = self._core, self._core.by
+        core, by = self._core, caller.name
         away: set[tuple[Queue, int]] = set()
 
         def apply(batch: Batch) -> None:
@@ -124,19 +127,19 @@ class Transacting:
             found[xid] = max(0, core.timeline.now - transaction.prepared_at)
         return found
 
-    def commit_prepared(self, xid: str) -> Pending[None]:
+    def commit_prepared(self, xid: str, caller: Caller = INTERNAL) -> Pending[None]:
         """Commit a prepared transaction by its name; done before, it is not done again."""
         transaction = self._core.prepared.get(xid)
         if transaction is None:
             return self._ended_before(xid, committed=True)
-        return self.commit(transaction)
+        return self.commit(transaction, caller=caller)
 
-    def abort_prepared(self, xid: str) -> Pending[None]:
+    def abort_prepared(self, xid: str, caller: Caller = INTERNAL) -> Pending[None]:
         """Abort a prepared transaction by its name; done before, it is not done again."""
         transaction = self._core.prepared.get(xid)
         if transaction is None:
             return self._ended_before(xid, committed=False)
-        return self.abort(transaction)
+        return self.abort(transaction, caller)
 
     def _ended_before(self, xid: str, *, committed: bool) -> Pending[None]:
         outcome = self._core.decisions.get(xid)

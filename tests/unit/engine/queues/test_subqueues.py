@@ -32,6 +32,7 @@ from openmsmq.errors import (
 )
 from openmsmq.names.format import parse_format_name
 from openmsmq.properties.message import Acknowledge
+from openmsmq.types.caller import Caller
 from openmsmq.types.lookup import LOOKUP_MAX
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
@@ -89,7 +90,7 @@ def test_moves_are_counted_and_told(world: World, queue: Queue, express: bool) -
     (lookup,) = world.lookups(queue)
     target = world.subqueue(queue)
     world.tick(60)
-    world.core.by = "somebody"
+    world.caller = Caller("somebody")
     world.move(queue, lookup, target)
     (record,) = world.records(target)
     assert (record.move_count, record.last_move_time, record.arrived_time) == (1, NOW + 60, NOW)

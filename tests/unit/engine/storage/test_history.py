@@ -18,6 +18,7 @@ from openmsmq.engine.storage.history import (
 from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.store.memory import MemoryStore
+from openmsmq.types.caller import Caller
 
 LIMIT = 1 << 20
 
@@ -223,7 +224,7 @@ def test_every_event_has_a_word(what: Event) -> None:
 def test_a_history_survives_a_restart() -> None:
     world = World()
     queue, sent = world.queue(), letter("x")
-    world.core.by = "somebody"
+    world.caller = Caller("somebody")
     world.send(queue, sent)
     world.take(queue)
     again = world.restart()

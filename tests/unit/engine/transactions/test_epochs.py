@@ -8,7 +8,7 @@ from tests.unit.engine.world import World
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.transactions.epochs import Decider, Epoch, Epochs
+from openmsmq.engine.transactions.epochs import Epoch, Epochs
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
     AccessDenied,
@@ -18,6 +18,7 @@ from openmsmq.errors import (
     StorageFailed,
     TransactionSequence,
 )
+from openmsmq.types.caller import Caller, Grant
 
 
 @pytest.fixture
@@ -195,8 +196,8 @@ def test_one_epoch_is_decided_once_and_leaves_no_row_for_ever(world: World, queu
 
 # Tokens
 
-SENDER = Decider("ab12", is_admin=False)
-STRANGER = Decider("cd34", is_admin=False)
+SENDER = Caller("sender", Grant("send", token="ab12"))
+STRANGER = Caller("stranger", Grant("send", token="cd34"))
 
 
 def test_who_has_prepared_may_decide(world: World, queue: Queue) -> None:
@@ -204,28 +205,28 @@ def test_who_has_prepared_may_decide(world: World, queue: Queue) -> None:
     again = world.restart()
     found = epochs(again)
     with pytest.raises(AccessDenied, match="w/0/0/a was prepared with another token"):
-        found.commit("w", 0, ["w/0/0/a"], by=STRANGER)
-    assert again.done(found.commit("w", 0, ["w/0/0/a"], by=SENDER)) is True
+        found.commit("w", 0, ["w/0/0/a"], caller=STRANGER)
+    assert again.done(found.commit("w", 0, ["w/0/0/a"], caller=SENDER)) is True
     assert found.last("w") == Epoch(0, "", "ab12")
 
 
 def test_nobody_else_drops_or_decides_it(world: World, queue: Queue) -> None:
     prepare(world, queue, "w/0/0/a", "ab12")
     found = epochs(world)
-    assert world.done(found.commit("w", 0, [], "query 2", once=True, by=STRANGER)) is True
+    assert world.done(found.commit("w", 0, [], "query 2", once=True, caller=STRANGER)) is True
     assert list(world.core.prepared) == ["w/0/0/a"]
-    assert world.done(found.commit("w", 0, ["w/0/0/a"], by=SENDER)) is True
+    assert world.done(found.commit("w", 0, ["w/0/0/a"], caller=SENDER)) is True
     with pytest.raises(AccessDenied, match="w was used with another token"):
-        found.commit("w", 1, [], by=STRANGER)
+        found.commit("w", 1, [], caller=STRANGER)
     assert world.done(found.commit("w", 1, [])) is True, "an administrator may"
 
 
 def test_who_knows_the_owner_may_come_with_another_token(world: World, queue: Queue) -> None:
     found = epochs(world)
     prepare(world, queue, "w/0/0/a", "ab12")
-    world.done(found.commit("w", 0, ["w/0/0/a"], "query 1", by=SENDER))
+    world.done(found.commit("w", 0, ["w/0/0/a"], "query 1", caller=SENDER))
     prepare(world, queue, "w/1/0/a", "ab12")
     prepare(world, queue, "w/1/0/b", "ab12")
-    assert world.done(found.commit("w", 1, ["w/1/0/a"], "query 1", by=STRANGER)) is True
+    assert world.done(found.commit("w", 1, ["w/1/0/a"], "query 1", caller=STRANGER)) is True
     assert world.core.prepared == {}
     assert world.read(queue) == ["w/0/0/a", "w/1/0/a"]

@@ -1,40 +1,34 @@
-"""The history of messages names the program that did something, and nobody else."""
+"""Callers: a name for the history, and what they are entitled to."""
 
 from __future__ import annotations
 
 import pytest
 from tests.unit.app_server.programs import House, served
 
-from openmsmq.engine.commit.pending import Pending
-from openmsmq.runtime.actor import ActingDriver
+from openmsmq.types.caller import EVERYTHING, INTERNAL, ROLES, Grant, Role
 
 
-@served()
-async def test_only_during_its_calls_a_program_is_the_one_that_acts(house: House) -> None:
-    core = house.local.core
-    core.by = ""
-    driver = ActingDriver(house.driver, core, "me")
-    assert driver.call(lambda: core.by) == "me"
-    seen: list[str] = []
+def test_the_manager_itself_has_no_name_and_may_do_everything() -> None:
+    assert (INTERNAL.name, INTERNAL.grant) == ("", EVERYTHING)
 
-    def make() -> Pending[None]:
-        seen.append(core.by)
-        pending: Pending[None] = Pending()
-        pending.succeed(None)
-        return pending
 
-    driver.begin(make, lambda pending: seen.append(core.by))
-    assert seen == ["me", ""]
-    with pytest.raises(ZeroDivisionError):
-        driver.call(lambda: 1 // 0)
-    assert core.by == ""
-    assert not driver.is_closed
+@pytest.mark.parametrize("role", ROLES)
+def test_a_grant_has_the_rights_of_its_role(role: Role) -> None:
+    grant = Grant(role, ("private$\\a",))
+    assert grant.has("read") is (role in ("read", "read+send", "admin"))
+    assert grant.has("send") is (role in ("send", "read+send", "admin"))
+    assert grant.has("admin") is (role == "admin")
+
+
+def test_a_grant_is_held_by_a_token_or_a_certificate() -> None:
+    assert Grant("read", token="ab12").holder == "ab12"
+    assert Grant("read", certificate="shop").holder == "shop"
+    assert EVERYTHING.holder == ""
 
 
 @served()
 async def test_a_reader_that_waited_is_the_one_who_receives(house: House) -> None:
     """Not the sender whose message it waited for."""
-    house.local.core.by = ""
     reader, sender = await house.program(client="reader"), await house.program(client="sender")
     handle = await reader.create()
     waiting = reader.begin_read(handle, timeout=60_000)
@@ -45,12 +39,10 @@ async def test_a_reader_that_waited_is_the_one_who_receives(house: House) -> Non
     message_id = f"{house.local.core.identity}\\{sent.first_id}"
     events = (await sender.call("explain", message_id=message_id))["events"]
     assert [event["by"].partition(" ")[0] for event in events] == ["sender", "reader"]
-    assert house.local.core.by == ""
 
 
 @served()
-async def test_what_the_manager_does_itself_is_nobody_s(house: House) -> None:
-    house.local.core.by = ""
+async def test_what_the_manager_does_itself_has_no_caller(house: House) -> None:
     program = await house.program(client="me")
     handle = await program.create()
     sent = await program.send(handle, "a")

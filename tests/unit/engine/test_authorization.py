@@ -1,0 +1,142 @@
+"""Who may do what, decided in one place."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from openmsmq.access.tokens import normal_pattern
+from openmsmq.engine.authorization import (
+    authorize,
+    authorize_access,
+    authorize_any,
+    is_allowed,
+    may_end,
+)
+from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.errors import AccessDenied
+from openmsmq.types.access import Access
+from openmsmq.types.caller import EVERYTHING, INTERNAL, ROLES, Caller, Grant, Right, Role
+
+ORDERS = r".\private$\orders"
+OTHER = r".\private$\other"
+
+
+def grant(role: Role, *patterns: str) -> Grant:
+    """What a token with these patterns gives."""
+    return Grant(role, tuple(map(normal_pattern, patterns)))
+
+
+@pytest.mark.parametrize("operation", get_args(Right))
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_allows_its_operations_and_admin_all(role: Role, operation: Right) -> None:
+    expected = role == "admin" or operation in role.split("+")
+    assert is_allowed(Caller("me", grant(role)), operation, ORDERS) is expected
+    assert is_allowed(Caller("me", grant(role, "orders")), operation, ORDERS) is expected
+    assert is_allowed(Caller("me", grant(role)), operation) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "queue", "allowed"),
+    [
+        ("orders", ORDERS, True),
+        ("ORDERS", r".\PRIVATE$\Orders", True),
+        ("orders", r".\private$\orders2", False),
+        ("orders*", r".\private$\orders2", True),
+        ("*", r".\private$\anything", True),
+        ("*", r".\DeadLetter$", False),
+        (r".\private$\orders", ORDERS, True),
+        (r"private$\o?ders", ORDERS, True),
+        ("orders", r".\private$\orders;retry", True),
+        ("orders;retry", r".\private$\orders;retry", True),
+        ("orders;retry", ORDERS, False),
+        ("orders", r".\private$\orders\Journal$", False),
+        (r"orders\Journal$", r".\private$\orders\Journal$", False),
+        (r"private$\orders\Journal$", r".\private$\orders\Journal$", True),
+        (r".\DeadLetter$", r".\DeadLetter$", True),
+        (r"DIRECT=OS:shop\*", r"DIRECT=OS:shop\private$\orders", True),
+        ("DIRECT=*", r"DIRECT=OS:other\private$\orders", True),
+    ],
+)
+def test_a_pattern_names_queues(pattern: str, queue: str, *, allowed: bool) -> None:
+    assert is_allowed(Caller("me", grant("read", pattern)), "read", queue) is allowed
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_was_refused_is_for_administrators(role: Role) -> None:
+    for name in (r".\Refused$", r".\refused$"):
+        for right in ("read", "send"):
+            assert is_allowed(Caller("me", Grant(role)), right, name) is (role == "admin")
+        assert not is_allowed(Caller("me", Grant(role, (r"private$\*",))), "read", name)
+    assert is_allowed(Caller("me", Grant(role)), "read", r".\private$\refused$") is (
+        role not in ("send",)
+    )
+
+
+def test_the_manager_itself_is_for_those_who_are_not_limited() -> None:
+    assert is_allowed(Caller("me", EVERYTHING), "admin")
+    assert not is_allowed(Caller("me", grant("admin", "*")), "admin")
+    assert not is_allowed(Caller("me", grant("read", "*")), "read")
+
+
+def test_several_patterns_name_more_queues() -> None:
+    both = grant("send", "a", "b*")
+    assert is_allowed(Caller("me", both), "send", r".\private$\a")
+    assert is_allowed(Caller("me", both), "send", r".\private$\bc")
+    assert not is_allowed(Caller("me", both), "send", r".\private$\c")
+
+
+def test_a_right_on_several_queues_is_one_on_each() -> None:
+    caller = Caller("me", grant("read", "orders"))
+    assert is_allowed(caller, "read", ORDERS, ORDERS)
+    assert not is_allowed(caller, "read", ORDERS, OTHER)
+
+
+def test_the_error_names_role_right_and_queue() -> None:
+    caller = Caller("me", grant("read", "orders"))
+    authorize(caller, "read", ORDERS)
+    with pytest.raises(AccessDenied, match=r"the role read does not allow 'read' on .*other"):
+        authorize(caller, "read", ORDERS, OTHER)
+    with pytest.raises(AccessDenied, match="the role read does not allow 'read' on the manager"):
+        authorize(caller, "read")
+    with pytest.raises(AccessDenied, match="the role read does not allow 'send' on any queue"):
+        authorize_any(caller, "send")
+    authorize_any(caller, "read")
+
+
+def test_the_manager_itself_may_do_everything() -> None:
+    for right in get_args(Right):
+        authorize(INTERNAL, right)
+        authorize(INTERNAL, right, ORDERS)
+
+
+def test_to_open_a_queue_with_all_access_gives_what_the_role_has() -> None:
+    reader, sender = Caller("r", Grant("read")), Caller("s", Grant("send"))
+    assert authorize_access(reader, Access.ALL, ORDERS) == Access.RECEIVE | Access.PEEK
+    assert authorize_access(sender, Access.ALL, ORDERS) == Access.SEND
+    assert authorize_access(sender, Access.SEND, ORDERS) == Access.SEND
+
+
+@pytest.mark.parametrize(
+    ("role", "asked", "right"),
+    [
+        ("read", Access.SEND, "send"),
+        ("send", Access.RECEIVE, "read"),
+        ("send", Access.PEEK | Access.SEND, "read"),
+        ("read", Access.RECEIVE | Access.SEND, "send"),
+    ],
+)
+def test_to_open_a_queue_with_more_than_the_role_has_is_refused(
+    role: Role, asked: Access, right: Right
+) -> None:
+    with pytest.raises(AccessDenied, match=f"does not allow '{right}'"):
+        authorize_access(Caller("me", Grant(role)), asked, ORDERS)
+
+
+def test_a_prepared_transaction_is_ended_by_its_owner_or_an_administrator() -> None:
+    transaction = Transaction(1, "x")
+    transaction.token = "ab12"
+    assert may_end(Caller("me", Grant("send", token="ab12")), transaction)
+    assert not may_end(Caller("me", Grant("send", token="cd34")), transaction)
+    assert may_end(Caller("me", EVERYTHING), transaction)
