@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from openmsmq.types.subscriptions import SubscriptionInfo
     from openmsmq.types.units import UnitInfo
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Access",
     "Acknowledge",
@@ -65,6 +67,7 @@ __all__ = [
     "TwoPhase",
     "Unit",
     "UnitInfo",
+    "__version__",
     "connect",
     "distributed",
     "open",
@@ -111,6 +114,9 @@ if not TYPE_CHECKING:
         found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
         globals()[name] = found
         return found
+
+    def __dir__() -> list[str]:
+        return sorted(__all__)
 
 
 def open(

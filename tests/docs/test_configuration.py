@@ -17,6 +17,7 @@ from openmsmq.cli.main import main
 from openmsmq.service.configuration import OPTIONS, Config, changes, load_config
 from tests.docs.console import blocks
 
+ASSETS = ROOT / "src" / "openmsmq" / "assets"
 EXAMPLES = [
     name
     for name in OPTIONS
@@ -51,7 +52,7 @@ def test_files_on_the_page_can_be_read(tmp_path: Path, text: str) -> None:
 
 def test_the_unit_and_the_image_use_options_that_there_are() -> None:
     shown = CliRunner().invoke(main, ["serve", "--help"]).stdout
-    unit = (ROOT / "packaging" / "openmsmq.service").read_text()
+    unit = (ASSETS / "openmsmq.service").read_text()
     page = (ROOT / "docs" / "service.md").read_text().replace("\\\n", "")
     lines = [line for line in (unit + page).splitlines() if re.search(r"openmsmq serve --", line)]
     assert len(lines) >= 4
@@ -67,12 +68,12 @@ def test_the_image_copies_what_there_is() -> None:
     for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE):
         for name in line.split():
             assert (ROOT / name).exists()
-    compile((ROOT / "packaging" / "healthcheck.py").read_text(), "healthcheck.py", "exec")
+    compile((ASSETS / "healthcheck.py").read_text(), "healthcheck.py", "exec")
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
 def test_systemd_understands_the_unit(tmp_path: Path) -> None:
-    text = (ROOT / "packaging" / "openmsmq.service").read_text()
+    text = (ASSETS / "openmsmq.service").read_text()
     unit = tmp_path / "openmsmq.service"
     unit.write_text(text.replace("/opt/openmsmq/bin/openmsmq", "/bin/sh"))
     found = subprocess.run(

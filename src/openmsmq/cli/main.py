@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from openmsmq import __version__
 from openmsmq.cli.options import Commands, place_options
 
 
@@ -43,6 +44,10 @@ COMMANDS: Final = {
     "apply": (
         "apply:apply",
         "Make queues and settings what a TOML file says, and the store if there is none yet.",
+    ),
+    "assets": (
+        "assets:assets",
+        "Copy the systemd unit, Grafana dashboard, alert rules and health check to DIR.",
     ),
     "backup": (
         "maintenance:backup",
@@ -110,7 +115,7 @@ COMMANDS: Final = {
     context_settings={"help_option_names": ["-h", "--help"]},
     commands=[Later(name, *entry) for name, entry in COMMANDS.items()],
 )
-@click.version_option(package_name="openmsmq")
+@click.version_option(__version__, prog_name="openmsmq")
 @partial(place_options, from_environment=True)
 def main(**_: object) -> None:  # the commands find them in the context
     """Microsoft Message Queuing for everyone who is not on Windows.

@@ -134,12 +134,14 @@ def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None
     service = Service(config, StandardDoors(config, descriptors), reload=load)
     _relax_collector()
     _keep_memory()
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=_loop_factory(config.event_loop)) as runner:
         runner.run(service.run())
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The quicker event loop, where it is installed (`openmsmq[fast]`); None for Python's own."""
+def _loop_factory(name: str) -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """How to make the event loop with this name; None for Python's own."""
+    if name != "uvloop":
+        return None
     try:
         found: Callable[[], asyncio.AbstractEventLoop] = import_module("uvloop").new_event_loop
     except ImportError:

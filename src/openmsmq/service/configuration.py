@@ -85,6 +85,7 @@ class Config:
     tls_clients: Mapping[str, Grant] = field(default_factory=dict)
     allow_insecure: bool = False
 
+    event_loop: Literal["uvloop", "asyncio"] = "uvloop"
     log_format: Literal["text", "json"] = "text"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -314,6 +315,13 @@ OPTIONS: Final[Mapping[str, Option]] = {
         read_flag,
         "Let other computers in without TLS and tokens: anybody there can read and send.",
         "--allow-insecure",
+    ),
+    "event_loop": Option(
+        "manager.event_loop",
+        one_of("uvloop", "asyncio"),
+        "uvloop takes less processor time; asyncio, Python's own, is used where uvloop is not"
+        " installed.",
+        "--event-loop uvloop|asyncio",
     ),
     "log_format": Option(
         "log.format",

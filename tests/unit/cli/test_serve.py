@@ -74,6 +74,8 @@ def test_a_quicker_event_loop_is_used_where_it_is_installed(
     monkeypatch.setitem(sys.modules, "uvloop", found)
     cli("serve")
     assert isinstance(told.loop, Quick)
+    cli("serve", "--event-loop", "asyncio")
+    assert not isinstance(told.loop, Quick)
 
 
 def test_the_garbage_collector_looks_less_often(cli: Cli, told: Told) -> None:

@@ -15,7 +15,8 @@ from openmsmq.service.metrics.names import METRICS, PROCESS_METRICS
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "metrics.md").read_text()
-DASHBOARD: dict[str, Any] = json.loads((ROOT / "packaging" / "grafana.json").read_text())
+ASSETS = ROOT / "src" / "openmsmq" / "assets"
+DASHBOARD: dict[str, Any] = json.loads((ASSETS / "grafana.json").read_text())
 NAME = re.compile(r"\b(?:windows_msmq|msmq|openmsmq|process)_\w+\b")
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| ([^|]*)\| ([^|]+) \|$", re.MULTILINE)
 BY_NAME = {metric.name: metric for metric in METRICS}
@@ -106,3 +107,13 @@ def test_the_dashboard_can_be_imported() -> None:
         assert not cells & taken, f"{panel['title']} lies on another panel"
         assert place["x"] + place["w"] <= 24
         taken |= cells
+
+
+def test_alert_rules_name_only_metrics_that_exist() -> None:
+    text = (ASSETS / "alerts.yml").read_text()
+    expressions = re.findall(r"^ +expr: (.+)$", text, re.MULTILINE)
+    assert len(expressions) == text.count("- alert: ") >= 10
+    for expression in expressions:
+        assert set(NAME.findall(expression)) <= exported()
+        events = re.findall(r'event="(\w+)"', expression)
+        assert set(events) <= {event.word for event in Event}

@@ -1,0 +1,16 @@
+"""Files for operators that are part of the package: `openmsmq assets DIR` copies them.
+
+A unit for systemd, a dashboard for Grafana, alert rules for Prometheus, and a health check.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ASSETS: Final = {
+    "openmsmq.service": "a systemd unit that runs the queue manager as a user of its own",
+    "grafana.json": "a Grafana dashboard for the metrics of queue managers",
+    "alerts.yml": "Prometheus alert rules for the same metrics",
+    "healthcheck.py": "exits with 0 while a queue manager on this computer is ready",
+}
+"File names, and what each file is."

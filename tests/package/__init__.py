@@ -1,0 +1,1 @@
+"""Tests of what is released: the wheel and the sdist, installed in empty environments."""
