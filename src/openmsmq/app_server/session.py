@@ -55,7 +55,7 @@ from openmsmq.types.ids import MessageIds, SentId
 
 if TYPE_CHECKING:
     from openmsmq.app_server.listener import AppDoor
-    from openmsmq.runtime.connection import Connection
+    from openmsmq.net.connection import Connection
 
 T = TypeVar("T")
 HANDLES_MAX: Final = 20_000

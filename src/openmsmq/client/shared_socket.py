@@ -10,7 +10,7 @@ import threading
 from typing import Final
 
 from openmsmq.client.address import Address
-from openmsmq.runtime.connection import KEEP_ALIVE
+from openmsmq.net.keep_alive import enable_keep_alive
 
 _CHUNK: Final = 1 << 18
 _NOT_NOW: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
@@ -94,10 +94,7 @@ def _connect(address: Address, patience: float) -> socket.socket:
     connection = socket.create_connection((address.host, address.port), patience)
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in KEEP_ALIVE.items():
-            if hasattr(socket, name):  # not everywhere
-                connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        enable_keep_alive(connection)
         if address.tls is not None:
             return address.tls.wrap_socket(connection, server_hostname=address.host)
     except BaseException:

@@ -22,10 +22,10 @@ from openmsmq.errors import (
     ReceiveTimeout,
     StorageFull,
 )
+from openmsmq.process import Owner
 from openmsmq.runtime.commit_thread import CommitThread
 from openmsmq.runtime.failure import FaultLog, is_fatal, storage_failure
 from openmsmq.runtime.interrupts import Shield
-from openmsmq.runtime.process import Owner
 
 T = TypeVar("T")
 GiveUp = Callable[[Pending[T], MQError], bool]

@@ -37,8 +37,8 @@ from openmsmq.errors import (
     TransactionSequence,
     TransactionUsage,
 )
+from openmsmq.net.connection import WRITE_BUFFER
 from openmsmq.packet.view import PacketView
-from openmsmq.runtime.connection import WRITE_BUFFER
 from openmsmq.types.received import ReceivedMessage
 
 

@@ -30,7 +30,7 @@ from openmsmq.errors import (
     StorageFull,
     TransactionSequence,
 )
-from openmsmq.runtime.connection import WRITE_BUFFER
+from openmsmq.net.connection import WRITE_BUFFER
 
 
 async def gather(program: Program, subscription: int, count: int) -> list[app.QueuedMessage]:

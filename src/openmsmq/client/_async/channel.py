@@ -22,8 +22,8 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TokenRefused,
 )
-from openmsmq.runtime.connection import Connection, Machine
-from openmsmq.runtime.process import this_process
+from openmsmq.net.connection import Connection, Machine
+from openmsmq.process import this_process
 
 Answer = asyncio.Future[Frame | MQError]
 

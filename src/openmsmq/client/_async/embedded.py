@@ -27,8 +27,8 @@ from openmsmq.engine.subscriptions.info import (
 from openmsmq.engine.transactions import transaction as model_transaction
 from openmsmq.engine.transactions.units import unit_infos
 from openmsmq.errors import MQError, TransactionSequence
+from openmsmq.process import this_process
 from openmsmq.runtime.drivers import LoopDriver as Driver
-from openmsmq.runtime.process import this_process
 from openmsmq.transports.outgoing import outgoing_infos
 from openmsmq.transports.peers.info import peer_infos
 from openmsmq.types.access import Access, Mode

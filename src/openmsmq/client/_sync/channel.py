@@ -27,7 +27,7 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TokenRefused,
 )
-from openmsmq.runtime.process import this_process
+from openmsmq.process import this_process
 
 Answer = list[Frame | MQError]
 "Empty until it came."

@@ -17,7 +17,7 @@ from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.peers import Pin
 from openmsmq.engine.manager import LocalManager
 from openmsmq.errors import MQError
-from openmsmq.runtime.connection import Connection
+from openmsmq.net.connection import Connection
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event

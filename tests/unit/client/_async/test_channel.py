@@ -28,7 +28,7 @@ from openmsmq.errors import (
     ReceiveTimeout,
     ServiceNotAvailable,
 )
-from openmsmq.runtime.connection import WRITE_BUFFER
+from openmsmq.net.connection import WRITE_BUFFER
 
 T = TypeVar("T")
 LARGE = 5 << 20

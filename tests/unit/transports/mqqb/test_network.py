@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.unit.transports.wires import Due, End, Peer, Station
 
-from openmsmq.runtime.connection import Connection
+from openmsmq.net.connection import Connection
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.listener import BinaryDoor, Spoken
 from openmsmq.transports.mqqb.network import Machine, Network, Timer, Wire

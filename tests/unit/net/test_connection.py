@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from openmsmq.runtime import connection as module
-from openmsmq.runtime.connection import KEEP_ALIVE, WRITE_BUFFER, Connection
+from openmsmq.net import connection as module
+from openmsmq.net.connection import WRITE_BUFFER, Connection
+from openmsmq.net.keep_alive import KEEP_ALIVE
 
 PATIENCE = 20.0
 
@@ -334,16 +335,6 @@ async def test_a_computer_that_is_gone_is_found_out() -> None:
         if hasattr(socket, "TCP_KEEPIDLE"):
             found = near.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)
             assert found == KEEP_ALIVE["TCP_KEEPIDLE"]
-
-
-@looped
-async def test_where_the_system_knows_less_it_is_asked_for_less(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "KEEP_ALIVE", {"TCP_NO_SUCH_THING": 1})
-    async with connected(port=True) as (connection, far):
-        connection.write(b"hello")
-        assert await asyncio.get_running_loop().sock_recv(far, 100) == b"hello"
 
 
 @looped

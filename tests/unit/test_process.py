@@ -7,7 +7,7 @@ import os
 import pytest
 
 from openmsmq.errors import InvalidHandle
-from openmsmq.runtime.process import Owner, this_process
+from openmsmq.process import Owner, this_process
 
 
 def test_a_program_may_have_any_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import select
-import socket
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, cast
+
+from openmsmq.net.keep_alive import enable_keep_alive
 
 WRITE_BUFFER: Final = 1 << 20
 "Bytes that may wait to be sent before nothing more is read."
 LINGER: Final = 5.0
 "Seconds that the other side gets to take what was sent before the end."
-KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
-"Seconds of silence, between questions, and how many: then the other side is gone."
 _LEFT: Final = getattr(select, "POLLRDHUP", 0)
 "Elsewhere than on Linux only a reset is seen."
 
@@ -107,7 +106,7 @@ class Connection(asyncio.Protocol):
         self.local = _endpoint(transport.get_extra_info("sockname"))
         self.certificate = transport.get_extra_info("peercert") or {}
         transport.set_write_buffer_limits(high=WRITE_BUFFER)
-        _keep_alive(transport.get_extra_info("socket"))
+        enable_keep_alive(transport.get_extra_info("socket"))
         self._machine = self._make(self)
 
     def data_received(self, data: bytes) -> None:
@@ -207,15 +206,6 @@ def _shown(name: object) -> str:
         return "a local socket"
     host, port = name[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _keep_alive(connected: socket.socket | None) -> None:
-    """Find out that the computer on the other side is gone, although nothing is sent."""
-    if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in KEEP_ALIVE.items():
-            if hasattr(socket, name):  # not everywhere
-                connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def _nothing() -> None:
