@@ -698,3 +698,39 @@ def test_messages_that_ask_for_nothing_leave_nothing(world: World, queue: Queue)
     world.done(world.core.queues.purge(queue))
     assert (world.count("arrived"), world.count("received"), world.count("purged")) == (3, 2, 1)
     assert not world.rows(Table.INDEX)
+
+
+@EXPRESS
+@pytest.mark.parametrize("delete", [True, False])
+def test_the_second_step_of_a_read_acknowledges_what_it_removes(
+    world: World, queue: Queue, express: bool, delete: bool
+) -> None:
+    """DMPR-216: and nothing that it returns to the queue."""
+    admin = world.queue("admin")
+    asked = Acknowledge.FULL_RECEIVE
+    world.send(queue, letter("a", express=express, acknowledge=asked, admin=ADMIN))
+    (taken,) = world.take(queue, 1, Holder())
+    assert classes(world, admin) == []
+    world.done(world.receiving.end(queue, [taken.lookup], delete=delete))
+    assert classes(world, admin) == [MessageClass.ACK_RECEIVE] * delete
+    assert count(queue) == int(not delete)
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_messages_that_a_transaction_holds_are_acknowledged_once_when_their_queue_is_deleted(
+    world: World, commits: bool
+) -> None:
+    """DMPR-395: the outcome of the transaction says nothing more of them."""
+    admin, queue = world.queue("admin"), world.queue(transactional=True)
+    sent = [
+        letter(text, transactional=True, acknowledge=Acknowledge.FULL_RECEIVE, admin=ADMIN)
+        for text in "ab"
+    ]
+    world.send_in(queue, *sent)
+    transaction = world.transacting.begin()
+    world.take(queue, 2, transaction)
+    world.done(world.core.queues.delete(queue))
+    assert classes(world, admin) == [MessageClass.NACK_Q_DELETED] * 2
+    end = world.transacting.commit if commits else world.transacting.abort
+    world.done(end(transaction))
+    assert classes(world, admin) == [MessageClass.NACK_Q_DELETED] * 2

@@ -617,7 +617,7 @@ def test_one_that_comes_with_its_order_ack_finds_the_message(station: Station) -
 
 
 def test_what_waits_for_its_last_word_waits_through_a_restart(station: Station) -> None:
-    """MQQB-270, MQQB-274."""
+    """MQQB-270, MQQB-274, MQQB-351."""
     send(station, "1", "2", journal=True)
     station.pump()
     station.order(1, 2)

@@ -114,8 +114,12 @@ def test_what_the_size_covers_beyond_the_list_is_kept() -> None:
 
 
 def test_the_reserved_field_may_be_anything() -> None:
-    """MQQB-101."""
-    assert read(patch(address(b"", 0), 6, b"\xab\xcd")).reserved == 0xCDAB
+    """MQQB-101: it tells nothing, and is sent as 0."""
+    plain = address(SHORT, 1) + bytes(2)
+    changed = patch(plain, 6, b"\xab\xcd")
+    assert read(changed).elements == read(plain).elements
+    assert read(changed).reserved == 0xCDAB
+    assert MQFAddressHeader.make(0x64, read(changed).elements).encode()[6:8] == bytes(2)
 
 
 def test_a_public_guid_starts_on_a_boundary_of_4() -> None:
