@@ -36,8 +36,12 @@ UNSOLICITED_SIZE_MAX: Final = 10 << 20
 "Bytes in all of these."
 ANSWERS_MAX: Final = 1000
 "Outgoing queues for acknowledgements that wait for strangers who brought the messages."
+ANSWERS_SIZE_MAX: Final = 64 << 20
+"Bytes in all of these."
 MESSAGES_MAX: Final = 10_000
 "Acknowledgements that wait for one manager."
+FORGED_MAX: Final = MESSAGES_MAX // 10
+"Those of them about messages that others brought in its name."
 DROPPED: Final = "acknowledgements dropped"
 "What the statistics call those that nobody gets."
 
@@ -95,11 +99,23 @@ class Answering:
             return queue
         if not of_stranger:
             core.queues.outgoing(name, Purpose.ACKNOWLEDGE)
-        purpose = queue.properties.purpose
-        if purpose is Purpose.UNSOLICITED and self._size() >= UNSOLICITED_SIZE_MAX:
+        elif self._is_large(queue):
             return None
-        waiting = queue.messages + len(queue.express)
-        return None if purpose is not Purpose.SEND and waiting >= MESSAGES_MAX else queue
+        is_bounded = of_stranger or queue.properties.purpose is not Purpose.SEND
+        return None if is_bounded and _waiting(queue) >= MESSAGES_MAX else queue
+
+    def _is_large(self, queue: Queue) -> bool:
+        """Whether strangers may put nothing more into a queue, be it one that programs use."""
+        match queue.properties.purpose:
+            case Purpose.UNSOLICITED:
+                return self._size() >= UNSOLICITED_SIZE_MAX
+            case Purpose.ANSWER:
+                answers = self._by_purpose[Purpose.ANSWER]
+                size = sum([one.total_size for one in answers if not one.deleted])
+                return (
+                    size >= ANSWERS_SIZE_MAX and queue.total_size >= ANSWERS_SIZE_MAX // ANSWERS_MAX
+                )
+        return queue.total_size >= UNSOLICITED_SIZE_MAX
 
     def _purpose(self, name: FormatName, source: UUID, *, of_stranger: bool) -> Purpose:
         if not of_stranger:
@@ -186,17 +202,19 @@ class Answering:
             self._core.wake(target, self._core.insert_express(target, [message]))
 
     def final_ack(
-        self, batch: Batch, packet: bytes, reason: MessageClass, address: str = ""
+        self, batch: Batch, packet: bytes, reason: MessageClass, flags: int, address: str = ""
     ) -> None:
         """Tell the sender of a transactional message what became of it ([MS-MQQB] 3.1.7.17).
 
-        It waits on disk for the manager that sent the message first (AMB-33).
+        It waits on disk for the manager that sent the message first (AMB-33). Those about messages
+        that a stranger brought in the name of a known manager leave room for the others.
         """
         core = self._core
         source = UUID(bytes_le=packet[SOURCE])
         is_known = core.peers.is_known(source)
         target = self.queue_for(order_queue(source), source, of_stranger=not is_known)
-        if target is None:
+        is_forged = is_known and flags & _STRANGER
+        if target is None or (is_forged and _waiting(target) >= FORGED_MAX):
             batch.count(DROPPED)
             return
         _, identifier, number, previous = transaction_of(packet)
@@ -230,6 +248,10 @@ class Answering:
             message_id=core.numbers.message_id & 0xFFFFFFFF,
             sent_time=core.timeline.wall,
         )
+
+
+def _waiting(queue: Queue) -> int:
+    return queue.messages + len(queue.express)
 
 
 def _is_for(queue: Queue, purpose: Purpose) -> bool:

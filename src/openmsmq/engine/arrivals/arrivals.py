@@ -454,13 +454,13 @@ class Arriving:
         if batch is not None:
             ids, words = identifiers([packet]), rejected.words or describe_class(reason)
             batch.note(Event.REJECTED, queue, [0], ids, origin.name, words)
+        flags = 0 if origin.is_known else _STRANGER
         if view.acknowledge & Acknowledge.NEG_ARRIVAL:
-            flags = 0 if origin.is_known else _STRANGER
             core.answering.acknowledge(batch, packet, reason, flags)
         if head.flags & UserFlags.TH:
             is_owed = self._destinations.is_here(head) or reason is WENT_ROUND
             if batch is not None and is_owed and self._may_answer(batch, origin, head):
-                core.answering.final_ack(batch, packet, reason, origin.address)
+                core.answering.final_ack(batch, packet, reason, flags, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.outcomes.bury(batch, packet, view.priority, reason)
         else:

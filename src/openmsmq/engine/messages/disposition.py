@@ -205,7 +205,7 @@ class Outcomes:
                 if flags & wanted & _ACKNOWLEDGED:
                     self._core.answering.acknowledge(batch, batch.packet(raw), reason, flags)
                 if flags & _FINAL_ACK:
-                    self._core.answering.final_ack(batch, batch.packet(raw), reason)
+                    self._core.answering.final_ack(batch, batch.packet(raw), reason, flags)
                 if flags & wanted & _DEAD_LETTER and flags & _OWN_LETTERS:
                     start = batch.packet(raw)
                 target = journal or place_of(self._core, start, flags & wanted, flags)
@@ -358,7 +358,7 @@ class Outcomes:
         if flags & _NACK_RECEIVE:
             self._core.answering.acknowledge(batch, packet, reason, flags)
         if flags & _FINAL_ACK:
-            self._core.answering.final_ack(batch, packet, reason)
+            self._core.answering.final_ack(batch, packet, reason, flags)
         self._keep(batch, target, [(lookup, raw, packet)], reason)
         return True
 

@@ -372,7 +372,7 @@ class Transfers:
             way.last_error = ""
             where = address_text(link.address, link.place[1])
             way.note(ConnectionStatus.ESTABLISHED, self._wall, where)
-            self.sessions.learn(link, way.key)
+            self.sessions.learn(link, way)
             for queue in way.queues & self._unknown:
                 self._unknown.discard(queue)
                 self.confirming.found(queue, peer)

@@ -13,7 +13,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.runtime.logs import log_event
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.peers.ways import WayKey
+from openmsmq.transports.peers.ways import Way, WayKey
 
 _log: Final = logging.getLogger(__name__)
 VERIFY_EVERY: Final = 60.0
@@ -68,9 +68,15 @@ class Sessions:
             if not links:
                 del self._by_peer[link.session.peer]
 
-    def learn(self, link: Link, key: WayKey) -> None:
-        """A manager answered when a name was dialled: that is who is there."""
-        name, peer = key if isinstance(key, str) else "", link.session.peer
+    def learn(self, link: Link, way: Way) -> None:
+        """A manager answered when a name was dialled: that is who is there.
+
+        One that was dialled for the sake of strangers only is none of those that are known:
+        strangers could have us know any number of managers, and forget others for that.
+        """
+        name, peer = way.key if isinstance(way.key, str) else "", link.session.peer
+        if not (way.is_wanted or self._peers.is_known(peer)):
+            return
         learned = self._peers.learned(peer, name, link.address, link.place[1])
         if learned is None:
             return

@@ -240,6 +240,64 @@ def test_a_known_peer_s_final_acks_are_not_among_those_of_strangers(
     assert queue.properties.purpose is Purpose.ACKNOWLEDGE
 
 
+def test_final_acks_about_forged_messages_leave_room_for_those_of_a_known_peer(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stranger brings messages in the name of a manager that is away."""
+    monkeypatch.setattr(module, "FORGED_MAX", 3)
+    known(station)
+    stranger = from_network(UUID(int=666), "198.51.100.1")
+    for at in range(1, 9):
+        station.take(final_wanting(at, SOMEBODY), origin=stranger)
+    assert len(station.finals()) == 3
+    station.take(parcel(source=SOMEBODY, to=HERE + "t", place=(2, 1, 0), wants_final=True))
+    for at in range(20, 22):
+        station.take(final_wanting(at, SOMEBODY))
+    assert len(station.finals()) == 5
+    station.world.take(station.world.find("t"))
+    assert len(station.finals()) == 6
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_strangers_fill_no_queue_that_programs_send_by(
+    station: Station, monkeypatch: pytest.MonkeyPatch, is_read: bool
+) -> None:
+    """They name the destination of programs here for their acknowledgements."""
+    monkeypatch.setattr(module, "UNSOLICITED_SIZE_MAX", 1000)
+    queue = station.core.queues.outgoing(parse_format_name(third(1)))
+    station.world.send(queue, letter("1"))
+    asked = Acknowledge.POS_RECEIVE if is_read else Acknowledge.POS_ARRIVAL
+    for at in range(20):
+        station.take(parcel(number=at + 1, admin=third(1), acknowledge=asked))
+        station.world.take(station.world.find("q"))
+    assert queue.properties.purpose is Purpose.SEND
+    assert queue.total_size < 2000
+    assert station.world.count(DROPPED) > 10
+    station.world.send(queue, *(letter(str(at)) for at in range(20)))
+    assert queue.total_size > 3000, "programs are not bounded so"
+
+
+def test_what_waits_for_strangers_has_a_bound_for_its_bytes(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them gets its share of that, whatever the others have."""
+    monkeypatch.setattr(module, "ANSWERS_SIZE_MAX", 2000)
+    monkeypatch.setattr(module, "ANSWERS_MAX", 4)
+    admin = str(order_queue(SOMEBODY))
+    for at in range(40):
+        station.take(wanting(at, admin))
+    (queue,) = outgoing(station)
+    assert 2000 <= queue.total_size < 3000
+    other = UUID(int=5)
+    for at in range(40):
+        station.take(
+            parcel(source=other, number=at, admin=str(order_queue(other)), acknowledge=ARRIVAL),
+            origin=from_network(other, "192.0.2.66"),
+        )
+    (_, second) = outgoing(station)
+    assert 500 <= second.total_size < 1000
+
+
 def test_what_cannot_be_sent_is_given_up_and_counted(
     station: Station, answering: Answering
 ) -> None:

@@ -17,6 +17,7 @@ from openmsmq.packet.acks import OrderAckBody, ack_body
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import Packet
 from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import Acknowledge
 from openmsmq.transports.mqqb.events import End as Reason
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.network import Wire
@@ -142,6 +143,43 @@ def test_what_a_manager_sent_as_a_stranger_is_not_forgotten_for_other_strangers(
     net.run()
     assert incoming._stranger_count == 0
     assert len(incoming) == 1
+
+
+@pytest.mark.parametrize("transactional", [True, False])
+def test_strangers_cannot_make_themselves_known_by_what_they_have_us_send(
+    transactional: bool,
+) -> None:
+    """An acknowledgement has them dialled; any number of identities could answer then."""
+    net, a, _ = pair()
+    a.create("in", transactional=transactional)
+    dialled: list[Peer] = []
+
+    def answer(wire: Wire) -> Peer:
+        dialled.append(Peer())
+        return dialled[-1].meet(wire)
+
+    net.listeners["10.0.0.66", PORT] = answer
+    stranger = claim(net, a, PEER, "10.0.0.66")
+    stranger.send(
+        parcel(
+            "1",
+            to=r"DIRECT=OS:a\private$\in",
+            source=PEER,
+            acknowledge=Acknowledge.NONE if transactional else Acknowledge.POS_RECEIVE,
+            admin=None if transactional else r"DIRECT=TCP:10.0.0.66\private$\admin",
+            place=(1, 1, 0) if transactional else None,
+            wants_final=transactional,
+        )
+    )
+    net.run()
+    stranger.close()
+    net.run()
+    a.receive(a.local.find_queue("in"))
+    net.wait(1)
+    dialled[0].send(establish(a.transfers.identity, PEER), parameters())
+    net.wait(1)
+    assert [item for item in dialled[0].packets() if isinstance(item, UserMessage)]
+    assert len(a.transfers.peers) == 0
 
 
 # Sessions that come from elsewhere
