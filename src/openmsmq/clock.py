@@ -6,7 +6,9 @@ import time
 from typing import Final, Protocol
 from uuid import UUID, uuid4
 
-LATEST: Final = 0xFFFFFFFF - 366 * 86_400
+from openmsmq.limits import U32_MAX
+
+LATEST: Final = U32_MAX - 366 * 86_400
 "The last time, in February 2105, from which a clock is taken for wrong: packets and rows count the"
 "seconds since 1970 in 32 bits, and a year is left for what runs on from there."
 _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)

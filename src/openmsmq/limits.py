@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
+U16_MAX: Final = 0xFFFF
+U32_MAX: Final = 0xFFFF_FFFF
+U64_MAX: Final = 0xFFFF_FFFF_FFFF_FFFF
+"The largest numbers of the wire's unsigned types."
+
+KIB: Final = 1024
+"Bytes of the unit that quotas are given in."
+NO_QUOTA: Final = U32_MAX
+"The quota of a queue that has none ([MS-MQDMPR] 3.1.1.2: Quota and JournalQuota, in KiB)."
+
 PACKET_SIZE_MAX: Final = 0x0040_0000
 "A packet with all its headers and padding ([MS-MQMQ] 2.2.19.1)."
 

@@ -27,7 +27,6 @@ from openmsmq.engine.outgoing.confirmations import Confirming
 from openmsmq.engine.outgoing.dispatch import Dispatching
 from openmsmq.engine.outgoing.sequences import (
     LOOKUP_BASE,
-    NUMBER_MAX,
     OutgoingSequence,
     SequenceNumbers,
     Sequences,
@@ -36,6 +35,7 @@ from openmsmq.engine.outgoing.sequences import (
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage import recovery
 from openmsmq.engine.storage.tables import Snapshot, Writer
+from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.store.memory import MemoryStore
@@ -247,7 +247,7 @@ def what_was_never_sent_is_acknowledged(patch: pytest.MonkeyPatch) -> None:
 
     def wrong(self: Sequences, sequence: OutgoingSequence) -> int:
         is_current = self.is_current and sequence is self.all[-1]
-        return limit(self, sequence) if is_current else NUMBER_MAX
+        return limit(self, sequence) if is_current else U32_MAX
 
     patch.setattr(Sequences, "limit", wrong)
 

@@ -8,11 +8,11 @@ import pytest
 
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.errors import OperationCancelled, QueueExists, QueueNotFound
+from openmsmq.limits import NO_QUOTA
 from openmsmq.properties.message import Acknowledge
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
-from openmsmq.types.queues import NO_QUOTA
 from tests.strategies.model.parts import (
     NO_RULES,
     NOTHING,

@@ -11,6 +11,7 @@ from math import isinf
 from typing import Final, NoReturn, Self, TypeAlias
 
 from openmsmq.errors import InvalidParameter, Malformed
+from openmsmq.limits import U32_MAX
 
 JsonValue: TypeAlias = (
     "bool | int | float | str | list[JsonValue] | tuple[JsonValue, ...] | JsonObject | None"
@@ -19,7 +20,6 @@ JsonObject: TypeAlias = "Mapping[str, JsonValue]"
 
 DEPTH_MAX: Final = 32
 "Objects and arrays inside each other."
-U32_MAX: Final = 0xFFFFFFFF
 _NAME_SHOWN: Final = 100
 _TEXTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _NOT_BRACKETS: Final = bytes(sorted(set(range(256)) - set(b"[]{}")))

@@ -15,6 +15,7 @@ from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.queues.info import BEFORE_ALL, path_name, queue_info, queue_infos, queue_page
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
+from openmsmq.limits import U64_MAX
 from openmsmq.transports.outgoing import outgoing_infos
 from openmsmq.transports.peers.info import peer_infos
 from openmsmq.types.access import Access, Mode, Share
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 PAGE_MAX: Final = 250
 "Queues in one answer, for those who ask for pages; others wait for so long."
-NUMBER_MAX: Final = (1 << 64) - 1
 FLAGS: Final = ("transactional", "journal", "authenticate")
 NUMBERS: Final = (
     "quota",
@@ -180,9 +180,9 @@ class Calls(ReaderCalls, TransactionCalls):
         given.only("handle", "lookup_id", "target", "transaction")
         opened = session.handle(given.integer("handle"))
         opened.mode.require(Access.RECEIVE)
-        lookup = given.integer("lookup_id", maximum=NUMBER_MAX)
+        lookup = given.integer("lookup_id", maximum=U64_MAX)
         target = given.text("target", "")
-        transaction = session.transaction(given.integer("transaction", 0, maximum=NUMBER_MAX))
+        transaction = session.transaction(given.integer("transaction", 0, maximum=U64_MAX))
         move, caller = session.local.move, session.caller
         _begin(session, number, lambda: move(opened.queue, lookup, target, transaction, caller))
 
@@ -268,7 +268,7 @@ def _properties(given: Arguments) -> dict[str, Any]:
     found: dict[str, Any] = {name: given.flag(name) for name in FLAGS if given.has(name)}
     for name in NUMBERS:
         if given.has(name):
-            found[name] = given.integer(name, minimum=-NUMBER_MAX, maximum=NUMBER_MAX)
+            found[name] = given.integer(name, minimum=-U64_MAX, maximum=U64_MAX)
     for name in TEXTS:
         if given.has(name):
             found[name] = given.text(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Frame, Kind
@@ -22,13 +22,12 @@ from openmsmq.engine.subscriptions.info import (
 )
 from openmsmq.engine.subscriptions.subscription import Subscription
 from openmsmq.errors import InvalidHandle, InvalidParameter
+from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Access
 from openmsmq.types.subscriptions import Binding
 
 if TYPE_CHECKING:
     from openmsmq.app_server.session import AppSession
-
-NUMBER_MAX: Final = (1 << 64) - 1
 
 
 class Readers:
@@ -102,7 +101,7 @@ class ReaderCalls:
         found, owner = session.readers.get(given.integer("reader"))
         binding = Binding(
             given.flag("take_over", default=False),
-            given.integer("read", 0, maximum=NUMBER_MAX),
+            given.integer("read", 0, maximum=U64_MAX),
         )
         session.begin(
             number,
@@ -113,8 +112,8 @@ class ReaderCalls:
     def _call_mark_read(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("reader", "after", "last")
         found, owner = session.readers.get(given.integer("reader"))
-        after = given.integer("after", maximum=NUMBER_MAX)
-        last = given.integer("last", maximum=NUMBER_MAX)
+        after = given.integer("after", maximum=U64_MAX)
+        last = given.integer("last", maximum=U64_MAX)
         session.begin(
             number,
             lambda: mark_reserved(session.local, found, owner, after, last),
@@ -124,9 +123,9 @@ class ReaderCalls:
     def _call_reserve(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("reader", "after", "count", "bytes")
         found, _ = session.readers.get(given.integer("reader"))
-        after = given.integer("after", maximum=NUMBER_MAX)
+        after = given.integer("after", maximum=U64_MAX)
         count = given.integer("count", minimum=1)
-        size_max = given.integer("bytes", NUMBER_MAX, minimum=1, maximum=NUMBER_MAX)
+        size_max = given.integer("bytes", U64_MAX, minimum=1, maximum=U64_MAX)
         session.begin(
             number,
             lambda: session.local.reservations.reserve(found, after, count, size_max),
@@ -136,7 +135,7 @@ class ReaderCalls:
     def _call_finish(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("reader", "position", "move_to")
         found, owner = session.readers.get(given.integer("reader"))
-        position = given.integer("position", maximum=NUMBER_MAX)
+        position = given.integer("position", maximum=U64_MAX)
         move_to = given.text("move_to", "")
         session.begin(
             number,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.engine.authorization import may_end
 from openmsmq.engine.transactions.units import unit_infos
+from openmsmq.limits import U64_MAX
 from openmsmq.types.caller import Caller
 from openmsmq.types.units import decider_of
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from openmsmq.app_server.session import AppSession
     from openmsmq.engine.commit.pending import Pending
     from openmsmq.engine.transactions.transaction import Transaction
-
-NUMBER_MAX: Final = (1 << 64) - 1
 
 
 class TransactionCalls:
@@ -64,7 +63,7 @@ class TransactionCalls:
 
     def _call_abort(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("transaction")
-        place = given.integer("transaction", minimum=1, maximum=NUMBER_MAX)
+        place = given.integer("transaction", minimum=1, maximum=U64_MAX)
         if place in session.timed_out:  # it is aborted
             session.timed_out.remove(place)
             session.reply(number)
@@ -84,7 +83,7 @@ class TransactionCalls:
         end: Callable[[Transaction], Pending[None]],
         done: Callable[[int, Transaction], None] | None = None,
     ) -> None:
-        place = given.integer("transaction", minimum=1, maximum=NUMBER_MAX)
+        place = given.integer("transaction", minimum=1, maximum=U64_MAX)
         transaction = session.transaction(place)
         assert transaction is not None
 
@@ -141,7 +140,7 @@ class TransactionCalls:
         given.only("query", "epoch", "winners", "owner", "once")
         session.require_somewhere("send")
         writer, winners = given.text("query"), given.texts("winners")
-        epoch, owner = given.integer("epoch", maximum=NUMBER_MAX), given.text("owner", "")
+        epoch, owner = given.integer("epoch", maximum=U64_MAX), given.text("owner", "")
         once, caller, local = given.flag("once", default=False), session.caller, session.local
         session.begin(
             number,

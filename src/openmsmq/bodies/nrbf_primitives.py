@@ -17,6 +17,7 @@ from openmsmq.bodies.nbf_values import (
     read_counted,
     shortest_single,
 )
+from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.wire.reader import Reader
 
 Scalar: TypeAlias = bool | int | float | str | bytes | None
@@ -157,15 +158,15 @@ def simple_value(name: str, members: Mapping[str, object]) -> Scalar:
         case "System.Guid", {"_a": int(a), "_b": int(b), "_c": int(c)}:
             tail = [members.get(f"_{letter}") for letter in "defghijk"]
             data = [part & 0xFF for part in tail if isinstance(part, int)]
-            head = struct.pack("<IHH", a & 0xFFFF_FFFF, b & 0xFFFF, c & 0xFFFF)
+            head = struct.pack("<IHH", a & U32_MAX, b & 0xFFFF, c & 0xFFFF)
             return str(UUID(bytes_le=head + bytes(data))) if len(data) == len(tail) else None
         case "System.DateTime", {"dateData": int(data)} | {"ticks": int(data)}:
-            return date_data_text(data & 0xFFFF_FFFF_FFFF_FFFF)
+            return date_data_text(data & U64_MAX)
         case "System.TimeSpan", {"_ticks": int(ticks)}:
             return duration_text(ticks)
         case "System.Decimal", {"flags": int(flags), "hi": int(hi), "lo": int(lo), "mid": int(mid)}:
             scale = flags >> 16 & 0xFF
-            parts = [part & 0xFFFF_FFFF for part in (hi, mid, lo)]
+            parts = [part & U32_MAX for part in (hi, mid, lo)]
             mantissa = parts[0] << 64 | parts[1] << 32 | parts[2]
             text = decimal_text(mantissa, scale, negative=flags < 0)
             return text if scale <= _SCALE_MAX else None

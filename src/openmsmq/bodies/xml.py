@@ -21,6 +21,7 @@ from openmsmq.bodies.body import Tree
 from openmsmq.bodies.xmltree import document_text, read_tree
 from openmsmq.bodies.xmlwrite import document, element, escape
 from openmsmq.errors import IllegalPropertyValue
+from openmsmq.limits import U32_MAX, U64_MAX
 
 XmlValue: TypeAlias = bool | int | float | str | bytes | Decimal | datetime | UUID
 
@@ -28,12 +29,12 @@ INTEGERS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
     {
         "int": (-(2**31), 2**31 - 1),
         "long": (-(2**63), 2**63 - 1),
-        "unsignedLong": (0, 2**64 - 1),
+        "unsignedLong": (0, U64_MAX),
         "short": (-(2**15), 2**15 - 1),
         "byte": (-(2**7), 2**7 - 1),
         "unsignedByte": (0, 2**8 - 1),
         "unsignedShort": (0, 2**16 - 1),
-        "unsignedInt": (0, 2**32 - 1),
+        "unsignedInt": (0, U32_MAX),
     }
 )
 "Root elements of whole numbers with the numbers they hold; the first three are the usual choice."

@@ -10,6 +10,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from struct import Struct
 from typing import Final
 
+from openmsmq.limits import U32_MAX
+
 Endpoint = tuple[str, int]
 "An address and a port."
 
@@ -135,7 +137,7 @@ def _segment(source: _Side, target: _Side, flags: int, now: float, data: bytes =
         0,
     )
     spoken = len(data) + (1 if flags & (_SYN | _FIN) else 0)
-    source.sequence = source.sequence + spoken & 0xFFFF_FFFF
+    source.sequence = source.sequence + spoken & U32_MAX
     return _record(_ip(source, target, TCP, header, 16, data), now)
 
 
@@ -173,4 +175,4 @@ def _checksum(data: bytes) -> bytes:
 def _record(packet: bytes, now: float) -> bytes:
     """A packet as it stands in the file."""
     seconds, microseconds = divmod(max(0, int(now * 1_000_000)), 1_000_000)
-    return _RECORD.pack(seconds & 0xFFFF_FFFF, microseconds, len(packet), len(packet)) + packet
+    return _RECORD.pack(seconds & U32_MAX, microseconds, len(packet), len(packet)) + packet

@@ -15,7 +15,7 @@ from openmsmq.cli.output import count_text, print_json, print_table
 from openmsmq.cli.plan import FileError, Impossible, Step, Wanted, make_plan, read_plan
 from openmsmq.cli.queue import PRIVACY
 from openmsmq.client._sync.manager import Manager
-from openmsmq.types.queues import NO_QUOTA
+from openmsmq.limits import NO_QUOTA
 
 _SIGNS: Final = {"create": "+", "change": "~", "delete": "-", "keep": " "}
 _QUOTAS: Final = ("quota", "journal_quota")

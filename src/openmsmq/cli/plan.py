@@ -11,9 +11,10 @@ from uuid import UUID
 
 from openmsmq.cli.queue import PRIVACY
 from openmsmq.errors import MQError
+from openmsmq.limits import NO_QUOTA
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import THIS_COMPUTER, PathName, parse_path_name
-from openmsmq.types.queues import LABEL_MAX, NO_QUOTA, Poison, QueueInfo
+from openmsmq.types.queues import LABEL_MAX, Poison, QueueInfo
 from openmsmq.types.settings import CLOCK_TOLERANCE_MAX, ONCE_COUNT_MAX
 
 NONE: Final = "none"

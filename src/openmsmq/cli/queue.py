@@ -22,7 +22,8 @@ from openmsmq.cli.output import (
     time_json,
     time_text,
 )
-from openmsmq.types.queues import NO_QUOTA, Poison, QueueInfo
+from openmsmq.limits import NO_QUOTA
+from openmsmq.types.queues import Poison, QueueInfo
 
 PRIVACY: Final = ("none", "optional", "body")
 "Which messages a queue takes, by number: clear ones, both, or encrypted ones."

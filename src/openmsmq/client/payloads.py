@@ -10,8 +10,9 @@ from uuid import UUID
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import Welcome
 from openmsmq.app_protocol.frames import Frame, Kind
-from openmsmq.app_protocol.members import U32_MAX, Members
+from openmsmq.app_protocol.members import Members
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
+from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.names.direct import DirectName
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.access import Access, Mode, Share
@@ -38,7 +39,6 @@ WAIT_MAX: Final = 4_000_000.0
 "Seconds beyond which to wait is to wait for ever."
 PAGE: Final = 1000
 "Queues that are asked for at once."
-U64_MAX: Final = 0xFFFFFFFFFFFFFFFF
 LOST: Final = "the connection was lost, and with it the transaction, which is aborted"
 _SEEKS: Final = {
     Seek.CURRENT: app.Seek.LOOKUP,

@@ -17,6 +17,7 @@ from openmsmq.errors import (
     OperationCancelled,
     TokenRefused,
 )
+from openmsmq.limits import U32_MAX
 
 Answered = Callable[[Frame | MQError], None]
 "What is done with the answer to a request, or with the reason why there is none."
@@ -27,7 +28,6 @@ ENDED: Final = (ConnectionLost, TokenRefused)
 "How a connection ends that the program did not close; what was under way may have been done."
 RESERVE: Final = 64
 "Requests that waiting reads leave to others: who uses up all is not even heard cancelling one."
-_ID_MAX: Final = 0xFFFFFFFF
 
 
 class Deliveries:
@@ -114,9 +114,9 @@ class Link:
             raise InsufficientResources(
                 f"{self._reads_max} reads wait on this connection; make another one for more"
             )
-        self._next = self._next % _ID_MAX + 1
+        self._next = self._next % U32_MAX + 1
         while self._next in self._waiting or self._next in self._deliveries:
-            self._next = self._next % _ID_MAX + 1
+            self._next = self._next % U32_MAX + 1
         self._waiting[self._next] = answered
         if waits:
             self._reads.add(self._next)

@@ -35,6 +35,7 @@ from openmsmq.errors import (
     UnsupportedFormatNameOperation,
     UnsupportedOperation,
 )
+from openmsmq.limits import NO_QUOTA
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import DistributionListName, MultipleName, PrivateName
@@ -50,7 +51,7 @@ from openmsmq.types.ids import SentId
 from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
-from openmsmq.types.queues import NO_QUOTA, QueueKind
+from openmsmq.types.queues import QueueKind
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.settings import Settings
 

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from typing import Self
 
 from openmsmq.errors import IllegalFormatName
+from openmsmq.limits import U16_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.parts import (
     Fault,
@@ -26,7 +27,6 @@ from openmsmq.names.parts import (
 from openmsmq.names.path import PathName
 
 PREFIX = "DIRECT="
-_PORT_MAX = 0xFFFF
 _IPX = re.compile(r"[0-9A-F]{1,8}[:.][0-9A-F]{1,12}", re.IGNORECASE | re.ASCII)
 _BRACKETED = re.compile(r"\[([^\]]*:[^\]]*)\](?::(.*))?")
 _PORT = re.compile(r"[0-9]{0,5}", re.ASCII)
@@ -153,8 +153,8 @@ class DirectName(FormatName):
             raise Fault(f"{show(self.address)} is no host of an HTTP address")
         if "/" in self.queue or "/" in self.subqueue:
             raise Fault("a slash separates the parts of an HTTP address; no part can have one")
-        if self.port is not None and not 0 < self.port <= _PORT_MAX:
-            raise Fault(f"the port {self.port} is not between 1 and {_PORT_MAX}")
+        if self.port is not None and not 0 < self.port <= U16_MAX:
+            raise Fault(f"the port {self.port} is not between 1 and {U16_MAX}")
 
 
 def _check_ip(address: str) -> None:

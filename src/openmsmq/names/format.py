@@ -9,6 +9,7 @@ from ipaddress import AddressValueError, IPv4Address
 from uuid import UUID
 
 from openmsmq.errors import IllegalFormatName
+from openmsmq.limits import U16_MAX, U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.parts import (
@@ -40,8 +41,6 @@ __all__ = [
 DOMAIN_MAX = 255
 MULTIPLE_ELEMENTS_MAX = 1024
 "More destinations than this in one name are refused; the specification has no limit."
-_U32_MAX = 0xFFFFFFFF
-_PORT_MAX = 0xFFFF
 
 _GUID = re.compile(r"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}", re.IGNORECASE | re.ASCII)
 _NUMBER = re.compile(r"[0-9A-F]{1,8}", re.IGNORECASE | re.ASCII)
@@ -85,7 +84,7 @@ class PrivateName(FormatName):
 
     def __post_init__(self) -> None:
         _check_suffix(self, self.suffix, _QUEUE_SUFFIXES)
-        if not 0 <= self.number <= _U32_MAX:
+        if not 0 <= self.number <= U32_MAX:
             raise IllegalFormatName(f"{self}: the queue's number does not fit in 32 bits")
 
     @property
@@ -160,8 +159,8 @@ class MulticastName(FormatName):
     def __post_init__(self) -> None:
         if not self.address.is_multicast:
             raise IllegalFormatName(f"{self}: the address does not begin with 224 to 239")
-        if not 0 <= self.port <= _PORT_MAX:
-            raise IllegalFormatName(f"{self}: the port is not between 0 and {_PORT_MAX}")
+        if not 0 <= self.port <= U16_MAX:
+            raise IllegalFormatName(f"{self}: the port is not between 0 and {U16_MAX}")
 
     def __str__(self) -> str:
         return f"MULTICAST={self.address}:{self.port}"

@@ -10,6 +10,7 @@ from typing import Final, Self, TypeAlias
 from uuid import UUID
 
 from openmsmq.errors import IllegalFormatName
+from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import (
@@ -133,7 +134,7 @@ class QueueFormat:
                 return ConnectorName(guid, suffix)
             case QueueFormatType.DL, (UUID() as guid, str() | None as domain):
                 return DistributionListName(guid, domain)
-            case QueueFormatType.MULTICAST, (int(address), int(port)) if 0 <= address < 1 << 32:
+            case QueueFormatType.MULTICAST, (int(address), int(port)) if 0 <= address <= U32_MAX:
                 return MulticastName(IPv4Address(address), port)
             case _:
                 raise IllegalFormatName(f"the value does not belong to type {self.format_type}")

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from enum import IntEnum, IntFlag
 from typing import Final
 
+from openmsmq.limits import U32_MAX
+
 PRIORITY_MAX: Final = 7
 "The most urgent priority; 0 is the least ([MS-MQMQ] 2.2.19.1)."
 PRIORITY_DEFAULT: Final = 3
 "The priority of a message that asks for none ([MS-MQDMPR] 3.1.1.12)."
-INFINITE: Final = 0xFFFFFFFF
+INFINITE: Final = U32_MAX
 "A lifetime that never ends ([MS-MQMQ] 2.2.19.1)."
 TIME_TO_REACH_QUEUE_DEFAULT: Final = 345_600
 "Four days, in seconds ([MS-MQDMPR] 3.1.1.12)."

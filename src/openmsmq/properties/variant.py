@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from openmsmq.errors import IllegalPropertyValue, IllegalPropertyVt
+from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.properties.vartype import VECTOR, VarType, vartype_name
 
 VARIANT_TRUE: Final = 0xFFFF
@@ -24,8 +25,8 @@ _RANGES: Final[Mapping[int, tuple[int, int]]] = {
     VarType.VT_I8: (-(1 << 63), (1 << 63) - 1),
     VarType.VT_UI1: (0, (1 << 8) - 1),
     VarType.VT_UI2: (0, (1 << 16) - 1),
-    VarType.VT_UI4: (0, (1 << 32) - 1),
-    VarType.VT_UI8: (0, (1 << 64) - 1),
+    VarType.VT_UI4: (0, U32_MAX),
+    VarType.VT_UI8: (0, U64_MAX),
 }
 _KINDS: Final[Mapping[int, type]] = {
     VarType.VT_EMPTY: type(None),

@@ -7,6 +7,7 @@ from enum import IntEnum, IntFlag
 from typing import Final
 
 from openmsmq.errors import IllegalSecurityDescriptor
+from openmsmq.limits import U16_MAX
 from openmsmq.security.sid import Sid
 from openmsmq.wire.fixed import U8, U16, U32, Fixed, fixed
 from openmsmq.wire.reader import Reader
@@ -15,7 +16,6 @@ REVISION: Final = 1
 ACL_REVISION: Final = 2
 ACL_REVISIONS: Final = frozenset({ACL_REVISION, 4})
 "4 is for entries about parts of directory objects."
-_U16_MAX: Final = 0xFFFF
 
 
 class AceType(IntEnum):
@@ -176,8 +176,8 @@ class Acl:
         """The bytes of this list; `IllegalSecurityDescriptor` if it is too long for them."""
         aces = b"".join(ace.encode() for ace in self.aces)
         size = AclStart.SIZE + len(aces)
-        if size > _U16_MAX:
-            raise IllegalSecurityDescriptor(f"a list of {size} bytes; {_U16_MAX} are possible")
+        if size > U16_MAX:
+            raise IllegalSecurityDescriptor(f"a list of {size} bytes; {U16_MAX} are possible")
         return AclStart(self.revision, 0, size, len(self.aces), 0).pack() + aces
 
 

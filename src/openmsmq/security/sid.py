@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from openmsmq.errors import InvalidParameter
+from openmsmq.limits import U32_MAX
 from openmsmq.wire.reader import Reader, decode_whole
 
 REVISION: Final = 1
 SUBAUTHORITIES_MAX: Final = 15
-_U32_MAX: Final = 0xFFFFFFFF
 _NUMBER: Final = "(0|[1-9][0-9]{0,9})"
 _TEXT: Final = re.compile(
     rf"S-1-({_NUMBER}|0x[0-9A-F]{{12}})(-{_NUMBER}){{0,{SUBAUTHORITIES_MAX}}}",
@@ -30,7 +30,7 @@ class Sid:
     def __post_init__(self) -> None:
         assert 0 <= self.authority < 1 << 48, "an authority has 48 bits"
         assert len(self.subauthorities) <= SUBAUTHORITIES_MAX, "too many subauthorities"
-        assert all(0 <= item <= _U32_MAX for item in self.subauthorities), "32 bits each"
+        assert all(0 <= item <= U32_MAX for item in self.subauthorities), "32 bits each"
 
     @classmethod
     def from_text(cls, text: str) -> Sid:
@@ -38,7 +38,7 @@ class Sid:
         if not _TEXT.fullmatch(text):
             raise InvalidParameter(f"{text} is not a security identifier")
         authority, *subauthorities = (int(part, 0) for part in text.split("-")[2:])
-        if any(part > _U32_MAX for part in subauthorities):
+        if any(part > U32_MAX for part in subauthorities):
             raise InvalidParameter(f"{text} has a subauthority of more than 32 bits")
         return cls(authority, tuple(subauthorities))
 
@@ -67,7 +67,7 @@ class Sid:
         return head + b"".join(item.to_bytes(4, "little") for item in self.subauthorities)
 
     def __str__(self) -> str:
-        wide = self.authority > _U32_MAX
+        wide = self.authority > U32_MAX
         authority = f"0x{self.authority:012X}" if wide else str(self.authority)
         return "-".join(("S-1", authority, *map(str, self.subauthorities)))
 

@@ -13,10 +13,10 @@ from typing import Any, Final, Literal
 from openmsmq.access.certificates import read_clients
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.errors import InvalidParameter
+from openmsmq.limits import U16_MAX
 from openmsmq.names.parts import host_key
 from openmsmq.service.values import (
     OFF,
-    PORT_MAX,
     PeerEntry,
     Read,
     not_built,
@@ -153,7 +153,7 @@ class Option:
         return self.place.partition(".")[2]
 
 
-_PORT: Final = whole_or_off(0, PORT_MAX)
+_PORT: Final = whole_or_off(0, U16_MAX)
 _LIMIT: Final = whole(1, 1 << 40)
 _SECONDS: Final = whole_or_off(1, _SECONDS_MAX)
 

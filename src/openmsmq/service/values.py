@@ -11,11 +11,11 @@ from uuid import UUID
 
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.errors import MQError
+from openmsmq.limits import U16_MAX
 from openmsmq.names.parts import host_key
 from openmsmq.names.path import parse_path_name
 
 OFF: Final = "off"
-PORT_MAX: Final = 0xFFFF
 _ADDRESS: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<host>[^\[\]:\\/\s]+))(?::(?P<port>\d{1,5}))?",
     re.ASCII | re.IGNORECASE,
@@ -43,8 +43,8 @@ def split_address(text: str, port: int) -> tuple[str, int]:
     if found is None:
         raise ValueError(f"{text}: HOST or HOST:PORT is needed, with [] around an IPv6 address")
     number = int(found["port"] or port)
-    if not 1 <= number <= PORT_MAX:
-        raise ValueError(f"{text}: a port is a number from 1 to {PORT_MAX}")
+    if not 1 <= number <= U16_MAX:
+        raise ValueError(f"{text}: a port is a number from 1 to {U16_MAX}")
     return found["six"] or found["host"], number
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from openmsmq.bodies import decode
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.errors import Malformed
+from openmsmq.limits import U32_MAX
 from openmsmq.packet.view import PacketView
 from openmsmq.spark.arrow import HEADERS, TYPES, Columns
 from openmsmq.spark.block import Block
@@ -22,7 +23,6 @@ from openmsmq.spark.columns import PACKET, READ, ddl
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-_U32: Final = 0xFFFFFFFF
 _STRUCT: Final = pa.struct([(name, TYPES[READ[name]]) for name in PACKET])
 
 
@@ -88,7 +88,7 @@ def _jsons(bodies: pa.Array, kinds: pa.Array) -> pa.Array:
 
 def _each(bodies: pa.Array, kinds: pa.Array, look: Callable[[bytes, int], str | None]) -> pa.Array:
     pairs = zip(bodies.to_pylist(), kinds.to_pylist(), strict=True)
-    found = [None if body is None else look(body, (kind or 0) & _U32) for body, kind in pairs]
+    found = [None if body is None else look(body, (kind or 0) & U32_MAX) for body, kind in pairs]
     return pa.array(found, pa.string())
 
 

@@ -12,7 +12,6 @@ from openmsmq.engine.arrivals.duplicates import SEEN, Owner, seen_row
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence, read_incoming_4
 from openmsmq.engine.commit.timeline import Timeline, expiry
 from openmsmq.engine.outgoing.sequences import (
-    NUMBER_MAX,
     OUTGOING,
     OutgoingSequence,
     write_destination,
@@ -38,6 +37,7 @@ from openmsmq.engine.storage.settings import SETTINGS_KEY, load_settings, settin
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.engine.transactions.transaction import SENT, Sent, sent_row, split_key
 from openmsmq.errors import MQError
+from openmsmq.limits import U32_MAX
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
@@ -106,7 +106,7 @@ def _outgoing_sequences(writer: Writer) -> None:
     for key, row in list(writer.scan(Table.TRANSFER, OUTGOING, OUTGOING + _END)):
         ordinal, (queue, first) = _old_key.unpack(key)[1], _old_row.unpack(row)
         writer.delete(Table.TRANSFER, key)
-        OutgoingSequence(stamp, ordinal, queue, first, NUMBER_MAX).write(writer)
+        OutgoingSequence(stamp, ordinal, queue, first, U32_MAX).write(writer)
         newest[queue] = max(newest.get(queue, 0), ordinal)
     for queue, ordinal in newest.items():
         properties = writer.get(Table.QUEUES, queue_key(queue))

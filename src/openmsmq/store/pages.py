@@ -14,6 +14,7 @@ from typing import BinaryIO, Final
 import lmdb.verify
 
 from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooNew
+from openmsmq.limits import U64_MAX
 from openmsmq.store.faults import storage_error
 
 DATA_FILE: Final = "data.mdb"
@@ -24,7 +25,7 @@ _MAGIC: Final = struct.pack("=I", 0xBEEFC0DE)
 _VERSION: Final = 1
 _META_FLAG: Final = 0x08
 _TREE_FLAGS: Final = (0x08, 0)  # numbers as keys in the free list, bytes in the other
-_NO_PAGE: Final = 2**64 - 1
+_NO_PAGE: Final = U64_MAX
 _PAGE_SIZES: Final = tuple(1 << bits for bits in range(8, 17))
 # Number, flags; magic, version; page size, flags and root of the free list; flags and root of the
 # tables; last page, transaction. All in the byte order of the machine, as LMDB writes them.

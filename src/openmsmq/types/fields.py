@@ -21,6 +21,7 @@ from openmsmq.errors import (
     IllegalQueuePathName,
     LabelTooLong,
 )
+from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import Protocol
 from openmsmq.names.format import DirectName, PrivateName, PublicName
@@ -36,7 +37,6 @@ QueueName: TypeAlias = str | PathName | FormatName
 CORRELATION_SIZE: Final = 20
 NO_BYTES: Final = b""
 LPWSTR: Final = int(VarType.VT_LPWSTR)
-U32_MAX: Final = 0xFFFFFFFF
 _LABEL_MAX: Final = limits.LABEL_UNITS_MAX - 1
 _ACKNOWLEDGE_MAX: Final = 0x0F
 _SHOWN_BITS: Final = 64

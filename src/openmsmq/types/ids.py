@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 from uuid import UUID
 
-_MASK = 0xFFFFFFFF
+from openmsmq.limits import U32_MAX
 
 
 class SentId(str):
@@ -71,4 +71,4 @@ class MessageIds(Sequence[SentId]):
 def sent_id(source: UUID, number: int, *, known: bool = False) -> SentId:
     """The identifier of a message; `known` if it was sent before."""
     kind = KnownId if known else SentId
-    return kind(f"{source}\\{number & _MASK}")
+    return kind(f"{source}\\{number & U32_MAX}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from openmsmq.limits import U64_MAX
+
 ARRIVAL_BITS: Final = 56
 ARRIVAL_MASK: Final = (1 << ARRIVAL_BITS) - 1
-LOOKUP_MAX: Final = (1 << 64) - 1
+LOOKUP_MAX: Final = U64_MAX

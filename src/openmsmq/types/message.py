@@ -9,12 +9,12 @@ from typing import Final
 
 from openmsmq.bodies.body import Body, Tree
 from openmsmq.bodies.decode import decode_body
+from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.properties.message import PRIORITY_DEFAULT, PRIORITY_MAX, Acknowledge
 from openmsmq.types.fields import (
     LPWSTR,
     NO_BYTES,
-    U32_MAX,
     QueueName,
     acknowledge_flags,
     body_bytes,

@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from typing import Final
 from uuid import UUID
 
+from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import PrivateName, PublicName, parse_format_name
@@ -22,7 +23,6 @@ from openmsmq.types.message import Message
 
 BUILDERS_MAX: Final = 256
 "Combinations of queue names whose encoding is kept."
-_ID_MASK: Final = 0xFFFFFFFF
 
 IN_TRANSACTION: Final = OptionalHeaders(transaction=TransactionHeader())
 "Room for the place in a sequence, which is known only when the transaction commits."
@@ -104,7 +104,7 @@ class Packer:
                 message.journal,
                 message.dead_letter,
                 message.trace,
-                number & _ID_MASK,
+                number & U32_MAX,
                 sent_time,
                 default if reach_by is None else reach_by,
                 INFINITE if receive_by is None else receive_by,

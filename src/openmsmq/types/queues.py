@@ -10,9 +10,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.errors import IllegalPropertyValue
+from openmsmq.limits import NO_QUOTA
 from openmsmq.names.parts import fold
 
-NO_QUOTA: Final = 0xFFFFFFFF
 LABEL_MAX: Final = 124
 POISON_SUBQUEUE: Final = "poison"
 

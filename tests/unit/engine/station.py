@@ -14,10 +14,10 @@ from openmsmq.engine.arrivals.incoming import SOURCE, destination_key
 from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.outgoing.confirmations import Confirming
 from openmsmq.engine.outgoing.dispatch import Dispatching
-from openmsmq.engine.outgoing.sequences import NUMBER_MAX
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
+from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PrivateName, parse_format_name
 from openmsmq.packet.acks import FinalAckBody, OrderAckBody, ack_body, order_queue
@@ -183,7 +183,7 @@ class Station:
         """All that is in a queue was sent once, and is to be sent again."""
         sequence = queue.sequences.all[-1]
         sequence.peers = (SOMEBODY,)
-        queue.sequences.follow(sequence, NUMBER_MAX)
+        queue.sequences.follow(sequence, U32_MAX)
         queue.sequences.start_over()
         self.core.submit(
             lambda batch: sequence.write(batch.writer), lambda: None, lambda error: None

@@ -25,11 +25,12 @@ from openmsmq.errors import (
     UnsupportedFormatNameOperation,
     UnsupportedOperation,
 )
+from openmsmq.limits import NO_QUOTA
 from openmsmq.properties.message import INFINITE, MessageClass
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
-from openmsmq.types.queues import NO_QUOTA, QueueKind
+from openmsmq.types.queues import QueueKind
 
 
 @pytest.fixture

@@ -30,7 +30,6 @@ from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.outgoing.sequences import (
     DESTINATION,
     FLOOR_KEY,
-    NUMBER_MAX,
     OUTGOING,
     OutgoingSequence,
     destination_digest,
@@ -41,6 +40,7 @@ from openmsmq.engine.storage.layout import NEVER, Owed, Record, owed, queue_key
 from openmsmq.engine.storage.settings import SETTINGS_KEY, load_settings
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.errors import StoreTooOld
+from openmsmq.limits import U32_MAX
 from openmsmq.names.format import parse_format_name
 from openmsmq.properties.message import INFINITE
 from openmsmq.service.maintenance import backup, check
@@ -304,7 +304,7 @@ def test_outgoing_sequences_keep_their_identifiers_and_may_have_been_sent_whole(
         ((NOW - 5, 4), 21, 8),
         ((NOW - 5, 9), 20, 11),
     ]
-    assert all(item.sent == NUMBER_MAX and item.peers == () for item in found)
+    assert all(item.sent == U32_MAX and item.peers == () for item in found)
     assert old.store.snapshot.get(Table.META, b"sequence") is None
 
 

@@ -8,7 +8,8 @@ from uuid import UUID
 import pytest
 
 from openmsmq.errors import IllegalPropertyValue
-from openmsmq.types.queues import NO_QUOTA, queue_properties
+from openmsmq.limits import NO_QUOTA
+from openmsmq.types.queues import queue_properties
 
 
 def test_properties_that_are_not_given_are_left_out() -> None:

@@ -29,7 +29,7 @@ from openmsmq.client._async.remote_parts import (
 from openmsmq.client._async.sleep import pause, run_once
 from openmsmq.client.address import Address
 from openmsmq.client.backend import CursorHandle, Handle, Work
-from openmsmq.client.payloads import BACK_OFF, LOST, STEADY, U64_MAX
+from openmsmq.client.payloads import BACK_OFF, LOST, STEADY
 from openmsmq.client.requests import ENDED, SLOW
 from openmsmq.errors import (
     InvalidHandle,
@@ -37,6 +37,7 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TransactionSequence,
 )
+from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Mode
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.ids import SentId

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_protocol.frames import Frame, Kind
-from openmsmq.app_protocol.members import U32_MAX, Arguments, Members
+from openmsmq.app_protocol.members import Arguments, Members
 from openmsmq.client import payloads as remote
 from openmsmq.client._async.channel import Channel
 from openmsmq.client._async.sleep import run_once
 from openmsmq.client.backend import CursorHandle, Handle, Work
-from openmsmq.client.payloads import U64_MAX
 from openmsmq.client.requests import ENDED, SLOW, Deliveries
 from openmsmq.errors import ConnectionLost
+from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.types.access import Mode
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.subscriptions import Binding

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openmsmq.client._async.backend import Reader
 from openmsmq.errors import InvalidParameter
+from openmsmq.limits import U64_MAX
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.subscriptions import Binding
 
@@ -11,7 +12,6 @@ COUNT = 10_000
 "Messages that are reserved, unless said otherwise."
 SIZE_MAX = 256 * 1024 * 1024
 "Their bytes."
-POSITION_MAX = (1 << 64) - 1
 
 
 class Subscription:
@@ -49,7 +49,7 @@ class Subscription:
         With `take_over` it passes from any other. If it has none, `read` says up to which position
         the same reader has read before it had an owner. To say it again does nothing.
         """
-        if not 0 <= read <= POSITION_MAX:
+        if not 0 <= read <= U64_MAX:
             raise InvalidParameter(f"read {read}")
         await self._reader.bind(Binding(take_over, read))
 
@@ -58,7 +58,7 @@ class Subscription:
 
         On disk when this returns, so that `finish` finds it whatever happens to this process.
         """
-        if not 0 <= after <= last <= POSITION_MAX:
+        if not 0 <= after <= last <= U64_MAX:
             raise InvalidParameter(f"after {after}, last {last}")
         await self._reader.mark_read(after, last)
 
@@ -68,7 +68,7 @@ class Subscription:
         What was given before comes first; else up to `count` messages are given that have
         `size_max` bytes together, or at least one if there is any. To ask again does no harm.
         """
-        if not 0 <= after <= POSITION_MAX or count < 1 or size_max < 1:
+        if not 0 <= after <= U64_MAX or count < 1 or size_max < 1:
             raise InvalidParameter(f"after {after}, count {count}, size_max {size_max}")
         return await self._reader.reserve(after, count, size_max)
 
@@ -77,7 +77,7 @@ class Subscription:
 
         At least one, unless `last` is `after`.
         """
-        if not 0 <= after <= last <= POSITION_MAX:
+        if not 0 <= after <= last <= U64_MAX:
             raise InvalidParameter(f"after {after}, last {last}")
         return await self._reader.read(after, last) if last > after else []
 
@@ -93,6 +93,6 @@ class Subscription:
         They are received then, or moved to the subqueue `move_to`. Of copies there is only an end.
         Of a subscription with an owner only those leave that it has marked as read.
         """
-        if not 0 <= position <= POSITION_MAX:
+        if not 0 <= position <= U64_MAX:
             raise InvalidParameter(f"position {position}")
         await self._reader.finish(position, move_to)

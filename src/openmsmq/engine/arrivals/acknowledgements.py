@@ -19,6 +19,7 @@ from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import NEVER, Owed
 from openmsmq.errors import MQError, QueueNotFound
+from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PrivateName
 from openmsmq.packet.acks import FinalAckBody, build_final_ack, order_queue
@@ -219,7 +220,7 @@ class Answering:
             return
         _, identifier, number, previous = transaction_of(packet)
         body = FinalAckBody(
-            TxSequenceID(identifier & 0xFFFFFFFF, identifier >> 32),
+            TxSequenceID(identifier & U32_MAX, identifier >> 32),
             number,
             previous,
             source,
@@ -231,7 +232,7 @@ class Answering:
             body,
             reason,
             source=core.identity,
-            message_id=core.numbers.message_id & 0xFFFFFFFF,
+            message_id=core.numbers.message_id & U32_MAX,
             sent_time=core.timeline.wall,
         )
         batch.insert_many(target, [NewMessage(ack, 0, NEVER, express=False)], "")
@@ -245,7 +246,7 @@ class Answering:
             name,
             reason,
             source=core.identity,
-            message_id=core.numbers.message_id & 0xFFFFFFFF,
+            message_id=core.numbers.message_id & U32_MAX,
             sent_time=core.timeline.wall,
         )
 

@@ -34,13 +34,13 @@ from openmsmq.engine.outgoing.confirmations import Confirming
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
+from openmsmq.limits import NO_QUOTA
 from openmsmq.packet.acks import ack_body
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.transaction import TransactionFlags
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, describe_class
-from openmsmq.types.queues import NO_QUOTA
 
 REJECTED: Final = "rejected: "
 "What the words of statistics begin with that count rejected messages by reason."

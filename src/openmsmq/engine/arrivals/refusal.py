@@ -13,8 +13,8 @@ from openmsmq import limits
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Record
+from openmsmq.limits import NO_QUOTA
 from openmsmq.properties.message import MessageClass, describe_class
-from openmsmq.types.queues import NO_QUOTA
 
 if TYPE_CHECKING:
     from openmsmq.engine.core import Core

@@ -8,11 +8,11 @@ from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.layout import NEVER
 from openmsmq.errors import MQError, QueueNotFound
+from openmsmq.limits import U32_MAX
 from openmsmq.packet.report import build_report, report_queue
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import PRIORITY_DEFAULT
 
-_U32: Final = 0xFFFFFFFF
 _TRACED: Final = 1
 "In the fourth byte of a packet: TR of BaseHeader.Flags."
 
@@ -46,7 +46,7 @@ class Reporting:
             PacketView(packet),
             queue,
             source=core.identity,
-            message_id=core.numbers.message_id & _U32,
+            message_id=core.numbers.message_id & U32_MAX,
             sent_time=core.timeline.wall,
             next_hop=next_hop,
         )

@@ -15,13 +15,14 @@ from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Owed, Record, flags_of, lookup_id, packet_place
+from openmsmq.limits import NO_QUOTA
 from openmsmq.properties.message import (
     PRIORITY_MAX,
     MessageClass,
     describe_class,
 )
 from openmsmq.types.lookup import ARRIVAL_BITS
-from openmsmq.types.queues import NO_QUOTA, QueueKind
+from openmsmq.types.queues import QueueKind
 
 if TYPE_CHECKING:
     from openmsmq.engine.core import Core

@@ -21,6 +21,7 @@ from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import IllegalPropertyValue
+from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import MultipleName, parse_format_name
@@ -39,7 +40,6 @@ from openmsmq.types.pack import Packer
 from openmsmq.types.queues import QueueKind
 
 _JOURNALING: Final = UserFlags.JN | UserFlags.JP
-_U32: Final = 0xFFFFFFFF
 
 
 class Posting:
@@ -167,7 +167,7 @@ class Posting:
             numbers = [number for part in parts for number in part.result()]
             answer.succeed(
                 [
-                    sent_id(self._core.identity, number, known=number != own & _U32)
+                    sent_id(self._core.identity, number, known=number != own & U32_MAX)
                     for own, number in enumerate(numbers, first_id)
                 ]
             )

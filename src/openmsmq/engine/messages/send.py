@@ -19,9 +19,10 @@ from openmsmq.errors import (
     StorageFull,
     TransactionUsage,
 )
+from openmsmq.limits import NO_QUOTA
 from openmsmq.packet.view import PacketView
 from openmsmq.types.caller import INTERNAL, Caller
-from openmsmq.types.queues import NO_QUOTA, QueueKind
+from openmsmq.types.queues import QueueKind
 
 KIB = 1024
 EXPRESS_SIZE_MAX = 1 << 30

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from openmsmq import limits
 from openmsmq.errors import Malformed, MessageTooLarge
+from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PrivateName, PublicName
 from openmsmq.names.reference import reference_for
@@ -45,7 +46,6 @@ _U16: Final = Struct("<H").pack
 _U32: Final = Struct("<I").pack
 _TWO_U32: Final = Struct("<II").pack
 _NO_LIMIT: Final = _U32(INFINITE)
-_ID_MASK: Final = 0xFFFFFFFF
 
 _BASE_TAKEN: Final = BaseFlags.PR | BaseFlags.TR | BaseFlags.DH
 "What a program may say in BaseHeader.Flags."
@@ -128,7 +128,7 @@ def stamp(
             _U32(time_to_reach_queue) if reach == _NO_LIMIT else reach,
             source,
             packet[_ADDRESS:_SENT],
-            _TWO_U32(sent_time, message_id & _ID_MASK),
+            _TWO_U32(sent_time, message_id & U32_MAX),
             packet[FLAGS:],
         )
     )

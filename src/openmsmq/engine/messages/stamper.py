@@ -22,6 +22,7 @@ from openmsmq.engine.messages.stamp import (
     with_destination,
     with_headers,
 )
+from openmsmq.limits import U32_MAX
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
 from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseHeader
 from openmsmq.packet.headers.properties import MessagePropertiesStart
@@ -44,7 +45,6 @@ _SENT: Final = USER + UserHeaderStart.offset_of("SentTime")
 _MESSAGE_ID: Final = USER + UserHeaderStart.offset_of("MessageID")
 _CORRELATION: Final = MessagePropertiesStart.offset_of("CorrelationID")
 _U32: Final = Struct("<I").pack
-_ID_MASK: Final = 0xFFFFFFFF
 
 
 class Way(NamedTuple):
@@ -151,7 +151,7 @@ class Stamper:
             if model is not None and model.is_like(packet):
                 parts = (
                     model.front,
-                    u32(number & _ID_MASK),
+                    u32(number & U32_MAX),
                     model.names,
                     packet[model.end :],
                     after,
@@ -197,7 +197,7 @@ class Stamper:
             self._destination.manager,
             receive,
             sent_time,
-            number & _ID_MASK,
+            number & U32_MAX,
             flags,
         )
         whole = b"".join((start, names, packet[offset:], headers.after_properties))

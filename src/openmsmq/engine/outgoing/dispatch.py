@@ -23,18 +23,13 @@ from openmsmq.engine.messages.scan import (
     hold,
     up_to,
 )
-from openmsmq.engine.outgoing.sequences import (
-    LOOKUP_BASE,
-    NUMBER_MAX,
-    PEERS_MAX,
-    SENT_STEP,
-    OutgoingSequence,
-)
+from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, PEERS_MAX, SENT_STEP, OutgoingSequence
 from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import Owed, flags_of, index_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import UnsupportedOperation
+from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.walk import numbered
 from openmsmq.properties.message import PRIORITY_MAX, MessageClass
@@ -168,7 +163,7 @@ class Dispatching:
         Nothing waits for it: what is forgotten in a crash is sent, and noted, again.
         """
         if number > sequence.sent:
-            sequence.sent = min(number + SENT_STEP - 1, NUMBER_MAX)
+            sequence.sent = min(number + SENT_STEP - 1, U32_MAX)
         if peer not in sequence.peers:
             sequence.peers = (*sequence.peers, peer)[-PEERS_MAX:]
             self.on_answered(sequence, peer)

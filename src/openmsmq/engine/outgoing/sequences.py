@@ -19,6 +19,7 @@ from uuid import UUID
 
 from openmsmq.engine.storage.layout import index_key
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
+from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.properties.message import PRIORITY_MAX
@@ -41,7 +42,6 @@ PEERS_MAX: Final = 16
 "Managers that are remembered to have answered at the destination of a sequence, the last ones."
 OVERTAKEN_MAX: Final = 1 << 20
 "Sequences that a destination may have begun between a backup and its restore."
-NUMBER_MAX: Final = 0xFFFFFFFF
 LOOKUP_BASE: Final = PRIORITY_MAX << ARRIVAL_BITS
 "Transactional messages have priority 0."
 _FIRST_ORDINAL_MASK: Final = 0x7FFFFFFF
@@ -238,14 +238,14 @@ class SequenceNumbers:
         """
         key = destination_digest(queue.name)
         last = self._last.pop(key, None)
-        if last is not None and last.ordinal < NUMBER_MAX:
+        if last is not None and last.ordinal < U32_MAX:
             stamp, ordinal = last.time_stamp, last.ordinal + 1
         else:
             before = self.floor if last is None else max(self.floor, last.time_stamp)
-            stamp, ordinal = min(max(before + 1, now), NUMBER_MAX), self._draw()
+            stamp, ordinal = min(max(before + 1, now), U32_MAX), self._draw()
         while (stamp, ordinal) in self.live:
             ordinal += 1
-        self._last[key] = used = _Destination(stamp, ordinal, min(now, NUMBER_MAX))
+        self._last[key] = used = _Destination(stamp, ordinal, min(now, U32_MAX))
         writer.put(Table.TRANSFER, DESTINATION + key, _destination.pack(*used))
         self._evict(writer)
         sequence = OutgoingSequence(stamp, ordinal, queue.number, arrival, SENT_STEP)
@@ -356,7 +356,7 @@ def read_destination(key: bytes, row: bytes) -> _Destination:
 def needs_sequence(queue: Queue, arrival: int) -> bool:
     """Whether a transactional message that arrives now begins a sequence."""
     sequences = queue.sequences
-    return not sequences.is_current or arrival - sequences.all[-1].first >= NUMBER_MAX
+    return not sequences.is_current or arrival - sequences.all[-1].first >= U32_MAX
 
 
 def load_sequences(snapshot: Snapshot, queues: dict[int, Queue], numbers: SequenceNumbers) -> None:
@@ -376,10 +376,7 @@ def is_finished(snapshot: Snapshot, queue: Queue, sequence: OutgoingSequence) ->
     first, end = queue.sequences.range_of(sequence)
     members: Iterable[Queue] = (queue,) if queue.journal is None else (queue, queue.journal)
     for member in members:
-        start, stop = index_key(member.number, first), index_key(member.number, min(end, _LAST))
+        start, stop = index_key(member.number, first), index_key(member.number, min(end, U64_MAX))
         for _ in snapshot.scan(Table.INDEX, start, stop):
             return False
     return True
-
-
-_LAST: Final = (1 << 64) - 1

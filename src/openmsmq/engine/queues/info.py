@@ -10,8 +10,9 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import oldest
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.queues.system import HIDDEN
+from openmsmq.limits import NO_QUOTA
 from openmsmq.names.path import shown
-from openmsmq.types.queues import NO_QUOTA, VISIBLE, QueueInfo, QueueKind, by_name
+from openmsmq.types.queues import VISIBLE, QueueInfo, QueueKind, by_name
 
 BEFORE_ALL: Final = -1
 "The place before the first queue."

@@ -15,9 +15,10 @@ from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.queues.express import ExpressMessages
 from openmsmq.engine.storage.layout import DELAYED_BIT, JOURNAL_BIT
 from openmsmq.errors import IllegalPropertyValue
+from openmsmq.limits import NO_QUOTA, U32_MAX
 from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.outgoing import TransferState
-from openmsmq.types.queues import LABEL_MAX, NO_QUOTA, Poison, QueueKind
+from openmsmq.types.queues import LABEL_MAX, Poison, QueueKind
 
 if TYPE_CHECKING:
     from openmsmq.engine.messages.scan import Holder, Waiter
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 NO_TYPE: Final = UUID(int=0)
 JOURNAL_SUFFIX: Final = ";JOURNAL"
-U32_MAX: Final = 0xFFFFFFFF
 
 
 class Purpose(StrEnum):

@@ -7,7 +7,8 @@ from uuid import UUID, uuid5
 
 from openmsmq import limits
 from openmsmq.engine.queues.queue import QueueProperties
-from openmsmq.types.queues import NO_QUOTA, QueueKind
+from openmsmq.limits import NO_QUOTA
+from openmsmq.types.queues import QueueKind
 
 NOTIFICATION: Final = 3
 "[MS-MQCN] 1.9."

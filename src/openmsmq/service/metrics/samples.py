@@ -28,6 +28,7 @@ from openmsmq.engine.outgoing.confirmations import FORGED
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.queues.system import HIDDEN
 from openmsmq.engine.storage.history import Event
+from openmsmq.limits import NO_QUOTA
 from openmsmq.names.direct import PREFIX, DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
@@ -43,7 +44,7 @@ from openmsmq.transports.mqqb.transport import Transfers
 from openmsmq.transports.outgoing import unprocessed
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.outgoing import TransferState
-from openmsmq.types.queues import NO_QUOTA, QueueKind
+from openmsmq.types.queues import QueueKind
 
 COMPUTER_QUEUES: Final = "Computer Queues"
 "What Windows calls dead letters and the journal of sent messages together."

@@ -14,6 +14,7 @@ from openmsmq.engine.arrivals.incoming import SOURCE, IncomingSequence
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.layout import NEVER
+from openmsmq.limits import U32_MAX
 from openmsmq.packet.acks import OrderAckBody, build_order_ack, order_queue
 from openmsmq.packet.headers.transaction import TxSequenceID
 
@@ -27,7 +28,6 @@ DUE_MAX: Final = 10_000
 "Sequences that are owed an OrderAck; those owed longest are dropped, since senders send again."
 _lifetimes: Final = Struct("<12xI32xI").unpack_from
 "TimeToReachQueue and TimeToBeReceived of a packet."
-_U32: Final = 0xFFFFFFFF
 
 
 class _Due:
@@ -137,8 +137,10 @@ class Ordering:
         number = sequence.number
         return build_order_ack(
             core.incoming.order_queue(packet, sequence.address),
-            OrderAckBody(TxSequenceID(sequence.id & _U32, sequence.id >> 32), number, number - 1),
+            OrderAckBody(
+                TxSequenceID(sequence.id & U32_MAX, sequence.id >> 32), number, number - 1
+            ),
             source=core.identity,
-            message_id=core.numbers.message_id & _U32,
+            message_id=core.numbers.message_id & U32_MAX,
             sent_time=core.timeline.wall,
         )

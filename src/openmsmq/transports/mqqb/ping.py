@@ -9,12 +9,12 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.errors.peer import Malformed
+from openmsmq.limits import U32_MAX
 from openmsmq.packet.ping import PING_SIGNATURE, PingFlags, PingPacket
 from openmsmq.wire.reader import decode_whole
 
 PATIENCE: Final = 1.0
 "Ping Response Timer ([MS-MQQB] 3.1.2.9), in seconds."
-_U32: Final = 0xFFFFFFFF
 
 
 def answer_ping(datagram: bytes, own: UUID, *, refuses: bool) -> bytes | None:
@@ -38,7 +38,7 @@ class Pinger:
 
     def request(self) -> bytes:
         """The datagram to send; the answer is awaited from now on."""
-        self._cookie = self._cookie + 1 & _U32
+        self._cookie = self._cookie + 1 & U32_MAX
         self._is_waiting = True
         return PingPacket(0, PING_SIGNATURE, self._cookie, self._own).pack()
 

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from openmsmq import limits
 from openmsmq.errors.peer import Malformed
+from openmsmq.limits import U32_MAX
 from openmsmq.packet.connection import (
     ConnectionParameters,
     EstablishConnection,
@@ -50,7 +51,6 @@ _RESERVED: Final = 0x0010
 _UNUSUAL: Final = UserFlags.TH | 0x40
 "Flags of messages whose delivery mode may be none: a TransactionHeader, or DM above 1."
 _MS: Final = 1000
-_U32: Final = 0xFFFFFFFF
 _KINDS: Final = {
     EstablishConnection: PacketKind.ESTABLISH_CONNECTION,
     ConnectionParameters: PacketKind.CONNECTION_PARAMETERS,
@@ -261,7 +261,7 @@ class Session:
         header = EstablishConnectionHeader(
             client_guid=self.own,
             server_guid=self.peer,
-            time_stamp=int(now * _MS) & _U32,
+            time_stamp=int(now * _MS) & U32_MAX,
             operating_system=_RESERVED | OperatingSystem.SE | OperatingSystem.OS,
         )
         self._out.append(EstablishConnection(header).encode())
@@ -298,7 +298,7 @@ class Session:
             self._end(End.UNEXPECTED, f"an answer of {header.server_guid}")
             return
         self.peer = header.server_guid
-        round_trip = (int(now * _MS) - header.time_stamp & _U32) / _MS
+        round_trip = (int(now * _MS) - header.time_stamp & U32_MAX) / _MS
         recoverable = recoverable_ack_ms(round_trip)
         self.recoverable_ack = recoverable / _MS
         parameters = ConnectionParametersHeader(

@@ -12,13 +12,14 @@ from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.engine.outgoing import confirmations as confirming
 from openmsmq.engine.outgoing.confirmations import FORGED, PARKED, read_parked
-from openmsmq.engine.outgoing.sequences import NUMBER_MAX, OUTGOING, OVERTAKEN_MAX, SENT_STEP
+from openmsmq.engine.outgoing.sequences import OUTGOING, OVERTAKEN_MAX, SENT_STEP
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.engine.storage.recovery import RESTORING_KEY
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFailed, StorageFull
+from openmsmq.limits import U32_MAX
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import (
     FinalAckBody,
@@ -846,7 +847,7 @@ def of_old(station: Station) -> Station:
     """The same after a migration from a store that did not know who answered."""
     commit_all(station.core)
     for sequence in station.out.sequences.all:
-        sequence.peers, sequence.sent = (), NUMBER_MAX
+        sequence.peers, sequence.sent = (), U32_MAX
         station.core.submit(
             lambda batch, sequence=sequence: sequence.write(batch.writer),  # type: ignore[misc] # a default keeps it
             lambda: None,

@@ -14,7 +14,6 @@ from openmsmq.engine.outgoing import sequences as module
 from openmsmq.engine.outgoing.sequences import (
     DESTINATION,
     FLOOR_KEY,
-    NUMBER_MAX,
     OUTGOING,
     SENT_STEP,
     OutgoingSequence,
@@ -30,6 +29,7 @@ from openmsmq.engine.outgoing.sequences import (
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import lookup_id
 from openmsmq.engine.storage.tables import Table
+from openmsmq.limits import U32_MAX
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.store.memory import MemoryStore
@@ -177,8 +177,8 @@ def test_one_that_could_not_be_ended_is_in_its_place_and_takes_no_more() -> None
 def test_numbers_do_not_go_beyond_32_bits() -> None:
     queue = Station().out
     queue.sequences.begin(OutgoingSequence(NOW, 1, 9, 10))
-    assert not needs_sequence(queue, 10 + NUMBER_MAX - 1)
-    assert needs_sequence(queue, 10 + NUMBER_MAX)
+    assert not needs_sequence(queue, 10 + U32_MAX - 1)
+    assert needs_sequence(queue, 10 + U32_MAX)
 
 
 def test_a_sequence_is_over_when_none_of_its_messages_is_left(station: Station) -> None:
@@ -362,7 +362,7 @@ def test_after_the_last_ordinal_the_time_stamp_grows() -> None:
     """AMB-20: an identifier is greater than all before it, whatever the clock says."""
     series = Series()
     name = "DIRECT=OS:there\\a"
-    write_destination(series.store.begin(), name, NOW + 50, NUMBER_MAX)
+    write_destination(series.store.begin(), name, NOW + 50, U32_MAX)
     series.store.commit()
     series.store.refresh()
     assert series.restart().begin(now=NOW) == (NOW + 51, 1)

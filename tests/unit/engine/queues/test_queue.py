@@ -15,8 +15,9 @@ from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.queues.queue import NO_TYPE, Queue, QueueProperties, derive, journal_of
 from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.errors import IllegalPropertyValue
+from openmsmq.limits import NO_QUOTA
 from openmsmq.types.access import Mode
-from openmsmq.types.queues import LABEL_MAX, NO_QUOTA, QueueKind
+from openmsmq.types.queues import LABEL_MAX, QueueKind
 
 TYPE = UUID("12345678-1234-4234-8234-123456789abc")
 EVERYTHING = properties(

@@ -30,10 +30,11 @@ from openmsmq.errors import (
     StorageFailed,
     UnsupportedFormatNameOperation,
 )
+from openmsmq.limits import NO_QUOTA
 from openmsmq.names.format import parse_format_name
 from openmsmq.store.memory import MemoryStore
 from openmsmq.types.access import Mode
-from openmsmq.types.queues import NO_QUOTA, QueueKind
+from openmsmq.types.queues import QueueKind
 
 THERE = parse_format_name("DIRECT=OS:there\\private$\\orders")
 
