@@ -29,9 +29,10 @@ from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.send import EXPRESS_SIZE_MAX, KIB
+from openmsmq.engine.messages.send import EXPRESS_SIZE_MAX
 from openmsmq.engine.outgoing.confirmations import Confirming
 from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
 from openmsmq.limits import NO_QUOTA
@@ -268,7 +269,7 @@ class Arriving:
         size = len(packet)
         self._require_room(work, size)
         quota = found.properties.quota
-        if quota != NO_QUOTA and work.used(found) + size > quota * KIB:
+        if not within_quota(quota, work.used(found), size):
             full = Rejected(MessageClass.NACK_Q_EXCEED_QUOTA)
             self._reject(work.batch, work.origin, packet, full, head, found)
             return
@@ -296,13 +297,12 @@ class Arriving:
     def _has_room(self, work: Work, size: int) -> bool:
         """Whether this machine can take a message."""
         core = self._core
-        machine = core.settings.quota
         size += work.size
         if core.is_throttled:
             return False
         if work.batch is None and core.express_size + self._behind_size + size > EXPRESS_SIZE_MAX:
             return False
-        return machine is None or core.total_size + self._staged_size + size <= machine * KIB
+        return within_quota(core.settings.quota, core.total_size + self._staged_size, size)
 
     def _may_answer(self, batch: Batch | None, origin: Origin, head: Head) -> bool:
         """Whether the source of a message is to hear of it: it is at the other end, or known.

@@ -7,19 +7,17 @@ transactional one is its sender's dead letter, by a FinalAck.)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from openmsmq import limits
 from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Record
-from openmsmq.limits import NO_QUOTA
 from openmsmq.properties.message import MessageClass, describe_class
 
 if TYPE_CHECKING:
     from openmsmq.engine.core import Core
-
-KIB: Final = 1024
 
 
 class Refusing:
@@ -56,10 +54,9 @@ class Refusing:
         if batch is not None:
             count += len(batch.inserted.get(target, ()))
             used = batch.size_of(target)
-        quota, machine = target.properties.quota, core.settings.quota
         return (
             not core.is_throttled
             and count < limits.REFUSED_COUNT_MAX
-            and (quota == NO_QUOTA or used + size <= quota * KIB)
-            and (machine is None or core.total_size + size <= machine * KIB)
+            and within_quota(target.properties.quota, used, size)
+            and within_quota(core.settings.quota, core.total_size, size)
         )

@@ -13,9 +13,9 @@ from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.messages.dead_letters import place_of
 from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Owed, Record, flags_of, lookup_id, packet_place
-from openmsmq.limits import NO_QUOTA
 from openmsmq.properties.message import (
     PRIORITY_MAX,
     MessageClass,
@@ -27,7 +27,6 @@ from openmsmq.types.queues import QueueKind
 if TYPE_CHECKING:
     from openmsmq.engine.core import Core
 
-KIB: Final = 1024
 Gone = Sequence[tuple[int, bytes]]
 "Lookup identifiers and records of messages."
 Kept = tuple[int, bytes, bytes]
@@ -318,7 +317,7 @@ class Outcomes:
     def _has_room(self, size: int) -> bool:
         """Whether the quota of the machine allows a copy of a message that stays."""
         machine = self._core.settings.quota
-        return machine is None or self._core.total_size + size <= machine * KIB
+        return within_quota(machine, self._core.total_size, size)
 
     def _discard(
         self, batch: Batch, queue: Queue, packets: Sequence[bytes], *, is_dead: bool
@@ -386,8 +385,7 @@ class Outcomes:
 
 def _fits(target: Queue, size: int, used: int) -> bool:
     """Whether a journal or dead-letter queue has room; if not, the copy is discarded."""
-    quota = target.properties.quota
-    return quota == NO_QUOTA or used + size <= quota * KIB
+    return within_quota(target.properties.quota, used, size)
 
 
 def _full(*, is_dead: bool) -> str:

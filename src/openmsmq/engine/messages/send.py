@@ -10,6 +10,7 @@ from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.dedup import find_once
 from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
     InsufficientResources,
@@ -19,12 +20,10 @@ from openmsmq.errors import (
     StorageFull,
     TransactionUsage,
 )
-from openmsmq.limits import NO_QUOTA
 from openmsmq.packet.view import PacketView
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.queues import QueueKind
 
-KIB = 1024
 EXPRESS_SIZE_MAX = 1 << 30
 "Bytes of memory that the express messages of all queues may take."
 _is_express = attrgetter("express")
@@ -153,11 +152,15 @@ class Sending:
         size = _size(messages)
         core = self._core
         machine = core.settings.quota
-        if machine is not None and core.total_size + size > machine * KIB:
-            raise MachineQuotaExceeded(f"{size} bytes more than {machine} KiB")
+        if not within_quota(machine, core.total_size, size):
+            raise MachineQuotaExceeded(
+                f"sending {size} bytes would exceed the machine quota of {machine} KiB"
+            )
         quota = queue.properties.quota
-        if quota != NO_QUOTA and queue.quota_size + size > quota * KIB:
-            raise QueueQuotaExceeded(f"{queue.name} holds {quota} KiB")
+        if not within_quota(quota, queue.quota_size, size):
+            raise QueueQuotaExceeded(
+                f"sending {size} bytes would exceed the quota of {queue.name}, {quota} KiB"
+            )
         express = _size([message for message in messages if message.express])
         if express and core.express_size + express > EXPRESS_SIZE_MAX:
             raise InsufficientResources("express messages take all the memory they may")

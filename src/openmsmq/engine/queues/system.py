@@ -7,7 +7,7 @@ from uuid import UUID, uuid5
 
 from openmsmq import limits
 from openmsmq.engine.queues.queue import QueueProperties
-from openmsmq.limits import NO_QUOTA
+from openmsmq.limits import KIB, NO_QUOTA
 from openmsmq.types.queues import QueueKind
 
 NOTIFICATION: Final = 3
@@ -29,7 +29,6 @@ NAMES: Final = {
     TRANSACTIONAL_DEAD_LETTER: "SYSTEM$;DEADXACT",
     REFUSED: "Refused$",
 }
-KIB: Final = 1024
 HIDDEN: Final = frozenset({NOTIFICATION, ORDER})
 "Those that applications do not get to see."
 

@@ -28,7 +28,7 @@ from openmsmq.engine.outgoing.confirmations import FORGED
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.queues.system import HIDDEN
 from openmsmq.engine.storage.history import Event
-from openmsmq.limits import NO_QUOTA
+from openmsmq.limits import KIB, NO_QUOTA
 from openmsmq.names.direct import PREFIX, DirectName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
@@ -77,7 +77,6 @@ KINDS_MAX: Final = 100
 "Kinds of requests and reasons for refusals that are told apart; the rest is `other`."
 STEP: Final = 100
 "Queues reported before others get a turn."
-KIB: Final = 1024
 SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 OPERATIONS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 
