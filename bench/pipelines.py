@@ -25,8 +25,8 @@ from openmsmq import Message
 from openmsmq.pipelines import run
 from openmsmq.pipelines.archive.archive import FACTS
 from openmsmq.pipelines.archive.verify import verify
+from openmsmq.pipelines.file import read_pipeline
 from openmsmq.pipelines.session import start_session
-from openmsmq.pipelines.spec import read_pipeline
 from openmsmq.spark.columns import ddl
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from openmsmq.pipelines.file import read_pipeline
 from openmsmq.pipelines.kinds import KINDS
-from openmsmq.pipelines.spec import read_pipeline
 from tests.docs.console import PAGES, blocks
 
 FILES = [

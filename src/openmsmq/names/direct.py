@@ -24,7 +24,6 @@ from openmsmq.names.parts import (
     show,
     split_queue,
 )
-from openmsmq.names.path import PathName
 
 PREFIX = "DIRECT="
 _IPX = re.compile(r"[0-9A-F]{1,8}[:.][0-9A-F]{1,12}", re.IGNORECASE | re.ASCII)
@@ -110,11 +109,6 @@ class DirectName(FormatName):
         if self.port in (None, DEFAULT_PORTS.get(self.protocol)):
             return host
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
-
-    @property
-    def path(self) -> PathName:
-        """The path name of the same queue ([MS-MQDMPR] 3.1.7.1.26)."""
-        return PathName(self.address, *self.queue_parts)
 
     def __str__(self) -> str:
         return PREFIX + self.wire_text

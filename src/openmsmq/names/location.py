@@ -39,7 +39,7 @@ def locate(name: FormatName, places: Places) -> Location:
     """
     match name:
         case DirectName():
-            return Location(name.address, name.path)
+            return Location(name.address, PathName.from_direct(name))
         case PublicName():
             path = places.public_queue(name.guid)
             if path is not None:

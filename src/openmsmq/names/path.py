@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Self
 
 from openmsmq.errors import IllegalQueuePathName
+from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.parts import (
     MACHINE_QUEUES,
     Fault,
@@ -19,9 +20,6 @@ from openmsmq.names.parts import (
     refused_as,
     split_queue,
 )
-
-if TYPE_CHECKING:
-    from openmsmq.names.direct import DirectName
 
 THIS_COMPUTER = "."
 _JOURNAL = "\\" + MACHINE_QUEUES[Suffix.JOURNAL]
@@ -64,11 +62,13 @@ class PathName:
         """Equal for names that are spelled alike but for letter case and forms of an address."""
         return f"{host_key(self.computer)}\\{fold(join_queue(self.queue_parts))}"
 
+    @classmethod
+    def from_direct(cls, name: DirectName) -> Self:
+        """The path name of the queue of a direct format name ([MS-MQDMPR] 3.1.7.1.26)."""
+        return cls(name.address, *name.queue_parts)
+
     def to_direct(self) -> DirectName:
         r"""The direct format name for the same queue, `DIRECT=OS:HOST\private$\orders`."""
-        # Not at the top: that module needs this one.
-        from openmsmq.names.direct import DirectName, Protocol
-
         return DirectName(Protocol.OS, self.computer, *self.queue_parts)
 
     def __eq__(self, other: object) -> bool:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from openmsmq.errors import MQError
 from openmsmq.pipelines.backlog import Waiting
 from openmsmq.pipelines.faults import PipelineError, in_words
+from openmsmq.pipelines.file import read_pipeline
 from openmsmq.pipelines.kinds import KINDS
 from openmsmq.pipelines.session import check_installed, start_session
-from openmsmq.pipelines.spec import Pipeline, read_pipeline
+from openmsmq.pipelines.spec import Pipeline
 from openmsmq.pipelines.state import DONE, FAILED, STOPPED, Recorder, Run, Runs, new_run
 from openmsmq.pipelines.tables import FileError
 from openmsmq.pipelines.work import Progress

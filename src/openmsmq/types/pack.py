@@ -12,7 +12,7 @@ from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import PrivateName, PublicName, parse_format_name
-from openmsmq.names.path import THIS_COMPUTER
+from openmsmq.names.path import THIS_COMPUTER, PathName
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
 from openmsmq.packet.headers.properties import NO_CORRELATION
 from openmsmq.packet.headers.trailer import letter_trailer
@@ -150,7 +150,7 @@ def _letters(queue: str, computer: str) -> bytes:
     """What names the dead-letter queue of a message, behind its packet ([MS-MQRR] 2.2.5.4)."""
     name = _at_home(parse_format_name(queue), computer)
     assert isinstance(name, DirectName), "a dead-letter queue has a path"
-    return letter_trailer(str(name.path))
+    return letter_trailer(str(PathName.from_direct(name)))
 
 
 def _at_home(name: FormatName, computer: str) -> FormatName:

@@ -11,7 +11,8 @@ from tests.unit.client.services import Service
 
 import openmsmq
 from openmsmq import Manager
-from openmsmq.pipelines.spec import Pipeline, read_pipeline
+from openmsmq.pipelines.file import read_pipeline
+from openmsmq.pipelines.spec import Pipeline
 
 pytest.importorskip("pyspark")
 
