@@ -19,6 +19,13 @@ class Source:
     name: str
     "Dotted, below the package: `packet.user`; empty for the package itself."
     text: str
+    is_package: bool = False
+    "It is the `__init__.py` of a folder."
+
+    @property
+    def folder(self) -> str:
+        """The dotted name of the folder it lies in; empty for the package itself."""
+        return self.name if self.is_package else self.name.rpartition(".")[0]
 
     @property
     def part(self) -> str:
@@ -53,5 +60,5 @@ def sources() -> tuple[Source, ...]:
     for path in sorted((ROOT / "src" / PACKAGE).rglob("*.py")):
         parts = path.relative_to(ROOT / "src" / PACKAGE).with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
-        found.append(Source(name, path.read_text()))
+        found.append(Source(name, path.read_text(), path.stem == "__init__"))
     return tuple(found)

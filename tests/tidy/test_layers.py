@@ -8,7 +8,8 @@ from tests.tidy.source import PACKAGE, Source, sources
 
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
-    frozenset({"limits", "clock", "process", "net", "assets"}),
+    frozenset({"limits"}),
+    frozenset({"clock", "process", "net", "assets"}),
     frozenset({"wire"}),
     frozenset({"names", "properties", "security"}),
     frozenset({"packet", "bodies"}),

@@ -67,7 +67,7 @@ def follow(
             return Sink(table.text("kind"))
 
         ready = Ready(read, lambda pipeline: None, start)
-        monkeypatch.setattr("openmsmq.pipelines.kinds.KINDS", {"sink": ready})
+        monkeypatch.setattr("openmsmq.pipelines.file.KINDS", {"sink": ready})
         monkeypatch.setattr(sys.modules[MODULE], "KINDS", {"sink": ready})
         document = {
             "name": "test",
