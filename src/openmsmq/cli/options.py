@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import wraps
 from io import UnsupportedOperation
 from pathlib import Path
@@ -19,8 +20,10 @@ from openmsmq.cli.output import printable
 from openmsmq.errors import (
     InvalidParameter,
     MQError,
+    QueueNotFound,
     ReceiveTimeout,
     ServiceNotAvailable,
+    StoreInUse,
     StoreMissing,
 )
 
@@ -38,8 +41,8 @@ TLS_VARIABLE: Final = "OPENMSMQ_TLS_CA"
 SERVICE: Final = "127.0.0.1:1811"
 "Where a service is found unless something else is said."
 INTERRUPTED: Final = 130
-COMPLETION_WITHIN: Final = 1.0
-"Seconds that a service has to tell the names of its queues to a shell."
+HINT_WITHIN: Final = 1.0
+"Seconds that a service has to list its queues for a shell, or for a hint."
 _PATIENCE: Final = 30.0
 _DATA_FILE: Final = "data.mdb"
 
@@ -75,7 +78,23 @@ class Location:
                 f"{self.directory}. `openmsmq queue create NAME --data {self.directory}` or"
                 " `openmsmq apply` makes one"
             )
-        return openmsmq.open(self.directory)
+        try:
+            return openmsmq.open(self.directory)
+        except StoreInUse as error:
+            raise StoreInUse(
+                f"{error.detail}. If that is a service, use it: --manager HOST:PORT"
+            ) from None
+
+    def suggest(self, name: str) -> str:
+        """A hint at the queue that was probably meant by a name; empty if none is like it."""
+        try:
+            with self.open(patience=HINT_WITHIN) as manager:
+                names = [_short(queue.name) for queue in manager.queues()]
+        except (MQError, OSError):
+            return ""
+        lower = {found.lower(): found for found in names}
+        near = get_close_matches(_short(name).lower(), lower, n=1)
+        return f"; did you mean {lower[near[0]]}?" if near else ""
 
     def _connect(self, patience: float) -> Manager:
         import openmsmq
@@ -96,7 +115,11 @@ def manager_options(function: Callable[..., Any]) -> Callable[..., Any]:
     def located(
         *values: Any, data: Any, manager: Any, token: Any, tls_ca: Any, **given: Any
     ) -> Any:
-        return function(*values, location=locate(click.get_current_context()), **given)
+        location = locate(click.get_current_context())
+        try:
+            return function(*values, location=location, **given)
+        except QueueNotFound as error:
+            raise QueueNotFound(error.detail + location.suggest(error.detail)) from None
 
     return place_options(json_option(located))
 
@@ -249,14 +272,18 @@ def _check_address(address: str, context: click.Context) -> None:
         raise click.UsageError(f"--manager {error.detail}.", context) from None
 
 
+def _short(name: str) -> str:
+    r"""The name of a queue as people type it: `.\private$\orders` is just `orders`."""
+    return name.removeprefix(".\\private$\\").removeprefix("private$\\")
+
+
 def complete_queue(
     context: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    r"""The names of queues that begin so; `.\private$\orders` is just `orders` in a shell."""
+    """The names of queues that begin so."""
 
     def names(manager: Manager) -> list[tuple[str, str]]:
-        found = [(queue.name, queue.label) for queue in manager.queues()]
-        return [(name.removeprefix(".\\private$\\"), label) for name, label in found]
+        return [(_short(queue.name), queue.label) for queue in manager.queues()]
 
     return complete(context, incomplete, names)
 
@@ -281,7 +308,7 @@ def complete(
     from click.shell_completion import CompletionItem
 
     try:
-        with locate(context).open(patience=COMPLETION_WITHIN) as manager:
+        with locate(context).open(patience=HINT_WITHIN) as manager:
             found = names(manager)
     except (MQError, OSError, click.UsageError):  # nobody is there, or somebody else works there
         return []

@@ -10,10 +10,13 @@ from tests.unit.cli.commands import Cli, ServiceCli, forget_environment
 from tests.unit.client.services import Service
 
 ON_BOTH = {
-    f"tests.unit.cli.test_{name}"
+    f"tests.unit.cli.{name}"
     for name in (
-        *("apply", "doctor", "explain", "queue", "transaction", "message"),
-        *(f"message_{name}" for name in ("export", "import", "move", "read", "send")),
+        *("test_apply", "test_explain", "test_queue", "test_transaction", "doctor.test_command"),
+        *(
+            f"messages.test_{name}"
+            for name in ("export", "group", "imports", "move", "read", "send")
+        ),
     )
 }
 
@@ -21,6 +24,13 @@ ON_BOTH = {
 @pytest.fixture(autouse=True)
 def _nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     forget_environment(monkeypatch)
+
+
+def pytest_configure() -> None:
+    """A module that is gone would silently run in one place only."""
+    for name in ON_BOTH:
+        path = Path(__file__).parents[3].joinpath(*name.split(".")).with_suffix(".py")
+        assert path.exists(), f"{name} is no module"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

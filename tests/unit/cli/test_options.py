@@ -43,6 +43,26 @@ def test_a_refusal_has_its_name_its_code_and_words() -> None:
     assert result.stdout == ""
 
 
+def test_a_misspelled_queue_name_is_answered_with_the_nearest_one(cli: Cli) -> None:
+    cli("queue", "create", "Orders")
+    cli("queue", "create", "offers")
+    assert "did you mean Orders?" in cli("message", "peek", "ordesr", code=1).stderr
+    assert "did you mean" not in cli("message", "peek", "invoices", code=1).stderr
+
+
+def test_a_misspelled_queue_name_of_a_service_is_answered_likewise(served: ServiceCli) -> None:
+    served("queue", "create", "orders")
+    assert "did you mean orders?" in served("queue", "show", "order", code=1).stderr
+
+
+def test_a_directory_in_use_points_to_the_service(cli: Cli) -> None:
+    cli("queue", "create", "orders")
+    with cli.open():
+        result = cli("queue", "list", code=1)
+    assert "StoreInUse" in result.stderr
+    assert "If that is a service, use it: --manager HOST:PORT" in result.stderr
+
+
 def test_an_error_without_detail_ends_with_its_words() -> None:
     assert describe(StorageFull()).endswith("try again.")
 

@@ -84,7 +84,8 @@ def test_names_are_completed(reading: Cli, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_backup_has_them(reading: Cli, tmp_path: Path) -> None:
     def listed() -> list[dict[str, Any]]:
-        return [{**found, "idle": 0} for found in reading.objects("subscription", "list")]
+        shown = reading.objects("subscription", "list")
+        return [{**found, "idle": 0, "oldest": 0} for found in shown]  # these are ages
 
     before = listed()
     reading("backup", str(tmp_path / "copy"))

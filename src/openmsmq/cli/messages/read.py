@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from openmsmq.cli.messages.view import print_message
-from openmsmq.cli.options import Location, manager_options, queue_argument
+from openmsmq.cli.options import Location, NothingCame, manager_options, queue_argument
 from openmsmq.cli.output import print_json
 from openmsmq.client._sync.manager import Queue
 from openmsmq.client._sync.transaction import Transaction
@@ -65,7 +65,7 @@ def peek(
         if lookup_id is not None:
             _show([queue.peek_by_lookup_id(lookup_id)], as_json=as_json)
         elif not _show(islice(walk(queue, timeout), count), as_json=as_json):
-            raise ReceiveTimeout(queue.name)
+            raise _nothing_came(queue, timeout)
 
 
 @click.command()
@@ -113,7 +113,12 @@ def receive(
         else:
             shown = take(None)
         if not shown:
-            raise ReceiveTimeout(queue.name)
+            raise _nothing_came(queue, timeout)
+
+
+def _nothing_came(queue: Queue, timeout: float) -> NothingCame:
+    waited = f"no message arrived in {queue.name} within {timeout:g} s"
+    return NothingCame(waited if timeout else f"{queue.name} is empty")
 
 
 def walk(queue: Queue, timeout: float = 0) -> Iterator[ReceivedMessage]:
