@@ -39,17 +39,26 @@ class Scheduler:
         heappush(self._events, event)
         return event
 
+    @property
+    def waiting(self) -> list[Event]:
+        """What is to be done, the earliest first."""
+        return sorted(event for event in self._events if event.call is not None)
+
+    def step(self, until: float) -> bool:
+        """Do the next thing, if its time comes until then; whether there was one."""
+        while self._events and self._events[0].at <= until:
+            event = heappop(self._events)
+            self.now = max(self.now, event.at)
+            if event.call is not None:
+                event.call()
+                return True
+        return False
+
     def run(self, until: float, events_max: int) -> int:
         """Let time pass; how many things were done."""
         done = 0
-        while self._events and self._events[0].at <= until:
-            event = heappop(self._events)
-            self.now = event.at
-            if event.call is not None:
-                done += 1
-                assert done < events_max, (
-                    f"more than {events_max} events: something goes in circles"
-                )
-                event.call()
+        while self.step(until):
+            done += 1
+            assert done < events_max, f"more than {events_max} events: something goes in circles"
         self.now = until
         return done

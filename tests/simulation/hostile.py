@@ -22,6 +22,7 @@ from openmsmq.engine.queues.queue import Purpose, Queue, journal_of
 from openmsmq.engine.storage.layout import index_key, packet_key, packet_place, split_index_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.names.format import parse_format_name
+from openmsmq.net.wire import Machine, Wire
 from openmsmq.packet.acks import (
     FinalAckBody,
     OrderAckBody,
@@ -34,7 +35,6 @@ from openmsmq.packet.headers.transaction import TransactionHeader, TxSequenceID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
 from openmsmq.transports.mqqb.events import Arrived, Closed, End, Opened, Outgoing
-from openmsmq.transports.mqqb.network import Machine, Wire
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.types.queues import QueueKind
@@ -66,7 +66,7 @@ class Stream(NamedTuple):
 
 
 class Speaker:
-    """One connection of the hostile manager (`openmsmq.transports.mqqb.network.Machine`)."""
+    """One connection of the hostile manager (`openmsmq.transports.mqqb.network.PeerMachine`)."""
 
     def __init__(self, hostile: Hostile, wire: Wire, claimed: UUID, victim: Node | None) -> None:
         """`victim` is the manager that was dialled; None if another one has dialled."""
@@ -103,23 +103,28 @@ class Speaker:
         """Bytes of a packet whose rest has not come."""
         return self.session.pending
 
-    def receive_data(self, data: bytes) -> None:
+    @property
+    def next_deadline(self) -> float | None:
+        """None: it is called when it pleases."""
+        return None
+
+    def receive_data(self, data: bytes, now: float) -> None:
         """Take what the other side sent."""
-        self.session.receive_data(data, self._hostile.scheduler.now)
+        self.session.receive_data(data, now)
         self._act()
 
-    def room(self) -> None:
-        """The wire is not stuck any longer."""
+    def resume(self, now: float) -> None:
+        """Nothing: it never waits."""
 
     def lost(self) -> None:
         """The connection is over."""
         self._is_over = True
         self._hostile.speakers.pop(self, None)
 
-    def tick(self) -> None:
+    def tick(self, now: float) -> None:
         """Do what is due."""
         if not self._is_over:
-            self.session.tick(self._hostile.scheduler.now)
+            self.session.tick(now)
             self._act()
 
     def close(self, reason: End = End.STOPPED, detail: str = "") -> None:
@@ -204,6 +209,10 @@ class Hostile:
         """Let something happen here."""
         call()
 
+    def elapsed(self) -> float:
+        """The time."""
+        return self.scheduler.now
+
     def accept(self, wire: Wire) -> Machine:
         """Another manager has connected: what is here has its own name, at least."""
         speaker = Speaker(self, wire, OWN, None)
@@ -212,7 +221,7 @@ class Hostile:
 
     def _keep(self, speaker: Speaker) -> None:
         self.speakers[speaker] = None
-        self.scheduler.after(1.0, speaker.tick)
+        self.scheduler.after(1.0, lambda: speaker.tick(self.elapsed()))
         self.scheduler.after(LIVES * self._chance.random(), speaker.close)
 
     def got(self, packet: bytes) -> None:

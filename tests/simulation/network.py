@@ -9,8 +9,10 @@ from random import Random
 from typing import TYPE_CHECKING, Final, Protocol
 
 from openmsmq.engine.arrivals.peers import Identity, Pin
-from openmsmq.transports.mqqb.network import Machine, Wire
+from openmsmq.net.wire import Machine, Wire
+from openmsmq.transports.mqqb.network import PeerMachine
 from openmsmq.types.outgoing import ConnectionStatus
+from tests.simulation.connection import Side
 from tests.simulation.events import Event, Scheduler
 from tests.simulation.trace import Trace
 
@@ -39,21 +41,25 @@ class Host(Protocol):
         """Let something happen in a process, if that is still there."""
         ...
 
+    def elapsed(self) -> float:
+        """The time of the machines there."""
+        ...
+
     def accept(self, wire: Wire) -> Machine:
         """Another computer has connected."""
         ...
 
 
-class End:
-    """One side of a connection, as the manager there sees it."""
+class End(Side):
+    """One side of a connection, as the manager there sees it: slow, in pieces, cut at times."""
 
-    def __init__(self, net: Net, node: Host, other: Host) -> None:
+    def __init__(self, net: Net, node: Host, other: Host, generation: int) -> None:
+        super().__init__(
+            net.scheduler, other.address, partial(node.enter, generation), node.elapsed
+        )
         self._net = net
         self.node = node
-        self.generation = node.generation
-        self.address = other.address
-        self.machine: Machine | None = None
-        self.peer: End
+        self.generation = generation
         self.latency = 0.001
         self.rate = 1e7
         "Bytes in a second."
@@ -62,20 +68,17 @@ class End:
         self._in_flight = 0
         self._waits: deque[bytes] = deque()
         "What has come while the machine was full."
-        self.is_closing = False
         self.is_cut = False
         "What is written goes nowhere."
-        self.is_over = False
-        "The machine was told that it is over."
 
     @property
-    def is_stuck(self) -> bool:
+    def write_buffer_full(self) -> bool:
         """So much waits to be sent that nothing should be added."""
         return self._in_flight > STUCK
 
     def write(self, data: bytes) -> None:
         """Send bytes, in pieces."""
-        assert not self.is_closing, "written to a connection after its end"
+        self.check_write()
         if self.is_over:
             return  # the machine will hear in a moment
         self._net.trace.bytes(self, data)
@@ -94,12 +97,12 @@ class End:
         scheduler.after(wait - scheduler.now, lambda: self._arrive(piece))
 
     def _arrive(self, piece: bytes) -> None:
-        was_stuck = self.is_stuck
+        was_full = self.write_buffer_full
         self._in_flight -= len(piece)
         if not self.is_cut:
             self.peer.take(piece)
-        if was_stuck and not self.is_stuck and not self.is_over and self.machine is not None:
-            self.node.enter(self.generation, self.machine.room)
+        if was_full and not self.write_buffer_full:
+            self.resume()
 
     def take(self, piece: bytes) -> None:
         """Bytes have come."""
@@ -107,18 +110,21 @@ class End:
         self._deliver()
 
     def _deliver(self) -> None:
-        machine = self.machine
-        while self._waits and machine is not None and not self.is_over and not machine.is_full:
-            piece = self._waits.popleft()
-            self.node.enter(self.generation, partial(machine.receive_data, piece))
+        while self._waits and self._can_take:
+            self.receive(self._waits.popleft())
 
-    def adjust(self) -> None:
-        """The machine may want more again."""
-        if self._waits:
+    @property
+    def _can_take(self) -> bool:
+        return self.machine is not None and not self.is_over and not self.machine.is_full
+
+    def update(self) -> None:
+        """The machine may take more again, and have another deadline."""
+        super().update()
+        if self._waits and self._can_take:
             self._net.scheduler.after(0.0, self._deliver)
 
     def close(self) -> None:
-        """Send what is to be sent, and end it."""
+        """Send what was written, then close the connection."""
         if self.is_closing:
             return
         self.is_closing = True
@@ -130,11 +136,8 @@ class End:
 
     def end(self) -> None:
         """The connection is over, and the machine learns it."""
-        if not self.is_over:
-            self.is_over = True
-            self._net.forget(self)
-            if self.machine is not None:
-                self.node.enter(self.generation, self.machine.lost)
+        self._net.forget(self)
+        super().end()
 
 
 class Net:
@@ -158,7 +161,7 @@ class Net:
         self,
         node: Host,
         host: str,
-        made: Callable[[Wire], Machine],
+        made: Callable[[Wire], PeerMachine],
         failed: Callable[[ConnectionStatus, str], None],
     ) -> None:
         """One manager wants to speak to another."""
@@ -188,32 +191,25 @@ class Net:
         node: Host,
         generation: int,
         other: Host,
-        made: Callable[[Wire], Machine],
+        made: Callable[[Wire], PeerMachine],
         fail: Callable[[], None],
         latency: float,
     ) -> None:
-        here, there = End(self, node, other), End(self, other, node)
-        here.generation = generation
-        here.peer, there.peer = there, here
+        here = End(self, node, other, generation)
+        there = End(self, other, node, other.generation)
+        here.join(there)
         here.latency = there.latency = latency
         if self.is_slow and self.chance.random() < 0.3:
             here.rate = there.rate = 20_000.0
         self._ends |= {here: None, there: None}
 
-        def accept() -> None:
-            there.machine = other.accept(there)
-
-        def established() -> None:
-            here.machine = made(here)
-
         def establish() -> None:
             if here.is_over:
                 fail()
             else:
-                node.enter(generation, established)
-                here.adjust()
+                here.begin(made)
 
-        other.enter(there.generation, accept)
+        there.begin(other.accept)
         self.scheduler.after(latency, establish)
         if self.is_faulty and self.chance.random() < 0.25:
             self.scheduler.after(self.chance.random() ** 2 * 30, lambda: self.cut(here))
@@ -257,7 +253,7 @@ class NodeNetwork:
         self,
         host: str,
         port: int,
-        made: Callable[[Wire], Machine],
+        made: Callable[[Wire], PeerMachine],
         failed: Callable[[ConnectionStatus, str], None],
     ) -> None:
         """Connect to a computer."""

@@ -12,9 +12,9 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.core import Core
 from openmsmq.engine.manager import LocalManager
 from openmsmq.errors import OperationCancelled, StorageFailed, StorageFull
+from openmsmq.net.wire import Machine, Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.store.memory import Crash, Disk, MemoryStore
-from openmsmq.transports.mqqb.network import Machine, Wire
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.transports.mqqb.transport import Transfers
 from tests.simulation.events import Event, Scheduler
@@ -209,6 +209,10 @@ class Node:
             self._go_on()
         except Crash:
             self.die()
+
+    def elapsed(self) -> float:
+        """The time of its machines."""
+        return self.clock.elapsed()
 
     def do(self, call: Callable[[], object]) -> None:
         """Let something happen in the process that runs now."""

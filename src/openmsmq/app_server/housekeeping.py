@@ -59,7 +59,7 @@ class Rounds:
         self._end_certificates()
         self._end_tokens()
         for session in self._door.sessions:
-            if session.connection.is_deserted:
+            if session.connection.peer_gone:
                 session.connection.abort()
         if not self._door.driver.is_closed:
             self._abort_idle()

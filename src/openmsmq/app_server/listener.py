@@ -18,7 +18,8 @@ from openmsmq.app_server.calls import Calls
 from openmsmq.app_server.housekeeping import Rounds
 from openmsmq.app_server.session import AppSession
 from openmsmq.engine.manager import LocalManager
-from openmsmq.net.connection import Connection, Machine
+from openmsmq.net.connection import Connection
+from openmsmq.net.wire import Machine
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event

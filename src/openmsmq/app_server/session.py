@@ -128,7 +128,6 @@ class AppSession:
             Kind.SUBSCRIBE: self.subscriptions.subscribe,
             Kind.FETCH: self.readers.fetch,
         }
-        connection.on_room = self._resume
         self._deadline = asyncio.get_running_loop().call_later(
             door.hello_within, self._refuse, "no hello", "no HELLO came in time"
         )
@@ -142,6 +141,11 @@ class AppSession:
         A little more is read than is handled: only who reads sees that the other side is gone.
         """
         return self._must_wait and self._framer.pending > READ_AHEAD
+
+    @property
+    def next_deadline(self) -> float | None:
+        """None: what is due has its timers."""
+        return None
 
     @property
     def is_silent(self) -> bool:
@@ -167,10 +171,10 @@ class AppSession:
             or self._is_refused
             or len(self._requests) >= limits.requests_max
             or self._bytes >= limits.request_bytes_max
-            or self.connection.is_stuck
+            or self.connection.write_buffer_full
         )
 
-    def receive_data(self, data: bytes) -> None:
+    def receive_data(self, data: bytes, now: float) -> None:
         """Take what the program sent."""
         if not (self.is_over or self._is_refused):
             self._framer.receive_data(data)
@@ -270,11 +274,18 @@ class AppSession:
         if did_wait and not self._must_wait:
             asyncio.get_running_loop().call_soon(self._resume)
 
+    def resume(self, now: float) -> None:
+        """The write buffer has room again."""
+        self._resume()
+
+    def tick(self, now: float) -> None:
+        """Nothing: what is due has its timers."""
+
     def _resume(self) -> None:
         """There is credit or room again."""
         self._go_on()
         self.subscriptions.go_on()
-        self.connection.adjust()
+        self.connection.update()
 
     def fail(self, number: int, error: BaseException) -> None:
         """Answer a request with an error."""

@@ -79,7 +79,7 @@ class Subscriptions:
     def _deliver(self, subscription: Subscription) -> None:
         """Wait for the next messages, if there is credit and the program takes what is sent."""
         is_idle = subscription.waiting is None and not subscription.is_over
-        if not is_idle or not subscription.credit or self._session.connection.is_stuck:
+        if not is_idle or not subscription.credit or self._session.connection.write_buffer_full:
             return
         opened = subscription.opened
         count = min(subscription.credit, subscription.most)
@@ -107,7 +107,7 @@ class Subscriptions:
             self._end(subscription, pending.error)
             return
         entries, session = pending.result(), self._session
-        if session.connection.is_stuck:
+        if session.connection.write_buffer_full:
             # Others may have them: they are woken when this reader is done.
             self._core.release(subscription.opened.queue, [entry.lookup for entry in entries])
             return

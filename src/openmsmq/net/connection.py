@@ -1,8 +1,8 @@
-"""A connection of an event loop and the machine that speaks on it.
+"""A connection of an event loop, and the machine that speaks on it.
 
-The machine gets bytes and gives bytes; here they come from a socket and go there, gathered into as
-few writes as possible. Neither side can fill the memory: nothing is read while the machine has more
-to do than it wants, or the other side does not take what is written.
+The machine takes bytes and gives bytes; here they come from a socket and go to it, gathered into as
+few writes as possible. Memory is bounded on both sides: nothing is read while the machine is full,
+or while the peer does not read what is written.
 """
 
 from __future__ import annotations
@@ -10,92 +10,86 @@ from __future__ import annotations
 import asyncio
 import select
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol, cast
+from math import inf
+from typing import Any, Final, cast
 
 from openmsmq.net.keep_alive import enable_keep_alive
+from openmsmq.net.wire import Machine
 
 WRITE_BUFFER: Final = 1 << 20
 "Bytes that may wait to be sent before nothing more is read."
 LINGER: Final = 5.0
-"Seconds that the other side gets to take what was sent before the end."
-_LEFT: Final = getattr(select, "POLLRDHUP", 0)
-"Elsewhere than on Linux only a reset is seen."
-
+"Seconds that the peer has to read what was sent before the connection is closed."
+_HANGUP: Final = getattr(select, "POLLRDHUP", 0)
+"On platforms other than Linux only a reset is noticed."
 
 NOWHERE: Final = ("", 0)
 
 
-class Machine(Protocol):
-    """What speaks on a connection."""
-
-    @property
-    def is_full(self) -> bool:
-        """It wants no more bytes for now."""
-        ...
-
-    def receive_data(self, data: bytes) -> None:
-        """Take what the other side sent."""
-        ...
-
-    def lost(self) -> None:
-        """The connection is over."""
-        ...
-
-
 class Connection(asyncio.Protocol):
-    """One connection, from either side."""
+    """One connection, from either side (`openmsmq.net.wire.Wire`)."""
 
-    def __init__(self, make: Callable[[Connection], Machine]) -> None:
-        """`make` gives the machine once the connection is there."""
+    def __init__(
+        self,
+        make: Callable[[Connection], Machine],
+        now: Callable[[], float] | None = None,
+        *,
+        reads_always: bool = False,
+    ) -> None:
+        """`make` gives the machine once connected; `now` is its clock, else that of the loop.
+
+        With `reads_always` it reads although the write buffer is full: the peer may wait for that.
+        """
         self._make = make
+        self._reads_always = reads_always
         self._machine: Machine | None = None
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
+        self._now = now or self._loop.time
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = inf
+        "When it calls `tick`."
+        self._ticks_soon = False
+        "`tick` is called in the next round of the event loop."
         self._out: list[bytes] = []
-        self._waiting = 0
-        "Bytes in it."
+        self._out_bytes = 0
         self._is_blocked = False
-        "The other side does not take what is sent."
-        self._is_paused = False
+        "The peer does not read what is sent."
+        self._reads_paused = False
         self._is_closing = False
-        self._farewell: asyncio.TimerHandle | None = None
-        self.on_room: Callable[[], None] = _nothing
-        "What the machine does when `is_crowded` is over."
+        self._linger: asyncio.TimerHandle | None = None
         self.on_eof: Callable[[], None] = self.finish
-        "What is done when the other side sends no more."
+        "Called when the peer has closed its side."
         self.peer = ""
-        "Who is on the other side, for people."
+        "The peer's address, for people."
         self.local = self.remote = NOWHERE
         "IP address and port of both sides, if they have one."
         self.certificate: Mapping[str, Any] = {}
-        "The one that the other side has shown and that was found to be good; empty for none."
+        "The certificate that the peer showed and that was verified; empty for none."
 
     @property
     def address(self) -> str:
-        """The IP address of the other side."""
+        """The IP address of the peer."""
         return self.remote[0]
 
     @property
-    def is_crowded(self) -> bool:
+    def write_buffer_full(self) -> bool:
         """So much waits to be sent that nothing should be added."""
-        return self._is_blocked or self._waiting > WRITE_BUFFER
-
-    is_stuck = is_crowded
-    "Nothing is read until that is over."
+        return self._is_blocked or self._out_bytes > WRITE_BUFFER
 
     @property
-    def is_paused(self) -> bool:
-        """Nothing is read, for one of the two reasons."""
-        return self._is_paused
+    def reads_paused(self) -> bool:
+        """Nothing is read, since the machine or the write buffer is full."""
+        return self._reads_paused
 
     @property
-    def is_deserted(self) -> bool:
-        """Nothing is read, and so nobody has noticed that the other side is gone."""
-        if not self._is_paused or self._transport is None:
+    def peer_gone(self) -> bool:
+        """The peer has closed the connection, which is not noticed while nothing is read."""
+        if not self._reads_paused or self._transport is None:
             return False
-        asked = select.poll()
-        asked.register(self._transport.get_extra_info("socket"), _LEFT)
-        return bool(asked.poll(0))
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket"), _HANGUP)
+        return bool(poll.poll(0))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Not asserted: those of other event loops are no instances of it.
@@ -108,40 +102,41 @@ class Connection(asyncio.Protocol):
         transport.set_write_buffer_limits(high=WRITE_BUFFER)
         enable_keep_alive(transport.get_extra_info("socket"))
         self._machine = self._make(self)
+        self.update()
 
     def data_received(self, data: bytes) -> None:
         assert self._machine is not None
         if not self._is_closing:
-            self._machine.receive_data(data)
-            self.adjust()
+            self._machine.receive_data(data, self._now())
+            self.update()
 
     def eof_received(self) -> bool:
         self.on_eof()
         return not self._is_closing  # else the transport closes
 
     def finish(self) -> None:
-        """The other side sends no more: so does this one."""
+        """Close this side, as the peer has closed the other."""
         self._flush()
         self.close()
 
     def write(self, data: bytes) -> None:
-        """Send bytes, together with all others of this moment."""
+        """Send bytes, together with all others of this round of the event loop."""
         if not self._out:
             self._loop.call_soon(self._flush)
         self._out.append(data)
-        self._waiting += len(data)
+        self._out_bytes += len(data)
 
     def _flush(self) -> None:
         out, self._out = self._out, []
-        was_crowded = self.is_crowded
-        self._waiting = 0
+        was_full = self.write_buffer_full
+        self._out_bytes = 0
         if out and self._transport is not None and not self._transport.is_closing():
             self._transport.write(out[0] if len(out) == 1 else b"".join(out))
-            if was_crowded and not self.is_crowded:
-                self._go_on()
+            if was_full and not self.write_buffer_full:
+                self._resume()
 
     def close(self) -> None:
-        """Send what is to be sent, and end the connection."""
+        """Send what was written, then close the connection."""
         if not self._is_closing:
             self._is_closing = True
             self._loop.call_soon(self._close)
@@ -150,48 +145,78 @@ class Connection(asyncio.Protocol):
         self._flush()
         if self._transport is not None:
             self._transport.close()
-            self._farewell = self._loop.call_later(LINGER, self._transport.abort)
+            self._linger = self._loop.call_later(LINGER, self._transport.abort)
 
     def abort(self) -> None:
-        """End the connection at once."""
+        """Close the connection at once; what was written and not sent is dropped."""
         self._is_closing = True
         if self._transport is not None:
             self._transport.abort()
 
-    def adjust(self) -> None:
-        """Read, or do not, as both sides can bear it."""
-        assert self._machine is not None
-        transport = self._transport
-        if transport is None or transport.is_closing():
+    def update(self) -> None:
+        """Pause or resume reading, and set the timer, as the machine is now."""
+        machine, transport = self._machine, self._transport
+        if machine is None or transport is None or transport.is_closing():
             return
-        pause = self.is_stuck or self._machine.is_full
-        if pause != self._is_paused:
-            self._is_paused = pause
+        pause = machine.is_full or (self.write_buffer_full and not self._reads_always)
+        if pause != self._reads_paused:
+            self._reads_paused = pause
             if pause:
                 transport.pause_reading()
             else:
                 transport.resume_reading()
+        deadline = machine.next_deadline
+        if deadline is not None and deadline < self._timer_at:
+            self._set_timer(deadline)
+
+    def _set_timer(self, deadline: float) -> None:
+        """Have `tick` called at a deadline that is earlier than the last one."""
+        left = deadline - self._now()
+        if left > 0:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_at = deadline
+            self._timer = self._loop.call_later(left, self._on_timer)
+        elif not self._ticks_soon:
+            self._ticks_soon = True
+            self._loop.call_soon(self._on_turn)
+
+    def _on_timer(self) -> None:
+        self._timer, self._timer_at = None, inf
+        self._tick()
+
+    def _on_turn(self) -> None:
+        self._ticks_soon = False
+        self._tick()
+
+    def _tick(self) -> None:
+        assert self._machine is not None
+        if not self._is_closing:
+            self._machine.tick(self._now())
+            self.update()
 
     def pause_writing(self) -> None:
         self._is_blocked = True
-        self.adjust()
+        self.update()
 
     def resume_writing(self) -> None:
         self._is_blocked = False
-        if not self.is_crowded:
-            self._go_on()
+        if not self.write_buffer_full:
+            self._resume()
 
-    def _go_on(self) -> None:
-        """There is room for more."""
+    def _resume(self) -> None:
+        """There is room in the write buffer again."""
+        assert self._machine is not None
         if not self._is_closing:
-            self.on_room()
-        self.adjust()
+            self._machine.resume(self._now())
+        self.update()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._is_closing = True
         self._transport = None
-        if self._farewell is not None:
-            self._farewell.cancel()
+        for timer in (self._linger, self._timer):
+            if timer is not None:
+                timer.cancel()
         assert self._machine is not None
         self._machine.lost()
 
@@ -206,7 +231,3 @@ def _shown(name: object) -> str:
         return "a local socket"
     host, port = name[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _nothing() -> None:
-    """Nobody waits for room."""

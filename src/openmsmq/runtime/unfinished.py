@@ -28,7 +28,7 @@ class Party(Protocol):
         ...
 
     @property
-    def is_paused(self) -> bool:
+    def reads_paused(self) -> bool:
         """Nothing is read from it: that it is slow is not its fault."""
         ...
 
@@ -87,7 +87,7 @@ class Unfinished(Generic[S]):
         """Sessions whose packets come too slowly."""
         found = []
         for session, part in self._parts.items():
-            if session.is_paused:
+            if session.reads_paused:
                 part.since, part.gained = now, 0
             elif now - part.since >= RATE_WINDOW:
                 if part.gained < RATE_LEAST * (now - part.since):

@@ -337,7 +337,7 @@ async def test_those_who_do_not_listen_do_not_hold_up_the_end(
     monkeypatch.setattr(module, "FAREWELL", 0.05)
     deaf = await house.program()
     deaf.tell(Kind.PING, bytes(6 << 20))
-    await until(lambda: [s for s in house.door._sessions if s.connection.is_stuck])
+    await until(lambda: [s for s in house.door._sessions if s.connection.write_buffer_full])
     begun = time.monotonic()
     await house.door.stop("enough")
     assert time.monotonic() - begun >= 0.05

@@ -548,7 +548,7 @@ async def test_who_goes_far_beyond_it_is_not_read_any_further(house: House) -> N
         program.tell(Kind.PING, bytes(1000), number=number)
     session = session_of(house)
     await until(lambda: session.is_full)
-    assert session.connection._is_paused
+    assert session.connection.reads_paused
     assert READ_AHEAD < session._framer.pending <= READ_AHEAD + (256 << 10)
     read = session._framer.pending
     other = await house.program()
@@ -558,7 +558,7 @@ async def test_who_goes_far_beyond_it_is_not_read_any_further(house: House) -> N
     await other.send(await other.open("orders"), "a")
     assert (await program.next()).id == waiting
     assert [(await program.next()).id for _ in range(count)] == list(range(count))
-    assert not session.connection._is_paused
+    assert not session.connection.reads_paused
 
 
 @served(request_bytes_max=1000)
@@ -597,7 +597,7 @@ async def test_what_comes_while_there_is_no_credit_is_kept_for_later(house: Hous
     session = session_of(house)
     session._requests.update(dict.fromkeys(range(1000, 3000), 0))
     for number in (1, 2, 3):
-        session.receive_data(frame(Kind.PING, number))
+        session.receive_data(frame(Kind.PING, number), 0.0)
     assert house.metrics.requests["ping"] == 0
     for number in range(1000, 3000):
         session.answer(number, Kind.DONE)
@@ -626,7 +626,7 @@ async def test_a_program_that_does_not_take_its_answers_gets_no_more(house: Hous
     for _ in range(20):
         await other.ping()
     assert written < 8 * WRITE_BUFFER
-    assert session.connection._is_paused
+    assert session.connection.reads_paused
     handle = await other.open("orders")
     assert len(await other.read(handle)) == 1, "others go on"
     program.cut()
@@ -901,7 +901,7 @@ async def test_what_comes_after_the_end_is_not_even_kept(house: House) -> None:
     await house.program()
     session = session_of(house)
     session.close("enough")
-    session.receive_data(frame(Kind.PING, 1))
+    session.receive_data(frame(Kind.PING, 1), 0.0)
     assert session._framer.pending == 0
 
 

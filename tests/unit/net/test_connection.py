@@ -24,11 +24,24 @@ class Echo:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.is_full = False
+        self.next_deadline: float | None = None
         self.got: list[bytes] = []
+        self.ticks: list[float] = []
+        self.ticked = asyncio.Event()
+        self.rooms = asyncio.Semaphore(0)
         self.is_lost = 0
 
-    def receive_data(self, data: bytes) -> None:
+    def receive_data(self, data: bytes, now: float) -> None:
         self.got.append(data)
+
+    def resume(self, now: float) -> None:
+        self.rooms.release()
+
+    def tick(self, now: float) -> None:
+        self.ticks.append(now)
+        self.ticked.set()
+        if self.next_deadline is not None and self.next_deadline <= now:
+            self.next_deadline = None
 
     def lost(self) -> None:
         self.is_lost += 1
@@ -84,15 +97,15 @@ class Call:
         self.line.protocol = self.connection
         self.connection.connection_made(self.line)
         self.line.log.clear()
-        self.rooms = 0
-        self.connection.on_room = self._room
 
     def _make(self, connection: Connection) -> Echo:
         self.machines.append(Echo(connection))
         return self.machines[-1]
 
-    def _room(self) -> None:
-        self.rooms += 1
+    @property
+    def rooms(self) -> int:
+        """How often there was room again."""
+        return self.machine.rooms._value
 
     @property
     def machine(self) -> Echo:
@@ -181,7 +194,7 @@ async def test_to_close_what_is_lost_does_nothing() -> None:
     call.connection.connection_lost(None)
     call.connection.close()
     call.connection.abort()
-    call.connection.adjust()
+    call.connection.update()
     await turn()
     assert call.line.log == []
     assert call.line.sent == []
@@ -226,8 +239,8 @@ async def test_nothing_is_read_while_the_machine_is_full() -> None:
     call.connection.data_received(b"b")
     assert call.line.log == ["pause"]
     call.machine.is_full = False
-    call.connection.adjust()
-    call.connection.adjust()
+    call.connection.update()
+    call.connection.update()
     assert call.line.log == ["pause", "resume"]
 
 
@@ -235,11 +248,11 @@ async def test_nothing_is_read_while_the_machine_is_full() -> None:
 async def test_nothing_is_read_while_the_other_side_does_not_take_what_is_sent() -> None:
     call = Call()
     call.connection.pause_writing()
-    assert call.connection.is_stuck
+    assert call.connection.write_buffer_full
     assert call.line.log == ["pause"]
     assert call.rooms == 0
     call.connection.resume_writing()
-    assert not call.connection.is_stuck
+    assert not call.connection.write_buffer_full
     assert call.line.log == ["pause", "resume"]
     assert call.rooms == 1
 
@@ -249,11 +262,11 @@ async def test_much_written_at_one_moment_counts_until_it_is_sent() -> None:
     """Answers come faster than the event loop sends them."""
     call = Call()
     call.connection.write(bytes(WRITE_BUFFER))
-    assert not call.connection.is_stuck
+    assert not call.connection.write_buffer_full
     call.connection.write(b"1")
-    assert call.connection.is_stuck
+    assert call.connection.write_buffer_full
     await turn()
-    assert not call.connection.is_stuck
+    assert not call.connection.write_buffer_full
     assert call.rooms == 1
 
 
@@ -263,11 +276,11 @@ async def test_it_counts_further_if_the_other_side_does_not_take_it() -> None:
     call.line.takes = False
     call.connection.write(bytes(WRITE_BUFFER + 1))
     await turn()
-    assert call.connection.is_stuck
+    assert call.connection.write_buffer_full
     assert call.rooms == 0
     call.connection.write(bytes(WRITE_BUFFER + 1))
     call.connection.resume_writing()
-    assert call.connection.is_stuck
+    assert call.connection.write_buffer_full
     assert call.rooms == 0
 
 
@@ -282,11 +295,11 @@ async def test_nobody_is_told_of_room_at_the_end() -> None:
 
 
 @looped
-async def test_nothing_is_adjusted_at_the_end() -> None:
+async def test_reading_is_not_paused_once_the_connection_closes() -> None:
     call = Call()
     call.machine.is_full = True
     call.line.close()
-    call.connection.adjust()
+    call.connection.update()
     assert call.line.log == ["close"]
 
 
@@ -342,18 +355,18 @@ async def test_what_the_other_side_does_not_read_waits_here_until_it_does() -> N
     """The bytes arrive whole and in order."""
     loop = asyncio.get_running_loop()
     async with connected(port=False) as (connection, far):
-        room = asyncio.Event()
-        connection.on_room = room.set
+        machine = connection._machine
+        assert isinstance(machine, Echo)
         sent = b"".join(number.to_bytes(4, "big") for number in range(1 << 20))
         connection.write(sent)
         await turn()
-        assert connection.is_stuck
+        assert connection.write_buffer_full
         got = bytearray()
         while len(got) < len(sent):
             got += await loop.sock_recv(far, 1 << 18)
         assert bytes(got) == sent
-        await room.wait()
-        assert not connection.is_stuck
+        await machine.rooms.acquire()
+        assert not connection.write_buffer_full
 
 
 @pytest.mark.parametrize("port", [False, True], ids=["unix", "tcp"])
@@ -362,13 +375,98 @@ async def test_who_leaves_while_nothing_is_read_can_be_found_out(port: bool) -> 
     async with connected(port) as (connection, far):
         machine = connection._machine
         assert isinstance(machine, Echo)
-        assert not connection.is_deserted, "it will be told"
+        assert not connection.peer_gone, "it will be told"
         machine.is_full = True
-        connection.adjust()
+        connection.update()
         far.send(b"not read any more")
-        assert not connection.is_deserted
+        assert not connection.peer_gone
         far.close()
         await turn()
-        assert connection.is_deserted
+        assert connection.peer_gone
         assert not machine.is_lost
-    assert not connection.is_deserted, "it has been told"
+    assert not connection.peer_gone, "it has been told"
+
+
+# Deadlines
+
+
+@looped
+async def test_the_machine_is_called_at_its_deadline_and_not_before() -> None:
+    call = Call()
+    loop = asyncio.get_running_loop()
+    call.machine.next_deadline = deadline = loop.time() + 0.02
+    call.connection.update()
+    await turn()
+    assert call.machine.ticks == []
+    await call.machine.ticked.wait()
+    assert call.machine.ticks[0] >= deadline - 0.001
+    await asyncio.sleep(0.01)
+    assert call.machine.next_deadline is None
+
+
+@looped
+async def test_a_timer_is_set_again_only_for_an_earlier_deadline() -> None:
+    call = Call()
+    start = asyncio.get_running_loop().time()
+    for seconds in (100, 200, 150):
+        call.machine.next_deadline = start + seconds
+        call.connection.update()
+        assert call.connection._timer_at == start + 100
+    first = call.connection._timer
+    call.machine.next_deadline = start + 50
+    call.connection.update()
+    assert call.connection._timer_at == start + 50
+    assert first is not None
+    assert first.cancelled()
+
+
+@looped
+async def test_a_deadline_that_has_passed_waits_for_the_next_round_of_the_loop() -> None:
+    call = Call()
+    call.machine.next_deadline = 0.0
+    call.connection.update()
+    call.connection.update()
+    assert call.machine.ticks == []
+    await turn()
+    assert len(call.machine.ticks) == 1
+
+
+@looped
+async def test_the_deadlines_of_a_machine_are_in_the_time_of_its_clock() -> None:
+    line, times = Line(), iter(range(100, 200))
+    connection = Connection(Echo, lambda: float(next(times)))
+    connection.connection_made(line)
+    machine = connection._machine
+    assert isinstance(machine, Echo)
+    machine.next_deadline = 100.0
+    connection.update()
+    await turn()
+    assert machine.ticks == [101.0]
+    connection.connection_lost(None)
+
+
+@looped
+async def test_a_machine_is_not_called_at_its_deadline_once_the_connection_closes() -> None:
+    call = Call()
+    call.machine.next_deadline = 0.0
+    call.connection.update()
+    call.connection.abort()
+    await turn()
+    assert call.machine.ticks == []
+    lost = Call()
+    lost.machine.next_deadline = asyncio.get_running_loop().time() + 0.001
+    lost.connection.update()
+    lost.connection.connection_lost(None)
+    await asyncio.sleep(0.005)
+    assert lost.machine.ticks == []
+
+
+@looped
+async def test_with_reads_always_it_reads_although_the_write_buffer_is_full() -> None:
+    line = Line()
+    connection = Connection(Echo, reads_always=True)
+    connection.connection_made(line)
+    line.log.clear()
+    connection.pause_writing()
+    assert connection.write_buffer_full
+    assert line.log == []

@@ -23,7 +23,7 @@ class Session:
     name: str
     address: str = "192.0.2.1"
     is_known: bool = False
-    is_paused: bool = False
+    reads_paused: bool = False
 
     def __repr__(self) -> str:
         return self.name
@@ -149,8 +149,8 @@ def test_a_new_packet_has_a_minute_of_its_own() -> None:
 def test_who_is_not_read_from_is_not_slow() -> None:
     session, unfinished = Session("one"), holding()
     unfinished.note(session, 10, 10, 0)
-    session.is_paused = True
+    session.reads_paused = True
     assert unfinished.slow(RATE_WINDOW) == []
-    session.is_paused = False
+    session.reads_paused = False
     assert unfinished.slow(2 * RATE_WINDOW - 1) == []
     assert unfinished.slow(2 * RATE_WINDOW) == [session]

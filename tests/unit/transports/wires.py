@@ -7,16 +7,19 @@ from itertools import count
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from tests.simulation.connection import Enter, Side
+from tests.simulation.events import Event, Scheduler
 from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW, commit, commit_all
 
 from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.queues.queue import Queue
+from openmsmq.net.wire import Wire
 from openmsmq.packet.framing import PacketFramer
 from openmsmq.packet.packet import Packet, decode_packet
 from openmsmq.store.memory import Disk, MemoryStore
 from openmsmq.transports.mqqb.events import End as Reason
-from openmsmq.transports.mqqb.network import Machine, Wire
+from openmsmq.transports.mqqb.network import PeerMachine
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.transports.mqqb.transport import Transfers
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
@@ -24,19 +27,6 @@ from openmsmq.types.queues import QueueKind
 
 PORT: Final = 1801
 Place = tuple[str, int]
-
-
-class Due:
-    """Something that will be done (`openmsmq.transports.mqqb.network.Timer`)."""
-
-    def __init__(self, at: float, order: int, call: Callable[[], None]) -> None:
-        self.at = at
-        self.order = order
-        self.call = call
-        self.is_cancelled = False
-
-    def cancel(self) -> None:
-        self.is_cancelled = True
 
 
 class Try(NamedTuple):
@@ -47,82 +37,74 @@ class Try(NamedTuple):
     port: int
 
 
-class End:
-    """One side of a connection (`openmsmq.transports.mqqb.network.Wire`)."""
+class End(Side):
+    """One side of a connection: what is written arrives when the net runs."""
 
-    def __init__(self, address: str, enter: Callable[[Callable[[], object]], None]) -> None:
-        self.address = address
-        self.is_stuck = False
+    def __init__(self, net: Net, address: str, enter: Enter) -> None:
+        super().__init__(net.scheduler, address, enter, lambda: net.now)
+        self.write_buffer_full = False
         self.is_held = False
         "What is written does not arrive, for now."
-        self.is_closing = False
-        self.is_over = False
-        self.adjusted = 0
-        self.machine: Machine | None = None
-        self.other: End
-        self.enter = enter
-        "How the machine is called."
+        self.updates = 0
         self._out: list[bytes] = []
 
     def write(self, data: bytes) -> None:
         assert not self.is_over, "written to a connection that is over"
-        assert not self.is_closing, "written after the end"
+        self.check_write()
         self._out.append(data)
 
     def close(self) -> None:
         self.is_closing = True
 
-    def adjust(self) -> None:
-        self.adjusted += 1
+    def update(self) -> None:
+        self.updates += 1
+        super().update()
 
     def deliver(self) -> bool:
         """Bring what was written to the other side, and the end; False if there was nothing."""
         if self.is_held or self.is_over:
             return False
         out, self._out = self._out, []
-        machine = self.other.machine
-        assert machine is not None
         for data in out:
-            if not self.other.is_closing:
-                self.other.enter(lambda data=data: machine.receive_data(data))  # type: ignore[misc] # a default keeps it
+            if not self.peer.is_closing:
+                self.peer.receive(data)
         if self.is_closing:
             self.cut()
         return bool(out) or self.is_closing
 
     def cut(self) -> None:
         """The connection breaks, and both sides know."""
-        for end in (self, self.other):
-            if not end.is_over:
-                end.is_over = True
-                if end.machine is not None:
-                    end.enter(end.machine.lost)
+        self.end()
+        self.peer.end()
 
 
 class Net:
     """All that passes between managers, and the time."""
 
     def __init__(self) -> None:
-        self.now = 0.0
+        self.scheduler = Scheduler()
         self.tries: list[Try] = []
         self.stations: dict[Place, Station] = {}
-        self.listeners: dict[Place, Callable[[Wire], Machine]] = {}
+        self.listeners: dict[Place, Callable[[Wire], PeerMachine]] = {}
         "Others that can be reached."
         self.ends: list[End] = []
         self.is_slow = False
         "Nobody is connected, for now."
         self._asked: list[Callable[[], None]] = []
-        self._timers: list[Due] = []
-        self._order = count()
 
-    def call_later(self, seconds: float, call: Callable[[], None]) -> Due:
-        due = Due(self.now + seconds, next(self._order), call)
-        self._timers.append(due)
-        return due
+    @property
+    def now(self) -> float:
+        """The time."""
+        return self.scheduler.now
+
+    @now.setter
+    def now(self, now: float) -> None:
+        self.scheduler.now = now
 
     @property
     def timers(self) -> list[float]:
         """Seconds until what is to come."""
-        return sorted(due.at - self.now for due in self._timers if not due.is_cancelled)
+        return [event.at - self.now for event in self.scheduler.waiting]
 
     # Connections
 
@@ -130,7 +112,7 @@ class Net:
         self,
         station: Station,
         place: Place,
-        made: Callable[[Wire], Machine],
+        made: Callable[[Wire], PeerMachine],
         failed: Callable[[ConnectionStatus, str], None],
     ) -> None:
         """A manager wants to speak to another."""
@@ -141,38 +123,40 @@ class Net:
         self,
         station: Station,
         place: Place,
-        made: Callable[[Wire], Machine],
+        made: Callable[[Wire], PeerMachine],
         failed: Callable[[ConnectionStatus, str], None],
     ) -> None:
         there = self.stations.get(place)
+        accept: Callable[[Wire], PeerMachine]
         if there is not None and there.is_up:
             accept, enter = there.transfers.accept, there.enter
         elif place in self.listeners:
-            accept, enter = self.listeners[place], _call  # type: ignore[assignment] # as good
+            accept, enter = self.listeners[place], _call
         else:
             status = ConnectionStatus.SOCKET_CONNECT_FAILURE
             station.enter(lambda: failed(status, "nobody there"))
             return
-        self.join(End(place[0], station.enter), made, End(station.host, enter), accept)
+        near, far = End(self, place[0], station.enter), End(self, station.host, enter)
+        self.join(near, made, far, accept)
 
     def join(
         self,
         near: End,
-        made: Callable[[Wire], Machine],
+        made: Callable[[Wire], PeerMachine],
         far: End,
-        accept: Callable[[Wire], Machine],
+        accept: Callable[[Wire], PeerMachine],
     ) -> None:
         """Two sides are connected."""
-        near.other, far.other = far, near
+        near.join(far)
         self.ends += [near, far]
-        for end, make in ((far, accept), (near, made)):
-            end.enter(lambda end=end, make=make: setattr(end, "machine", make(end)))  # type: ignore[misc] # as above
+        far.begin(accept)
+        near.begin(made)
 
     def dial(self, station: Station, address: str = "10.0.0.9") -> Peer:
         """Somebody connects to a manager."""
         peer = Peer()
-        accept = station.transfers.accept
-        self.join(End(station.host, _call), peer.meet, End(address, station.enter), accept)
+        near, far = End(self, station.host, _call), End(self, address, station.enter)
+        self.join(near, peer.meet, far, station.transfers.accept)
         return peer
 
     def between(self, one: Station, two: Station) -> list[End]:
@@ -191,29 +175,16 @@ class Net:
             for answer in asked:
                 answer()
             delivered = [end.deliver() for end in list(self.ends)]
-            due = self._due(self.now)
+            due = self.scheduler.step(self.now)
             if not (asked or any(delivered) or due):
                 return
         raise AssertionError("it never ends")
-
-    def _due(self, until: float) -> bool:
-        """Do what is due first, if anything is."""
-        self._timers = [due for due in self._timers if not due.is_cancelled]
-        if not self._timers:
-            return False
-        first = min(self._timers, key=lambda due: (due.at, due.order))
-        if first.at > until:
-            return False
-        self.now = max(self.now, first.at)
-        self._timers.remove(first)
-        first.call()
-        return True
 
     def wait(self, seconds: float) -> None:
         """Let time pass, and everything happen meanwhile."""
         end = self.now + seconds
         self.run()
-        while self._due(end):
+        while self.scheduler.step(end):
             self.run()
         self.now = end
         for station in self.stations.values():
@@ -285,13 +256,13 @@ class Station(Manager):
         self,
         host: str,
         port: int,
-        made: Callable[[Wire], Machine],
+        made: Callable[[Wire], PeerMachine],
         failed: Callable[[ConnectionStatus, str], None],
     ) -> None:
         self.net.ask(self, (host, port), made, failed)
 
-    def call_later(self, seconds: float, call: Callable[[], None]) -> Due:
-        return self.net.call_later(seconds, lambda: self.enter(call))
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Event:
+        return self.net.scheduler.after(seconds, lambda: self.enter(call))
 
     # What a driver does
 
@@ -355,6 +326,7 @@ class Peer:
     """The other side of a connection, played by a test."""
 
     is_open = is_known = False
+    next_deadline = None
     pending = 0
 
     def __init__(self) -> None:
@@ -368,10 +340,13 @@ class Peer:
         self._wire = wire
         return self
 
-    def receive_data(self, data: bytes) -> None:
+    def receive_data(self, data: bytes, now: float) -> None:
         self.data += data
 
-    def room(self) -> None:
+    def resume(self, now: float) -> None:
+        pass
+
+    def tick(self, now: float) -> None:
         pass
 
     def lost(self) -> None:

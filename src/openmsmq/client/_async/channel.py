@@ -22,37 +22,42 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TokenRefused,
 )
-from openmsmq.net.connection import Connection, Machine
+from openmsmq.net.connection import Connection
+from openmsmq.net.wire import Machine
 from openmsmq.process import this_process
 
 Answer = asyncio.Future[Frame | MQError]
 
 
-class _Connection(Connection):
-    """Goes on reading whatever waits to be sent: the server may wait for just that."""
-
-    @property
-    def is_stuck(self) -> bool:
-        return False
-
-
 class _Machine:
     """Feeds the link with what the connection brings."""
 
-    def __init__(self, link: Link, connection: Connection, over: Callable[[], None]) -> None:
+    is_full = False
+    next_deadline = None
+
+    def __init__(
+        self,
+        link: Link,
+        connection: Connection,
+        room: Callable[[], None],
+        over: Callable[[], None],
+    ) -> None:
         self._link = link
         self._connection = connection
+        self._room = room
         self._over = over
 
-    @property
-    def is_full(self) -> bool:
-        return False
-
-    def receive_data(self, data: bytes) -> None:
+    def receive_data(self, data: bytes, now: float) -> None:
         for ping in self._link.receive_data(data):
             self._connection.write(encode_frame(Kind.PONG, ping.id, ping.payload))
         if self._link.is_over:
             self._connection.close()
+
+    def resume(self, now: float) -> None:
+        self._room()
+
+    def tick(self, now: float) -> None:
+        pass  # it has no deadlines
 
     def lost(self) -> None:
         self._link.lost()
@@ -67,10 +72,9 @@ class Channel:
         self._link = Link()
         self._over: asyncio.Future[None] = self._loop.create_future()
         "Done when the socket is closed."
-        self._connection = _Connection(self._machine)
+        self._connection = Connection(self._machine, reads_always=True)
         self._room = asyncio.Event()
         "Told when there may be room again for more to be sent."
-        self._connection.on_room = self._room.set
         self._queueing = asyncio.Lock()
         "Held by the task that is the next to send, when there is room for it."
         self._patience = patience
@@ -80,7 +84,7 @@ class Channel:
         self.welcome: Welcome
 
     def _machine(self, connection: Connection) -> Machine:
-        return _Machine(self._link, connection, self._ended)
+        return _Machine(self._link, connection, self._room.set, self._ended)
 
     def _ended(self) -> None:
         self._room.set()
@@ -189,13 +193,13 @@ class Channel:
 
     async def _make_room(self) -> None:
         """Wait while too much waits to be sent already, one task behind the other."""
-        if not (self._connection.is_crowded or self._queueing.locked()):
+        if not (self._connection.write_buffer_full or self._queueing.locked()):
             return
         async with self._queueing:
             limit = self._patience + SLOW
             try:
                 async with asyncio.timeout(limit):
-                    while self._connection.is_crowded and not self._link.is_over:
+                    while self._connection.write_buffer_full and not self._link.is_over:
                         self._room.clear()
                         await self._room.wait()
             except TimeoutError:

@@ -11,6 +11,7 @@ from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import Owed, flags_of
+from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.runtime.logs import log_event
 from openmsmq.transports.mqqb.events import (
@@ -22,7 +23,6 @@ from openmsmq.transports.mqqb.events import (
     Opened,
     Outgoing,
 )
-from openmsmq.transports.mqqb.network import Timer, Wire
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.states import SessionState
 
@@ -87,8 +87,6 @@ class Link:
         self._arrived = 0
         "Bytes that came and are not stored."
         self._has_progressed = False
-        self._timer: Timer | None = None
-        self._timer_at = 0.0
         self.place = ("", 0)
         "Where an initiator found the other side."
         self.open_since: int | None = None
@@ -124,20 +122,30 @@ class Link:
         """The IP address of the other side."""
         return self._wire.address
 
+    @property
+    def next_deadline(self) -> float | None:
+        """When `tick` is to be called; None for never."""
+        return None if self.is_lost else self.session.next_deadline
+
     # What the connection brings
 
-    def receive_data(self, data: bytes) -> None:
+    def receive_data(self, data: bytes, now: float) -> None:
         """Take what the other side sent."""
         before = self.session.state
-        self.session.receive_data(data, self._transfers.now())
+        self.session.receive_data(data, now)
         self._transfers.received(len(data))
         if before is SessionState.WAITING_ECR and self.session.state is SessionState.WAITING_CPR:
             self._transfers.answered(self)
         self._act()
 
-    def room(self) -> None:
+    def resume(self, now: float) -> None:
         """The connection takes more again."""
         self.pump()
+
+    def tick(self, now: float) -> None:
+        """Do what is due in the session."""
+        self.session.tick(now)
+        self._act()
 
     def lost(self) -> None:
         """The connection is over."""
@@ -145,17 +153,11 @@ class Link:
             self.is_lost = True
             self.session.close(End.LOST)
             self._act()
-            self._cancel()
             self._transfers.ended(self)
 
     def close(self, reason: End, detail: str = "") -> None:
         """End the session from this side."""
         self.session.close(reason, detail)
-        self._act()
-
-    def _on_time(self) -> None:
-        self._timer = None
-        self.session.tick(self._transfers.now())
         self._act()
 
     # What the session reports
@@ -215,7 +217,7 @@ class Link:
         """Have messages stored, and acknowledge them when they are."""
         size = sum(map(len, packets))
         self._arrived += size
-        self._wire.adjust()
+        self._wire.update()
 
         def done(error: BaseException | None) -> None:
             self._arrived -= size
@@ -224,7 +226,7 @@ class Link:
             else:
                 self.session.close(End.NO_ROOM, str(error))
             self._act()
-            self._wire.adjust()
+            self._wire.update()
 
         self._transfers.arriving.take(self.origin, packets, done)
 
@@ -266,7 +268,7 @@ class Link:
         session, dispatching = self.session, self._transfers.dispatching
         while self._acks and session.room:
             session.send([Outgoing(self._acks.popleft(), None, False)], self._transfers.now())
-        while self._ready and session.room and not self._wire.is_stuck:
+        while self._ready and session.room and not self._wire.write_buffer_full:
             if self._in_flight >= IN_FLIGHT_SIZE_MAX:
                 break
             queue = self._most_urgent()
@@ -325,24 +327,7 @@ class Link:
         if data and not self.is_lost:
             self._wire.write(data)
             self._transfers.wrote(len(data))
-        self._set_timer()
-
-    def _set_timer(self) -> None:
-        at = self.session.next_deadline
-        if at is None or self.is_lost:
-            return
-        if self._timer is not None:
-            if self._timer_at <= at:
-                return
-            self._timer.cancel()
-        self._timer_at = at
-        seconds = max(0.0, at - self._transfers.now())
-        self._timer = self._transfers.network.call_later(seconds, self._on_time)
-
-    def _cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._wire.update()
 
     def log(
         self, event: str, level: int = logging.INFO, reason: str = "", detail: str = ""

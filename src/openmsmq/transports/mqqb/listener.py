@@ -18,6 +18,7 @@ from openmsmq.engine.arrivals.peers import Pin
 from openmsmq.engine.manager import LocalManager
 from openmsmq.errors import MQError
 from openmsmq.net.connection import Connection
+from openmsmq.net.wire import Wire
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
@@ -26,7 +27,7 @@ from openmsmq.runtime.unfinished import RATE_LEAST, Unfinished
 from openmsmq.service.configuration import Config
 from openmsmq.service.values import split_address
 from openmsmq.transports.mqqb.events import End
-from openmsmq.transports.mqqb.network import Machine, Timer, Wire
+from openmsmq.transports.mqqb.network import PeerMachine, Timer
 from openmsmq.transports.mqqb.transport import Transfers
 from openmsmq.transports.peers.ways import PORT
 from openmsmq.types.outgoing import ConnectionStatus
@@ -52,7 +53,7 @@ class BinaryDoor:
     ) -> None:
         self._driver = driver
         self._config = config
-        self._listener = Listener(partial(Connection, self._accept), self)
+        self._listener = Listener(partial(Connection, self._accept, clock.elapsed), self)
         self._accepted: dict[Spoken, None] = {}
         "Connections that others have made, the oldest first."
         self._unfinished: Unfinished[Spoken] = Unfinished(config.pending_bytes_max)
@@ -101,7 +102,7 @@ class BinaryDoor:
         return spoken
 
     def _speak(
-        self, connection: Connection, make: Callable[[Wire], Machine], *, accepted: bool
+        self, connection: Connection, make: Callable[[Wire], PeerMachine], *, accepted: bool
     ) -> Spoken:
         tap = None
         if self.recorder is not None:
@@ -140,6 +141,10 @@ class BinaryDoor:
         level = logging.ERROR
         log_event(_log, "cannot accept connections", level=level, error=error, door="binary")
 
+    def now(self) -> float:
+        """The time of all sessions."""
+        return self._clock.elapsed()
+
     def came(self, spoken: Spoken, size: int, pending: int) -> None:
         """So many bytes came on a connection, and so many wait for the rest of their packet."""
         self._unfinished.note(spoken, size, pending, self._clock.elapsed())
@@ -162,7 +167,7 @@ class BinaryDoor:
         self,
         host: str,
         port: int,
-        made: Callable[[Wire], Machine],
+        made: Callable[[Wire], PeerMachine],
         failed: Callable[[ConnectionStatus, str], None],
     ) -> None:
         """Connect to a computer, at whichever of its addresses answers."""
@@ -174,7 +179,7 @@ class BinaryDoor:
         self,
         host: str,
         port: int,
-        made: Callable[[Wire], Machine],
+        made: Callable[[Wire], PeerMachine],
         failed: Callable[[ConnectionStatus, str], None],
     ) -> None:
         loop = asyncio.get_running_loop()
@@ -184,7 +189,9 @@ class BinaryDoor:
 
         try:
             async with asyncio.timeout(CONNECT_WITHIN):
-                await loop.create_connection(partial(Connection, make), host, port)
+                await loop.create_connection(
+                    partial(Connection, make, self._clock.elapsed), host, port
+                )
         except (OSError, UnicodeError) as error:  # a TimeoutError is an OSError, too
             status, words = _why(error)
             if not self._driver.is_closed:
@@ -224,9 +231,9 @@ class Tap:
         self._clock = clock
 
     @property
-    def is_stuck(self) -> bool:
+    def write_buffer_full(self) -> bool:
         """So much waits to be sent that nothing should be added."""
-        return self._connection.is_stuck
+        return self._connection.write_buffer_full
 
     @property
     def address(self) -> str:
@@ -246,9 +253,9 @@ class Tap:
         """Send what is to be sent, and end it."""
         self._connection.close()
 
-    def adjust(self) -> None:
-        """How much the machine on this side can take has changed."""
-        self._connection.adjust()
+    def update(self) -> None:
+        """The machine's `is_full` or `next_deadline` has changed."""
+        self._connection.update()
 
     def lost(self) -> None:
         """The connection is over."""
@@ -263,7 +270,7 @@ class Spoken:
         door: BinaryDoor,
         driver: LoopDriver,
         connection: Connection,
-        make: Callable[[Wire], Machine],
+        make: Callable[[Wire], PeerMachine],
         tap: Tap | None,
     ) -> None:
         self._door = door
@@ -274,13 +281,17 @@ class Spoken:
         "What waits for its turn: pieces of what came, and what is done when there is no more."
         self._tap = tap
         self._machine = driver.call(lambda: make(tap or connection))
-        connection.on_room = lambda: self._do(self._machine.room)
         connection.on_eof = lambda: self._do_later(connection.finish)
 
     @property
     def is_full(self) -> bool:
         """It wants no more bytes for now."""
         return bool(self._later) or self._machine.is_full
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `tick` is to be called; None for never."""
+        return None if self._driver.is_closed else self._machine.next_deadline
 
     @property
     def is_silent(self) -> bool:
@@ -293,21 +304,29 @@ class Spoken:
         return self._machine.is_known
 
     @property
-    def is_paused(self) -> bool:
+    def reads_paused(self) -> bool:
         """Nothing is read from it."""
-        return self._connection.is_paused
+        return self._connection.reads_paused
 
     @property
     def address(self) -> str:
         """The IP address of the other side."""
         return self._connection.address
 
-    def receive_data(self, data: bytes) -> None:
+    def resume(self, now: float) -> None:
+        """The write buffer has room again."""
+        self._do(lambda: self._machine.resume(now))
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        self._do(lambda: self._machine.tick(now))
+
+    def receive_data(self, data: bytes, now: float) -> None:
         """Take what the other side sent: of a known manager at once, of a stranger in turns."""
         if self._tap is not None:
             self._tap.received(data)
         if self.is_known and not self._later:
-            self._take(data)
+            self._take(data, now)
             return
         waiting = len(self._later)
         self._later += [data[at : at + PIECE] for at in range(0, len(data), PIECE)]
@@ -328,7 +347,7 @@ class Spoken:
         piece = self._later.popleft()
         try:
             if isinstance(piece, bytes):
-                self._take(piece)
+                self._take(piece, self._door.now())
             else:
                 piece()
         except Exception:
@@ -336,12 +355,12 @@ class Spoken:
             self._connection.abort()
             raise
         if not self._later:
-            self._connection.adjust()
+            self._connection.update()
         return bool(self._later)
 
-    def _take(self, data: bytes) -> None:
+    def _take(self, data: bytes, now: float) -> None:
         waited = self._pending
-        self._do(lambda: self._machine.receive_data(data))
+        self._do(lambda: self._machine.receive_data(data, now))
         if not self._is_over:
             pending = self._pending
             self._door.came(self, max(0, pending - waited), pending)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from openmsmq.net.wire import Machine, Wire
 from openmsmq.transports.mqqb.events import End
 from openmsmq.types.outgoing import ConnectionStatus
 
@@ -17,39 +18,8 @@ class Timer(Protocol):
         ...
 
 
-class Wire(Protocol):
-    """A connection to another manager, from this side."""
-
-    @property
-    def is_stuck(self) -> bool:
-        """So much waits to be sent that nothing should be added."""
-        ...
-
-    @property
-    def address(self) -> str:
-        """The IP address of the other side."""
-        ...
-
-    def write(self, data: bytes) -> None:
-        """Send bytes."""
-        ...
-
-    def close(self) -> None:
-        """Send what is to be sent, and end it."""
-        ...
-
-    def adjust(self) -> None:
-        """How much the machine on this side can take has changed."""
-        ...
-
-
-class Machine(Protocol):
-    """What speaks on a connection."""
-
-    @property
-    def is_full(self) -> bool:
-        """It wants no more bytes for now."""
-        ...
+class PeerMachine(Machine, Protocol):
+    """A session with another manager on a connection."""
 
     @property
     def is_open(self) -> bool:
@@ -58,7 +28,7 @@ class Machine(Protocol):
 
     @property
     def is_known(self) -> bool:
-        """The other side is one of the managers that this one knows."""
+        """The peer is one of the managers that this one knows."""
         ...
 
     @property
@@ -70,18 +40,6 @@ class Machine(Protocol):
         """End the session from this side."""
         ...
 
-    def receive_data(self, data: bytes) -> None:
-        """Take what the other side sent."""
-        ...
-
-    def room(self) -> None:
-        """The wire is not stuck any longer."""
-        ...
-
-    def lost(self) -> None:
-        """The connection is over."""
-        ...
-
 
 class Network(Protocol):
     """Connections to other managers."""
@@ -90,7 +48,7 @@ class Network(Protocol):
         self,
         host: str,
         port: int,
-        made: Callable[[Wire], Machine],
+        made: Callable[[Wire], PeerMachine],
         failed: Callable[[ConnectionStatus, str], None],
     ) -> None:
         """Connect to a computer: one of the two is called, sooner or later."""

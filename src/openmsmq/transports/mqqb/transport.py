@@ -21,11 +21,12 @@ from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.outgoing.confirmations import Confirming
 from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.names.parts import host_key
+from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.runtime.logs import log_event
 from openmsmq.transports.mqqb.events import Closed, End
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.mqqb.network import Network, Timer, Wire
+from openmsmq.transports.mqqb.network import Network, Timer
 from openmsmq.transports.mqqb.order_acks import Ordering
 from openmsmq.transports.mqqb.refusals import RefusalLog
 from openmsmq.transports.mqqb.resend import Resending

@@ -451,7 +451,7 @@ def waiting_in(channel: Channel) -> int:
     """Bytes that wait to be sent."""
     transport = channel._connection._transport
     assert transport is not None
-    return channel._connection._waiting + transport.get_write_buffer_size()
+    return channel._connection._out_bytes + transport.get_write_buffer_size()
 
 
 def test_who_floods_the_connection_waits_until_it_is_drained() -> None:

@@ -161,14 +161,14 @@ def test_a_stuck_connection_gets_no_more_until_it_has_room() -> None:
     net, a, _ = pair()
     peer, queue = opened(net, a)
     end = near_end(net, a)
-    end.is_stuck = True
+    end.write_buffer_full = True
     a.send(queue, *messages("1"))
     net.run()
     assert bodies(peer.packets()) == []
     assert not queue.held
-    end.is_stuck = False
+    end.write_buffer_full = False
     assert end.machine is not None
-    a.enter(end.machine.room)
+    end.resume()
     net.run()
     assert bodies(peer.packets()) == ["1"]
 
@@ -276,10 +276,10 @@ def test_nothing_more_is_read_while_much_waits_to_be_stored(
     a.send(a.out(TO_B), Message(bytes(2000)))
     net.run()
     assert link.is_full
-    adjusted = end.adjusted
+    updates = end.updates
     b.go_on()
     assert not link.is_full
-    assert end.adjusted > adjusted, "the connection is told"
+    assert end.updates > updates, "the connection is told"
 
 
 @KINDS

@@ -19,6 +19,7 @@ from openmsmq.engine.manager import LocalManager, received
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import MQError
 from openmsmq.limits import PACKET_SIZE_MAX
+from openmsmq.net.wire import Wire
 from openmsmq.packet.connection import EstablishConnection
 from openmsmq.packet.headers.base import BaseHeader
 from openmsmq.packet.packet import decode_packet
@@ -32,7 +33,6 @@ from openmsmq.transports.mqqb import listener as module
 from openmsmq.transports.mqqb.events import End
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.listener import BinaryDoor
-from openmsmq.transports.mqqb.network import Wire
 from openmsmq.types.access import Mode
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import ConnectionStatus
@@ -109,6 +109,7 @@ class Quiet:
     """A machine that does nothing."""
 
     is_full = is_open = is_known = False
+    next_deadline = None
     pending = 0
 
     def __init__(self, wire: Wire) -> None:
@@ -117,10 +118,13 @@ class Quiet:
     def close(self, reason: End, detail: str = "") -> None:
         """Nothing."""
 
-    def receive_data(self, data: bytes) -> None:
+    def receive_data(self, data: bytes, now: float) -> None:
         """Nothing."""
 
-    def room(self) -> None:
+    def resume(self, now: float) -> None:
+        """Nothing."""
+
+    def tick(self, now: float) -> None:
         """Nothing."""
 
     def lost(self) -> None:
@@ -461,7 +465,7 @@ def test_what_a_stranger_sends_is_handled_in_turns(
     rounds = 0
 
     class Listening(Quiet):
-        def receive_data(self, data: bytes) -> None:
+        def receive_data(self, data: bytes, now: float) -> None:
             taken.append(data)
 
         def lost(self) -> None:
@@ -494,7 +498,7 @@ def test_what_a_known_manager_sends_is_handled_at_once(
     class Known(Quiet):
         is_known = True
 
-        def receive_data(self, data: bytes) -> None:
+        def receive_data(self, data: bytes, now: float) -> None:
             taken.append(data)
 
     async def test() -> None:

@@ -13,6 +13,7 @@ from tests.unit.transports.wires import PORT, Net, Peer, Station, pair
 from openmsmq.engine.arrivals.duplicates import Owner
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.outgoing.confirmations import FORGED
+from openmsmq.net.wire import Wire
 from openmsmq.packet.acks import OrderAckBody, ack_body
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import Packet
@@ -20,7 +21,6 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
 from openmsmq.transports.mqqb.events import End as Reason
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.mqqb.network import Wire
 from openmsmq.transports.peers import sessions as module
 from openmsmq.transports.peers.sessions import VERIFY_EVERY, Sessions
 from openmsmq.types.message import Message

@@ -1,0 +1,92 @@
+"""One side of a connection in virtual time: what all fake networks of the tests have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Self
+
+from openmsmq.net.wire import Machine
+from tests.simulation.events import Event, Scheduler
+
+Enter = Callable[[Callable[[], object]], None]
+"Calls something in the process that a machine is part of, if that still runs."
+
+
+class Side:
+    """A wire (`openmsmq.net.wire.Wire`) whose other side, `peer`, is one, too."""
+
+    def __init__(
+        self, scheduler: Scheduler, address: str, enter: Enter, now: Callable[[], float]
+    ) -> None:
+        """`enter` calls the machine; `now` is its clock."""
+        self.address = address
+        self.machine: Machine | None = None
+        self.peer: Self
+        self.is_closing = False
+        self.is_over = False
+        "The machine knows that the connection is closed."
+        self.enter = enter
+        self._scheduler = scheduler
+        self._now = now
+        self._timer: Event | None = None
+
+    def join(self, peer: Self) -> None:
+        """The two are the sides of one connection."""
+        self.peer, peer.peer = peer, self
+
+    def begin(self, make: Callable[[Self], Machine]) -> None:
+        """The connection is established: `make` gives the machine on this side."""
+
+        def made() -> None:
+            self.machine = make(self)
+
+        self.enter(made)
+        self.update()
+
+    def check_write(self) -> None:
+        """Nothing may be written once the machine has closed the connection."""
+        assert not self.is_closing, "written to a connection after it was closed"
+
+    def receive(self, data: bytes) -> None:
+        """Let the machine have bytes."""
+        machine = self.machine
+        assert machine is not None
+        self.enter(lambda: machine.receive_data(data, self._now()))
+        self.update()
+
+    def resume(self) -> None:
+        """The write buffer has room again."""
+        machine = self.machine
+        if machine is not None and not self.is_over:
+            self.enter(lambda: machine.resume(self._now()))
+            self.update()
+
+    def end(self) -> None:
+        """The connection is closed, and the machine learns it."""
+        if not self.is_over:
+            self.is_over = True
+            if self._timer is not None:
+                self._timer.cancel()
+            if self.machine is not None:
+                self.enter(self.machine.lost)
+
+    def update(self) -> None:
+        """Set the timer for the machine's next deadline, if that is earlier than it was."""
+        if self.machine is None or self.is_over:
+            return
+        deadline = self.machine.next_deadline
+        if deadline is None:
+            return
+        left = max(0.0, deadline - self._now())
+        if self._timer is not None:
+            if self._timer.at <= self._scheduler.now + left:
+                return
+            self._timer.cancel()
+        self._timer = self._scheduler.after(left, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        machine = self.machine
+        if machine is not None and not self.is_over:
+            self.enter(lambda: machine.tick(self._now()))
+            self.update()
