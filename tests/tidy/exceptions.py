@@ -38,7 +38,6 @@ DOUBLED_CLASSES: Final = (
     "Lines",
     "Link",
     "Location",
-    "Machine",
     "Mode",
     "OperatingSystem",
     "Owner",
@@ -73,9 +72,10 @@ DOUBLED_CLASSES: Final = (
 
 CYCLES: Final = (
     "app_server.calls",
+    "app_server.handshake",
     "app_server.housekeeping",
-    "app_server.listener",
     "app_server.reads",
+    "app_server.server",
     "app_server.session",
     "app_server.streams",
     "app_server.subscriptions",

@@ -36,6 +36,7 @@ EXCEPTIONS = {
     "engine.manager": "transports",
     "transports.mqqb.listener": "service",
     "app_server.listener": "service",
+    "app_server.server": "service",
 }
 "Modules that know of one layer above theirs, which they are given their settings by."
 

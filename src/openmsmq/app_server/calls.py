@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_server.session import AppSession, OpenQueue
-from openmsmq.app_server.subscriptions import ReaderCalls
+from openmsmq.app_server.subscriptions import SubscriptionCalls
 from openmsmq.app_server.transactions import TransactionCalls
 from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.queues.info import BEFORE_ALL, path_name, queue_info, queue_infos, queue_page
@@ -46,7 +46,7 @@ SHARES: Final = {"none": Share.DENY_NONE, "receive": Share.DENY_RECEIVE}
 Handler = Callable[[AppSession, int, Arguments], None]
 
 
-class Calls(ReaderCalls, TransactionCalls):
+class Calls(SubscriptionCalls, TransactionCalls):
     """The calls there are."""
 
     def __init__(self) -> None:
@@ -226,7 +226,7 @@ class Calls(ReaderCalls, TransactionCalls):
     def _call_unsubscribe(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("subscription")
         subscription = given.integer("subscription")
-        session.driver.call(lambda: session.subscriptions.unsubscribe(subscription))
+        session.driver.call(lambda: session.streams.end(subscription))
         session.reply(number)
 
     # The manager

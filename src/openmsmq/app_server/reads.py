@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from time import monotonic
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.app_protocol import payloads as app
@@ -43,7 +42,7 @@ _SEEKS: Final = {
 }
 
 
-class Reading:
+class Reads:
     """The reads of a connection: those that wait, and messages that are held for the program."""
 
     def __init__(self, session: AppSession) -> None:
@@ -53,8 +52,8 @@ class Reading:
         self.holder = Holder()
         self._waiting: dict[int, tuple[Queue, Pending[Entries], Transaction | None]] = {}
         "Reads that wait, by request."
-        self._timers: dict[int, asyncio.TimerHandle] = {}
-        "When those give up that do not wait for ever."
+        self._deadlines: dict[int, float] = {}
+        "When those of them time out that do not wait for ever."
 
     @property
     def transactions(self) -> list[Transaction | None]:
@@ -72,6 +71,8 @@ class Reading:
         if transaction is not None:
             transaction.require_active()
 
+        has_waited = False
+
         def make() -> Pending[Entries]:
             pending = self._begin(opened, read, transaction or self.holder, take=take)
             self._waiting[number] = opened.queue, pending, transaction
@@ -79,10 +80,9 @@ class Reading:
 
         def answered(pending: Pending[Entries]) -> None:
             del self._waiting[number]
-            if transaction is not None:
-                transaction.used = monotonic()
-            if number in self._timers:
-                self._timers.pop(number).cancel()
+            self._deadlines.pop(number, None)
+            if transaction is not None and has_waited:
+                transaction.used = inf  # until this moment, which the next tick knows
             if pending.error is not None:
                 session.fail(number, pending.error)
                 return
@@ -92,10 +92,10 @@ class Reading:
             session.answer(number, Kind.MESSAGES, *payload(entries))
 
         session.driver.begin(make, answered)
+        has_waited = True
         if number in self._waiting and read.timeout != INFINITE:
-            self._timers[number] = asyncio.get_running_loop().call_later(
-                read.timeout / 1000, self._give_up, number, ReceiveTimeout()
-            )
+            self._deadlines[number] = deadline = session.now + read.timeout / 1000
+            session.wake_at(deadline)
 
     def _begin(
         self, opened: OpenQueue, read: app.Read, holder: Holder, *, take: bool
@@ -130,8 +130,19 @@ class Reading:
             )
         return receiving.peek(queue, count, opened, wait=wait, after=behind or 0, size_max=room)
 
-    def _give_up(self, number: int, error: MQError) -> None:
-        """A read waits no longer."""
+    @property
+    def next_deadline(self) -> float:
+        """When the first read that waits times out."""
+        return min(self._deadlines.values(), default=inf)
+
+    def tick(self, now: float) -> None:
+        """Time out reads."""
+        for number in [number for number, at in self._deadlines.items() if at <= now]:
+            if self._deadlines.pop(number, None) is not None:
+                self._cancel(number, ReceiveTimeout())
+
+    def _cancel(self, number: int, error: MQError) -> None:
+        """Answer a read that waits with an error."""
         queue, pending, _ = self._waiting[number]
         self._core.cancel(queue, pending, error)
 
@@ -184,13 +195,13 @@ class Reading:
         request = app.Cancel.decode(frame.payload).request
         if request in self._waiting:
             error = OperationCancelled("cancelled by the program")
-            self._session.driver.call(lambda: self._give_up(request, error))
+            self._session.driver.call(lambda: self._cancel(request, error))
         self._session.answer(frame.id, Kind.DONE)
 
-    def let_go(self) -> None:
-        """The connection is over: nothing waits any longer."""
+    def cancel_all(self) -> None:
+        """The connection is closed."""
         for number in list(self._waiting):
-            self._give_up(number, OperationCancelled("the connection is over"))
+            self._cancel(number, OperationCancelled("the connection is over"))
 
 
 def payload(entries: Entries) -> list[bytes]:

@@ -1,20 +1,20 @@
 """One program's connection: frames of the application protocol become calls of the manager.
 
-`docs/app-protocol.md` is the specification. Everything here happens in the event loop that drives
-the manager, in the order in which the frames came.
+`docs/app-protocol.md` is the specification. A session is a machine (`openmsmq.net.wire.Machine`):
+it takes bytes and the time, writes frames to its wire, and says when it is to be called next.
+Requests are begun in the order in which their frames came.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from time import monotonic
+from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from openmsmq.app_protocol.calls import PROTOCOL, Call, Closing, Hello, Welcome, encode_error
+from openmsmq.app_protocol.calls import Call, Closing, encode_error
 from openmsmq.app_protocol.frames import (
     FRAME_SIZE_MAX,
     FROM_CLIENT,
@@ -25,9 +25,12 @@ from openmsmq.app_protocol.frames import (
 )
 from openmsmq.app_protocol.members import Members
 from openmsmq.app_protocol.payloads import Post, Posted, PostedMessage, Send, Sent
-from openmsmq.app_server.reads import Reading
-from openmsmq.app_server.streams import Subscriptions
-from openmsmq.app_server.subscriptions import Readers
+from openmsmq.app_server.handshake import Handshake
+from openmsmq.app_server.reads import Reads
+from openmsmq.app_server.streams import NEXT_TURN, DeliveryStreams
+from openmsmq.app_server.subscriptions import SubscriptionReaders
+from openmsmq.app_server.transactions import DecidedUnits
+from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.authorization import authorize, authorize_access, authorize_any
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.cursor import Cursor
@@ -54,25 +57,17 @@ from openmsmq.types.delivery import Delivery
 from openmsmq.types.ids import MessageIds, SentId
 
 if TYPE_CHECKING:
-    from openmsmq.app_server.listener import AppDoor
-    from openmsmq.net.connection import Connection
+    from openmsmq.app_server.server import AppServer
 
 T = TypeVar("T")
 HANDLES_MAX: Final = 20_000
 "Open queues, cursors, transactions and subscriptions of one connection, each."
 TIMED_OUT_MAX: Final = 1000
 "Transactions that a connection remembers to have lost."
-UNITS_KEPT: Final = 1000
-"Units of a connection that may be finished by others before it looks which."
 READ_AHEAD: Final = 64 * 1024
 "Bytes that are taken from a program that has used up its credit."
 ANSWER_SIZE_MAX: Final = FRAME_SIZE_MAX - 16
 "The payload of an ANSWER."
-CAPABILITIES: Final = (
-    *("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"),
-    "owners",
-)
-_CLIENT_SHOWN: Final = 60
 
 
 @dataclass(slots=True, eq=False)
@@ -89,18 +84,26 @@ class OpenQueue:
 class AppSession:
     """What a program has open, and what it waits for."""
 
-    def __init__(self, door: AppDoor, connection: Connection, *, is_trusted: bool) -> None:
-        """`is_trusted`: it came through a door that needs no token."""
-        self.door = door
-        self.local = door.local
-        self.driver = door.driver
-        self.connection = connection
+    def __init__(
+        self, server: AppServer, wire: ProgramWire, now: float, *, is_trusted: bool
+    ) -> None:
+        """A program that is trusted needs neither token nor certificate."""
+        self.server = server
+        self.local = server.local
+        self.driver = server.driver
+        self.wire = wire
+        self.now = now
+        "The time, as this session was told last."
         self.is_over = False
         self.grant: Grant | None = None
         self.caller = Caller()
-        self._is_trusted = is_trusted
-        self._is_refused = False
-        "It will be turned away; nothing it sends counts."
+        self.is_refused = False
+        "It will be told so in a moment; until then nothing that it sends counts."
+        self._handshake = Handshake(self, now, is_trusted=is_trusted)
+        self._due = inf
+        "When `tick` has something to do, at the earliest."
+        self._resumes = False
+        "The next tick goes on with requests that wait for credit."
         self._framer = Framer(FROM_CLIENT)
         self._requests: dict[int, int] = {}
         "Unanswered requests, and the bytes of their payloads."
@@ -110,27 +113,24 @@ class AppSession:
         self.transactions: dict[int, Transaction] = {}
         self.prepared: dict[int, Transaction] = {}
         "Those that outlive the connection, while they wait for their outcome."
-        self._units: set[str] = set()
-        "Units that the program has decided, and of which it tells the participants."
+        self.units = DecidedUnits(self)
         self.timed_out: deque[int] = deque(maxlen=TIMED_OUT_MAX)
         "Transactions that were aborted because nothing was done with them."
         self._next = 0
-        self._reading = Reading(self)
-        self.subscriptions = Subscriptions(self, self._reading)
-        self.readers = Readers(self)
+        self._reads = Reads(self)
+        self.streams = DeliveryStreams(self, self._reads)
+        self.readers = SubscriptionReaders(self)
         self._handlers: dict[Kind, Callable[[Frame], None]] = {
             Kind.CALL: self._call,
             Kind.SEND: self._send,
             Kind.POST: self._post,
-            Kind.READ: self._reading.read,
-            Kind.END: self._reading.end,
-            Kind.CANCEL: self._reading.cancel,
-            Kind.SUBSCRIBE: self.subscriptions.subscribe,
+            Kind.READ: self._reads.read,
+            Kind.END: self._reads.end,
+            Kind.CANCEL: self._reads.cancel,
+            Kind.SUBSCRIBE: self.streams.subscribe,
             Kind.FETCH: self.readers.fetch,
         }
-        self._deadline = asyncio.get_running_loop().call_later(
-            door.hello_within, self._refuse, "no hello", "no HELLO came in time"
-        )
+        self._set_deadline()
 
     # The connection
 
@@ -138,24 +138,19 @@ class AppSession:
     def is_full(self) -> bool:
         """Nothing more is read.
 
-        A little more is read than is handled: only who reads sees that the other side is gone.
+        A little more is read than is handled: a closed connection is noticed by reading only.
         """
         return self._must_wait and self._framer.pending > READ_AHEAD
 
     @property
-    def next_deadline(self) -> float | None:
-        """None: what is due has its timers."""
-        return None
+    def awaits_hello(self) -> bool:
+        """It has not said hello, and is neither refused nor over."""
+        return self.grant is None and not self._is_ending
 
     @property
-    def is_silent(self) -> bool:
-        """It has not said hello, and is not on its way out."""
-        return self.grant is None and not (self.is_over or self._is_refused)
-
-    @property
-    def is_held_up(self) -> bool:
-        """Nothing it asks for is begun until it takes answers, or some are given."""
-        return self._must_wait and not (self.is_over or self._is_refused)
+    def is_throttled(self) -> bool:
+        """Its requests wait until it reads answers, or earlier requests are answered."""
+        return self._must_wait and not self._is_ending
 
     @property
     def request_bytes(self) -> int:
@@ -163,25 +158,31 @@ class AppSession:
         return self._bytes + self._framer.pending
 
     @property
+    def _is_ending(self) -> bool:
+        """Nothing that it sends counts any more."""
+        return self.is_over or self.is_refused
+
+    @property
     def _must_wait(self) -> bool:
-        """The program has used up its credit, does not take its answers, or is on its way out."""
-        limits = self.door.config
+        """The program has used up its credit, does not read its answers, or the session ends."""
+        limits = self.server.config
         return (
             self.is_over
-            or self._is_refused
             or len(self._requests) >= limits.requests_max
             or self._bytes >= limits.request_bytes_max
-            or self.connection.write_buffer_full
+            or self.wire.write_buffer_full
+            or self.is_refused
         )
 
     def receive_data(self, data: bytes, now: float) -> None:
         """Take what the program sent."""
-        if not (self.is_over or self._is_refused):
+        self.now = now
+        if not self._is_ending:
             self._framer.receive_data(data)
-            self._go_on()
+            self._handle_frames()
 
-    def _go_on(self) -> None:
-        """Handle what has come, as far as the credit goes."""
+    def _handle_frames(self) -> None:
+        """Begin the requests that have come, as far as the credit goes."""
         if self._must_wait:
             return
         try:
@@ -190,28 +191,72 @@ class AppSession:
                 if self._must_wait:
                     return
         except Malformed as error:
-            self._refuse("malformed frame", f"malformed: {error}")
+            self.refuse("malformed frame", f"malformed: {error}")
 
-    def close_refused(self, reason: str) -> None:
-        """Tell the program that its token is not good, so that it does not come back with it."""
+    # Time
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `tick` is to be called; None for never."""
+        return None if self.is_over or self._due == inf else self._due
+
+    def wake_at(self, deadline: float) -> None:
+        """Have `tick` called at a deadline, or before."""
+        if deadline < self._due:
+            self._due = deadline
+            self.wire.update()
+
+    def tick(self, now: float) -> None:
+        """Do what is due: refusals, reads that time out, streams and requests that go on."""
+        self.now = now
+        self._due = inf
+        self._handshake.tick(now)
+        self._reads.tick(now)
+        if self._resumes:
+            self._resumes = False
+            self.resume(now)
+        self.streams.tick()
+        self._set_deadline()
+
+    def _set_deadline(self) -> None:
+        hello = self._handshake.deadline
+        self._due = min(self._due, self._reads.next_deadline, inf if hello is None else hello)
+
+    def resume(self, now: float) -> None:
+        """There is credit, or room in the write buffer again."""
+        self.now = now
+        self._handle_frames()
+        self.streams.resume()
+        self.wire.update()
+
+    # Frames
+
+    def close_unauthorized(self, reason: str) -> None:
+        """Close the connection because of the token, so that the program does not try it again."""
         self.close(reason, TokenRefused.__name__)
 
-    def _refuse(self, why: str, words: str) -> None:
-        """End a connection that is not as it should be."""
-        self.door.metrics.refused(why)
+    def refuse(self, why: str, words: str) -> None:
+        """Close the connection because of what the program does; `why` is for the metrics."""
+        self.server.metrics.refused(why)
         self.close(words)
+
+    def admit(self, grant: Grant, name: str) -> None:
+        """The program may use the manager."""
+        self.grant = grant
+        self.caller = Caller(name, grant)
+        self._framer.limit = FRAME_SIZE_MAX
 
     def _handle(self, frame: Frame) -> None:
         kind, number, payload = frame
-        self.door.metrics.requested(kind.name.lower())
+        self.server.metrics.requested(kind.name.lower())
         if self.grant is None:
-            self._hello(frame)
+            self._handshake.receive(frame)
         elif kind is Kind.PING:
             self.write(Kind.PONG, number, payload)
         elif kind is Kind.PONG:
             pass
         elif kind is Kind.CREDIT:
-            self.subscriptions.credit(frame)
+            self.streams.credit(frame)
         elif number == 0 or number in self._requests or kind not in self._handlers:
             raise Malformed("id", 5, f"{kind.name} with the id {number} has no place here")
         else:
@@ -224,46 +269,10 @@ class AppSession:
             except MQError as error:
                 self.fail(number, error)
 
-    def _hello(self, frame: Frame) -> None:
-        if frame.kind is not Kind.HELLO:
-            self._refuse("no hello", "a connection begins with HELLO")
-            return
-        hello = Hello.decode(frame.payload)
-        peer = self.connection.peer
-        self._deadline.cancel()
-        certificate = self.connection.certificate
-        grant = self.door.admit(hello.token, peer, certificate, is_trusted=self._is_trusted)
-        if grant is None:
-            self._is_refused = True
-            words = "the token is missing, wrong or has expired"
-            if certificate and not hello.token:
-                words = "no token was shown, and tls.clients has no entry for the certificate"
-            # Not at once: whoever guesses shall not guess often.
-            self._deadline = asyncio.get_running_loop().call_later(
-                self.door.patience, self.close_refused, words
-            )
-            return
-        self.grant = grant
-        self.caller = Caller(f"{_shown(hello.client)} at {peer}", grant)
-        self._framer.limit = FRAME_SIZE_MAX
-        config = self.door.config
-        welcome = Welcome(
-            server=self.door.server,
-            manager=self.local.core.identity,
-            name=self.local.name,
-            max_frame=FRAME_SIZE_MAX,
-            requests=config.requests_max,
-            request_bytes=config.request_bytes_max,
-            role=grant.role,
-            capabilities=CAPABILITIES,
-            protocol=min(hello.protocol, PROTOCOL),
-        )
-        self.write(Kind.WELCOME, frame.id, welcome.encode())
-
     def write(self, kind: Kind, number: int, *parts: bytes) -> None:
         """Send a frame."""
         if not self.is_over:
-            self.connection.write(encode_frame(kind, number, *parts))
+            self.wire.write(encode_frame(kind, number, *parts))
 
     def answer(self, number: int, kind: Kind, *parts: bytes) -> None:
         """Answer a request, which gives its credit back."""
@@ -272,20 +281,8 @@ class AppSession:
         self._bytes -= self._requests.pop(number)
         self.write(kind, number, *parts)
         if did_wait and not self._must_wait:
-            asyncio.get_running_loop().call_soon(self._resume)
-
-    def resume(self, now: float) -> None:
-        """The write buffer has room again."""
-        self._resume()
-
-    def tick(self, now: float) -> None:
-        """Nothing: what is due has its timers."""
-
-    def _resume(self) -> None:
-        """There is credit or room again."""
-        self._go_on()
-        self.subscriptions.go_on()
-        self.connection.update()
+            self._resumes = True
+            self.wake_at(NEXT_TURN)
 
     def fail(self, number: int, error: BaseException) -> None:
         """Answer a request with an error."""
@@ -294,35 +291,34 @@ class AppSession:
         self.answer(number, Kind.ERROR, encode_error(error))
 
     def close(self, reason: str, error: str = "") -> None:
-        """Tell the program that this is the end, and why; `error` names a class of its own."""
+        """End the session, and tell the program why; `error` names the class of an error."""
         self.write(Kind.CLOSING, 0, Closing(reason, error).encode())
-        self.connection.close()
-        self._leave()
+        self.wire.close()
+        self._end()
 
     def lost(self) -> None:
-        """The connection is over."""
-        self._leave()
-        self.door.left(self)
+        """The connection is closed."""
+        self._end()
+        self.server.remove(self)
 
-    def _leave(self) -> None:
-        """Nothing of the connection stays but what is prepared."""
+    def _end(self) -> None:
+        """Give back everything but prepared transactions."""
         if self.is_over:
             return
         self.is_over = True
-        self._deadline.cancel()
         if not self.driver.is_closed:
-            self.driver.call(self._let_go)
+            self.driver.call(self._release)
 
-    def _let_go(self) -> None:
-        self._reading.let_go()
-        self.subscriptions.let_go()
+    def _release(self) -> None:
+        self._reads.cancel_all()
+        self.streams.close_all()
         for opened in self.handles.values():
             self._close(opened)
         for transaction in self.transactions.values():
             self.abandon(transaction)
         for _ in self.transactions:
-            self.door.metrics.transaction_ended()
-        self.local.units.leave(self._units)
+            self.server.metrics.transaction_ended()
+        self.units.leave()
         self.handles.clear()
         self.cursors.clear()
         self.transactions.clear()
@@ -332,18 +328,6 @@ class AppSession:
         """Abort a transaction that nobody can end any longer."""
         if transaction.is_undecided and not self.driver.is_closed:
             self.driver.begin(lambda: self.local.abort(transaction, self.caller), _ignore)
-
-    def decided(self, unit: str) -> None:
-        """The program has decided a unit, and will see to it while it is there."""
-        if len(self._units) >= UNITS_KEPT:
-            self._units &= {known.name for known in self.local.units.decided}
-        self._units.add(unit)
-        if self.is_over:
-            self.local.units.leave(self._units)
-
-    def finished(self, unit: str) -> None:
-        """The program does no more about a unit."""
-        self._units.discard(unit)
 
     # What is open
 
@@ -378,7 +362,7 @@ class AppSession:
         try:
             yield
         except AccessDenied:
-            self.door.metrics.refused("not allowed")
+            self.server.metrics.refused("not allowed")
             raise
 
     def paths(self, name: str) -> list[str]:
@@ -410,26 +394,28 @@ class AppSession:
         transaction = self.transactions.get(number) or self.prepared.get(number)
         if transaction is None:
             if number in self.timed_out:
-                limit = self.door.config.idle_transaction_limit
+                limit = self.server.config.idle_transaction_limit
                 raise TransactionTimedOut(f"for more than {limit} seconds")
             raise TransactionSequence(f"there is no transaction {number} on this connection")
-        transaction.used = monotonic()
+        transaction.used = self.now
         return transaction
 
-    def idle_transactions(self, since: float) -> list[int]:
-        """Those with which nothing was done since then; a read that waits is something."""
-        waiting = self._reading.transactions
-        return [
-            number
-            for number, transaction in self.transactions.items()
-            if transaction.is_undecided and transaction.used <= since and transaction not in waiting
-        ]
+    def idle_transactions(self, now: float, limit: float) -> list[int]:
+        """Those that were not used for so many seconds; a read that waits uses its transaction."""
+        waiting = self._reads.transactions
+        idle = []
+        for number, transaction in self.transactions.items():
+            if transaction in waiting or transaction.used == inf:
+                transaction.used = now
+            elif transaction.is_undecided and transaction.used <= now - limit:
+                idle.append(number)
+        return idle
 
     def close_queue(self, number: int) -> None:
         """Close a queue, and all that was done through this handle."""
         opened = self.handle(number)
         del self.handles[number]
-        self.subscriptions.close(opened)
+        self.streams.close_queue(opened)
         self.cursors = {at: found for at, found in self.cursors.items() if found[0] is not opened}
         self._close(opened)
         self.local.core.settle()
@@ -439,14 +425,12 @@ class AppSession:
         core = self.local.core
         core.queues.close(opened.queue, opened.mode, opened)
         held = opened.queue.held
-        core.release(
-            opened.queue, [at for at in opened.held if held.get(at) is self._reading.holder]
-        )
+        core.release(opened.queue, [at for at in opened.held if held.get(at) is self._reads.holder])
 
     # Requests
 
     def _call(self, frame: Frame) -> None:
-        self.door.calls.call(self, frame.id, Call.decode(frame.payload))
+        self.server.calls.call(self, frame.id, Call.decode(frame.payload))
 
     def begin(
         self,
@@ -510,11 +494,6 @@ class AppSession:
             ),
             posted,
         )
-
-
-def _shown(client: str) -> str:
-    """What a program calls itself, fit for histories and logs."""
-    return "".join(char if char.isprintable() else "?" for char in client[:_CLIENT_SHOWN])
 
 
 def _ignore(pending: Pending[None]) -> None:

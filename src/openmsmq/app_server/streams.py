@@ -1,15 +1,15 @@
-"""Messages that come to a program by themselves: SUBSCRIBE and CREDIT."""
+"""Messages that are pushed to a program as they arrive: SUBSCRIBE, CREDIT and DELIVERY."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import encode_error
 from openmsmq.app_protocol.frames import Frame, Kind
-from openmsmq.app_server.reads import Entries, Reading, payload
+from openmsmq.app_server.reads import Entries, Reads, payload
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.errors import InvalidParameter, MQError, OperationCancelled
 from openmsmq.types.access import Access
@@ -17,17 +17,19 @@ from openmsmq.types.access import Access
 if TYPE_CHECKING:
     from openmsmq.app_server.session import AppSession, OpenQueue
 
+NEXT_TURN: Final = -inf
+"A deadline that has passed: the session goes on when others had a turn."
 DELIVERED: Final = (64, 1000)
-"Messages of a subscription in one frame, if a program takes few or many."
+"Messages of a stream in one frame, if the program takes few or many."
 PARTS: Final = 4
-"Frames in which what a program takes comes: it works on one while others come."
+"Frames in which the credit of a stream comes: the program works on one while others come."
 DELIVERY_SIZE: Final = 512 * 1024
 "Bytes in one frame, unless it is a single message."
 
 
 @dataclass(slots=True, eq=False)
-class Subscription:
-    """Messages of one queue."""
+class DeliveryStream:
+    """The messages of one queue, pushed to a program."""
 
     number: int
     opened: OpenQueue
@@ -38,113 +40,122 @@ class Subscription:
     is_over: bool = False
 
 
-class Subscriptions:
-    """The subscriptions of a connection."""
+class DeliveryStreams:
+    """The streams of a connection."""
 
-    def __init__(self, session: AppSession, reading: Reading) -> None:
+    def __init__(self, session: AppSession, reads: Reads) -> None:
         self._session = session
-        self._reading = reading
+        self._reads = reads
         self._core = session.local.core
-        self._found: dict[int, Subscription] = {}
+        self._found: dict[int, DeliveryStream] = {}
         "By the request that began each."
+        self._ready: list[DeliveryStream] = []
+        "Those that go on in the next turn."
 
     def subscribe(self, frame: Frame) -> None:
-        """SUBSCRIBE: let messages come, so many at first."""
+        """SUBSCRIBE: begin a stream, with its first credit."""
         session, number = self._session, frame.id
         asked = app.Subscribe.decode(frame.payload)
         opened = session.handle(asked.handle)
         opened.mode.require(Access.RECEIVE)
         session.require_room(self._found)
         if number in self._found:
-            raise InvalidParameter(f"{number} is the id of a subscription")
+            raise InvalidParameter(f"{number} is the id of a stream")
         few, many = DELIVERED
         most = min(max(few, asked.credit // PARTS), many)
-        self._found[number] = subscription = Subscription(number, opened, asked.credit, most)
+        self._found[number] = stream = DeliveryStream(number, opened, asked.credit, most)
         session.answer(number, Kind.DONE)
-        self._deliver(subscription)
+        self._deliver(stream)
 
     def credit(self, frame: Frame) -> None:
-        """CREDIT: so many more messages may come; nothing, if the subscription is over."""
+        """CREDIT: push so many more messages; nothing, if the stream is over."""
         credit = app.Credit.decode(frame.payload)
-        subscription = self._found.get(credit.subscription)
-        if subscription is not None:
-            subscription.credit += credit.more
-            self._deliver(subscription)
+        stream = self._found.get(credit.subscription)
+        if stream is not None:
+            stream.credit += credit.more
+            self._deliver(stream)
 
-    def go_on(self) -> None:
-        """The program takes again what it is sent."""
-        for subscription in list(self._found.values()):
-            self._deliver(subscription)
+    def resume(self) -> None:
+        """The write buffer has room again."""
+        for stream in list(self._found.values()):
+            self._deliver(stream)
 
-    def _deliver(self, subscription: Subscription) -> None:
-        """Wait for the next messages, if there is credit and the program takes what is sent."""
-        is_idle = subscription.waiting is None and not subscription.is_over
-        if not is_idle or not subscription.credit or self._session.connection.write_buffer_full:
+    def tick(self) -> None:
+        """Go on with the streams that have just delivered something."""
+        ready, self._ready = self._ready, []
+        for stream in ready:
+            self._deliver(stream)
+
+    def _deliver(self, stream: DeliveryStream) -> None:
+        """Wait for the next messages, if there is credit and room in the write buffer."""
+        is_idle = stream.waiting is None and not stream.is_over
+        if not is_idle or not stream.credit or self._session.wire.write_buffer_full:
             return
-        opened = subscription.opened
-        count = min(subscription.credit, subscription.most)
+        opened = stream.opened
+        count = min(stream.credit, stream.most)
 
         def make() -> Pending[Entries]:
-            subscription.waiting = pending = self._session.local.receiving.receive(
+            stream.waiting = pending = self._session.local.receiving.receive(
                 opened.queue,
                 count,
                 opened,
                 wait=True,
-                holder=self._reading.holder,
+                holder=self._reads.holder,
                 size_max=DELIVERY_SIZE,
                 caller=self._session.caller,
             )
             return pending
 
         try:
-            self._session.driver.begin(make, lambda pending: self._came(subscription, pending))
+            self._session.driver.begin(make, lambda pending: self._came(stream, pending))
         except MQError as error:
-            self._end(subscription, error)
+            self._fail(stream, error)
 
-    def _came(self, subscription: Subscription, pending: Pending[Entries]) -> None:
-        subscription.waiting = None
+    def _came(self, stream: DeliveryStream, pending: Pending[Entries]) -> None:
+        stream.waiting = None
         if pending.error is not None:
-            self._end(subscription, pending.error)
+            self._fail(stream, pending.error)
             return
         entries, session = pending.result(), self._session
-        if session.connection.write_buffer_full:
-            # Others may have them: they are woken when this reader is done.
-            self._core.release(subscription.opened.queue, [entry.lookup for entry in entries])
+        if session.wire.write_buffer_full:
+            # Others may have them: their readers are woken when this one is done.
+            self._core.release(stream.opened.queue, [entry.lookup for entry in entries])
             return
-        subscription.credit -= len(entries)
-        self._reading.hold(subscription.opened, entries)
-        session.write(Kind.DELIVERY, subscription.number, *payload(entries))
-        # Others get their turn before the next ones are looked for.
-        asyncio.get_running_loop().call_soon(self._deliver, subscription)
+        stream.credit -= len(entries)
+        self._reads.hold(stream.opened, entries)
+        session.write(Kind.DELIVERY, stream.number, *payload(entries))
+        # Other connections get their turn before the next messages are looked for.
+        self._ready.append(stream)
+        session.wake_at(NEXT_TURN)
 
-    def _end(self, subscription: Subscription, error: BaseException) -> None:
+    def _fail(self, stream: DeliveryStream, error: BaseException) -> None:
         """The queue is closed or deleted: nothing more will come."""
         if not isinstance(error, MQError):
             raise error
-        self._found.pop(subscription.number, None)
-        if not subscription.is_over:
-            subscription.is_over = True
-            self._session.write(Kind.ERROR, subscription.number, encode_error(error))
+        self._found.pop(stream.number, None)
+        if not stream.is_over:
+            stream.is_over = True
+            self._session.write(Kind.ERROR, stream.number, encode_error(error))
 
-    def unsubscribe(self, number: int) -> None:
-        """No more messages of a subscription are wanted."""
-        subscription = self._found.pop(number, None)
-        if subscription is not None:
-            self._stop(subscription)
+    def end(self, number: int) -> None:
+        """End a stream."""
+        stream = self._found.pop(number, None)
+        if stream is not None:
+            self._stop(stream)
 
-    def close(self, opened: OpenQueue) -> None:
-        """A queue is closed, and with it what was subscribed to."""
-        for subscription in list(self._found.values()):
-            if subscription.opened is opened:
-                self.unsubscribe(subscription.number)
+    def close_queue(self, opened: OpenQueue) -> None:
+        """A queue is closed, and its streams with it."""
+        for stream in list(self._found.values()):
+            if stream.opened is opened:
+                self.end(stream.number)
 
-    def let_go(self) -> None:
-        """The connection is over."""
+    def close_all(self) -> None:
+        """The connection is closed."""
         for number in list(self._found):
-            self.unsubscribe(number)
+            self.end(number)
 
-    def _stop(self, subscription: Subscription) -> None:
-        subscription.is_over = True
-        if subscription.waiting is not None:
-            error = OperationCancelled("the subscription has ended")
-            self._core.cancel(subscription.opened.queue, subscription.waiting, error)
+    def _stop(self, stream: DeliveryStream) -> None:
+        stream.is_over = True
+        if stream.waiting is not None:
+            error = OperationCancelled("the stream was ended")
+            self._core.cancel(stream.opened.queue, stream.waiting, error)

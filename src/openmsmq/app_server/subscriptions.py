@@ -1,4 +1,4 @@
-"""Subscriptions with a name, which a connection reads by number: FETCH, and the CALLs for them."""
+"""Named, durable subscriptions, which a connection opens as numbered readers: FETCH, and CALLs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from openmsmq.app_server.session import AppSession
 
 
-class Readers:
-    """The subscriptions that a connection reads, by number."""
+class SubscriptionReaders:
+    """The subscriptions that a connection has opened, by number."""
 
     def __init__(self, session: AppSession) -> None:
         self._session = session
         self._found: dict[int, tuple[Subscription, str]] = {}
-        "With the owners that they are read for."
+        "With the owner that each is read for."
 
     def add(self, subscription: Subscription, owner: str) -> int:
         """The number of a subscription on this connection, as it is read for an owner."""
@@ -67,8 +67,8 @@ class Readers:
         session.answer(frame.id, Kind.MESSAGES, *payload(entries))
 
 
-class ReaderCalls:
-    """The calls about subscriptions with a name."""
+class SubscriptionCalls:
+    """The calls about subscriptions."""
 
     def _call_open_reader(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle", "queue", "name", "copy", "owner")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.engine.authorization import may_end
@@ -19,6 +18,34 @@ if TYPE_CHECKING:
     from openmsmq.engine.commit.pending import Pending
     from openmsmq.engine.transactions.transaction import Transaction
 
+UNITS_KEPT: Final = 1000
+"Units of a connection that may be finished by others before it looks which."
+
+
+class DecidedUnits:
+    """The units that a program has decided, and whose participants it will inform."""
+
+    def __init__(self, session: AppSession) -> None:
+        self._session = session
+        self.names: set[str] = set()
+
+    def add(self, unit: str) -> None:
+        """The program has decided a unit, and informs the participants while it is connected."""
+        units = self._session.local.units
+        if len(self.names) >= UNITS_KEPT:
+            self.names &= {known.name for known in units.decided}
+        self.names.add(unit)
+        if self._session.is_over:
+            units.leave(self.names)
+
+    def discard(self, unit: str) -> None:
+        """The program does no more about a unit."""
+        self.names.discard(unit)
+
+    def leave(self) -> None:
+        """The connection is closed."""
+        self._session.local.units.leave(self.names)
+
 
 class TransactionCalls:
     """The calls about transactions."""
@@ -30,8 +57,8 @@ class TransactionCalls:
         begun = session.driver.call(lambda: session.local.begin(xid, stages=stages))
         session.transactions[place] = begun
         begun.token = session.caller.grant.holder
-        begun.used = monotonic()
-        session.door.metrics.transaction_began()
+        begun.used = session.now
+        session.server.metrics.transaction_began()
         session.reply(number, transaction=place)
 
     def _call_prepare(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -54,7 +81,7 @@ class TransactionCalls:
 
         def done(place: int, transaction: Transaction) -> None:
             if participants:
-                session.decided(transaction.xid)
+                session.units.add(transaction.xid)
 
         def commit(transaction: Transaction) -> Pending[None]:
             return session.local.commit(transaction, participants, session.caller)
@@ -95,7 +122,7 @@ class TransactionCalls:
                 return
             session.prepared.pop(place, None)
             if session.transactions.pop(place, None) is not None:
-                session.door.metrics.transaction_ended()
+                session.server.metrics.transaction_ended()
             if done is not None:
                 done(place, transaction)
             session.reply(number)
@@ -160,7 +187,7 @@ class TransactionCalls:
     def _call_finish_unit(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("xid", "confirmed")
         xid, confirmed = given.text("xid"), given.texts("confirmed")
-        session.finished(xid)
+        session.units.discard(xid)
         session.begin(
             number,
             lambda: session.local.units.finish(xid, confirmed),

@@ -10,7 +10,8 @@ from typing import Final
 
 from openmsmq.access.certificates import Certificates
 from openmsmq.access.tokens import Tokens
-from openmsmq.app_server.listener import AppDoor
+from openmsmq.app_server.listener import AppListener
+from openmsmq.app_server.server import AppServer
 from openmsmq.capture.recorder import Recorder
 from openmsmq.clock import SystemClock
 from openmsmq.engine.authorization import is_allowed
@@ -88,15 +89,15 @@ class StandardDoors:
         if config.app_port is not None or config.app_socket is not None:
             if config.app_port is not None:
                 _require_safe(config, tokens)
-            doors["app"] = AppDoor(
+            server = AppServer(
                 local,
                 driver,
                 config,
                 tokens,
                 metrics=self._metrics,
                 certificates=self._certificates,
-                tls=self._app_tls,
             )
+            doors["app"] = AppListener(server, self._app_tls)
         binary = None
         if config.binary_port is not None:
             doors["binary"] = binary = BinaryDoor(local, driver, config, SystemClock())

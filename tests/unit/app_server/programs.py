@@ -1,10 +1,11 @@
-"""A door with a store in memory behind it, and programs that speak the protocol in plain frames."""
+"""An application server with a store in memory, and programs that speak in plain frames."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import inspect
+import ssl
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -22,12 +23,15 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import decode_error
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_protocol.members import Members
-from openmsmq.app_server.listener import AppDoor
+from openmsmq.app_server.listener import AppListener
+from openmsmq.app_server.server import AppServer
+from openmsmq.app_server.session import AppSession
 from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import MQError
 from openmsmq.names.direct import DirectName
+from openmsmq.net.connection import Connection
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import ServiceMetrics
@@ -253,7 +257,7 @@ class Program:
 
 
 class House:
-    """A service: a door, the rules and a store behind it."""
+    """A service: a listener, the application server, a manager and its store."""
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.folder = folder
@@ -268,22 +272,28 @@ class House:
         self.programs: list[Program] = []
         self.errors: list[object] = []
         "What nobody caught."
-        self.door = self.new_door()
+        self.listener = self.new_listener()
+        self.server = self.listener.server
 
-    def new_door(self, **given: Any) -> AppDoor:
-        """Another door of the same service."""
-        return AppDoor(
+    def new_listener(self, tls: ssl.SSLContext | None = None, **given: Any) -> AppListener:
+        """Another listener of the same service, with a server of its own."""
+        server = AppServer(
             self.local,
             self.driver,
             self.config,
             self.tokens,
             metrics=self.metrics,
-            **{"patience": 0, **given},
+            **{"refusal_delay_s": 0, **given},
         )
+        return AppListener(server, tls)
+
+    def look(self, later_s: float = 0.0) -> None:
+        """Let housekeeping look at all sessions, as if so much time had passed."""
+        self.server.tick(asyncio.get_running_loop().time() + later_s)
 
     async def __aenter__(self) -> Self:
         asyncio.get_running_loop().set_exception_handler(self._caught)
-        await self.door.start()
+        await self.listener.start()
         return self
 
     def _caught(self, _: object, context: dict[str, Any]) -> None:
@@ -293,12 +303,12 @@ class House:
         self.store.gate.set()
         for program in self.programs:
             program.cut()
-        await until(lambda: not self.door.clients)
+        await until(lambda: not self.server.clients)
         try:
             if details == (None, None, None):
                 self._check_nothing_is_left()
         finally:
-            await self.door.stop("the test is over")
+            await self.listener.stop("the test is over")
             await self.driver.close()
         assert not self.errors, self.errors
 
@@ -334,22 +344,28 @@ class House:
         """A private queue as the rules know it."""
         return self.local.core.queues.find(f"private$\\{name}")
 
-    async def open_tcp(self, *, is_local: bool = True, **given: Any) -> tuple[AppDoor, int]:
-        """A door on a port, as if others could reach it if it is not local; the port."""
-        door = self.new_door(**given)
-        door.config = replace(self.config, app_port=0, app_socket=None)
+    async def open_tcp(self, *, is_local: bool = True, **given: Any) -> tuple[AppListener, int]:
+        """A listener on a port, as if others could reach it if it is not local; the port."""
+        listener = self.new_listener(**given)
+        listener.server.config = replace(self.config, app_port=0, app_socket=None)
         with patch.object(Config, "is_local", is_local):
-            address = await door.start()
+            address = await listener.start()
         assert isinstance(address, tuple)
         assert address[0] == "127.0.0.1"
-        return door, address[1]
+        return listener, address[1]
 
     async def connect_tcp(self, port: int, **given: Any) -> Program:
-        """A connection through such a door."""
+        """A connection to such a listener."""
         reader, writer = await asyncio.open_connection("127.0.0.1", port, **given)
         program = Program(reader, writer)
         self.programs.append(program)
         return program
+
+
+def connection_of(session: AppSession) -> Connection:
+    """The connection of a session."""
+    assert isinstance(session.wire, Connection)
+    return session.wire
 
 
 def _ends(holder: object) -> bool:

@@ -1,9 +1,8 @@
-"""What the door for programs sees to although nobody asks."""
+"""What the application server does although no program asks for it."""
 
 from __future__ import annotations
 
 import asyncio
-from time import monotonic
 from uuid import UUID
 
 import pytest
@@ -13,7 +12,7 @@ from tests.unit.engine.world import HandClock
 from openmsmq.access.tokens import TOKENS_FILE, Tokens
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
-from openmsmq.app_server import housekeeping as rounds
+from openmsmq.app_server import housekeeping
 from openmsmq.app_server.session import READ_AHEAD
 from openmsmq.engine.transactions.transaction import State
 from openmsmq.errors import (
@@ -43,13 +42,13 @@ async def test_who_came_in_with_a_token_goes_with_it(
     unknown = await house.program()
     Tokens.load(house.folder).revoke(kept.id)  # as another process would
     caplog.set_level("INFO")
-    house.door.rounds.go()
+    house.look()
     assert await program.closing() == "the token was revoked"
     assert house.metrics.rejected == {"token revoked": 1}
     [event] = [record for record in caplog.records if record.getMessage() == "token revoked"]
     assert event.__dict__["fields"]["token"] == kept.id
     assert await unknown.peek(await unknown.open("orders")) == ["a"], "it was held"
-    house.door.rounds.go()
+    house.look()
     await other.ping()
     assert house.metrics.rejected == {"token revoked": 1}
 
@@ -57,25 +56,26 @@ async def test_who_came_in_with_a_token_goes_with_it(
 @served()
 async def test_who_came_in_with_a_certificate_goes_with_its_entry(house: House) -> None:
     kept, taken = (Grant("read", certificate=f"CN={name}") for name in ("kept", "taken"))
-    house.door.certificates.entries = {grant.certificate: grant for grant in (kept, taken)}
+    house.server.certificates.entries = {grant.certificate: grant for grant in (kept, taken)}
     stays = await house.program()
-    [first] = house.door.sessions
+    [first] = house.server.sessions
     first.grant = kept
     goes = await house.program()
-    [second] = [session for session in house.door.sessions if session is not first]
+    [second] = [session for session in house.server.sessions if session is not first]
     second.grant = taken
-    house.door.certificates.entries = {"CN=kept": kept, "CN=taken": Grant("send")}
-    house.door.rounds.go()
+    house.server.certificates.entries = {"CN=kept": kept, "CN=taken": Grant("send")}
+    house.look()
     assert await goes.closing() == "the entry of CN=taken in tls.clients was changed"
     await stays.ping()
     assert house.metrics.rejected == {"certificate revoked": 1}
 
 
 @served()
-async def test_nobody_has_to_say_so(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "EVERY", 0.01)
-    house.door.rounds.stop()
-    house.door.rounds.start()
+async def test_the_listener_lets_the_server_look_again_and_again(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(housekeeping, "INTERVAL_S", 0.01)
+    house.listener._tick()
     kept, token = house.tokens.create("read")
     program = await house.program(token)
     house.tokens.revoke(kept.id)
@@ -86,14 +86,14 @@ async def test_nobody_has_to_say_so(house: House, monkeypatch: pytest.MonkeyPatc
 async def test_a_token_whose_time_is_over_ends_the_connection(house: House) -> None:
     clock = HandClock()
     house.tokens = Tokens(house.folder, clock)
-    house.door.tokens = house.tokens
+    house.server.tokens = house.tokens
     _, token = house.tokens.create("read", expires=int(clock.time) + 10)
     program = await house.program(token)
     clock.wait(9)
-    house.door.rounds.go()
+    house.look()
     await program.ping()
     clock.wait(2)
-    house.door.rounds.go()
+    house.look()
     assert await program.closing() == "the token has expired"
     assert house.metrics.rejected == {"token expired": 1}
 
@@ -103,7 +103,7 @@ async def test_a_token_that_allows_something_else_now_is_another_one(house: Hous
     program = await house.program(house.token("admin"))
     file = house.folder / TOKENS_FILE
     file.write_text(file.read_text().replace('"admin"', '"read"'))
-    house.door.rounds.go()
+    house.look()
     assert await program.closing() == "the token was revoked"
 
 
@@ -116,14 +116,14 @@ async def test_who_is_in_stays_in_while_the_tokens_cannot_be_read(
     text = file.read_text()
     file.write_text("{")
     for _ in range(3):
-        house.door.rounds.go()
+        house.look()
     await program.ping()
     assert [record.getMessage() for record in caplog.records] == ["tokens cannot be read"]
     file.write_text(text)
-    house.door.rounds.go()
+    house.look()
     await program.ping()
     file.unlink()
-    house.door.rounds.go()
+    house.look()
     assert await program.closing() == "the token was revoked"
 
 
@@ -131,18 +131,19 @@ async def test_who_is_in_stays_in_while_the_tokens_cannot_be_read(
 async def test_nothing_is_looked_at_after_the_end(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rounds, "EVERY", 0.0)
-    house.door.rounds.stop()
+    monkeypatch.setattr(housekeeping, "INTERVAL_S", 0.001)
     seen = 0
+    tick = house.server.tick
 
-    def go(_: object) -> None:
+    def count(now: float) -> None:
         nonlocal seen
         seen += 1
+        tick(now)
 
-    monkeypatch.setattr(rounds.Rounds, "go", go)
-    house.door.rounds.start()
+    monkeypatch.setattr(house.server, "tick", count)
+    house.listener._tick()
     await until(lambda: seen)
-    await house.door.stop("enough")
+    await house.listener.stop("enough")
     before = seen
     await asyncio.sleep(0.01)
     assert seen == before
@@ -158,28 +159,23 @@ async def test_who_is_gone_is_missed_although_nothing_is_read_any_longer(house: 
     program.begin_read(handle)
     for number in range(500):
         program.tell(Kind.PING, bytes(1000), number=number)
-    await until(lambda: any(session.is_full for session in house.door.sessions))
+    await until(lambda: any(session.is_full for session in house.server.sessions))
     load = house.metrics.load()
     assert load.held_up == 1
     assert load.request_bytes > READ_AHEAD
-    house.door.rounds.go()
+    house.look()
     await other.ping()
-    assert house.door.clients == 2, "it is still there"
+    assert house.server.clients == 2, "it is still there"
     program.cut()
     await other.ping()
-    assert house.door.clients == 2, "nobody has noticed"
-    house.door.rounds.go()
-    await until(lambda: house.door.clients == 1)
+    assert house.server.clients == 2, "nobody has noticed"
+    house.look()
+    await until(lambda: house.server.clients == 1)
     assert not house.queue().waiters
     assert house.metrics.load() == (0, 0)
 
 
 # Transactions that nobody ends
-
-
-def passes(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Let a round take place that much later."""
-    monkeypatch.setattr(rounds, "monotonic", lambda: monotonic() + seconds)
 
 
 @served(idle_transaction_limit=60)
@@ -194,11 +190,9 @@ async def test_a_transaction_is_aborted_if_its_program_does_nothing_with_it(
     work, second = await program.transaction("mine"), await program.transaction()
     assert bodies(await program.read(handle, transaction=work)) == ["a"]
     await program.send(handle, "b", transaction=work)
-    passes(monkeypatch, 59)
-    house.door.rounds.go()
+    house.look(59)
     assert house.metrics.transactions == 2
-    passes(monkeypatch, 61)
-    house.door.rounds.go()
+    house.look(61)
     await until(lambda: house.metrics.transactions == 0)
     assert house.metrics.aborted == {"idle": 2, "abandoned": 0}
     [found] = await other.read(await other.open("orders"), mode=app.Mode.PEEK)
@@ -230,7 +224,7 @@ async def test_whatever_is_done_with_it_counts(
     program = await house.program()
     handle = await program.create(transactional=True)
     work = await program.transaction()
-    session = house.door.sessions[0]
+    session = house.server.sessions[0]
     [begun] = session.transactions.values()
     for request in ("send", "read", "peek", "end"):
         begun.used = -1e9
@@ -241,7 +235,7 @@ async def test_whatever_is_done_with_it_counts(
         else:
             mode = app.Mode.PEEK if request == "peek" else app.Mode.TAKE
             await refused(program.read(handle, transaction=work, mode=mode), ReceiveTimeout)
-        assert session.idle_transactions(monotonic() - 60) == [], request
+        assert session.idle_transactions(session.now, 60) == [], request
 
 
 @served(idle_transaction_limit=60)
@@ -253,15 +247,17 @@ async def test_a_read_that_waits_is_no_idleness(
     work = await program.transaction()
     waiting = program.begin_read(handle, transaction=work)
     await program.ping()
-    session = house.door.sessions[0]
+    session = house.server.sessions[0]
     session.transactions[work].used = -1e9
-    assert session.idle_transactions(monotonic() - 60) == []
+    assert session.idle_transactions(session.now + 1000, 60) == []
     sending = await program.transaction()
     await program.send(handle, "a", transaction=sending)
     await program.call("commit", transaction=sending)
     assert bodies((await program.answer(waiting)).messages) == ["a"]
-    assert session.idle_transactions(monotonic() - 60) == [], "it has just been answered"
-    assert session.idle_transactions(monotonic()) == [work]
+    answered = session.now + 2000
+    assert session.idle_transactions(answered, 60) == [], "it has just been answered"
+    assert session.idle_transactions(answered + 59, 60) == []
+    assert session.idle_transactions(answered + 60, 60) == [work]
 
 
 @pytest.mark.parametrize("gone", [False, True])
@@ -276,11 +272,10 @@ async def test_an_abort_that_fails_is_tried_again(
     await program.call("commit", transaction=first)
     work = await program.transaction()
     assert await program.read(handle, transaction=work)
-    session = house.door.sessions[0]
-    passes(monkeypatch, 61)
+    session = house.server.sessions[0]
     house.store.refuse = {"commit": StorageFull("broken")}
     house.store.gate.clear()
-    house.door.rounds.go()
+    house.look(61)
     await refused(program.send(handle, "b", transaction=work), TransactionTimedOut)
     if gone:
         program.cut()
@@ -291,7 +286,7 @@ async def test_an_abort_that_fails_is_tried_again(
         await until(lambda: session.transactions)
         assert not session.timed_out
         assert house.metrics.aborted["idle"] == 0
-        house.door.rounds.go()
+        house.look(61)
     await until(lambda: house.metrics.aborted["idle"])
     assert house.metrics.transactions == 0
     await until(lambda: not house.queue().held)
@@ -304,11 +299,10 @@ async def test_nothing_is_aborted_while_the_manager_stops(
 ) -> None:
     program = await house.program()
     await program.transaction()
-    passes(monkeypatch, 61)
     await house.driver.close()
-    house.door.rounds.go()
+    house.look(61)
     assert house.metrics.aborted == {"idle": 0, "abandoned": 0}
-    assert house.door.sessions[0].transactions
+    assert house.server.sessions[0].transactions
     house.metrics.transaction_ended()
 
 
@@ -319,9 +313,8 @@ async def test_without_limits_all_of_them_stay(
     program = await house.program()
     await program.transaction()
     await program.call("prepare", transaction=await program.transaction("tx"))
-    passes(monkeypatch, 1e9)
     house.clock.wait(1e6)
-    house.door.rounds.go()
+    house.look(1e9)
     await program.ping()
     assert house.metrics.transactions == 1
     assert (await program.call("prepared"))["ages"] == {"tx": 1_000_000}
@@ -338,7 +331,7 @@ async def test_a_prepared_transaction_that_nobody_decides_is_aborted(
         await program.send(handle, xid, transaction=work)
         await program.call("prepare", transaction=work)
         house.clock.wait(3000)
-    house.door.rounds.go()
+    house.look()
     await until(lambda: house.metrics.aborted["abandoned"])
     assert await program.call("prepared") == {"xids": ["new"], "ages": {"new": 3000}}
     logged = [r.__dict__["fields"] for r in caplog.records if r.getMessage() == ABORTED]
@@ -357,7 +350,7 @@ async def test_the_part_in_a_unit_waits_for_the_manager_that_decides(house: Hous
     for name in (unit, "tx"):
         await program.call("prepare", transaction=await program.transaction(name))
     house.clock.wait(1000)
-    house.door.rounds.go()
+    house.look()
     await until(lambda: house.metrics.aborted["abandoned"])
     assert (await program.call("prepared"))["xids"] == [unit]
 
@@ -372,11 +365,11 @@ async def test_that_is_tried_again_as_well(house: House) -> None:
     house.clock.wait(10)
     house.store.refuse = {"commit": StorageFull("broken")}
     house.store.gate.clear()
-    house.door.rounds.go()
-    house.door.rounds.go()  # one is under way
+    house.look()
+    house.look()  # one is under way
     house.store.gate.set()
     transaction = house.local.core.prepared["tx"]
     await until(lambda: transaction.state is State.PREPARED)
     assert house.metrics.aborted["abandoned"] == 0
-    house.door.rounds.go()
+    house.look()
     await until(lambda: house.metrics.aborted["abandoned"] == 1)

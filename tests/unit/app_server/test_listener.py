@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 from tests.certificates import make_certificates
-from tests.unit.app_server.programs import House, Program, served, until
+from tests.unit.app_server.programs import House, Program, connection_of, served, until
 
 from openmsmq.app_protocol.calls import Hello
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_server import listener as module
-from openmsmq.app_server.listener import AppDoor
+from openmsmq.app_server.listener import AppListener
 from openmsmq.errors import MQError
 from openmsmq.service.listeners import server_tls
 from openmsmq.types.caller import Grant
@@ -47,7 +47,7 @@ async def test_a_unix_socket_is_for_its_owner_only_and_gone_at_the_end(house: Ho
     assert stat.S_ISSOCK(path.stat().st_mode)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert (await house.program()).is_silent
-    await house.door.stop("enough")
+    await house.listener.stop("enough")
     assert not path.exists()
 
 
@@ -55,19 +55,19 @@ async def test_a_unix_socket_is_for_its_owner_only_and_gone_at_the_end(house: Ho
 async def test_it_says_where_it_is(house: House) -> None:
     path = house.folder / "another"
     house.config = replace(house.config, app_socket=path)
-    door = house.new_door()
-    assert await door.start() == str(path)
-    await door.stop("enough")
+    listener = house.new_listener()
+    assert await listener.start() == str(path)
+    await listener.stop("enough")
     house.config = replace(house.config, app_socket=path, app_port=0)
-    door = house.new_door()
-    address = await door.start()
+    listener = house.new_listener()
+    address = await listener.start()
     assert isinstance(address, tuple)
     assert address[0] == "127.0.0.1"
     assert path.is_socket()
     for program in (await house.connect_tcp(address[1]), await house.connect()):
         await program.hello()
-    assert door.clients == 2
-    await door.stop("enough")
+    assert listener.server.clients == 2
+    await listener.stop("enough")
     assert not path.exists()
     with pytest.raises(ConnectionRefusedError):
         await house.connect_tcp(address[1])
@@ -79,10 +79,10 @@ async def test_a_socket_that_somebody_left_who_was_killed_is_replaced(house: Hou
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))
     house.config = replace(house.config, app_socket=path)
-    door = house.new_door()
-    await door.start()
+    listener = house.new_listener()
+    await listener.start()
     assert await accepted(await house.connect())
-    await door.stop("enough")
+    await listener.stop("enough")
 
 
 @served()
@@ -91,16 +91,16 @@ async def test_a_file_that_is_no_socket_is_left_alone(house: House) -> None:
     path = house.folder / "precious"
     path.write_text("work")
     house.config = replace(house.config, app_socket=path)
-    door = house.new_door()
+    listener = house.new_listener()
     with pytest.raises(OSError, match="in use"):
-        await door.start()
-    await door.stop("it did not start")
+        await listener.start()
+    await listener.stop("it did not start")
     assert path.read_text() == "work"
 
 
 @served()
 async def test_stopped_before_it_was_started_it_is_silent(house: House) -> None:
-    await house.new_door().stop("never started")
+    await house.new_listener().stop("never started")
     assert (house.folder / "app").is_socket()
 
 
@@ -110,9 +110,9 @@ async def test_stopped_before_it_was_started_it_is_silent(house: House) -> None:
 @served()
 async def test_who_is_on_this_computer_needs_no_token(house: House) -> None:
     assert (await (await house.connect()).hello())["role"] == "admin"
-    door, port = await house.open_tcp(is_local=True)
+    listener, port = await house.open_tcp(is_local=True)
     assert (await (await house.connect_tcp(port)).hello())["role"] == "admin"
-    await door.stop("enough")
+    await listener.stop("enough")
 
 
 @served()
@@ -136,7 +136,7 @@ async def test_a_wrong_token_is_wrong_also_where_none_is_needed(house: House, to
 async def test_who_comes_from_elsewhere_needs_one(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    door, port = await house.open_tcp(is_local=False)
+    listener, port = await house.open_tcp(is_local=False)
     program = await house.connect_tcp(port)
     with caplog.at_level(logging.WARNING), pytest.raises(asyncio.IncompleteReadError):
         await program.hello()
@@ -146,14 +146,14 @@ async def test_who_comes_from_elsewhere_needs_one(
     token = house.token("read")
     assert (await (await house.connect_tcp(port)).hello(token))["role"] == "read"
     assert token not in caplog.text
-    await door.stop("enough")
+    await listener.stop("enough")
 
 
 @served(allow_insecure=True)
 async def test_unless_that_is_allowed(house: House) -> None:
-    door, port = await house.open_tcp(is_local=False)
+    listener, port = await house.open_tcp(is_local=False)
     assert (await (await house.connect_tcp(port)).hello())["role"] == "admin"
-    await door.stop("enough")
+    await listener.stop("enough")
 
 
 SHOP = {"subject": ((("commonName", "web shop"),),)}
@@ -167,17 +167,17 @@ async def test_a_certificate_gives_what_its_entry_says_and_a_token_counts_alone(
     pem, entry = house.folder / "ca.pem", Grant("send", certificate="CN=web shop")
     secure = replace(house.config, tls_cert=pem, tls_key=pem, tls_client_ca=pem)
     house.config = replace(secure, tls_clients={"CN=web shop": entry})
-    door = house.new_door()
+    listener = house.new_listener()
     other = {"subject": ((("commonName", "other"),),)}
-    assert door.admit("", "a program", SHOP, is_trusted=False) == entry
-    assert door.admit("", "a program", other, is_trusted=False) is None
-    assert door.admit("", "a program", {}, is_trusted=False) is None
-    assert door.admit("wrong", "a program", SHOP, is_trusted=False) is None
-    grant = door.admit(house.token("read"), "a program", SHOP, is_trusted=False)
+    assert listener.server.admit("", "a program", SHOP, is_trusted=False) == entry
+    assert listener.server.admit("", "a program", other, is_trusted=False) is None
+    assert listener.server.admit("", "a program", {}, is_trusted=False) is None
+    assert listener.server.admit("wrong", "a program", SHOP, is_trusted=False) is None
+    grant = listener.server.admit(house.token("read"), "a program", SHOP, is_trusted=False)
     assert isinstance(grant, Grant)
     assert grant.role == "read"
     house.config = secure
-    assert house.new_door().admit("", "a program", SHOP, is_trusted=False) is None
+    assert house.new_listener().server.admit("", "a program", SHOP, is_trusted=False) is None
     assert house.metrics.logins_refused == 4
 
 
@@ -193,7 +193,7 @@ async def test_a_token_that_is_revoked_lets_nobody_in_any_longer(house: House) -
 @served()
 async def test_who_guesses_tokens_waits_for_each(house: House) -> None:
     """What such a program sends meanwhile is not even kept."""
-    door, port = await house.open_tcp(is_local=False, patience=0.1)
+    listener, port = await house.open_tcp(is_local=False, refusal_delay_s=0.1)
     program = await house.connect_tcp(port)
     begun = time.monotonic()
     number = program.tell(Kind.HELLO, b'{"protocol":1,"client":"c","token":"wrong"}')
@@ -202,48 +202,50 @@ async def test_who_guesses_tokens_waits_for_each(house: House) -> None:
     assert time.monotonic() - begun >= 0.099
     assert (found.kind, found.id, number) == (Kind.CLOSING, 0, 1)
     assert house.metrics.logins_refused == 1
-    await door.stop("enough")
+    await listener.stop("enough")
 
 
 @served()
 async def test_who_gives_up_meanwhile_is_forgotten(house: House) -> None:
-    door, port = await house.open_tcp(is_local=False, patience=60)
+    listener, port = await house.open_tcp(is_local=False, refusal_delay_s=60)
     program = await house.connect_tcp(port)
     program.tell(Kind.HELLO, b'{"protocol":1,"client":"c"}')
     await until(lambda: house.metrics.logins_refused)
     program.cut()
-    await until(lambda: not door.clients)
-    await door.stop("enough")
+    await until(lambda: not listener.server.clients)
+    await listener.stop("enough")
 
 
 @served()
 async def test_who_waits_for_a_refusal_is_told_of_the_end(house: House) -> None:
-    door, port = await house.open_tcp(is_local=False, patience=60)
+    listener, port = await house.open_tcp(is_local=False, refusal_delay_s=60)
     program = await house.connect_tcp(port)
     program.tell(Kind.HELLO, b'{"protocol":1,"client":"c"}')
     program.writer.write(b"garbage that nobody reads")
     await until(lambda: house.metrics.logins_refused)
-    await door.stop("enough")
+    await listener.stop("enough")
     assert await program.closing() == "enough"
 
 
 @served()
 async def test_who_never_says_hello_does_not_stay(house: House) -> None:
-    door, port = await house.open_tcp(hello_within=0.01)
+    listener, port = await house.open_tcp(hello_timeout_s=0.01)
     program = await house.connect_tcp(port)
     assert await program.closing() == "no HELLO came in time"
     assert house.metrics.rejected == {"no hello": 1}
-    await door.stop("enough")
+    await listener.stop("enough")
 
 
 @served()
 async def test_who_says_hello_has_no_more_to_fear(house: House) -> None:
     await house.connect()
-    await until(lambda: house.door.clients)
-    [session] = house.door._sessions
-    assert 29 < session._deadline.when() - asyncio.get_running_loop().time() <= 30
+    await until(lambda: house.server.clients)
+    [session] = house.server.sessions
+    assert session.next_deadline is not None
+    assert 29 < session.next_deadline - asyncio.get_running_loop().time() <= 30
     await house.programs[0].hello()
-    assert session._deadline.cancelled()
+    session.tick(session.next_deadline)
+    assert session.next_deadline is None
 
 
 @served(clients_max=2)
@@ -253,7 +255,7 @@ async def test_no_more_come_in_than_there_is_room_for(house: House) -> None:
     assert await third.closing() == "too many programs are connected"
     assert house.metrics.rejected == {"too many clients": 1}
     first.cut()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     fourth = await house.program()
     for program in (second, fourth):
         await program.ping()
@@ -287,7 +289,7 @@ async def test_who_comes_beyond_all_limits_is_not_even_told(
 async def test_what_the_system_cannot_give_is_counted_and_logged(
     house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    house.door.exhausted(OSError(24, "Too many open files"))
+    house.listener.exhausted(OSError(24, "Too many open files"))
     assert house.metrics.rejected == {"no file descriptor left": 1}
     [line] = caplog.records
     assert line.getMessage() == "cannot accept connections"
@@ -297,9 +299,9 @@ async def test_what_the_system_cannot_give_is_counted_and_logged(
 @served()
 async def test_programs_are_counted(house: House) -> None:
     first, _ = await house.program(), await house.program()
-    assert (house.door.clients, house.metrics.clients, house.metrics.connections) == (2, 2, 2)
+    assert (house.server.clients, house.metrics.clients, house.metrics.connections) == (2, 2, 2)
     first.cut()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     assert (house.metrics.clients, house.metrics.connections) == (1, 2)
 
 
@@ -310,21 +312,21 @@ async def test_programs_are_counted(house: House) -> None:
 async def test_programs_are_told_why_it_ends(house: House) -> None:
     programs = [await house.program() for _ in range(3)]
     silent = await house.connect()
-    await until(lambda: house.door.clients == 4)
-    await house.door.stop("SIGTERM")
+    await until(lambda: house.server.clients == 4)
+    await house.listener.stop("SIGTERM")
     for program in (*programs, silent):
         assert await program.closing() == "SIGTERM"
-    assert house.door.clients == 0
+    assert house.server.clients == 0
     with pytest.raises((FileNotFoundError, ConnectionRefusedError)):
         await house.connect()
 
 
 @served()
 async def test_who_was_on_the_way_in_is_told_as_well(house: House) -> None:
-    await house.door.stop("SIGTERM")
+    await house.listener.stop("SIGTERM")
     near, far = socket.socketpair()
     loop = asyncio.get_running_loop()
-    await loop.create_connection(partial(house.door._connection, is_trusted=True), sock=near)
+    await loop.create_connection(partial(house.listener._connection, is_trusted=True), sock=near)
     reader, writer = await asyncio.open_connection(sock=far)
     assert await Program(reader, writer).closing() == "SIGTERM"
     writer.close()
@@ -334,14 +336,14 @@ async def test_who_was_on_the_way_in_is_told_as_well(house: House) -> None:
 async def test_those_who_do_not_listen_do_not_hold_up_the_end(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "FAREWELL", 0.05)
+    monkeypatch.setattr(module, "DRAIN_TIMEOUT_S", 0.05)
     deaf = await house.program()
     deaf.tell(Kind.PING, bytes(6 << 20))
-    await until(lambda: [s for s in house.door._sessions if s.connection.write_buffer_full])
+    await until(lambda: [s for s in house.server.sessions if connection_of(s).write_buffer_full])
     begun = time.monotonic()
-    await house.door.stop("enough")
+    await house.listener.stop("enough")
     assert time.monotonic() - begun >= 0.05
-    assert house.door.clients == 0
+    assert house.server.clients == 0
 
 
 @served()
@@ -354,7 +356,7 @@ async def test_who_cannot_be_heard_any_more_is_forgotten_after_the_store_is_clos
     await program.ping()
     await house.driver.close()
     program.cut()
-    await until(lambda: not house.door.clients)
+    await until(lambda: not house.server.clients)
     house.queue().modes.clear()  # what nobody closes at the very end
 
 
@@ -369,19 +371,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-async def open_tls(house: House, made: Path) -> tuple[AppDoor, int, ssl.SSLContext]:
+async def open_tls(house: House, made: Path) -> tuple[AppListener, int, ssl.SSLContext]:
     """A door that speaks TLS."""
     config = replace(house.config, tls_cert=made / "server.pem", tls_key=made / "server.key")
-    door, port = await house.open_tcp(is_local=False, tls=server_tls(config))
+    listener, port = await house.open_tcp(is_local=False, tls=server_tls(config))
     context = ssl.create_default_context(cafile=made / "ca.pem")
     context.check_hostname = False
-    return door, port, context
+    return listener, port, context
 
 
 @served()
 async def test_all_goes_through_tls_as_well(house: House, made: Path) -> None:
     """Much at once, in both directions."""
-    door, port, context = await open_tls(house, made)
+    listener, port, context = await open_tls(house, made)
     program = await house.connect_tcp(port, ssl=context)
     await program.hello(house.token("admin"))
     handle = await program.create()
@@ -389,18 +391,18 @@ async def test_all_goes_through_tls_as_well(house: House, made: Path) -> None:
         program.tell(Kind.PING, bytes(3 << 20))
     await program.send(handle, *(bytes(1 << 20) for _ in range(5)))
     assert len(await program.read(handle, count=5)) == 3, "no more fit into a frame"
-    await door.stop("enough")
+    await listener.stop("enough")
     assert await program.closing() == "enough"
 
 
 @served()
 async def test_who_does_not_speak_tls_is_no_program(house: House, made: Path) -> None:
-    door, port, _ = await open_tls(house, made)
+    listener, port, _ = await open_tls(house, made)
     program = await house.connect_tcp(port)
     with pytest.raises((asyncio.IncompleteReadError, ConnectionError, MQError)):
         await program.hello(house.token("admin"))
     assert house.metrics.connections == 0
-    await door.stop("enough")
+    await listener.stop("enough")
 
 
 @served()
@@ -417,18 +419,20 @@ async def test_a_certificate_alone_gives_no_rights_on_this_computer_either(
     trust = ssl.create_default_context(cafile=made / "ca.pem")
     trust.check_hostname = False
     trust.load_cert_chain(made / "client.pem", made / "client.key")
-    door, port = await house.open_tcp(tls=server_tls(secure, ask_clients=True), patience=0)
+    listener, port = await house.open_tcp(
+        tls=server_tls(secure, ask_clients=True), refusal_delay_s=0
+    )
     stranger = await house.connect_tcp(port, ssl=trust)
     stranger.tell(Kind.HELLO, Hello("test").encode())
     assert "tls.clients has no entry" in await stranger.closing()
     known = await house.connect_tcp(port, ssl=trust)
     assert (await known.hello(token=house.token("read")))["role"] == "read"
-    await door.stop("enough")
+    await listener.stop("enough")
 
 
 @served(clients_max=2)
 async def test_half_open_connections_are_counted_and_give_way(house: House, made: Path) -> None:
-    door, port, context = await open_tls(house, made)
+    listener, port, context = await open_tls(house, made)
     silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
     program = await house.connect_tcp(port, ssl=context)
     await program.hello(house.token("admin"))
@@ -438,4 +442,4 @@ async def test_half_open_connections_are_counted_and_give_way(house: House, made
             assert await reader.read() == b""
     for _, writer in silent:
         writer.close()
-    await door.stop("enough")
+    await listener.stop("enough")

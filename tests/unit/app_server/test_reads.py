@@ -135,14 +135,14 @@ def _kept(house: House) -> list[int]:
     """What is remembered of messages that programs hold."""
     return [
         lookup
-        for session in house.door._sessions
+        for session in house.server.sessions
         for opened in session.handles.values()
         for lookup in opened.held
     ]
 
 
 def _timers(house: House) -> int:
-    return sum(len(session._reading._timers) for session in house.door._sessions)
+    return sum(len(session._reads._deadlines) for session in house.server.sessions)
 
 
 @served()
@@ -581,8 +581,8 @@ async def test_reads_that_wait_end_with_their_connection(house: House) -> None:
     for timeout in (FOREVER, 1_000_000):
         program.begin_read(handle, timeout=timeout)
     await program.ping()
-    [session] = house.door._sessions
+    [session] = house.server.sessions
     program.cut()
-    await until(lambda: not house.door.clients)
+    await until(lambda: not house.server.clients)
     assert not house.queue().waiters
-    assert not session._reading._timers
+    assert not session._reads._deadlines

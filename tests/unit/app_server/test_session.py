@@ -12,6 +12,7 @@ from tests.unit.app_server.programs import (
     FOREVER,
     House,
     bodies,
+    connection_of,
     frame,
     lookups,
     packet,
@@ -44,7 +45,7 @@ from openmsmq.types.received import ReceivedMessage
 
 def session_of(house: House) -> AppSession:
     """The other side of the only program."""
-    [found] = house.door._sessions
+    [found] = house.server.sessions
     return found
 
 
@@ -269,7 +270,7 @@ async def test_whatever_a_program_sends_the_service_goes_on(house: House, seed: 
         await program.writer.drain()
         program.writer.write_eof()
         await program.closing()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     await steady.send(1, "still there")
     assert (await steady.peek(1))[-1] == "still there"
 
@@ -321,12 +322,12 @@ async def test_half_a_frame_holds_up_nobody(house: House) -> None:
     slow.writer.write(data[:12])
     for _ in range(3):
         await other.ping()
-    assert house.door.clients == 2
+    assert house.server.clients == 2
     slow.writer.write(data[12:])
     assert (await slow.next()).members == {"queues": []}
     slow.writer.write(data[:12])
     slow.cut()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     assert house.metrics.rejected == {}
 
 
@@ -548,7 +549,7 @@ async def test_who_goes_far_beyond_it_is_not_read_any_further(house: House) -> N
         program.tell(Kind.PING, bytes(1000), number=number)
     session = session_of(house)
     await until(lambda: session.is_full)
-    assert session.connection.reads_paused
+    assert connection_of(session).reads_paused
     assert READ_AHEAD < session._framer.pending <= READ_AHEAD + (256 << 10)
     read = session._framer.pending
     other = await house.program()
@@ -558,7 +559,7 @@ async def test_who_goes_far_beyond_it_is_not_read_any_further(house: House) -> N
     await other.send(await other.open("orders"), "a")
     assert (await program.next()).id == waiting
     assert [(await program.next()).id for _ in range(count)] == list(range(count))
-    assert not session.connection.reads_paused
+    assert not connection_of(session).reads_paused
 
 
 @served(request_bytes_max=1000)
@@ -586,7 +587,7 @@ async def test_a_program_that_is_cut_off_is_missed_also_when_its_credit_is_used_
         program.begin_read(handle)
     await until(lambda: len(house.queue().waiters) == 2)
     program.cut()
-    await until(lambda: not house.door.clients)
+    await until(lambda: not house.server.clients)
     assert not house.queue().waiters
 
 
@@ -611,26 +612,26 @@ async def test_a_program_that_does_not_take_its_answers_gets_no_more(house: Hous
     program, other = await house.program(), await house.program()
     handle = await program.create()
     await program.send(handle, bytes(1 << 20), recoverable=False)
-    session = next(s for s in house.door._sessions if s.handles)
+    session = next(s for s in house.server.sessions if s.handles)
     written = 0
-    write = session.connection.write
+    write = connection_of(session).write
 
     def count(data: bytes) -> None:
         nonlocal written
         written += len(data)
         write(data)
 
-    session.connection.write = count  # type: ignore[method-assign]
+    connection_of(session).write = count  # type: ignore[method-assign]
     numbers = [program.begin_read(handle, mode=app.Mode.PEEK) for _ in range(600)]
-    await until(lambda: session.connection._is_blocked)
+    await until(lambda: connection_of(session)._is_blocked)
     for _ in range(20):
         await other.ping()
     assert written < 8 * WRITE_BUFFER
-    assert session.connection.reads_paused
+    assert connection_of(session).reads_paused
     handle = await other.open("orders")
     assert len(await other.read(handle)) == 1, "others go on"
     program.cut()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     assert len(numbers) == 600
 
 
@@ -640,7 +641,7 @@ async def test_when_it_takes_them_again_all_come(house: House) -> None:
     handle = await program.create()
     await program.send(handle, bytes(1 << 20), recoverable=False)
     numbers = [program.begin_read(handle, mode=app.Mode.PEEK) for _ in range(20)]
-    await until(lambda: session_of(house).connection._is_blocked)
+    await until(lambda: connection_of(session_of(house))._is_blocked)
     assert [(await program.next()).id for _ in numbers] == numbers
     await program.ping()
 
@@ -651,8 +652,8 @@ async def test_the_echo_of_large_pings_is_bounded_too(house: House) -> None:
     for _ in range(8):
         program.tell(Kind.PING, bytes(2 << 20))
     session = session_of(house)
-    await until(lambda: session.connection._is_blocked)
-    transport = session.connection._transport
+    await until(lambda: connection_of(session)._is_blocked)
+    transport = connection_of(session)._transport
     assert transport is not None
     assert transport.get_write_buffer_size() < 3 << 20
     for _ in range(8):
@@ -754,7 +755,7 @@ async def test_cut_off_its_transactions_are_aborted_and_nothing_waits(house: Hou
     assert len(queue.waiters) == 5
     assert queue.reserved
     program.cut()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     assert not queue.waiters
     assert not queue.modes
     assert house.metrics.transactions == 0
@@ -771,7 +772,7 @@ async def test_cut_off_what_is_prepared_stays(house: House) -> None:
     await program.send(handle, "kept", transaction=work)
     await program.call("prepare", transaction=work)
     program.cut()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     assert (await other.call("prepared"))["xids"] == ["tx-1"]
     await other.call("commit_prepared", xid="tx-1")
     assert await other.peek(await other.open("orders")) == ["kept"]
@@ -787,7 +788,7 @@ async def test_cut_off_while_it_prepares_it_is_prepared(house: House) -> None:
     program.begin("prepare", transaction=work)
     await program.ping()
     program.cut()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     assert house.metrics.transactions == 0
     house.store.gate.set()
     await other.call("create_queue", name="later")
@@ -813,7 +814,7 @@ async def test_cut_off_while_it_ends_and_that_fails_it_is_aborted(house: House, 
     program.begin(how, transaction=work)
     await program.ping()
     program.cut()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     house.store.gate.set()
     await until(lambda: not house.queue().held)
     [found] = await other.read(mine)
@@ -837,7 +838,7 @@ async def test_cut_off_at_the_very_end_of_the_service_nothing_is_aborted_any_mor
     closing = asyncio.create_task(house.driver.close())
     await asyncio.sleep(0)
     program.cut()
-    await until(lambda: not house.door.clients)
+    await until(lambda: not house.server.clients)
     house.store.gate.set()
     await closing
     house.queue().modes.clear()
@@ -856,7 +857,7 @@ async def test_a_message_whose_end_was_asked_for_is_gone_although_the_program_is
     program.tell(Kind.END, app.End(handle, 0, app.Action.REMOVE, places).encode())
     await program.ping()
     program.cut()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     house.store.gate.set()
     mine = await other.open("orders")
     await refused(other.read(mine), ReceiveTimeout)
@@ -891,7 +892,7 @@ async def test_answers_to_a_program_that_is_gone_go_nowhere(house: House) -> Non
         program.begin_send(handle, packet("a"))
     await program.ping()
     program.cut()
-    await until(lambda: not house.door.clients)
+    await until(lambda: not house.server.clients)
     house.store.gate.set()
     await until(lambda: house.queue().messages == 3)
 
@@ -915,11 +916,11 @@ async def test_turned_away_for_a_mistake_a_program_holds_nothing_any_longer(hous
     mine = await other.open("orders")
     waiting = other.begin_read(mine)
     program.tell(Kind.PING, bytes(6 << 20))
-    await until(lambda: any(s.connection._is_blocked for s in house.door._sessions))
-    blocked = next(s for s in house.door._sessions if s.connection._is_blocked)
+    await until(lambda: any(connection_of(s)._is_blocked for s in house.server.sessions))
+    blocked = next(s for s in house.server.sessions if connection_of(s)._is_blocked)
     blocked.close("a mistake")
     assert bodies((await other.answer(waiting)).messages) == ["a"]
-    assert house.door.clients == 2
+    assert house.server.clients == 2
     blocked.close("twice")
     assert await program.closing() == "a mistake"
 
@@ -936,7 +937,7 @@ async def test_a_queue_deleted_meanwhile_is_closed_without_complaint(house: Hous
     await other.call("delete_queue", name="orders")
     await refused(program.read(handle), QueueNotAvailable)
     program.cut()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     await other.create()
     await refused(other.read(1), ReceiveTimeout)
 
@@ -952,7 +953,7 @@ async def test_a_deletion_that_fails_leaves_nothing_held_by_who_is_gone(house: H
     deleting = other.begin("delete_queue", name="orders")
     await other.ping()
     program.cut()
-    await until(lambda: house.door.clients == 1)
+    await until(lambda: house.server.clients == 1)
     house.store.gate.set()
     await refused(other.answer(deleting), StorageFull)
     assert await other.peek(await other.open("orders")) == ["a"]

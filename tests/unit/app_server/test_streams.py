@@ -7,6 +7,7 @@ from tests.unit.app_server.programs import (
     House,
     Program,
     bodies,
+    connection_of,
     lookups,
     packet,
     refused,
@@ -314,12 +315,12 @@ async def test_an_error_that_is_none_of_ours_is_not_hidden(house: House) -> None
     program = await house.program()
     handle = await program.create()
     await program.subscribe(handle, 1)
-    [session] = house.door._sessions
-    [subscription] = session.subscriptions._found.values()
+    [session] = house.server.sessions
+    [subscription] = session.streams._found.values()
     failed: Pending[list[Entry]] = Pending()
     failed.error = ZeroDivisionError()
     with pytest.raises(ZeroDivisionError):
-        session.subscriptions._came(subscription, failed)
+        session.streams._came(subscription, failed)
     await program.call("close_queue", handle=handle)
 
 
@@ -381,7 +382,7 @@ async def test_what_cannot_be_committed_harms_no_subscription(house: House) -> N
 
 def stuck(house: House) -> list[AppSession]:
     """The sessions whose programs do not read."""
-    return [session for session in house.door._sessions if session.connection._is_blocked]
+    return [session for session in house.server.sessions if connection_of(session)._is_blocked]
 
 
 async def deaf(house: House, megabytes: int) -> tuple[Program, int, int]:
@@ -438,7 +439,7 @@ async def test_what_arrives_meanwhile_is_for_others(house: House) -> None:
 async def test_cut_off_in_the_midst_all_is_back(house: House) -> None:
     program, _, _ = await deaf(house, 15)
     program.cut()
-    await until(lambda: not house.door.clients)
+    await until(lambda: not house.server.clients)
     assert not house.queue().held
     assert len(house.queue().express) == 15
 
@@ -451,7 +452,7 @@ async def test_many_subscriptions_end_with_their_connection(house: House) -> Non
         await program.subscribe(handle, 1)
     await program.send(handles[0], "a")
     program.cut()
-    await until(lambda: not house.door.clients)
+    await until(lambda: not house.server.clients)
     other = await house.program()
     for n in range(20):
         queue = house.queue(f"q{n}")

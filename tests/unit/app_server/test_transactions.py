@@ -82,7 +82,7 @@ async def test_what_others_have_decided_is_forgotten(house: House) -> None:
         work = await program.transaction(f"tx-{number}")
         await program.call("prepare", transaction=work)
         await other.call("commit_prepared", xid=f"tx-{number}")
-    kept = [len(session.prepared) for session in house.door._sessions]
+    kept = [len(session.prepared) for session in house.server.sessions]
     assert sum(kept) == 1, "the last: only to prepare another one tells"
 
 
@@ -153,7 +153,7 @@ async def test_who_tells_the_participants_is_seen_as_long_as_it_is_connected(hou
     unit = await decided(house, program)
     assert await state(other, unit) == "committing"
     program.cut()
-    await until(lambda: len(house.door._sessions) == 1)
+    await until(lambda: len(house.server.sessions) == 1)
     assert await state(other, unit) == "committed"
 
 
@@ -168,7 +168,7 @@ async def test_a_unit_that_is_decided_when_its_program_is_gone_is_left_to_others
     program.begin("commit", transaction=work, participants=OTHERS)
     await until(lambda: house.local.core.is_committing)
     program.cut()
-    await until(lambda: len(house.door._sessions) == 1)
+    await until(lambda: len(house.server.sessions) == 1)
     house.store.gate.set()
     await until(lambda: house.local.units.decided)
     assert await state(other, unit) == "committed"
@@ -180,7 +180,7 @@ async def test_a_program_gone_before_its_decision_leaves_nothing(house: House) -
     unit = name_of(house)
     await program.transaction(unit)
     program.cut()
-    await until(lambda: len(house.door._sessions) == 1)
+    await until(lambda: len(house.server.sessions) == 1)
     assert await state(other, unit) == "aborted"
 
 
@@ -188,13 +188,13 @@ async def test_a_program_gone_before_its_decision_leaves_nothing(house: House) -
 async def test_a_connection_forgets_units_that_others_have_finished(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openmsmq.app_server.session.UNITS_KEPT", 2)
+    monkeypatch.setattr("openmsmq.app_server.transactions.UNITS_KEPT", 2)
     program, other = await house.program(), await house.program()
     for number in range(5):
         work = await program.transaction(name_of(house, number))
         await program.call("commit", transaction=work, participants=OTHERS)
         await other.call("finish_unit", xid=name_of(house, number), confirmed=OTHERS)
-    assert sorted(len(session._units) for session in house.door._sessions) == [0, 1]
+    assert sorted(len(session.units.names) for session in house.server.sessions) == [0, 1]
 
 
 @served()

@@ -16,7 +16,8 @@ from typing import Any, Final, Protocol, TypeVar, cast
 import openmsmq
 from openmsmq import aio
 from openmsmq.access.tokens import Tokens
-from openmsmq.app_server.listener import AppDoor
+from openmsmq.app_server.listener import AppListener
+from openmsmq.app_server.server import AppServer
 from openmsmq.client._async import embedded as embedded_aio
 from openmsmq.client._sync import embedded as embedded_sync
 from openmsmq.engine.manager import LocalManager
@@ -122,14 +123,15 @@ class Served:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self._driver, self._door = self._run(self._start(local))
+        self._driver, self._listener = self._run(self._start(local))
 
-    async def _start(self, local: LocalManager) -> tuple[LoopDriver, AppDoor]:
+    async def _start(self, local: LocalManager) -> tuple[LoopDriver, AppListener]:
         driver = LoopDriver(local.core, local.tick)
         config = Config(data=self.directory, app_port=None, app_socket=self.directory / "app")
-        door = AppDoor(local, driver, config, Tokens(self.directory), metrics=ServiceMetrics())
-        await door.start()
-        return driver, door
+        tokens, metrics = Tokens(self.directory), ServiceMetrics()
+        listener = AppListener(AppServer(local, driver, config, tokens, metrics=metrics))
+        await listener.start()
+        return driver, listener
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE)
@@ -143,7 +145,7 @@ class Served:
             shutil.rmtree(self.directory)
 
     async def _stop(self) -> None:
-        await self._door.stop("the test is over")
+        await self._listener.stop("the test is over")
         await self._driver.close()
 
 

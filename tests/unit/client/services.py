@@ -17,7 +17,8 @@ from tests.unit.client.adapter import PATIENCE, AsyncApi
 import openmsmq
 from openmsmq import aio
 from openmsmq.access.tokens import Tokens
-from openmsmq.app_server.listener import AppDoor
+from openmsmq.app_server.listener import AppListener
+from openmsmq.app_server.server import AppServer
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.configuration import Config
@@ -55,46 +56,40 @@ class Service:
         self.address = f"unix:{self.path}"
         self._tls = tls
         self._loop = Loop()
-        self._open: tuple[LoopDriver, AppDoor] | None = None
+        self._open: tuple[LoopDriver, AppListener] | None = None
         self.start()
 
     def start(self) -> None:
         """Open the store and let programs in."""
         self._open = self._loop.run(self._start())
 
-    async def _start(self) -> tuple[LoopDriver, AppDoor]:
+    async def _start(self) -> tuple[LoopDriver, AppListener]:
         local = open_directory(self.data, "server1")
         driver = LoopDriver(local.core, local.tick)
         place: dict[str, Any] = {"app_port": None, "app_socket": self.path}
         if self._tls is not None:
             place = {"app_port": 0, "app_socket": None}
         config = Config(data=self.data, **place)
-        door = AppDoor(
-            local,
-            driver,
-            config,
-            Tokens.load(self.data),
-            metrics=ServiceMetrics(),
-            tls=self._tls,
-            patience=0,
-        )
-        found = await door.start()
+        tokens, metrics = Tokens.load(self.data), ServiceMetrics()
+        server = AppServer(local, driver, config, tokens, metrics=metrics, refusal_delay_s=0)
+        listener = AppListener(server, self._tls)
+        found = await listener.start()
         if isinstance(found, tuple):
             self.address = f"{found[0]}:{found[1]}"
-        return driver, door
+        return driver, listener
 
     @property
-    def door(self) -> AppDoor:
-        """What lets programs in, while the service runs."""
+    def server(self) -> AppServer:
+        """What serves programs, while the service runs."""
         assert self._open is not None
-        return self._open[1]
+        return self._open[1].server
 
     def stop(self) -> None:
         """See programs out and close the store."""
         if self._open is not None:
-            driver, door = self._open
+            driver, listener = self._open
             self._open = None
-            self._loop.run(door.stop("the service stops"))
+            self._loop.run(listener.stop("the service stops"))
             self._loop.run(driver.close())
 
     def close(self) -> None:

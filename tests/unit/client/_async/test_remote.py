@@ -410,7 +410,7 @@ def test_a_wrong_token_is_refused_with_the_reason(clients: Clients, service: Ser
     words = f"{service.address}: the token is missing, wrong or has expired"
     with pytest.raises(TokenRefused, match=words):
         clients.connect(service.address, token="omq_wrong", reconnect=PATIENCE)
-    assert service.door.metrics.logins_refused == 1, "it was not tried again"
+    assert service.server.metrics.logins_refused == 1, "it was not tried again"
 
 
 @pytest.mark.parametrize("what", ["waiting", "stream", "next call"])
@@ -428,7 +428,7 @@ def test_a_token_that_is_revoked_is_not_tried_again(
     }
     if what == "next call":
         tokens.revoke(kept.id)
-        until(lambda: service.door.clients == 1)
+        until(lambda: service.server.clients == 1)
     call = start(calls[what])
     if what != "next call":
         assert not wait((call,), 0.1).done

@@ -1,0 +1,162 @@
+"""The application server: the sessions of all connected programs, without their sockets.
+
+It is a machine as its sessions are: `listener.py` gives it connections and the time, a simulation
+gives it others.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import Any, Final, Protocol, TypeVar
+
+from openmsmq.access.certificates import Certificates, certificate_names
+from openmsmq.access.tokens import Tokens
+from openmsmq.app_server.calls import Calls
+from openmsmq.app_server.housekeeping import Housekeeping
+from openmsmq.app_server.session import AppSession
+from openmsmq.app_server.wire import ProgramWire
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.manager import LocalManager
+from openmsmq.runtime.logs import log_event
+from openmsmq.service.configuration import Config
+from openmsmq.service.metrics.samples import TOO_MANY, Load, ServiceMetrics
+from openmsmq.types.caller import EVERYTHING, Grant
+
+T = TypeVar("T")
+REFUSAL_DELAY_S: Final = 1.0
+"Before a wrong token is answered, so that guessing is slow."
+HELLO_TIMEOUT_S: Final = 30.0
+_log: Final = logging.getLogger(__name__)
+
+
+class Driver(Protocol):
+    """What calls the manager and commits (`LoopDriver`)."""
+
+    @property
+    def is_closed(self) -> bool:
+        """No more calls are taken."""
+        ...
+
+    def call(self, make: Callable[[], T]) -> T:
+        """Call the manager."""
+        ...
+
+    def begin(self, make: Callable[[], Pending[T]], answered: Callable[[Pending[T]], None]) -> None:
+        """Call the manager; `answered` is called when the answer is there, at once or later."""
+        ...
+
+
+class AppServer:
+    """Serves programs over the application protocol."""
+
+    def __init__(
+        self,
+        local: LocalManager,
+        driver: Driver,
+        config: Config,
+        tokens: Tokens,
+        *,
+        metrics: ServiceMetrics,
+        certificates: Certificates | None = None,
+        refusal_delay_s: float = REFUSAL_DELAY_S,
+        hello_timeout_s: float = HELLO_TIMEOUT_S,
+    ) -> None:
+        self.local = local
+        self.driver = driver
+        self.config = config
+        self.metrics = metrics
+        metrics.load = self._load
+        self.tokens = tokens
+        self.certificates = certificates or Certificates(config.tls_clients)
+        self.calls = Calls()
+        self.name = f"openmsmq {version('openmsmq')}"
+        self.refusal_delay_s = refusal_delay_s
+        self.hello_timeout_s = hello_timeout_s
+        self._sessions: dict[AppSession, None] = {}
+        "The oldest first."
+        self._housekeeping = Housekeeping(self)
+        self._closed_because = ""
+
+    @property
+    def clients(self) -> int:
+        """How many programs are connected."""
+        return len(self._sessions)
+
+    @property
+    def sessions(self) -> list[AppSession]:
+        """The sessions of the programs that are connected."""
+        return list(self._sessions)
+
+    def _load(self) -> Load:
+        throttled = sum(session.is_throttled for session in self._sessions)
+        return Load(throttled, sum(session.request_bytes for session in self._sessions))
+
+    # Time
+
+    @property
+    def next_deadline(self) -> float:
+        """When `tick` is to be called."""
+        return self._housekeeping.next_deadline
+
+    def tick(self, now: float) -> None:
+        """Do what is due for no session in particular."""
+        self._housekeeping.tick(now)
+
+    # Connections
+
+    def accept(self, wire: ProgramWire, now: float, *, is_trusted: bool) -> AppSession:
+        """A program has connected; one that is trusted needs neither token nor certificate."""
+        session = AppSession(self, wire, now, is_trusted=is_trusted)
+        self._sessions[session] = None
+        self.metrics.client_connected()
+        if self._closed_because:
+            session.close(self._closed_because)  # it connected in the last moment
+        elif len(self._sessions) > self.config.clients_max:
+            self.metrics.refused(TOO_MANY)
+            session.close("too many programs are connected")
+        return session
+
+    def displace(self) -> bool:
+        """Disconnect the program that has owed its HELLO longest; whether there was one."""
+        silent = next((one for one in self._sessions if one.awaits_hello), None)
+        if silent is None:
+            return False
+        self.metrics.refused(TOO_MANY)
+        silent.wire.abort()
+        return True
+
+    def admit(
+        self, token: str, peer: str, certificate: Mapping[str, Any], *, is_trusted: bool
+    ) -> Grant | None:
+        """The grant of a program that shows a token, or else a certificate; None for no access.
+
+        A token counts alone, whatever the certificate.
+        """
+        if not token and is_trusted:
+            return EVERYTHING
+        if token:
+            grant = self.tokens.check(token)
+        else:
+            grant = self.certificates.check(certificate_names(certificate))
+        if grant is None:
+            self.metrics.login_refused()
+            log_event(_log, "login refused", level=logging.WARNING, peer=peer)
+        return grant
+
+    def remove(self, session: AppSession) -> None:
+        """A program has disconnected."""
+        del self._sessions[session]
+        self.metrics.client_disconnected()
+
+    def close(self, reason: str) -> None:
+        """End all sessions; programs that connect from now on are told the reason."""
+        self._closed_because = reason
+        for session in self.sessions:
+            session.close(reason)
+
+    def abort(self) -> None:
+        """Disconnect the programs that have not read the end of their session."""
+        for session in self.sessions:
+            session.wire.abort()
