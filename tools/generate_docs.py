@@ -4,7 +4,7 @@
     docs/configuration.md   what a service can be told (see generate_config.py)
     docs/protocol/mqmq.md   every structure: section, module, test
     docs/protocol/mqqb.md   every number of a checklist: code and test, or why there is none;
-                            likewise dmpr.md and system.md
+                            likewise dmpr.md, srmp.md and system.md
 
 A test compares the pages with what this would write, so that neither can drift.
 """
@@ -27,9 +27,10 @@ CHECK = re.compile(r"- ([A-Z]+-\d{3}) \[([A-Z ]+)\] \(([^)]*)\) (.*)")
 CHECKLISTS = {
     "mqqb": "The binary protocol",
     "dmpr": "The data model and its rules",
+    "srmp": "Messages over HTTP",
     "system": "The whole system",
 }
-SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR"} | {
+SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR", "S": "MC-MQSRM"} | {
     "SO": "MS-MQSO",
     "BR": "MS-MQBR",
     "MR": "MS-MQMR",
@@ -226,7 +227,7 @@ def sections_of(text: str) -> list[str]:
     """`M 2.2.19.1, Q 3.1.5` as the names of the specifications."""
     return [
         f"{SPECS[tag]} {section}"
-        for tag, section in re.findall(r"\b(SO|BR|MR|CN|[QMRD]) (\d[\d.]*\d|\d)", text)
+        for tag, section in re.findall(r"\b(SO|BR|MR|CN|[QMRDS]) (\d[\d.]*\d|\d)", text)
     ]
 
 

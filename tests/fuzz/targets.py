@@ -53,6 +53,15 @@ from openmsmq.security.keys import (
     UserCertificates,
 )
 from openmsmq.security.sid import Sid
+from openmsmq.soap.kept import kept_envelope
+from openmsmq.soap.mime import join_content, split_content
+from openmsmq.soap.packets import (
+    content_as_it_came,
+    from_packet,
+    read_message,
+    to_packet,
+    write_message,
+)
 from openmsmq.transports.mqqb.events import Arrived, Closed, Event, Outgoing
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.types.pack import IN_TRANSACTION
@@ -64,6 +73,7 @@ REQUEST, ANSWER = (
     EstablishConnection(EstablishConnectionHeader(*managers, 0)).encode()
     for managers in ((PEER, MANAGER), (MANAGER, PEER))
 )
+CONTENT_TYPES = ("text/xml", 'multipart/related; boundary="MSMQ - SOAP boundary, 7"; type=text/xml')
 PARAMETERS = ConnectionParameters(ConnectionParametersHeader(500, 20_000)).encode()
 ACK = SessionAck(SessionHeader()).encode()
 
@@ -268,6 +278,27 @@ def _spoken_to(start: int, chunks: list[bytes]) -> tuple[list[Event], bytes]:
     return events, said
 
 
+def soap(data: bytes) -> None:
+    """The content of a request, alone or with attachments: malformed, or a message.
+
+    What was read is kept whole, its packet can be read by others, and what is sent for the packet
+    can be read again.
+    """
+    kind = CONTENT_TYPES[data[0] & 1] if data else CONTENT_TYPES[0]
+    with suppress(Malformed):
+        came = read_message(split_content(kind, data[1:]))
+        assert came.kept is not None
+        assert kept_envelope(came.kept) == came.envelope
+        view = PacketView.parse(to_packet(came, arrived=1))
+        assert (view.body, view.extension) == (came.body, came.extension)
+        passed = content_as_it_came(view)
+        assert passed is not None
+        assert read_message(passed).envelope == came.envelope
+        sent = from_packet(view, receipts_to="http://me/msmq/private$/order_queue$")
+        again = read_message(split_content(*join_content(write_message(sent), MANAGER, 7)))
+        assert again.envelope == sent.envelope
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
@@ -283,5 +314,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         payloads,
         sending,
         session,
+        soap,
     )
 }

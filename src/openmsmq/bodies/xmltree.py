@@ -1,7 +1,7 @@
 """XML of unknown origin as a neutral tree, read without trust.
 
-No document type, hence no entities; nothing is fetched; depth and size are bounded. The document is
-read in one pass straight into plain values, so that no larger form of it ever exists.
+The document is read in one pass straight into plain values, so that no larger form of it ever
+exists.
 
 An element becomes its text, or a dictionary of its children by local name if it has any. Children
 of the same name become a list. Attributes are entries `@name`, the namespace of the root is its
@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, NoReturn
-
-from lxml import etree
+from typing import Final
 
 from openmsmq.bodies.body import Tree
 from openmsmq.bodies.text import decode_marked, decode_strictly
+from openmsmq.bodies.xmlparse import BoundedTarget, parse_xml
 from openmsmq.errors import Malformed
 
 XML_DEPTH_MAX: Final = 100
@@ -53,19 +52,7 @@ def read_tree(text: str) -> dict[str, Tree]:
     text = _DECLARATION.sub("", text.strip(" \t\r\n\0"))
     plain = _REFERENCES.sub(_stand_in, text)
     target = _Target(restore=plain != text)
-    parser = etree.XMLParser(
-        target=target,  # type: ignore[arg-type]  # lxml-stubs asks for bytes, never passed
-        encoding="utf-8",
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-    )
-    try:
-        etree.fromstring(plain.encode("utf-8", "replace"), parser)
-    except etree.XMLSyntaxError as error:
-        # libxml2 adds the place in the document on further lines.
-        raise Malformed("XML", 0, str(error.msg).partition("\n")[0]) from None
+    parse_xml(plain.encode("utf-8", "replace"), target)
     return target.document
 
 
@@ -127,24 +114,17 @@ class _Element:
         return self.entries
 
 
-class _Target:
+class _Target(BoundedTarget):
     """Takes what the parser reads and builds the tree of it."""
 
     def __init__(self, *, restore: bool) -> None:
+        super().__init__(depth_max=XML_DEPTH_MAX, nodes_max=XML_NODES_MAX)
         self.document: dict[str, Tree] = {}
         self._open: list[_Element] = []
-        self._nodes = 0
         self._restore = restore
 
-    def doctype(self, name: str, public: str | None, system: str | None) -> NoReturn:
-        raise Malformed("XML", 0, "a document type is not accepted")
-
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        self._nodes += 1 + len(attributes)
-        if self._nodes > XML_NODES_MAX:
-            raise Malformed("XML", 0, f"more than {XML_NODES_MAX} elements and attributes")
-        if len(self._open) == XML_DEPTH_MAX:
-            raise Malformed("XML", 0, f"nested deeper than {XML_DEPTH_MAX}")
+        super().start(tag, attributes)
         namespace, _, name = tag.rpartition("}")
         element = _Element(name)
         if namespace and not self._open:
@@ -160,14 +140,12 @@ class _Target:
         self._open[-1].text.append(self._restored(text))
 
     def end(self, tag: str) -> None:
+        super().end(tag)
         element = self._open.pop()
         if self._open:
             self._open[-1].add_child(element.name, element.value())
         else:
             self.document[element.name] = element.value()
-
-    def close(self) -> None:
-        """The tree stays in `document`."""
 
     def _restored(self, text: str) -> str:
         return text.translate(_BACK) if self._restore else text

@@ -1,0 +1,144 @@
+"""An envelope as a small tree of elements, each with its place in the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from openmsmq.bodies.xmlparse import BoundedTarget, parse_xml
+from openmsmq.errors import Malformed
+from openmsmq.soap.scalars import WHITE_SPACE
+
+ENVELOPE_SIZE_MAX: Final = 128 * 1024
+"Bytes of an envelope; the largest of the examples has 1,520."
+ENVELOPE_DEPTH_MAX: Final = 32
+ENVELOPE_NODES_MAX: Final = 4096
+
+_BYTE_ORDER_MARK: Final = "\ufeff"
+_DECLARATION = re.compile(r"\A<\?xml\s([^?>]*)\?>")
+_ENCODING = re.compile(r"""\bencoding\s*=\s*["']([^"']*)["']""")
+_MARKUP = re.compile(
+    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|</[^>]*>"
+    r"""|<(?P<name>[^\s/>]+)(?:[^>"']|"[^"]*"|'[^']*')*>""",
+    re.DOTALL,
+)
+
+
+@dataclass(slots=True)
+class Element:
+    """An element: its name, attributes and children, and where it stands in the text."""
+
+    namespace: str
+    name: str
+    attributes: Mapping[str, str]
+    "By local name, or `{namespace}name`."
+    children: list[Element] = field(default_factory=list)
+    text: str = ""
+    "The characters directly inside it."
+    start: int = 0
+    "Offset of its start tag."
+    inner: tuple[int, int] = (0, 0)
+    "Offsets of its content; equal for `<name/>`."
+    end: int = 0
+    "Offset behind its end tag."
+
+    @property
+    def content(self) -> str:
+        """Its text without white space at the ends; `Malformed` if elements stand inside."""
+        if self.children:
+            raise Malformed(self.name, self.start, "has elements inside, not text")
+        return self.text.strip(WHITE_SPACE)
+
+    def only(self, namespace: str, name: str) -> Element | None:
+        """The child of this name; `Malformed` if there are two."""
+        found = [c for c in self.children if c.name == name and c.namespace == namespace]
+        if len(found) > 1:
+            raise Malformed(f"{self.name}.{name}", found[1].start, "is there twice")
+        return found[0] if found else None
+
+    def required(self, namespace: str, name: str) -> Element:
+        """The child of this name; `Malformed` unless it is there once."""
+        child = self.only(namespace, name)
+        if child is None:
+            raise Malformed(f"{self.name}.{name}", self.start, "is missing")
+        return child
+
+
+def envelope_text(data: bytes) -> str:
+    """The characters of an envelope, without declaration; UTF-8 whatever the request says."""
+    if len(data) > ENVELOPE_SIZE_MAX:
+        reason = f"has {len(data)} bytes, at most {ENVELOPE_SIZE_MAX} are accepted"
+        raise Malformed("Envelope", 0, reason)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Malformed("Envelope", error.start, "is not UTF-8") from None
+    text = text.removeprefix(_BYTE_ORDER_MARK).strip(WHITE_SPACE)
+    if declaration := _DECLARATION.match(text):
+        encoding = _ENCODING.search(declaration[1])
+        if encoding and encoding[1].lower() != "utf-8":
+            raise Malformed("Envelope", 0, f"declares the encoding {encoding[1]!r:.40}, not UTF-8")
+        text = text[declaration.end() :].lstrip(WHITE_SPACE)
+    return text
+
+
+def read_element(text: str) -> Element:
+    """The root element of a document as SOAP 1.1 section 3 wants it ([MC-MQSRM] 2.2).
+
+    There is no document type and no processing instruction.
+    """
+    target = _Target()
+    parse_xml(text.encode("utf-8", "surrogatepass"), target)
+    _place(text, target.elements)
+    return target.elements[0]
+
+
+class _Target(BoundedTarget):
+    """Builds the tree; `elements` has them in the order of their start tags."""
+
+    def __init__(self) -> None:
+        super().__init__(depth_max=ENVELOPE_DEPTH_MAX, nodes_max=ENVELOPE_NODES_MAX)
+        self.elements: list[Element] = []
+        self._open: list[tuple[Element, list[str]]] = []
+
+    def pi(self, name: str, content: str | None = None) -> None:
+        """Refuse a processing instruction."""
+        raise Malformed("Envelope", 0, "a processing instruction is not accepted")
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        super().start(tag, attributes)
+        namespace, _, name = tag.rpartition("}")
+        element = Element(namespace[1:], name, dict(attributes))
+        if self._open:
+            self._open[-1][0].children.append(element)
+        self.elements.append(element)
+        self._open.append((element, []))
+
+    def data(self, text: str) -> None:
+        self._open[-1][1].append(text)
+
+    def end(self, tag: str) -> None:
+        super().end(tag)
+        element, texts = self._open.pop()
+        element.text = "".join(texts)
+
+
+def _place(text: str, elements: list[Element]) -> None:
+    """Note the offsets of `elements` in the well-formed `text` they were read from."""
+    upcoming: Iterator[Element] = iter(elements)
+    opened: list[tuple[Element, int]] = []
+    for markup in _MARKUP.finditer(text):
+        if markup["name"] is not None:
+            element = next(upcoming)
+            element.start = markup.start()
+            if not markup[0].endswith("/>"):
+                opened.append((element, markup.end()))
+                continue
+            element.inner = (markup.end(), markup.end())
+            element.end = markup.end()
+        elif markup[0].startswith("</"):
+            element, inside = opened.pop()
+            element.inner = (inside, markup.start())
+            element.end = markup.end()
