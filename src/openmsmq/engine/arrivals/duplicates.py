@@ -137,10 +137,6 @@ class Duplicates:
     def __len__(self) -> int:
         return len(self._seen)
 
-    def of_scope(self, scope: bytes) -> list[bytes]:
-        """The messages of one source, or of one session in the name of a source."""
-        return [key for key in self._seen if key.startswith(scope)]
-
     def write(self, writer: Writer, owner: Owner, keys: Sequence[bytes], now: int) -> int:
         """Write down messages that come with a commit; the number to give `committed`."""
         row = self._next_row

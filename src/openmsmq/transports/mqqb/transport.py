@@ -293,9 +293,12 @@ class Transfers:
     def _candidates(self, way: Way) -> list[tuple[str, int]]:
         if not isinstance(way.key, UUID):
             return self._addresses.of_host(way.key)
+        known, name = self.peers.get(way.key), self.peers.name_of(way.key)
+        if known is None and name:
+            return self._addresses.of_host(name)  # it is pinned: sessions say nothing about it
         came_from = [link.address for link in self.sessions.of(way.key)]
         came_from += self.local.core.incoming.addresses(way.key)
-        return self._addresses.of_manager(self.peers.get(way.key), came_from)
+        return self._addresses.of_manager(known, came_from)
 
     def _failed(self, way: Way, status: ConnectionStatus, error: str) -> None:
         """An attempt failed: another follows, for as long as there are messages."""

@@ -10,7 +10,7 @@ from uuid import UUID
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.peers import Identity, place_of
 from openmsmq.engine.core import Core
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.runtime.logs import log_event
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.peers.ways import Way, WayKey
@@ -71,11 +71,12 @@ class Sessions:
     def learn(self, link: Link, way: Way) -> None:
         """A manager answered when a name was dialled: that is who is there.
 
-        One that was dialled for the sake of strangers only is none of those that are known:
-        strangers could have us know any number of managers, and forget others for that.
+        One that was dialled for acknowledgements only is none of those that are known: others could
+        have us know any number of managers so, and forget some for that.
         """
         name, peer = way.key if isinstance(way.key, str) else "", link.session.peer
-        if not (way.is_wanted or self._peers.is_known(peer)):
+        is_wanted = any(queue.properties.purpose is Purpose.SEND for queue in way.queues)
+        if not (is_wanted or self._peers.is_known(peer)):
             return
         learned = self._peers.learned(peer, name, link.address, link.place[1])
         if learned is None:

@@ -63,14 +63,10 @@ class Way:
         return str(self.key)
 
     @property
-    def is_wanted(self) -> bool:
-        """It is not for the sake of strangers only that somebody is dialled."""
-        return any(queue.properties.purpose not in BOUNDED for queue in self.queues)
-
-    @property
     def delay(self) -> float:
         """Until the next attempt; it grows with every one that fails."""
-        most = RETRY_MAX if self.is_wanted else RETRY_MAX_STRANGERS
+        is_wanted = any(queue.properties.purpose not in BOUNDED for queue in self.queues)
+        most = RETRY_MAX if is_wanted else RETRY_MAX_STRANGERS
         return float(min(RETRY_FIRST * 2 ** min(self.failures, 12), most))
 
     def became(self, state: TransferState) -> None:

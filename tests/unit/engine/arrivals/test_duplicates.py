@@ -263,11 +263,6 @@ def test_what_is_forgotten_early_is_forgotten_once(
     assert len(strict.history) == 1
 
 
-def test_the_messages_of_one_source_are_found_by_what_stands_for_it(shelf: Shelf) -> None:
-    shelf.add("a1", "b1", "a2")
-    assert shelf.history.of_scope(b"a") == [key("a1"), key("a2")]
-
-
 def test_a_row_of_another_size_was_never_written() -> None:
     row = seen_row(NOW, PEER, [key("a")])
     assert read_seen(SEEN + bytes(8), row).keys == [key("a")]

@@ -430,6 +430,27 @@ def test_messages_for_an_identity_go_only_to_a_manager_that_answered_with_it() -
     assert not [item for item in liar.packets() if isinstance(item, UserMessage)]
 
 
+@pytest.mark.parametrize("mode", list(Identity))
+@pytest.mark.parametrize("is_claimed", [True, False])
+def test_messages_for_a_pinned_identity_go_where_the_configuration_says(
+    mode: Identity, is_claimed: bool
+) -> None:
+    """Whoever claims it, and though it was never dialled."""
+    net, a, b = pair()
+    identity = b.local.core.identity
+    number = b.local.find_queue("q").number
+    a.transfers.peers.configure(mode, {"B": Pin(identity, address=b.host)})
+    if is_claimed:
+        claim(net, a, identity, "10.0.0.66")
+    a.send(a.out(f"PRIVATE={identity}\\{number:08x}"), *messages("secret"))
+    net.wait(6)
+    assert b.texts("q") == ["secret"]
+    assert {item.host for item in net.tries} <= {b.host}
+    known = a.transfers.peers.get(identity)
+    assert known is not None
+    assert known.address == b.host
+
+
 def test_acknowledgements_for_an_identity_go_by_its_own_sessions_too() -> None:
     """Most senders are never dialled."""
     net, a, _ = pair()
