@@ -62,6 +62,7 @@ _NOT_ALIKE: Final = UserFlags.TH | PROTECTED
 _NOT_JOURNAL: Final = ~Owed.JOURNAL.value
 _FINAL_ACK: Final = Owed.FINAL_ACK.value
 _STRANGER: Final = Owed.STRANGER.value
+_ACKNOWLEDGED: Final = Owed.ACK_RECEIVE | Owed.NACK_RECEIVE | Owed.ACK_ARRIVAL | Owed.NACK_ARRIVAL
 
 
 class Arriving:
@@ -326,6 +327,8 @@ class Arriving:
         owed = owed_for(flags, PacketView(packet).acknowledge) & _NOT_JOURNAL
         if not work.origin.is_known:
             owed |= _STRANGER
+            if owed & _ACKNOWLEDGED:
+                self._note_place(work, head)
         if not flags & UserFlags.TH:
             priority = head.base_flags & BaseFlags.PR
             return NewMessage(packet, priority, expires, not flags & UserFlags.DM, owed)
@@ -333,6 +336,16 @@ class Arriving:
         if wants_final and self._may_answer(work.batch, work.origin, head):
             owed |= _FINAL_ACK
         return NewMessage(packet, 0, expires, False, owed)
+
+    def _note_place(self, work: Work, head: Head) -> None:
+        """Acknowledgements find the source of a message when its session is over (AMB-33)."""
+        origin, core = work.origin, self._core
+        if work.batch is None or origin.peer != head.source:
+            return
+        scope = origin.scopes(head.source)[0]
+        key = core.incoming.note_place(scope, head.source, origin.address, core.timeline.wall)
+        if key is not None:
+            work.sequences.add(key)
 
     # Express messages
 

@@ -48,6 +48,8 @@ _row = Struct("<QIIIHBI16s")
 _old_row = Struct("<QIIIH")
 _KEY_SIZE: Final = 25
 _PUBLIC: Final = 5
+NO_DESTINATION: Final = bytes(8)
+"In the key of a row that says nothing but where a source is."
 TEXT_MAX: Final = 256
 "Characters that are kept of a destination as the sender writes it."
 
@@ -158,6 +160,19 @@ class Incoming:
     def items(self) -> list[IncomingSequence]:
         """All of them."""
         return list(self._committed.values())
+
+    def note_place(self, scope: bytes, source: bytes, address: str, now: int) -> bytes | None:
+        """Remember where a source is that wants to hear of messages outside transactions.
+
+        A row without destination and number says so, within the bounds of all others; its key is
+        for `write`. None if that is known.
+        """
+        key = scope + NO_DESTINATION
+        known = self.get(key)
+        if known is not None and known.address == address:
+            return None
+        self.stage(key, IncomingSequence(0, 0, now, 0, address, "", source))
+        return key
 
     def addresses(self, source: UUID) -> list[str]:
         """Where sessions of a manager have brought its messages from, the last first."""

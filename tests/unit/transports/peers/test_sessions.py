@@ -471,6 +471,33 @@ def test_acknowledgements_for_an_identity_go_by_its_own_sessions_too() -> None:
     assert not [item for item in liar.packets() if isinstance(item, UserMessage)]
 
 
+def test_acknowledgements_for_an_identity_are_brought_where_its_message_came_from() -> None:
+    """Days after its session is over, and after a restart (AMB-33)."""
+    net, a, _ = pair()
+    a.create("in")
+    peer = claim(net, a, PEER, "10.0.0.8")
+    peer.send(
+        parcel(
+            "1",
+            to=r"DIRECT=OS:a\private$\in",
+            source=PEER,
+            acknowledge=Acknowledge.POS_RECEIVE,
+            admin=f"PRIVATE={PEER}\\00000009",
+        )
+    )
+    net.run()
+    peer.close()
+    net.run()
+    a = a.restart_here()
+    dialled = Peer()
+    net.listeners["10.0.0.8", PORT] = dialled.meet
+    a.receive(a.local.find_queue("in"))
+    net.wait(1)
+    dialled.send(establish(a.transfers.identity, PEER), parameters())
+    net.wait(1)
+    assert len([item for item in dialled.packets() if isinstance(item, UserMessage)]) == 1
+
+
 def test_acknowledgements_for_a_known_manager_do_not_go_to_who_claims_to_be_it() -> None:
     net, a, b = known_b()
     identity = b.local.core.identity
