@@ -384,7 +384,6 @@ class Spoken:
         self._do_later(self._end)
 
     def _end(self) -> None:
-        self._is_over = True
         self._door.gone(self)
         self._do(self._machine.lost)
         if self._tap is not None:

@@ -109,3 +109,13 @@ def test_they_behave_like_a_sorted_list(changes: list[tuple[int, int, bool]], at
     assert falling(messages, place) == sorted((one for one in plain if one < place), reverse=True)
     assert messages.last() == max(plain, default=0)
     assert messages.size == len(plain) * len(b"packet")
+
+
+def test_messages_that_are_gone_take_no_memory() -> None:
+    """However many come and go, one at a time."""
+    messages = held(LATER)
+    for arrival in range(10, 10 + 5 * TIDY_AT):
+        messages.add([entry(lookup_id(3, arrival))])
+        messages.remove(lookup_id(3, arrival))
+        assert sum(map(len, messages._lists)) <= TIDY_AT + 3
+    assert rising(messages) == [LATER]

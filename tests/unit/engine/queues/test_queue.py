@@ -200,6 +200,14 @@ def test_queues_are_told_apart_by_identity() -> None:
     assert Queue(16, properties()) != Queue(16, properties())
 
 
+@pytest.mark.parametrize("name", ["abort_limit", "retry_delay"])
+@pytest.mark.parametrize("value", [-1, 0xFFFFFFFF, 1.5, "1"])
+def test_the_limits_for_poison_messages_fit_32_bits(name: str, value: object) -> None:
+    with pytest.raises(IllegalPropertyValue, match=f"{name} {value}: 0 to 4294967294 are possible"):
+        properties(transactional=True, **{name: value})
+    assert properties(transactional=True, **{name: 0xFFFFFFFE})
+
+
 def test_a_quota_is_a_whole_number() -> None:
     with pytest.raises(IllegalPropertyValue, match=r"quota 5\.5"):
         properties(quota=5.5)

@@ -109,6 +109,16 @@ def test_a_page_holds_many_events_of_one_second(book: Book) -> None:
     assert len(book.of(7)) == 2
 
 
+@pytest.mark.parametrize(("more", "pages"), [(0, 1), (1, 2)])
+def test_a_page_is_filled_to_its_last_byte(book: Book, more: int, pages: int) -> None:
+    (one,) = event(1)
+    count, rest = divmod(PAGE_SIZE - 4, len(one))
+    events = [event(number) for number in range(1, count)]
+    book.write(*events, event(count, by="me" + "x" * (rest + more)))
+    assert len(book.pages) == pages
+    assert book.of(count)
+
+
 def test_what_waits_is_found_with_the_time_at_which_it_happened(book: Book) -> None:
     book.history.note(NOW, event(1))
     book.history.note(NOW + 5, event(1, what=Event.RECEIVED))
