@@ -255,7 +255,7 @@ class Confirming:
         """A message was consumed, or failed for good ([MS-MQQB] 3.1.5.7)."""
         found = self._core.numbers.sequences.find(ack.tx_sequence_id)
         if found is not None and not self._may_confirm(origin, *found):
-            if found[1].peers:
+            if found[1].peers or self._place(batch, *found, ack) is None:
                 batch.count(FORGED)
             else:
                 self._park(batch, origin, found[0], ack, message_class, after)

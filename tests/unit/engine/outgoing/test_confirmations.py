@@ -898,9 +898,20 @@ def test_final_acks_that_wait_are_bounded(
     put(station, "1")
     old = of_old(station)
     for number in range(1, 10):
-        old.final(1, number, number, REFUSED, origin=stranger())
+        claimant = Origin("198.51.100.7", "claimant", UUID(int=number).bytes_le)
+        old.final(1, 1, 1, REFUSED, origin=claimant)
     assert len(old.rows(PARKED)) == 3
     assert old.world.count(FORGED) == 6
+
+
+def test_a_final_ack_about_no_message_does_not_wait(station: Station) -> None:
+    """Numbers of an old stream can be guessed."""
+    put(station, "1")
+    old = of_old(station)
+    for number, message in ((2, 2), (1, 2), (9, 1)):
+        old.final(1, number, message, REFUSED, origin=stranger())
+    assert not old.rows(PARKED)
+    assert old.world.count(FORGED) == 3
 
 
 def test_final_acks_that_wait_go_with_their_sequence(station: Station) -> None:
