@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 import pytest
+from tests.unit.engine import handles
 
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.manager import LocalManager, received
-from openmsmq.engine.messages.scan import REMOVING
+from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import (
     COUNTERS_ROW,
@@ -125,7 +126,7 @@ class World:
         """Send outside a transaction."""
         work = Work()
         batch = self.messages("plain", work)
-        work.answer = self.manager.send(self.queue("plain"), batch, None)  # type: ignore[assignment]
+        work.answer = handles.send(self.manager, self.queue("plain"), batch, None)  # type: ignore[assignment]
         self.works.append(work)
 
     def receive(self) -> None:
@@ -134,9 +135,9 @@ class World:
         work = Work()
         receiving = self.manager.receiving
         count = self.random.randint(1, 3)
-        before = set(queue.held)
+        before = set(queue.holds)
         pending = receiving.receive(queue, count, self, wait=False, holder=REMOVING)
-        taken = set(queue.held) - before
+        taken = set(queue.holds) - before
         work.taken = {("plain", label) for label in self.labels(queue, taken)}
         work.answer = pending  # type: ignore[assignment]
         self.works.append(work)
@@ -169,12 +170,12 @@ class World:
         name = self.random.choice(["left", "right"])
         queue = self.queue(name)
         if self.random.random() < 0.6:
-            self.manager.send(queue, self.messages(name, work), transaction)
+            handles.send(self.manager, queue, self.messages(name, work), transaction)
             return
         receiving = self.manager.receiving
-        before = set(queue.held)
+        before = set(queue.holds)
         receiving.receive(queue, 1, self, wait=False, holder=transaction)
-        work.taken |= {(name, label) for label in self.labels(queue, set(queue.held) - before)}
+        work.taken |= {(name, label) for label in self.labels(queue, set(queue.holds) - before)}
 
     def end(self) -> None:
         """Commit, abort or prepare an open transaction."""
@@ -310,7 +311,7 @@ def test_numbers_are_never_used_again() -> None:
             world.create()
         for recoverable in (True, False):
             message = Message(b"x", recoverable=recoverable)
-            world.manager.send(world.queue("plain"), [message], None)
+            handles.send(world.manager, world.queue("plain"), [message], None)
         world.commit()
         queue = world.queue("plain")
         entries = world.manager.receiving.peek(queue, ALL, world, wait=False).result()

@@ -25,8 +25,9 @@ from tests.unit.engine.world import OWNER, World, commit_all, letter
 
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages import expiry as expiring
-from openmsmq.engine.messages.scan import Entry, Holder
 from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.subscriptions import reservations, subscription
 from openmsmq.engine.subscriptions.owners import bind, mark_read
@@ -296,7 +297,7 @@ class Run:
             decide = world.transacting.commit if remove else world.transacting.abort
             return decide(holder)
         lookups = [entry.lookup for entry in entries]
-        return world.receiving.end(self.queue, lookups, delete=remove)
+        return world.receiving.end(self.queue, lookups, holder, delete=remove)
 
     def do_move(self, number: int) -> None:
         self.move(self.queue, self.world.core.queues.subqueue(self.queue, "later"), number)

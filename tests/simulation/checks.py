@@ -68,7 +68,7 @@ def check_quiet(node: Node, ledger: Ledger, nodes: dict[str, Node], *, drained: 
         if _leads_away(queue, nodes):
             waits += queue.kind is QueueKind.UNCONFIRMED or bool(queue.messages)
             continue
-        assert not queue.held, f"{node.name}: {queue.name} has held {queue.held}"
+        assert not queue.holds, f"{node.name}: {queue.name} has held {list(queue.holds)}"
         if queue.kind is QueueKind.OUTGOING:
             left = queue.messages, len(queue.express.lookups())
             assert left == (0, 0), f"{node.name}: {queue.name} keeps {left} ({queue.transfer})"

@@ -8,7 +8,8 @@ from random import Random
 from typing import Final
 
 from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.messages.scan import REMOVING, Entry
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import MQError
@@ -21,6 +22,7 @@ from tests.simulation.events import Scheduler
 from tests.simulation.ledger import NORMAL, Ledger, Letter, Receipt, Sort, State
 from tests.simulation.node import Node
 from tests.simulation.trace import Trace
+from tests.unit.engine import handles
 
 PLAIN: Final = ("private$\\plain", "private$\\small")
 TRANSACTIONAL: Final = ("private$\\tx", "private$\\txsmall")
@@ -102,7 +104,7 @@ class Programs:
         assert self.node.local is not None
         name = f"DIRECT=OS:{target.name}\\{queue}"
         if name not in self._handles:
-            self._handles[name] = self.node.local.open_queue(name, SEND)[0]
+            self._handles[name] = self.node.local.open_queue(name, SEND).queue
         return self._handles[name]
 
     def _close(self) -> None:
@@ -169,7 +171,7 @@ class Programs:
         messages = [self._message(letter) for letter in letters]
         try:
             opened = self._open(target, queue)
-            return self.node.local.send(opened, messages, transaction)  # type: ignore[return-value] # any answer will do
+            return handles.send(self.node.local, opened, messages, transaction)  # type: ignore[return-value] # any answer will do
         except MQError:
             for letter in letters:
                 letter.state = State.REFUSED
@@ -257,12 +259,12 @@ class Programs:
         """Send some messages in a transaction to a manager that lies."""
         assert self.node.local is not None
         local = self.node.local
-        queue = local.open_queue(f"DIRECT=OS:{name}\\private$\\bait", SEND)[0]
+        queue = local.open_queue(f"DIRECT=OS:{name}\\private$\\bait", SEND).queue
         transaction = local.begin()
         try:
             for _ in range(self._chance.choice((1, 4))):
                 self._ledger.baited += 1
-                local.send(queue, [Message(app_specific=self._ledger.baited)], transaction)
+                handles.send(local, queue, [Message(app_specific=self._ledger.baited)], transaction)
             local.commit(transaction)
         except MQError:
             self._undo(transaction)

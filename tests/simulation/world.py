@@ -15,11 +15,11 @@ from openmsmq.engine.arrivals import acknowledgements as answering
 from openmsmq.engine.arrivals import duplicates, incoming
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.messages import expiry as expiring
-from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.outgoing import confirmations as confirming
 from openmsmq.engine.outgoing import dispatch as dispatching
 from openmsmq.engine.outgoing import sequences
 from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage import recovery
 from openmsmq.engine.transactions import transaction

@@ -11,9 +11,9 @@ from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.messages import delay as delaying
 from openmsmq.engine.messages import expiry as expiring
-from openmsmq.engine.messages.scan import REMOVING as REALLY_REMOVING
-from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.queues.holds import REMOVING as REALLY_REMOVING
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import Queue as RealQueue
 from openmsmq.engine.storage.layout import Record, index_key, split_index_key
 from openmsmq.engine.storage.tables import Table
@@ -181,9 +181,9 @@ class Base:
         known = slot.subqueues.get(name)
         if slot.model.deleted or (known is not None and known.handle is not None):
             return known or slot
-        real, mode = self.manager.open_queue(f".\\private$\\q{number};{name}", Mode())
-        found = self.found_subqueue(slot, name, real)
-        found.handle = mode
+        opened = self.manager.open_queue(f".\\private$\\q{number};{name}", Mode())
+        found = self.found_subqueue(slot, name, opened.queue)
+        found.handle = opened.mode
         return found
 
     def found_subqueue(self, slot: Slot, name: str, real: RealQueue) -> Slot:
@@ -433,7 +433,7 @@ class Base:
         agree(f"bytes of {name}", real.size, sum(p.size for p in stored))
         agree(f"express of {name}", real.express.lookups(), [p.lookup for p in express])
         agree(f"express bytes of {name}", real.express.size, sum(p.size for p in express))
-        agree(f"held of {name}", set(real.held), held)
+        agree(f"held of {name}", set(real.holds), held)
         agree(f"reserved of {name}", real.reserved, model.reserved)
         agree(f"readers of {name}", len(real.waiters), len(model.readers))
         agree(f"label of {name}", real.properties.label, model.main.label)

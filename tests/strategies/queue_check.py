@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.storage.layout import (
     COUNTERS_ROW,
     DELAYED_BIT,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from openmsmq.engine.messages.cursor import Cursor as RealCursor
-from openmsmq.engine.messages.scan import REMOVING as REALLY_REMOVING
-from openmsmq.engine.messages.scan import Holder
+from openmsmq.engine.queues.holds import REMOVING as REALLY_REMOVING
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.transactions.transaction import Transaction as RealTransaction
 from openmsmq.errors import ReceiveTimeout
 from openmsmq.types.read import Seek
@@ -108,7 +108,7 @@ class Reads(Base):
                     positions = positions + other[1]
             self.ask(
                 lambda: self.manager.receiving.end(
-                    of.real, [p.lookup for p in positions], delete=step.has(0)
+                    of.real, [p.lookup for p in positions], TWO_STEPS, delete=step.has(0)
                 ),
                 lambda _: self.model.end(of.model, positions, delete=step.has(0)),
             )

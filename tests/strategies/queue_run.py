@@ -27,6 +27,7 @@ from tests.strategies.queue_base import KINDS, OWNER, Slot, fault
 from tests.strategies.queue_check import packet_size, queue_name, real_rules
 from tests.strategies.queue_reads import Reads
 from tests.strategies.queues import Step
+from tests.unit.engine import handles
 
 PRIORITIES: Final = (0, 3, 3, 7)
 LIFETIMES: Final = (*[None] * 7, 0, 1, 1, 2, 2, 3, 5, 30, 60)
@@ -201,14 +202,14 @@ class Run(Reads):
             return
         if not transactional:
             self.ask(
-                lambda: self.manager.send(slot.real, messages, None),
+                lambda: handles.send(self.manager, slot.real, messages, None),
                 lambda _: self.model.send(positions),
             )
             return
         real, transaction = self._transaction(step)
         if not transaction.unanswered:
             self.ask(
-                lambda: self.manager.send(slot.real, messages, real),
+                lambda: handles.send(self.manager, slot.real, messages, real),
                 lambda pending: self.model.send_in(transaction, positions, at_once=pending.done),
             )
 
@@ -237,7 +238,7 @@ class Run(Reads):
 
         def call() -> Pending[Any]:
             numbers: Pending[Any] = Pending()
-            sent = self.manager.send(slot.real, messages, real, delivery)
+            sent = handles.send(self.manager, slot.real, messages, real, delivery)
             sent.then(numbers, lambda found: tuple(map(_number, found)))
             return numbers
 

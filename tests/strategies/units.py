@@ -80,7 +80,7 @@ class Party:
             lookup
             for queue in self.local.core.queues.everything
             if queue.kind is QueueKind.PRIVATE
-            for lookup in queue.held
+            for lookup in queue.holds
         ]
         return not (self.local.core.prepared or self.local.units.decided or held)
 

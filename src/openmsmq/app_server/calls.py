@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_protocol.members import Arguments
-from openmsmq.app_server.session import AppSession, OpenQueue
+from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.subscriptions import SubscriptionCalls
 from openmsmq.app_server.transactions import TransactionCalls
 from openmsmq.engine.authorization import is_allowed
-from openmsmq.engine.queues.info import BEFORE_ALL, path_name, queue_info, queue_infos, queue_page
+from openmsmq.engine.queues.info import BEFORE_ALL, queue_infos, queue_page
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
 from openmsmq.limits import U64_MAX
@@ -94,12 +94,10 @@ class Calls(SubscriptionCalls, TransactionCalls):
             raise InvalidParameter(f"share {share[:20]!r}: none and receive are possible")
         allowed = session.allowed_access(asked, *session.paths(name))
         handle = session.number(session.handles)
-        queue, mode = session.driver.call(
-            lambda: session.local.open_queue(name, Mode(allowed, SHARES[share]))
-        )
-        opened = OpenQueue(queue, mode, path_name(queue))
+        mode, caller = Mode(allowed, SHARES[share]), session.caller
+        opened = session.driver.call(lambda: session.local.open_queue(name, mode, caller))
         session.handles[handle] = opened
-        words = [word for word, access in ACCESS.items() if mode.access & access]
+        words = [word for word, access in ACCESS.items() if opened.mode.access & access]
         session.reply(number, handle=handle, access=words, name=opened.name)
 
     def _call_close_queue(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -120,9 +118,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
     def _call_queue_info(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")
         opened = session.handle(given.integer("handle"))
-        core = session.local.core
-        info = session.driver.call(lambda: queue_info(opened.queue, core))
-        session.reply(number, queue=_info(info))
+        session.reply(number, queue=_info(session.driver.call(opened.info)))
 
     def _call_queues(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("everything", "limit", "after")
@@ -168,23 +164,15 @@ class Calls(SubscriptionCalls, TransactionCalls):
         opened = session.handle(given.integer("handle"))
         if opened.queue.kind is QueueKind.OUTGOING:
             session.require("admin", opened.name)
-        else:
-            opened.mode.require(Access.RECEIVE)
-        session.begin(
-            number,
-            lambda: session.local.core.queues.purge(opened.queue, session.caller),
-            lambda count: session.reply(number, count=count),
-        )
+        session.begin(number, opened.purge, lambda count: session.reply(number, count=count))
 
     def _call_move(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle", "lookup_id", "target", "transaction")
         opened = session.handle(given.integer("handle"))
-        opened.mode.require(Access.RECEIVE)
         lookup = given.integer("lookup_id", maximum=U64_MAX)
         target = given.text("target", "")
         transaction = session.transaction(given.integer("transaction", 0, maximum=U64_MAX))
-        move, caller = session.local.move, session.caller
-        _begin(session, number, lambda: move(opened.queue, lookup, target, transaction, caller))
+        _begin(session, number, lambda: opened.move(lookup, target, transaction))
 
     def _call_pause(self, session: AppSession, number: int, given: Arguments) -> None:
         self._hold_back(session, number, given, session.local.dispatching.pause)
@@ -207,9 +195,8 @@ class Calls(SubscriptionCalls, TransactionCalls):
     def _call_open_cursor(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")
         opened = session.handle(given.integer("handle"))
-        opened.mode.require(Access.PEEK)
         place = session.number(session.cursors)
-        cursor = session.driver.call(lambda: session.local.receiving.open_cursor(opened.queue))
+        cursor = session.driver.call(opened.open_cursor)
         session.cursors[place] = opened, cursor
         session.reply(number, cursor=place)
 
@@ -219,8 +206,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
         if found is None:
             raise InvalidHandle("no such cursor is open")
         opened, cursor = found
-        receiving = session.local.receiving
-        session.driver.call(lambda: receiving.close_cursor(opened.queue, cursor))
+        session.driver.call(lambda: opened.close_cursor(cursor))
         session.reply(number)
 
     def _call_unsubscribe(self, session: AppSession, number: int, given: Arguments) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -33,9 +32,8 @@ from openmsmq.app_server.transactions import DecidedUnits
 from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.authorization import authorize, authorize_access, authorize_any
 from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.messages.cursor import Cursor
-from openmsmq.engine.messages.scan import Entry
-from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import (
     AccessDenied,
@@ -51,7 +49,7 @@ from openmsmq.errors import (
 from openmsmq.names.format import MultipleName
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import shown
-from openmsmq.types.access import Access, Mode
+from openmsmq.types.access import Access
 from openmsmq.types.caller import Caller, Grant, Right
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.ids import MessageIds, SentId
@@ -68,17 +66,6 @@ READ_AHEAD: Final = 64 * 1024
 "Bytes that are taken from a program that has used up its credit."
 ANSWER_SIZE_MAX: Final = FRAME_SIZE_MAX - 16
 "The payload of an ANSWER."
-
-
-@dataclass(slots=True, eq=False)
-class OpenQueue:
-    """A queue that the program has opened."""
-
-    queue: Queue
-    mode: Mode
-    name: str
-    held: dict[int, Entry] = field(default_factory=dict)
-    "What was read and not ended; of the packets no more than their start."
 
 
 class AppSession:
@@ -108,8 +95,8 @@ class AppSession:
         self._requests: dict[int, int] = {}
         "Unanswered requests, and the bytes of their payloads."
         self._bytes = 0
-        self.handles: dict[int, OpenQueue] = {}
-        self.cursors: dict[int, tuple[OpenQueue, Cursor]] = {}
+        self.handles: dict[int, QueueHandle] = {}
+        self.cursors: dict[int, tuple[QueueHandle, Cursor]] = {}
         self.transactions: dict[int, Transaction] = {}
         self.prepared: dict[int, Transaction] = {}
         "Those that outlive the connection, while they wait for their outcome."
@@ -118,7 +105,7 @@ class AppSession:
         "Transactions that were aborted because nothing was done with them."
         self._next = 0
         self._reads = Reads(self)
-        self.streams = DeliveryStreams(self, self._reads)
+        self.streams = DeliveryStreams(self)
         self.readers = SubscriptionReaders(self)
         self._handlers: dict[Kind, Callable[[Frame], None]] = {
             Kind.CALL: self._call,
@@ -313,7 +300,7 @@ class AppSession:
         self._reads.cancel_all()
         self.streams.close_all()
         for opened in self.handles.values():
-            self._close(opened)
+            opened.close()
         for transaction in self.transactions.values():
             self.abandon(transaction)
         for _ in self.transactions:
@@ -373,14 +360,14 @@ class AppSession:
         local = self.driver.call(lambda: [naming.local(one) for one in each])
         return [str(one) if at is None else shown(at) for one, at in zip(each, local, strict=True)]
 
-    def handle(self, number: int) -> OpenQueue:
+    def handle(self, number: int) -> QueueHandle:
         """The open queue with this handle."""
         opened = self.handles.get(number)
         if opened is None:
             raise InvalidHandle(f"no queue is open as {number}")
         return opened
 
-    def cursor(self, number: int, opened: OpenQueue) -> Cursor:
+    def cursor(self, number: int, opened: QueueHandle) -> Cursor:
         """The cursor with this number, which must be one of this open queue."""
         found = self.cursors.get(number)
         if found is None or found[0] is not opened:
@@ -417,15 +404,7 @@ class AppSession:
         del self.handles[number]
         self.streams.close_queue(opened)
         self.cursors = {at: found for at, found in self.cursors.items() if found[0] is not opened}
-        self._close(opened)
-        self.local.core.settle()
-
-    def _close(self, opened: OpenQueue) -> None:
-        """Close a queue; what was read and not ended is back in its place."""
-        core = self.local.core
-        core.queues.close(opened.queue, opened.mode, opened)
-        held = opened.queue.held
-        core.release(opened.queue, [at for at in opened.held if held.get(at) is self._reads.holder])
+        opened.close()
 
     # Requests
 
@@ -459,7 +438,6 @@ class AppSession:
     def _send(self, frame: Frame) -> None:
         send = Send.decode(frame.payload)
         opened = self.handle(send.handle)
-        opened.mode.require(Access.SEND)
         transaction = self.transaction(send.transaction)
         number = frame.id
 
@@ -469,16 +447,13 @@ class AppSession:
 
         self.begin(
             number,
-            lambda: self.local.send_packets(
-                opened.queue, send.packets, transaction, caller=self.caller
-            ),
+            lambda: opened.send_packets(send.packets, transaction),
             sent,
         )
 
     def _post(self, frame: Frame) -> None:
         post = Post.decode(frame.payload)
         opened = self.handle(post.handle)
-        opened.mode.require(Access.SEND)
         transaction = self.transaction(post.transaction)
         delivery = Delivery(post.at, post.after, post.once)
         number = frame.id
@@ -489,9 +464,7 @@ class AppSession:
 
         self.begin(
             number,
-            lambda: self.local.send_packets(
-                opened.queue, post.packets, transaction, delivery, self.caller
-            ),
+            lambda: opened.send_packets(post.packets, transaction, delivery),
             posted,
         )
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import encode_error
 from openmsmq.app_protocol.frames import Frame, Kind
-from openmsmq.app_server.reads import Entries, Reads, payload
+from openmsmq.app_server.reads import Entries, payload
 from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.handle import QueueHandle
 from openmsmq.errors import InvalidParameter, MQError, OperationCancelled
 from openmsmq.types.access import Access
 
 if TYPE_CHECKING:
-    from openmsmq.app_server.session import AppSession, OpenQueue
+    from openmsmq.app_server.session import AppSession
 
 NEXT_TURN: Final = -inf
 "A deadline that has passed: the session goes on when others had a turn."
@@ -32,7 +33,7 @@ class DeliveryStream:
     """The messages of one queue, pushed to a program."""
 
     number: int
-    opened: OpenQueue
+    opened: QueueHandle
     credit: int
     most: int
     "Messages in one frame."
@@ -43,10 +44,8 @@ class DeliveryStream:
 class DeliveryStreams:
     """The streams of a connection."""
 
-    def __init__(self, session: AppSession, reads: Reads) -> None:
+    def __init__(self, session: AppSession) -> None:
         self._session = session
-        self._reads = reads
-        self._core = session.local.core
         self._found: dict[int, DeliveryStream] = {}
         "By the request that began each."
         self._ready: list[DeliveryStream] = []
@@ -95,14 +94,8 @@ class DeliveryStreams:
         count = min(stream.credit, stream.most)
 
         def make() -> Pending[Entries]:
-            stream.waiting = pending = self._session.local.receiving.receive(
-                opened.queue,
-                count,
-                opened,
-                wait=True,
-                holder=self._reads.holder,
-                size_max=DELIVERY_SIZE,
-                caller=self._session.caller,
+            stream.waiting = pending = opened.receive(
+                count, wait=True, hold=True, size_max=DELIVERY_SIZE
             )
             return pending
 
@@ -119,10 +112,9 @@ class DeliveryStreams:
         entries, session = pending.result(), self._session
         if session.wire.write_buffer_full:
             # Others may have them: their readers are woken when this one is done.
-            self._core.release(stream.opened.queue, [entry.lookup for entry in entries])
+            stream.opened.end([entry.lookup for entry in entries], remove=False)
             return
         stream.credit -= len(entries)
-        self._reads.hold(stream.opened, entries)
         session.write(Kind.DELIVERY, stream.number, *payload(entries))
         # Other connections get their turn before the next messages are looked for.
         self._ready.append(stream)
@@ -143,7 +135,7 @@ class DeliveryStreams:
         if stream is not None:
             self._stop(stream)
 
-    def close_queue(self, opened: OpenQueue) -> None:
+    def close_queue(self, opened: QueueHandle) -> None:
         """A queue is closed, and its streams with it."""
         for stream in list(self._found.values()):
             if stream.opened is opened:
@@ -158,4 +150,4 @@ class DeliveryStreams:
         stream.is_over = True
         if stream.waiting is not None:
             error = OperationCancelled("the stream was ended")
-            self._core.cancel(stream.opened.queue, stream.waiting, error)
+            stream.opened.cancel(stream.waiting, error)

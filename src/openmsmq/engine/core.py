@@ -34,7 +34,7 @@ from openmsmq.engine.messages.delay import Delaying
 from openmsmq.engine.messages.disposition import Outcomes
 from openmsmq.engine.messages.expiry import Expiring
 from openmsmq.engine.messages.poison import Poisoning
-from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.purge import drop_messages, remove_purged, resume_purge
 from openmsmq.engine.queues.queue import Queue, outgoing_name
 from openmsmq.engine.queues.registry import Queues
@@ -448,8 +448,7 @@ class Core:
 
     def forget(self, queue: Queue, lookups: Collection[int]) -> None:
         """Held messages are gone from the queue."""
-        for lookup in lookups:
-            del queue.held[lookup]
+        queue.holds.release(lookups)
         if queue.purge_pending:
             queue.purge_pending.difference_update(lookups)
         if queue.express:
@@ -458,8 +457,7 @@ class Core:
     def release(self, queue: Queue, lookups: Iterable[int]) -> None:
         """Make held messages readable again, unless they were purged or expired meanwhile."""
         back = list(lookups)
-        for lookup in back:
-            del queue.held[lookup]
+        queue.holds.release(back)
         purged = [lookup for lookup in back if lookup in queue.purge_pending]
         if purged and not queue.deleted:
             remove_purged(self, queue, purged)

@@ -12,10 +12,11 @@ from openmsmq.clock import Clock
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
 from openmsmq.engine.explanation import explain
+from openmsmq.engine.handle import Parts, QueueHandle
 from openmsmq.engine.messages.post import Posting
 from openmsmq.engine.messages.receive import Receiving
-from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.outgoing.dispatch import Dispatching
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue, QueueProperties
 from openmsmq.engine.queues.resolver import Naming, is_private
 from openmsmq.engine.queues.subqueues import Moving
@@ -45,12 +46,9 @@ from openmsmq.names.parts import join_queue, split_queue
 from openmsmq.names.path import PathName
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import INTERNAL, Caller
-from openmsmq.types.delivery import Delivery
 from openmsmq.types.history import HistoryEvent
-from openmsmq.types.ids import SentId
 from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.manager_state import ManagerState
-from openmsmq.types.message import Message
 from openmsmq.types.queues import QueueKind
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.settings import Settings
@@ -89,7 +87,8 @@ class LocalManager:
         self._transacting = Transacting(self.core)
         self._epochs = Epochs(self.core, self._transacting)
         self.units = Units(self.core, self._transacting)
-        self._posting = Posting(self.core, clock, computer=name)
+        posting = Posting(self.core, clock, computer=name)
+        self.parts = Parts(self.core, posting, self.receiving, self.moving, self.subqueue)
         self.state = ManagerState.READY
 
     def tick(self) -> bool:
@@ -119,8 +118,8 @@ class LocalManager:
             raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
         return self.core.queues.find(local)
 
-    def open_queue(self, name: str, mode: Mode) -> tuple[Queue, Mode]:
-        """Open Queue ([MS-MQDMPR] 3.1.7.1.5): the queue, and what the handle may do.
+    def open_queue(self, name: str, mode: Mode, caller: Caller = INTERNAL) -> QueueHandle:
+        """Open Queue ([MS-MQDMPR] 3.1.7.1.5): a handle of the caller.
 
         To ask for everything is to ask for what can be had: a queue elsewhere can only be sent
         to, what the manager itself keeps can only be read.
@@ -134,7 +133,8 @@ class LocalManager:
                 check_use(parsed, sends=True, exclusive=exclusive)
             else:
                 check_use(parsed, sends=False)
-        return self._open(parsed, mode)
+        queue, mode = self._open(parsed, mode)
+        return QueueHandle(self.parts, queue, mode, caller)
 
     def _open(self, name: PathName | FormatName, mode: Mode) -> tuple[Queue, Mode]:
         if isinstance(name, MultipleName):
@@ -216,40 +216,6 @@ class LocalManager:
         return pending
 
     # Messages
-
-    def send(
-        self,
-        queue: Queue,
-        messages: Sequence[Message],
-        transaction: Transaction | None,
-        delivery: Delivery | None = None,
-        caller: Caller = INTERNAL,
-    ) -> Pending[Sequence[SentId]]:
-        """Send messages to a queue, or to each of several: all of them or none."""
-        return self._posting.send(queue, messages, transaction, delivery, caller)
-
-    def send_packets(
-        self,
-        queue: Queue,
-        packets: Sequence[bytes],
-        transaction: Transaction | None,
-        delivery: Delivery | None = None,
-        caller: Caller = INTERNAL,
-    ) -> Pending[Sequence[SentId]]:
-        """The same with messages that a program has packed."""
-        return self._posting.send_packets(queue, packets, transaction, delivery, caller)
-
-    def move(
-        self,
-        queue: Queue,
-        lookup: int,
-        target: str,
-        transaction: Transaction | None,
-        caller: Caller = INTERNAL,
-    ) -> Pending[None]:
-        """Move a message to a subqueue, by its own or its full name, or back: to no name at all."""
-        found = self.subqueue(queue.main, target) if target else queue.main
-        return self.moving.move(queue, lookup, found, transaction, caller)
 
     def subqueue(self, parent: Queue, name: str) -> Queue:
         """The subqueue with this name, its own or its full one."""

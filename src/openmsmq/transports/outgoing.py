@@ -58,7 +58,7 @@ def outgoing_info(local: LocalManager, queue: Queue) -> OutgoingInfo:
     size = queue.size + queue.express.size + (0 if journal is None else journal.size)
     return OutgoingInfo(
         name=queue.name,
-        messages=max(0, queue.messages + len(queue.express) - len(queue.held)),
+        messages=max(0, queue.messages + len(queue.express) - len(queue.holds)),
         unacknowledged=local.dispatching.in_transit(queue),
         unprocessed=unprocessed(queue),
         bytes=size,

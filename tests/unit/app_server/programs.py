@@ -318,7 +318,8 @@ class House:
         for queue in self.local.core.queues.everything:
             assert not queue.waiters, queue.name
             assert not queue.modes, queue.name
-            for holder in queue.held.values():
+            for lookup in queue.holds:
+                holder = queue.holds.holder_of(lookup)
                 assert id(holder) in prepared or _ends(holder), queue.name
         assert self.metrics.clients == 0
         assert self.metrics.transactions == 0

@@ -289,7 +289,7 @@ async def test_an_abort_that_fails_is_tried_again(
         house.look(61)
     await until(lambda: house.metrics.aborted["idle"])
     assert house.metrics.transactions == 0
-    await until(lambda: not house.queue().held)
+    await until(lambda: not house.queue().holds)
     assert house.queue().messages == 1
 
 

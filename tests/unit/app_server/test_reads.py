@@ -68,7 +68,7 @@ async def test_to_peek_changes_nothing(house: House) -> None:
     for _ in range(2):
         assert bodies(await program.read(handle, mode=PEEK)) == ["a"]
         assert bodies(await program.read(handle, mode=PEEK, count=2)) == ["a", "b"]
-    assert not house.queue().held
+    assert not house.queue().holds
 
 
 @served()
@@ -127,7 +127,7 @@ async def test_a_read_waits_and_holds_up_nothing(
     await program.send(handle, "a", "b")
     found = await program.answer(waiting)
     assert bodies(found.messages) == ["a", "b"]
-    assert len(house.queue().held) == 2 * mode
+    assert len(house.queue().holds) == 2 * mode
     assert not _timers(house)
 
 
@@ -137,7 +137,7 @@ def _kept(house: House) -> list[int]:
         lookup
         for session in house.server.sessions
         for opened in session.handles.values()
-        for lookup in opened.held
+        for lookup in opened.queue.holds.read_by(opened)
     ]
 
 
@@ -410,7 +410,7 @@ async def test_removed_messages_are_gone(house: House) -> None:
     assert not house.queue().messages
     assert not house.queue().express
     assert not _kept(house)
-    await until(lambda: not house.queue().held)
+    await until(lambda: not house.queue().holds)
     journal = await program.open(".\\private$\\orders\\Journal$", "peek")
     assert sorted(await program.peek(journal)) == ["a", "b", "c"]
 

@@ -731,7 +731,7 @@ async def test_cut_off_all_is_given_back(house: House) -> None:
     program.cut()
     assert bodies((await other.answer(waiting)).messages) == ["a", "b"]
     await other.end(mine, last.lookup_id, action=app.Action.RETURN)
-    await until(lambda: len(house.queue().held) == 2)
+    await until(lambda: len(house.queue().holds) == 2)
     found = await other.read(mine, count=9)
     assert bodies(found) == ["c", "d"]
     assert [m.abort_count for m in found] == [1, 0]
@@ -816,7 +816,7 @@ async def test_cut_off_while_it_ends_and_that_fails_it_is_aborted(house: House, 
     program.cut()
     await until(lambda: house.server.clients == 1)
     house.store.gate.set()
-    await until(lambda: not house.queue().held)
+    await until(lambda: not house.queue().holds)
     [found] = await other.read(mine)
     assert bodies([found]) == ["a"]
     assert found.abort_count == 1

@@ -20,7 +20,7 @@ from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_server import streams as module
 from openmsmq.app_server.session import AppSession
 from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.errors import (
     AccessDenied,
     InvalidHandle,
@@ -78,7 +78,7 @@ async def test_exactly_as_many_come_as_there_is_credit_for(house: House) -> None
     found = await gather(program, subscription, 3)
     await program.ping()
     assert program.is_silent
-    assert len(house.queue().held) == 3
+    assert len(house.queue().holds) == 3
     await program.end(handle, *lookups(found))
     await program.ping()
     assert program.is_silent, "to end messages gives no credit"
@@ -245,7 +245,7 @@ async def test_unsubscribed_between_two_deliveries(
     number = program.tell(Kind.SUBSCRIBE, app.Subscribe(handle, 10).encode())
     program.begin("unsubscribe", subscription=number)
     await program.ping()
-    assert len(house.queue().held) == 1
+    assert len(house.queue().holds) == 1
 
 
 @served()
@@ -401,11 +401,11 @@ async def test_who_does_not_take_messages_gets_no_more_and_others_do(house: Hous
     await deaf(house, 30)
     other = await house.program()
     theirs = await other.open("orders")
-    held = len(house.queue().held)
+    held = len(house.queue().holds)
     assert held << 20 < 8 * WRITE_BUFFER
     found = await other.read(theirs, count=2)
     assert len(found) == 2
-    assert len(house.queue().held) == held + 2
+    assert len(house.queue().holds) == held + 2
 
 
 @served()
@@ -414,7 +414,7 @@ async def test_when_it_takes_them_again_all_come(house: House) -> None:
     assert (await program.answer(subscription)).kind is Kind.DONE
     found = await gather(program, subscription, 15)
     await program.end(handle, *lookups(found))
-    assert not house.queue().held
+    assert not house.queue().holds
 
 
 @served()
@@ -440,7 +440,7 @@ async def test_cut_off_in_the_midst_all_is_back(house: House) -> None:
     program, _, _ = await deaf(house, 15)
     program.cut()
     await until(lambda: not house.server.clients)
-    assert not house.queue().held
+    assert not house.queue().holds
     assert len(house.queue().express) == 15
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from tests.unit.engine import handles
 from tests.unit.engine.world import NOW, OWNER, HandClock, commit_all
 
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.manager import LocalManager, received
-from openmsmq.engine.messages.scan import REMOVING, Holder
+from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.store.memory import Disk, MemoryStore
@@ -59,13 +60,13 @@ class Manager:
 
     def open(self, name: str, access: Access = Access.ALL) -> Queue:
         """A queue, opened."""
-        return self.local.open_queue(name, Mode(access))[0]
+        return self.local.open_queue(name, Mode(access)).queue
 
     def send(
         self, queue: Queue, *messages: Message, transaction: Transaction | None = None
     ) -> list[str]:
         """Send messages; their identifiers."""
-        ids = self.done(self.local.send(queue, messages, transaction, caller=self.caller))
+        ids = self.done(handles.send(self.local, queue, messages, transaction, caller=self.caller))
         return list(ids)
 
     def send_in(self, queue: Queue, *messages: Message) -> list[str]:

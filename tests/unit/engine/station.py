@@ -11,9 +11,9 @@ from tests.unit.engine.world import HERE, ME, NOW, SOMEBODY, World, commit_all
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arriving
 from openmsmq.engine.arrivals.incoming import SOURCE, destination_key
-from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.outgoing.confirmations import Confirming
 from openmsmq.engine.outgoing.dispatch import Dispatching
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table

@@ -10,6 +10,7 @@ from tests.unit.engine.world import (
     MANY,
     NOW,
     OWNER,
+    READER,
     World,
     commit_all,
     message,
@@ -19,7 +20,6 @@ from tests.unit.engine.world import (
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.system import NAMES
 from openmsmq.engine.storage.recovery import MESSAGE_ID_BLOCK, NUMBERS_LEFT
@@ -541,11 +541,11 @@ def test_a_purge_leaves_locked_messages_to_whoever_holds_them(world: World) -> N
     queue = world.queue()
     world.send(queue, "a", "b")
     world.send(queue, "c", express=True)
-    taken = world.take(queue, MANY, Holder())
+    taken = world.take(queue, MANY, READER)
     world.send(queue, "d")
     assert world.done(world.core.queues.purge(queue)) == 1
     assert queue.total_size == 3
-    world.done(world.receiving.end(queue, [entry.lookup for entry in taken], delete=False))
+    world.done(world.receiving.end(queue, [entry.lookup for entry in taken], READER, delete=False))
     assert world.read(queue) == []
     assert queue.total_size == 0
 
@@ -563,14 +563,14 @@ def test_a_purge_that_fails_leaves_the_messages_readable(world: World, small_ste
     """Those it has not removed yet."""
     queue = world.queue()
     world.send(queue, *"abcde")
-    taken = world.take(queue, 1, Holder())
+    taken = world.take(queue, 1, READER)
     pending = world.core.queues.purge(queue)
     world.commit()
     waiting = world.wait_peek(queue)
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert packets(waiting.result()) == ["c"]
-    world.done(world.receiving.end(queue, [taken[0].lookup], delete=False))
+    world.done(world.receiving.end(queue, [taken[0].lookup], READER, delete=False))
     assert world.read(queue) == list("acde")
 
 

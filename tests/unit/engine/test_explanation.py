@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.engine.station import parcel
 from tests.unit.engine.world import NOW, OWNER
@@ -113,7 +114,7 @@ def test_the_whole_life_of_a_message_is_told(manager: Manager) -> None:
         manager.receive(queue, transaction)
         manager.done(manager.local.abort(transaction))
     lookup = manager.peek(queue)[0].lookup_id
-    manager.done(manager.local.move(queue, lookup, "retry", None))
+    manager.done(handles.move(manager.local, queue, lookup, "retry", None))
     retry = manager.open(ORDERS + ";retry")
     transaction = manager.local.begin()
     manager.receive(retry, transaction)
@@ -299,7 +300,7 @@ def test_one_that_had_ended_before_is_not_lost(manager: Manager, orders: Queue, 
         case "expired":
             manager.tick(10)
         case "moved":
-            manager.done(manager.local.move(orders, found.lookup_id, "retry", None))
+            manager.done(handles.move(manager.local, orders, found.lookup_id, "retry", None))
             manager.receive(manager.open(ORDERS + ";retry"))
         case "deleted":
             manager.done(manager.local.core.queues.delete(orders))
@@ -312,7 +313,7 @@ def test_one_that_was_elsewhere_is_lost_there(manager: Manager, orders: Queue, h
     (sent,) = manager.send(orders, Message(b"x", recoverable=False))
     (found,) = manager.peek(orders)
     if how == "moved":
-        manager.done(manager.local.move(orders, found.lookup_id, "retry", None))
+        manager.done(handles.move(manager.local, orders, found.lookup_id, "retry", None))
     else:
         pending = manager.local.receiving.receive(orders, 1, OWNER, wait=False)
         manager.local.receiving.put_back(orders, manager.done(pending))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW, OWNER
 from tests.unit.transports.wires import pair
 
-from openmsmq.engine.messages.scan import Holder
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.storage.layout import Record
 from openmsmq.errors import (
     IllegalFormatName,
@@ -266,7 +267,7 @@ def test_one_message_too_large_and_none_is_sent(manager: Manager) -> None:
     queue = manager.create()
     before = manager.local.core.numbers.message_id
     with pytest.raises(MessageTooLarge) as info:
-        manager.local.send(queue, [Message(b"a"), Message(b"x" * (4 << 20))], None)
+        handles.send(manager.local, queue, [Message(b"a"), Message(b"x" * (4 << 20))], None)
     assert info.value.hresult == 0xC00E0027
     assert manager.peek(queue) == []
     assert manager.local.core.numbers.message_id == before
@@ -345,7 +346,8 @@ def test_every_kind_of_queue_can_be_opened(manager: Manager, name: str, kind: Qu
     """For what can be done with it (DMPR-041, DMPR-120, DMPR-161)."""
     manager.create()
     manager.create(".\\sales")
-    queue, mode = manager.local.open_queue(name, Mode())
+    opened = manager.local.open_queue(name, Mode())
+    queue, mode = opened.queue, opened.mode
     assert queue.kind is kind
     expected = {
         QueueKind.PRIVATE: Access.ALL,
@@ -407,21 +409,22 @@ def test_a_list_needs_a_directory(manager: Manager) -> None:
 
 def test_a_queue_of_a_name_here_can_be_sent_to_over_http(manager: Manager) -> None:
     queue = manager.create()
-    opened, mode = manager.local.open_queue(
+    opened = manager.local.open_queue(
         "DIRECT=HTTP://server1/msmq/private$/orders", Mode(Access.SEND)
     )
-    assert (opened, mode) == (queue, Mode(Access.SEND))
+    assert (opened.queue, opened.mode) == (queue, Mode(Access.SEND))
 
 
 def test_several_queues_are_opened_together_or_not_at_all(manager: Manager) -> None:
     """DMPR-111, DMPR-112, DMPR-151, DMPR-152, DMPR-173."""
     queue = manager.create()
     name = "DIRECT=OS:.\\private$\\orders,DIRECT=OS:other\\q"
-    several, mode = manager.local.open_queue(name, Mode())
+    opened = manager.local.open_queue(name, Mode())
+    several, mode = opened.queue, opened.mode
     assert (several.kind, mode) == (QueueKind.MULTIPLE, Mode(Access.SEND))
     assert several.members[0] is queue
     assert (queue.members, queue.modes) == ((), [mode])
-    manager.local.core.queues.close(several, mode, OWNER)
+    opened.close()
     assert (queue.modes, several.members[1].deleted) == ([], True)
     with pytest.raises(QueueNotFound):
         manager.local.open_queue("DIRECT=OS:.\\private$\\orders,DIRECT=OS:.\\zero", Mode())
@@ -488,17 +491,19 @@ def test_a_message_is_moved_by_the_name_of_a_subqueue_or_its_whole_name(
     queue = manager.create()
     manager.send(queue, Message(b"x"))
     (found,) = manager.peek(queue)
-    manager.done(manager.local.move(queue, found.lookup_id, "retry", None))
+    manager.done(handles.move(manager.local, queue, found.lookup_id, "retry", None))
     retry = manager.open(".\\private$\\orders;retry")
     assert manager.peek(retry)[0].move_count == 1
     manager.done(
-        manager.local.move(retry, found.lookup_id, "DIRECT=OS:.\\private$\\orders;other", None)
+        handles.move(
+            manager.local, retry, found.lookup_id, "DIRECT=OS:.\\private$\\orders;other", None
+        )
     )
     other = manager.open(".\\private$\\orders;other")
-    manager.done(manager.local.move(other, found.lookup_id, ".\\private$\\orders", None))
-    manager.done(manager.local.move(queue, found.lookup_id, "again", None))
+    manager.done(handles.move(manager.local, other, found.lookup_id, ".\\private$\\orders", None))
+    manager.done(handles.move(manager.local, queue, found.lookup_id, "again", None))
     again = manager.open(".\\private$\\orders;again")
-    manager.done(manager.local.move(again, found.lookup_id, "", None))
+    manager.done(handles.move(manager.local, again, found.lookup_id, "", None))
     (back,) = manager.peek(queue)
     assert (back.lookup_id, back.move_count) == (found.lookup_id, 5)
 
@@ -524,7 +529,7 @@ def test_what_cannot_be_a_target_is_refused(
     manager.send(queue, Message(b"x"))
     (found,) = manager.peek(queue)
     with pytest.raises(error):
-        manager.local.move(queue, found.lookup_id, target, None)
+        handles.move(manager.local, queue, found.lookup_id, target, None)
     again = manager.restart()
     assert again.bodies(again.local.find_queue("orders")) == [b"x"]
 
@@ -535,7 +540,7 @@ def test_a_move_in_a_transaction_waits_for_its_end(manager: Manager) -> None:
     manager.send_in(queue, Message(b"x"))
     (found,) = manager.peek(queue)
     transaction = manager.local.begin()
-    manager.done(manager.local.move(queue, found.lookup_id, "retry", transaction))
+    manager.done(handles.move(manager.local, queue, found.lookup_id, "retry", transaction))
     assert manager.peek(queue) == []
     manager.done(manager.local.commit(transaction))
     assert manager.bodies(manager.open(".\\private$\\orders;retry")) == [b"x"]

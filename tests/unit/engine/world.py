@@ -12,8 +12,9 @@ from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.cursor import Cursor
 from openmsmq.engine.messages.receive import Receiving
-from openmsmq.engine.messages.scan import REMOVING, Entry, Holder
 from openmsmq.engine.messages.send import Sending
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.queue import Queue, QueueProperties
 from openmsmq.engine.queues.subqueues import Moving
 from openmsmq.engine.queues.system import FIRST_QUEUE_NUMBER
@@ -39,6 +40,8 @@ T = TypeVar("T")
 NOW: Final = 1_700_000_000
 OWNER: Final = object()
 "The handle that reads."
+READER: Final = Holder()
+"What takes messages that it will end."
 MANY: Final = 10_000
 ME: Final = UUID(int=7)
 "The queue manager."

@@ -22,8 +22,8 @@ from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.receive import Receiving
-from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.messages.send import Sending
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.recovery import MESSAGE_ID_BLOCK
 from openmsmq.engine.storage.tables import Table
@@ -214,7 +214,7 @@ def test_a_message_found_in_time_is_given_though_its_removal_takes_longer(
     other = threads.start(lambda: threads.send("c"))
     until(lambda: setting.core.is_committing)
     late = threads.start(lambda: threads.receive(0.01))
-    until(lambda: len(setting.queue.held) == 1)
+    until(lambda: len(setting.queue.holds) == 1)
     time.sleep(0.03)
     assert not late.done()
     setting.store.gate.set()
@@ -296,7 +296,7 @@ def test_on_a_full_disk_receives_go_on(threads: Threads, setting: Setting) -> No
     until(lambda: setting.core.is_committing)
     refused = threads.start(lambda: threads.send("c"))
     received = threads.start(threads.receive)
-    until(lambda: setting.queue.held and setting.queue.reserved == 2)
+    until(lambda: setting.queue.holds and setting.queue.reserved == 2)
     setting.store.refuse = {"write": StorageFull("disk")}
     setting.store.gate.set()
     first.result(PATIENCE)
@@ -397,7 +397,7 @@ def test_a_reader_that_is_interrupted_while_its_message_is_removed_loses_nothing
     until(lambda: setting.core.is_committing)
 
     def when_it_waits() -> None:
-        until(lambda: setting.queue.held)
+        until(lambda: setting.queue.holds)
         interrupt()
 
     interrupting = threads.start(when_it_waits)

@@ -8,11 +8,12 @@ from typing import Any
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.payloads import packed
 from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.manager import LocalManager, received
 from openmsmq.engine.messages import cursor as model_cursor
-from openmsmq.engine.messages.scan import REMOVING, Entry, Holder
 from openmsmq.engine.queues import queue as model_queue
-from openmsmq.engine.queues.info import path_name, queue_info, queue_infos
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.info import queue_infos
 from openmsmq.engine.subscriptions import subscription as model_subscription
 from openmsmq.engine.subscriptions.info import (
     bind_subscription,
@@ -26,12 +27,12 @@ from openmsmq.engine.subscriptions.info import (
 )
 from openmsmq.engine.transactions import transaction as model_transaction
 from openmsmq.engine.transactions.units import unit_infos
-from openmsmq.errors import MQError, TransactionSequence
+from openmsmq.errors import TransactionSequence
 from openmsmq.process import this_process
 from openmsmq.runtime.drivers import LoopDriver as Driver
 from openmsmq.transports.outgoing import outgoing_infos
 from openmsmq.transports.peers.info import peer_infos
-from openmsmq.types.access import Access, Mode
+from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.history import HistoryEvent
@@ -40,7 +41,7 @@ from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
 from openmsmq.types.peers import PeerInfo
-from openmsmq.types.queues import QueueInfo, QueueKind
+from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.settings import Settings
@@ -51,20 +52,20 @@ from openmsmq.types.units import UnitInfo, UnitState
 class EmbeddedHandle(Handle):
     """An open queue of this process."""
 
-    __slots__ = ("queue",)
+    __slots__ = ("opened",)
 
-    def __init__(self, queue: model_queue.Queue, mode: Mode) -> None:
-        super().__init__(path_name(queue), mode)
-        self.queue = queue
+    def __init__(self, opened: QueueHandle) -> None:
+        super().__init__(opened.name, opened.mode)
+        self.opened = opened
 
 
 class EmbeddedCursor(CursorHandle):
     """A cursor of this process."""
 
-    __slots__ = ("cursor", "handle")
+    __slots__ = ("cursor", "opened")
 
-    def __init__(self, handle: EmbeddedHandle, cursor: model_cursor.Cursor) -> None:
-        self.handle = handle
+    def __init__(self, opened: QueueHandle, cursor: model_cursor.Cursor) -> None:
+        self.opened = opened
         self.cursor = cursor
 
 
@@ -85,11 +86,10 @@ class EmbeddedSubscription:
         self._backend = backend
         self._handle = handle
         self._prefetch = prefetch
-        self._holder = Holder()
 
     async def next(self, timeout: float | None) -> list[ReceivedMessage]:
         """The next messages, as soon as there is one."""
-        return await self._backend.hold(self._handle, self._prefetch, timeout, self._holder)
+        return await self._backend.hold(self._handle, self._prefetch, timeout)
 
     async def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
         """Remove messages that are held, perhaps as part of a transaction, or return them."""
@@ -199,11 +199,11 @@ class Embedded:
         await self._driver.wait(lambda: self._local.core.queues.delete(queue, self._caller))
 
     async def open_queue(self, name: str, mode: Mode) -> EmbeddedHandle:
-        return EmbeddedHandle(*self._driver.call(lambda: self._local.open_queue(name, mode)))
+        open_queue, caller = self._local.open_queue, self._caller
+        return EmbeddedHandle(self._driver.call(lambda: open_queue(name, mode, caller)))
 
     async def close_queue(self, handle: Handle) -> None:
-        queue = _queue(handle)
-        self._driver.call(lambda: self._local.core.queues.close(queue, handle.mode, handle))
+        self._driver.call(_opened(handle).close)
 
     async def queues(self, *, everything: bool) -> list[QueueInfo]:
         return self._driver.call(lambda: queue_infos(self._local.core, everything=everything))
@@ -215,16 +215,13 @@ class Embedded:
         return self._driver.call(lambda: peer_infos(self._local))
 
     async def queue_info(self, handle: Handle) -> QueueInfo:
-        return self._driver.call(lambda: queue_info(_queue(handle), self._local.core))
+        return self._driver.call(_opened(handle).info)
 
     async def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
         await self._driver.wait(lambda: self._local.change_queue(_queue(handle), **changes))
 
     async def purge(self, handle: Handle) -> int:
-        if _queue(handle).kind is not QueueKind.OUTGOING:  # else it is administration
-            handle.require(Access.RECEIVE)
-        purge = self._local.core.queues.purge
-        return await self._driver.wait(lambda: purge(_queue(handle), self._caller))
+        return await self._driver.wait(_opened(handle).purge)
 
     async def pause(self, handle: Handle) -> None:
         self._driver.call(lambda: self._local.dispatching.pause(_queue(handle)))
@@ -244,88 +241,50 @@ class Embedded:
         work: Work | None,
         delivery: Delivery | None,
     ) -> Sequence[SentId]:
-        begun = self._begun(work)
-        queue, send = _queue(handle), self._local.send
-        return await self._driver.wait(lambda: send(queue, messages, begun, delivery, self._caller))
+        begun, opened = self._begun(work), _opened(handle)
+        return await self._driver.wait(lambda: opened.send(messages, begun, delivery))
 
     async def read(
         self, handle: Handle, read: Read, work: Work | None, cursor: CursorHandle | None
     ) -> list[ReceivedMessage]:
-        queue = _queue(handle)
-        begun = self._begun(work)
+        opened, begun = _opened(handle), self._begun(work)
         if begun is not None:
             begun.require_active()
         removes = read.take and begun is None
 
         def undo(entries: list[Entry]) -> None:
             if removes:
-                self._local.receiving.put_back(queue, entries, self._caller)
+                opened.put_back(entries)
 
-        make = self._reader(handle, read, begun or REMOVING, cursor)
-        return await self._wait(queue, make, read.timeout, undo)
-
-    def _reader(
-        self, handle: Handle, read: Read, holder: Holder, cursor: CursorHandle | None
-    ) -> Callable[[], Pending[list[Entry]]]:
-        """The call that reads what is asked for."""
-        queue, receiving, wait = _queue(handle), self._local.receiving, read.timeout != 0
-        if isinstance(cursor, EmbeddedCursor):
-            place = cursor.cursor
-            if read.take:
-                return lambda: receiving.receive_cursor(
-                    queue, place, handle, wait=wait, holder=holder, caller=self._caller
-                )
-            return lambda: receiving.peek_cursor(
-                queue, place, handle, wait=wait, following=read.following
-            )
-        lookup, count = read.lookup_id, read.count
-        if lookup is not None and read.sought is Seek.BEHIND and not read.take:
-            return lambda: receiving.peek(queue, count, handle, wait=wait, after=lookup)
-        if lookup is not None:
-            return lambda: receiving.by_lookup(
-                queue,
-                lookup,
-                read.sought,
-                peek=not read.take,
-                holder=holder,
-                caller=self._caller,
-            )
-        if read.take:
-            return lambda: receiving.receive(
-                queue, count, handle, wait=wait, holder=holder, caller=self._caller
-            )
-        return lambda: receiving.peek(queue, count, handle, wait=wait)
+        return await self._wait(opened, _reader(opened, read, begun, cursor), read.timeout, undo)
 
     async def read_packed(self, handle: Handle, read: Read) -> bytes:
         return packed(await self.read(handle, read, None, None))
 
     async def hold(
-        self, handle: Handle, count: int, timeout: float | None, holder: Holder
+        self, handle: Handle, count: int, timeout: float | None
     ) -> list[ReceivedMessage]:
         """Take messages that `end` will remove or return."""
-        queue, receiving = _queue(handle), self._local.receiving
+        opened = _opened(handle)
 
         def undo(entries: list[Entry]) -> None:
-            receiving.end(queue, [entry.lookup for entry in entries], delete=False)
+            opened.end([entry.lookup for entry in entries], remove=False)
 
         return await self._wait(
-            queue,
-            lambda: receiving.receive(queue, count, handle, wait=timeout != 0, holder=holder),
+            opened,
+            lambda: opened.receive(count, wait=timeout != 0, hold=True),
             timeout,
             undo,
         )
 
     async def _wait(
         self,
-        queue: model_queue.Queue,
+        opened: QueueHandle,
         make: Callable[[], Pending[list[Entry]]],
         timeout: float | None,
         undo: Callable[[list[Entry]], None],
     ) -> list[ReceivedMessage]:
-        def give_up(pending: Pending[list[Entry]], error: MQError) -> bool:
-            return self._local.core.cancel(queue, pending, error)
-
-        return received(await self._driver.wait(make, timeout, give_up, undo))
+        return received(await self._driver.wait(make, timeout, opened.cancel, undo))
 
     async def subscribe(self, handle: Handle, prefetch: int) -> EmbeddedSubscription:
         assert isinstance(handle, EmbeddedHandle)
@@ -335,13 +294,8 @@ class Embedded:
         self, handle: Handle, lookups: list[int], work: Work | None, *, remove: bool
     ) -> None:
         """Undo `hold`, or make it last."""
-        queue, begun, receiving = _queue(handle), self._begun(work), self._local.receiving
-        if begun is not None and remove:
-            self._driver.call(lambda: receiving.enlist(queue, lookups, begun))
-        else:
-            await self._driver.wait(
-                lambda: receiving.end(queue, lookups, delete=remove, caller=self._caller)
-            )
+        opened, begun = _opened(handle), self._begun(work)
+        await self._driver.wait(lambda: opened.end(lookups, remove=remove, transaction=begun))
 
     async def open_reader(
         self, handle: Handle, name: str, *, copy: bool, owner: str
@@ -360,21 +314,16 @@ class Embedded:
         )
 
     async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
-        begun = self._begun(work)
-        queue, move, caller = _queue(handle), self._local.move, self._caller
-        await self._driver.wait(lambda: move(queue, lookup_id, target, begun, caller))
+        opened, begun = _opened(handle), self._begun(work)
+        await self._driver.wait(lambda: opened.move(lookup_id, target, begun))
 
     async def open_cursor(self, handle: Handle) -> EmbeddedCursor:
-        assert isinstance(handle, EmbeddedHandle)
-        queue = handle.queue
-        return EmbeddedCursor(
-            handle, self._driver.call(lambda: self._local.receiving.open_cursor(queue))
-        )
+        opened = _opened(handle)
+        return EmbeddedCursor(opened, self._driver.call(opened.open_cursor))
 
     async def close_cursor(self, cursor: CursorHandle) -> None:
         assert isinstance(cursor, EmbeddedCursor)
-        queue, place = cursor.handle.queue, cursor.cursor
-        self._driver.call(lambda: self._local.receiving.close_cursor(queue, place))
+        self._driver.call(lambda: cursor.opened.close_cursor(cursor.cursor))
 
     # Transactions
 
@@ -452,6 +401,35 @@ class Embedded:
         self._local.state = ManagerState.STOPPED
 
 
-def _queue(handle: Handle) -> model_queue.Queue:
+def _reader(
+    opened: QueueHandle,
+    read: Read,
+    begun: model_transaction.Transaction | None,
+    cursor: CursorHandle | None,
+) -> Callable[[], Pending[list[Entry]]]:
+    """The call that reads what is asked for."""
+    wait = read.timeout != 0
+    if isinstance(cursor, EmbeddedCursor):
+        place = cursor.cursor
+        if read.take:
+            return lambda: opened.receive_cursor(place, wait=wait, transaction=begun)
+        return lambda: opened.peek_cursor(place, wait=wait, following=read.following)
+    lookup, count = read.lookup_id, read.count
+    if lookup is not None and read.sought is Seek.BEHIND and not read.take:
+        return lambda: opened.peek(count, wait=wait, after=lookup)
+    if lookup is not None and read.take:
+        return lambda: opened.receive_at(lookup, read.sought, transaction=begun)
+    if lookup is not None:
+        return lambda: opened.peek_at(lookup, read.sought)
+    if read.take:
+        return lambda: opened.receive(count, wait=wait, transaction=begun)
+    return lambda: opened.peek(count, wait=wait)
+
+
+def _opened(handle: Handle) -> QueueHandle:
     assert isinstance(handle, EmbeddedHandle)
-    return handle.queue
+    return handle.opened
+
+
+def _queue(handle: Handle) -> model_queue.Queue:
+    return _opened(handle).queue

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.messages.dead_letters import place_of
-from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers

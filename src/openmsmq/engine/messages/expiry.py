@@ -14,8 +14,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.messages.scan import IN_TRANSIT, Entry
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import IN_TRANSIT
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import (
     NEVER,
@@ -125,7 +126,7 @@ class Expiring:
         while self._heap and self._heap[0][0] < now and expired < STEP:
             item = heappop(self._heap)
             queue = self._express(item)
-            if queue is not None and item[2] not in queue.held:
+            if queue is not None and not queue.holds.is_held(item[2]):
                 entry = queue.express[item[2]]
                 self._core.drop_express(queue, [entry.lookup])
                 self._core.outcomes.left_express(queue, [entry], reason(queue), "")
@@ -178,7 +179,7 @@ class Expiring:
                 batch.writer.delete(Table.EXPIRY, key)
                 continue
             is_sent = _is_sent(queue, lookup, raw)
-            if (is_sent or lookup not in queue.held) and batch.take_out(queue, lookup, raw):
+            if (is_sent or not queue.holds.is_held(lookup)) and batch.take_out(queue, lookup, raw):
                 gone.setdefault((queue, UNCONFIRMED * is_sent), []).append((lookup, raw))
                 if is_sent:
                     sent.setdefault(queue, []).append(lookup)
@@ -187,15 +188,15 @@ class Expiring:
 
     def _give_up(self, queue: Queue, lookups: list[int]) -> None:
         """Messages in transit are gone; the next one closes the gap if no other is (AMB-27)."""
-        held = queue.held
-        self._core.forget(queue, [at for at in lookups if held.get(at) is IN_TRANSIT])
-        if not any(at >= LOOKUP_BASE and held[at] is IN_TRANSIT for at in held):
+        holds = queue.holds
+        self._core.forget(queue, [at for at in lookups if holds.holder_of(at) is IN_TRANSIT])
+        if not any(at >= LOOKUP_BASE and holds.holder_of(at) is IN_TRANSIT for at in holds):
             queue.sequences.start_over()
 
 
 def _is_sent(queue: Queue, lookup: int, raw: bytes) -> bool:
     """Whether a transactional message was sent and is not acknowledged."""
-    return queue.held.get(lookup) is IN_TRANSIT and bool(flags_of(raw) & _TRANSACTIONAL)
+    return queue.holds.holder_of(lookup) is IN_TRANSIT and bool(flags_of(raw) & _TRANSACTIONAL)
 
 
 def reason(queue: Queue) -> MessageClass:

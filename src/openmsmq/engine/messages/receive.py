@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
@@ -10,10 +10,6 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.messages.cursor import Cursor
 from openmsmq.engine.messages.scan import (
     NO_LIMIT,
-    REMOVING,
-    Entry,
-    Holder,
-    Waiter,
     fetch,
     first_fitting,
     first_readable,
@@ -21,7 +17,10 @@ from openmsmq.engine.messages.scan import (
     readable,
     readable_back,
 )
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import index_key, place_and_expiry
 from openmsmq.engine.storage.tables import Table
@@ -138,18 +137,17 @@ class Receiving:
         self,
         queue: Queue,
         lookups: Sequence[int],
+        holder: Holder,
         *,
         delete: bool,
-        known: Mapping[int, Entry] | None = None,
         caller: Caller = INTERNAL,
     ) -> Pending[None]:
         """Dequeue Message End ([MS-MQDMPR] 3.1.7.1.12): remove what was taken, or give it back.
 
-        `known` are messages as they were read; enough of their packets to tell the identifiers
-        will do.
+        `holder` is what has taken them.
         """
         _check_queue(queue)
-        _check_held(queue, lookups)
+        _check_held(queue, lookups, holder)
         pending: Pending[None] = Pending()
         gone = lookups if delete else ()
         if gone and queue.has_purged:
@@ -158,20 +156,24 @@ class Receiving:
             staying = set(gone)
             self._core.release(queue, [lookup for lookup in lookups if lookup not in staying])
             self._core.settle()
-        queue.held.update(dict.fromkeys(gone, REMOVING))
-        seen = known or {}
-        entries = [seen.get(lookup) or self._entry(queue, lookup) for lookup in gone]
+        read = queue.holds.read_by(holder)
+        entries = [read.get(lookup) or self._entry(queue, lookup) for lookup in gone]
+        queue.holds.hold(gone, REMOVING)
         self._remove(queue, entries, lambda: pending.succeed(None), pending.fail, caller)
         return pending
 
-    def enlist(self, queue: Queue, lookups: Sequence[int], transaction: Transaction) -> None:
+    def enlist(
+        self, queue: Queue, lookups: Sequence[int], holder: Holder, transaction: Transaction
+    ) -> None:
         """Let a transaction decide on messages that a read in two steps holds."""
         _check_queue(queue)
         _check_holder(queue, transaction)
-        _check_held(queue, lookups)
+        _check_held(queue, lookups, holder)
+        read = queue.holds.read_by(holder)
         for lookup in lookups:
-            queue.held[lookup] = transaction
-            transaction.received[queue, lookup] = self._entry(queue, lookup).record
+            entry = read.get(lookup) or self._entry(queue, lookup)
+            transaction.received[queue, lookup] = entry.record
+        queue.holds.hold(lookups, transaction)
 
     def _entry(self, queue: Queue, lookup: int) -> Entry:
         """A message that is there for certain."""
@@ -235,8 +237,9 @@ class Receiving:
         """The message itself, unless somebody holds it or it is purged (A-52) or expired."""
         if queue.is_purged(lookup):
             raise MessageNotFound("the message was purged")
-        if lookup in queue.held:
-            if peek and queue.held[lookup] is not REMOVING:
+        holder = queue.holds.holder_of(lookup)
+        if holder is not None:
+            if peek and holder is not REMOVING:
                 raise TransactionUsage("the message is locked by a reader")
             raise MessageNotFound("the message was received")
         is_express = lookup in queue.express
@@ -429,15 +432,10 @@ def _is_over(holder: Holder) -> bool:
     return isinstance(holder, Transaction) and not holder.is_open
 
 
-def _check_held(queue: Queue, lookups: Sequence[int]) -> None:
+def _check_held(queue: Queue, lookups: Sequence[int], holder: Holder) -> None:
     """Refuse to end reads that did not happen, or that something else ends."""
-    held = queue.held
-    if any(map(_is_busy, {held.get(lookup, REMOVING) for lookup in lookups})):
+    if any(other is not holder for other in set(map(queue.holds.holder_of, lookups))):
         raise TransactionSequence("no read in two steps holds this message")
-
-
-def _is_busy(holder: Holder) -> bool:
-    return holder is REMOVING or isinstance(holder, Transaction)
 
 
 def _check_cursor(cursor: Cursor) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from heapq import merge
 from itertools import accumulate, islice
-from typing import Any, Final, NamedTuple
+from typing import Final
 
-from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.messages.cursor import Cursor
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
@@ -25,48 +25,9 @@ from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK, LOOKUP_MAX
 
-
-class Holder:
-    """Whoever has taken messages and not yet removed or returned them."""
-
-    __slots__ = ()
-
-
 NO_LIMIT: Final = sys.maxsize
 LOOK_AHEAD: Final = 500
 "Messages that are looked at together, when bytes are limited."
-
-REMOVING: Final = Holder()
-"Holds messages that are received and leave the store with the next commit."
-IN_TRANSIT: Final = Holder()
-"Holds messages that were handed to the port."
-
-
-class Entry(NamedTuple):
-    """A message found in a queue."""
-
-    lookup: int
-    record: bytes
-    packet: bytes
-    express: bool = False
-
-
-class Waiter(NamedTuple):
-    """A read that waits for a message ([MS-MQDMPR] 3.1.1.10)."""
-
-    attempt: Callable[[list[int]], bool]
-    "Tries again, told which messages have just become readable; True if it was satisfied."
-    pending: Pending[Any]
-    owner: object
-    "The handle it reads through."
-    cursor: Cursor | None = None
-    "The cursor it reads with, if any."
-
-    def give_up(self) -> None:
-        """It waits no longer."""
-        if self.cursor is not None:
-            self.cursor.give_up()
-
 
 Found = tuple[int, bytes, bool]
 "Lookup identifier, record, and whether it is an express message."
@@ -85,7 +46,7 @@ def readable(snapshot: Snapshot, queue: Queue, after: int, overdue: int = 0) -> 
     found = _stored(snapshot.scan(Table.INDEX, first, end))
     if queue.express:
         found = merge(found, _express(queue.express.after(after)))
-    if queue.held or queue.has_purged or overdue:
+    if len(queue.holds) or queue.has_purged or overdue:
         found = _available(queue, found, overdue)
     yield from found
 
@@ -102,10 +63,10 @@ def readable_back(
 
 def _available(queue: Queue, found: Iterator[Found], overdue: int) -> Iterator[Found]:
     """What nobody holds and is neither purged nor expired."""
-    held, purged, spared = queue.held, queue.purge_mark, queue.spared
+    is_held, purged, spared = queue.holds.is_held, queue.purge_mark, queue.spared
     for item in found:
         lookup = item[0]
-        if lookup in held or (lookup & ARRIVAL_MASK <= purged and lookup not in spared):
+        if is_held(lookup) or (lookup & ARRIVAL_MASK <= purged and lookup not in spared):
             continue
         if overdue and place_and_expiry(item[1])[2] < overdue:
             continue
@@ -184,7 +145,10 @@ def hold(queue: Queue, found: list[Entry], holder: Holder, *, from_start: bool) 
     `from_start` says that they are the first readable ones: nothing up to the last of them is
     readable any longer, and nobody needs to look there again.
     """
-    queue.held.update(dict.fromkeys([entry.lookup for entry in found], holder))
+    if holder.keeps_entries:
+        queue.holds.hold_read(found, holder)
+    else:
+        queue.holds.hold([entry.lookup for entry in found], holder)
     if from_start and found:
         queue.start = found[-1].lookup
 

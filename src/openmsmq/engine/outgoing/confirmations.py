@@ -19,12 +19,12 @@ from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import IN_TRANSIT
 from openmsmq.engine.outgoing.sequences import (
     OutgoingSequence,
     forget_sequence,
     is_finished,
 )
+from openmsmq.engine.queues.holds import IN_TRANSIT
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import (
@@ -161,7 +161,7 @@ class Confirming:
 
         def committed() -> None:
             # What was taken back meanwhile to be purged is forgotten by the purge.
-            held = [lookup for lookup in lookups if queue.held.get(lookup) is IN_TRANSIT]
+            held = [lookup for lookup in lookups if queue.holds.holder_of(lookup) is IN_TRANSIT]
             core.forget(queue, held)
             if len(keys) >= STEP:
                 self._leave(queue, keys[-1] + b"\0", end)
@@ -174,7 +174,7 @@ class Confirming:
         """Whether a message may have been sent; one that expired before was passed over."""
         if not flags_of(raw) & _TRANSACTIONAL:
             return False
-        holder = queue.held.get(lookup)
+        holder = queue.holds.holder_of(lookup)
         if holder is None:
             _, _, expires = place_and_expiry(raw)
             return bool(expires >= self._core.expiring.overdue)
@@ -281,7 +281,7 @@ class Confirming:
         self._core.outcomes.confirmed(batch, queue, lookup, raw, reason)
 
         def committed() -> None:
-            if queue.held.get(lookup) is IN_TRANSIT:
+            if queue.holds.holder_of(lookup) is IN_TRANSIT:
                 self._core.forget(queue, [lookup])
             self.finish(queue.main)
 
@@ -374,7 +374,7 @@ class Confirming:
             raw = batch.record(member, lookup)
             if raw is None:
                 continue
-            is_free = member.held.get(lookup, IN_TRANSIT) is IN_TRANSIT
+            is_free = member.holds.holder_of(lookup) in (None, IN_TRANSIT)
             start = batch.first_chunks([raw])[0]
             if is_free and int.from_bytes(start[56:60], "little") == ack.message_id:
                 return member, lookup, raw

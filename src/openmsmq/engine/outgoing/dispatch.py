@@ -13,18 +13,11 @@ from uuid import UUID
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import (
-    IN_TRANSIT,
-    REMOVING,
-    Entry,
-    Found,
-    fetch,
-    first_readable,
-    hold,
-    up_to,
-)
+from openmsmq.engine.messages.scan import Found, fetch, first_readable, hold, up_to
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, PEERS_MAX, SENT_STEP, OutgoingSequence
 from openmsmq.engine.outgoing.state import Transfer
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import Owed, flags_of, index_key
 from openmsmq.engine.storage.tables import Table
@@ -189,7 +182,7 @@ class Dispatching:
             if entry.lookup in in_transit:  # else it is known, or was taken back
                 in_transit.discard(entry.lookup)
                 gone.append(entry)
-        queue.held.update((entry.lookup, REMOVING) for entry in gone)
+        queue.holds.hold([entry.lookup for entry in gone], REMOVING)
         reason = MessageClass.ACK_REACH_QUEUE
         self._core.outcomes.let_go(queue, gone, reason, lambda: pending.succeed(None), pending.fail)
         return pending
@@ -208,7 +201,7 @@ class Dispatching:
 
     def _release(self, queue: Queue, lookups: Iterable[int]) -> None:
         queue.sequences.start_over()
-        held = [lookup for lookup in lookups if queue.held.get(lookup) is IN_TRANSIT]
+        held = [lookup for lookup in lookups if queue.holds.holder_of(lookup) is IN_TRANSIT]
         if held:
             self._core.release(queue, held)
             self._core.settle()
@@ -220,7 +213,7 @@ class Dispatching:
     def in_transit(self, queue: Queue) -> int:
         """How many messages of a queue were sent and are not acknowledged in full."""
         lookups = self._in_transit.get(queue, set())
-        lookups.intersection_update(queue.held)
+        lookups.intersection_update(queue.holds)
         return len(lookups)
 
     # People

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.types.lookup import ARRIVAL_BITS
-
-if TYPE_CHECKING:
-    from openmsmq.engine.messages.scan import Entry
 
 TIDY_AT = 1000
 "Removed messages a list may still name before it is written anew."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.messages.scan import REMOVING
+from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import DELETED_ROW, PURGED_ROW, index_key, queue_key
 from openmsmq.engine.storage.tables import Table, Writer
@@ -76,9 +76,9 @@ def _purge(core: Core, queue: Queue, by: str) -> Pending[int]:
     queue.purge_mark = mark = core.numbers.arrival
     queue.purges.append(mark)
     queue.spared.clear()
-    held = queue.held.keys() - queue.purge_pending
+    held = set(queue.holds) - queue.purge_pending
     queue.purge_pending |= held
-    express = [queue.express[at] for at in queue.express.lookups() if at not in queue.held]
+    express = [queue.express[at] for at in queue.express.lookups() if not queue.holds.is_held(at)]
     core.drop_express(queue, [entry.lookup for entry in express])
     core.outcomes.left_express(queue, express, reason(queue), by)
 
@@ -118,7 +118,7 @@ def resume_purge(core: Core, queue: Queue) -> None:
     known = sorted(queue.purge_pending)
     there = [at for at in known if core.snapshot.get(Table.INDEX, index_key(queue.number, at))]
     queue.purge_pending = set(there)
-    remove_purged(core, queue, [at for at in there if at not in queue.held])
+    remove_purged(core, queue, [at for at in there if not queue.holds.is_held(at)])
 
 
 def remove_purged(core: Core, queue: Queue, lookups: list[int]) -> None:
@@ -130,7 +130,7 @@ def remove_purged(core: Core, queue: Queue, lookups: list[int]) -> None:
     stored = [lookup for lookup in lookups if lookup in queue.purge_pending]
     if not stored:
         return
-    queue.held.update((lookup, REMOVING) for lookup in stored)
+    queue.holds.hold(stored, REMOVING)
 
     def apply(batch: Batch) -> None:
         if queue.deleted:
@@ -164,7 +164,7 @@ def _purge_step(
             (lookup, raw)
             for lookup, raw in rows
             if lookup & ARRIVAL_MASK <= mark
-            and lookup not in queue.held
+            and not queue.holds.is_held(lookup)
             and lookup not in queue.spared
             and batch.take_out(queue, lookup, raw)
         ]
@@ -189,7 +189,7 @@ def note_purged(batch: Batch, queue: Queue) -> None:
     kept = [
         lookup
         for lookup in sorted(queue.purge_pending)
-        if queue.held.get(lookup, REMOVING) is not REMOVING
+        if queue.holds.holder_of(lookup) not in (None, REMOVING)
         and lookup not in queue.express
         and not batch.is_taken(queue, lookup)
     ]

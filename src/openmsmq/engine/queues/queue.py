@@ -7,22 +7,21 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from openmsmq.engine.outgoing.sequences import Sequences
 from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.queues.express import ExpressMessages
+from openmsmq.engine.queues.holds import Holds
+from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.layout import DELAYED_BIT, JOURNAL_BIT
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.limits import NO_QUOTA, U32_MAX
+from openmsmq.types.access import Mode
 from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.outgoing import TransferState
 from openmsmq.types.queues import LABEL_MAX, Poison, QueueKind
-
-if TYPE_CHECKING:
-    from openmsmq.engine.messages.scan import Holder, Waiter
-    from openmsmq.types.access import Mode
 
 NO_TYPE: Final = UUID(int=0)
 JOURNAL_SUFFIX: Final = ";JOURNAL"
@@ -144,8 +143,8 @@ class Queue:
     "Bytes of messages that were accepted but are not in the store yet."
     express: ExpressMessages = field(default_factory=ExpressMessages)
     "Those that need not outlive the process."
-    held: dict[int, Holder] = field(default_factory=dict)
-    "Messages somebody has taken and not yet removed or given back."
+    holds: Holds = field(default_factory=Holds)
+    "Messages that were taken and are not yet removed or returned."
     waiters: deque[Waiter] = field(default_factory=deque)
     modes: list[Mode] = field(default_factory=list)
     "How the open handles were opened."
@@ -214,7 +213,7 @@ class Queue:
             or self.express
             or self.reserved
             or self.modes
-            or self.held
+            or self.holds
             or self.pins
             or self.is_paused
             or (self.delayed is not None and self.delayed.messages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import REMOVING
+from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import Record, index_key, place_and_expiry
@@ -51,11 +51,11 @@ class Moving:
         target.pins += 1
         pending: Pending[None] = Pending()
         if transaction is not None:
-            queue.held[lookup] = transaction
+            queue.holds.hold([lookup], transaction)
             transaction.moved[queue, lookup] = record, target
             pending.succeed(None)
             return pending
-        queue.held[lookup] = REMOVING
+        queue.holds.hold([lookup], REMOVING)
         core, by = self._core, caller.name
 
         def apply(batch: Batch) -> None:
@@ -94,9 +94,10 @@ class Moving:
         missing = MessageNotFound(f"no message has lookup identifier {lookup}")
         if not 0 < lookup <= LOOKUP_MAX or queue.is_purged(lookup):
             raise missing
-        if lookup in queue.held:
-            if queue.held[lookup] is REMOVING:
-                raise missing
+        holder = queue.holds.holder_of(lookup)
+        if holder is REMOVING:
+            raise missing
+        if holder is not None:
             raise MessageLockedUnderTransaction("somebody else has taken the message (D-44)")
         if lookup in queue.express:
             record, is_express = queue.express[lookup].record, True

@@ -8,7 +8,7 @@ from openmsmq.app_protocol.payloads import COUNT_MAX, room_for
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
 from openmsmq.engine.manager import LocalManager
-from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.info import path_name
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.subscriptions.owners import bind, mark_read

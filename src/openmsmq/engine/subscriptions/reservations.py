@@ -20,7 +20,9 @@ from uuid import UUID
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import Entry, Found, Holder, fetch, first_readable, up_to
+from openmsmq.engine.messages.scan import Found, fetch, first_readable, up_to
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import Queue, QueueProperties
 from openmsmq.engine.queues.registry import delete_rows
 from openmsmq.engine.storage.history import Event
@@ -219,7 +221,7 @@ class Reservations:
     def _hold(self, subscription: Subscription, found: list[Found]) -> list[Entry]:
         """Let nobody else have messages while they are given."""
         source = subscription.source
-        source.held.update((item[0], RESERVING) for item in found)
+        source.holds.hold([item[0] for item in found], RESERVING)
         if subscription.way is Way.COPY:
             return fetch(self._core.snapshot, source, found)
         source.start = found[-1][0]

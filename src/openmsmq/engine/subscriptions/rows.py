@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import Struct
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import (

@@ -114,7 +114,7 @@ class Transacting:
                     queue.delayed.spared.difference_update(purged)
                 gone = {*purged, *(lookup for lookup in lookups if (queue, lookup) in away)}
                 core.forget(queue, gone)
-                core.release(queue, [lookup for lookup in lookups if lookup in queue.held])
+                core.release(queue, [lookup for lookup in lookups if queue.holds.is_held(lookup)])
 
         is_nothing = transaction.is_empty
         return self._end(transaction, apply, ended, grows=False, is_nothing=is_nothing)

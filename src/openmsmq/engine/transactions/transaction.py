@@ -18,7 +18,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from openmsmq.engine.commit.batch import Batch, NewMessage
-from openmsmq.engine.messages.scan import Holder
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.purge import note_purged
 from openmsmq.engine.queues.purge import reason as purge_reason
 from openmsmq.engine.queues.queue import Queue, journal_of
@@ -434,4 +434,4 @@ def _hold_again(
     record = snapshot.get(Table.INDEX, index_key(number, lookup))
     if queue is not None and record is not None:
         transaction.received[queue, lookup] = record
-        queue.held[lookup] = transaction
+        queue.holds.hold([lookup], transaction)

@@ -320,7 +320,7 @@ def _report_queue(page: Page, core: Core, queue: Queue, name: str, now: float) -
     samples: dict[str, float] = {
         "openmsmq_oldest_message_age_seconds": _age(core, queue, now) if messages else 0,
         "openmsmq_waiting_readers": len(queue.waiters),
-        "openmsmq_held_messages": len(queue.held),
+        "openmsmq_held_messages": len(queue.holds),
     }
     if queue.kind is QueueKind.SYSTEM:
         samples["openmsmq_system_queue_messages"] = messages

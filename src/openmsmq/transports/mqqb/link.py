@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from openmsmq.engine.arrivals.arrival import Origin
-from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import Owed, flags_of
 from openmsmq.net.wire import Wire

@@ -111,4 +111,4 @@ def test_what_an_interrupted_caller_took_is_back_and_what_it_saw_is_there_once()
                 read()
         queue.send("b")
         assert queue.info().messages == 2
-        assert not local.core.queues.find("private$\\orders").held
+        assert not local.core.queues.find("private$\\orders").holds

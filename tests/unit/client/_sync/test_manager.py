@@ -135,7 +135,7 @@ def test_a_receive_that_is_interrupted_loses_no_message() -> None:
         until(lambda: local.core.is_committing)
 
         def interrupt() -> None:
-            until(lambda: local.core.queues.find("private$\\orders").held)
+            until(lambda: local.core.queues.find("private$\\orders").holds)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
         interrupting = start(interrupt)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 from tests.samples import direct, user_message
+from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.transports.wires import Station, pair
 
@@ -105,7 +106,7 @@ def test_a_message_that_travels_is_reported_on_both_sides(recoverable: bool) -> 
     out = a.out("DIRECT=OS:b\\private$\\q")
     for reports_to in (at_a, at_b):
         packet = traced(reports_to, recoverable=recoverable)
-        a.done(a.local.send_packets(out, [packet], None))
+        a.done(handles.send_packets(a.local, out, [packet], None))
     net.run()
     assert len(b.peek(b.local.find_queue("q"))) == 2
     (sent,) = texts(a)

@@ -12,8 +12,8 @@ from openmsmq.engine.commit.batch import (
 )
 from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.commit.statistics import Statistics
-from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.outgoing.sequences import SequenceNumbers
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue, QueueProperties
 from openmsmq.engine.storage.history import Event, History
 from openmsmq.engine.storage.layout import (

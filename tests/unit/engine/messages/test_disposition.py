@@ -9,6 +9,7 @@ from tests.unit.engine.world import (
     HERE,
     MANY,
     NOW,
+    READER,
     SOMEBODY,
     World,
     commit_all,
@@ -18,7 +19,6 @@ from tests.unit.engine.world import (
 
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.messages.disposition import EVENTS, OWED
-from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import CHUNK_SIZE
@@ -283,8 +283,8 @@ def test_every_way_of_receiving_leaves_a_copy(world: World, way: str) -> None:
         case "receive":
             world.take(queue)
         case "two steps":
-            world.take(queue, 1, Holder())
-            world.done(world.receiving.end(queue, [lookup], delete=True))
+            world.take(queue, 1, READER)
+            world.done(world.receiving.end(queue, [lookup], READER, delete=True))
         case "lookup":
             entries = world.receiving.by_lookup(queue, lookup, Seek.CURRENT, peek=False)
             world.done(entries)
@@ -709,9 +709,9 @@ def test_the_second_step_of_a_read_acknowledges_what_it_removes(
     admin = world.queue("admin")
     asked = Acknowledge.FULL_RECEIVE
     world.send(queue, letter("a", express=express, acknowledge=asked, admin=ADMIN))
-    (taken,) = world.take(queue, 1, Holder())
+    (taken,) = world.take(queue, 1, READER)
     assert classes(world, admin) == []
-    world.done(world.receiving.end(queue, [taken.lookup], delete=delete))
+    world.done(world.receiving.end(queue, [taken.lookup], READER, delete=delete))
     assert classes(world, admin) == [MessageClass.ACK_RECEIVE] * delete
     assert count(queue) == int(not delete)
 

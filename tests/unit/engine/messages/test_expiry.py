@@ -8,6 +8,7 @@ from tests.unit.engine.world import (
     HERE,
     MANY,
     NOW,
+    READER,
     SOMEBODY,
     World,
     commit_all,
@@ -19,7 +20,6 @@ from tests.unit.engine.world import (
 from openmsmq.engine.messages import expiry as expiring
 from openmsmq.engine.messages.cursor import Cursor
 from openmsmq.engine.messages.expiry import UNCONFIRMED, reason
-from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import NEVER, expiry_key
@@ -259,10 +259,10 @@ def test_what_a_reader_gives_back_too_late_has_expired(
     world: World, queue: Queue, express: bool
 ) -> None:
     send(world, queue, "a", 5, express=express)
-    (entry,) = world.take(queue, 1, Holder())
+    (entry,) = world.take(queue, 1, READER)
     world.tick(10)
     assert queue.messages + len(queue.express) == 1
-    world.done(world.receiving.end(queue, [entry.lookup], delete=False))
+    world.done(world.receiving.end(queue, [entry.lookup], READER, delete=False))
     assert world.read(queue) == []
     world.tick()
     assert (queue.messages + len(queue.express), world.count("expired")) == (0, 1)
@@ -273,9 +273,9 @@ def test_what_a_reader_gives_back_in_time_expires_later(
     world: World, queue: Queue, express: bool
 ) -> None:
     send(world, queue, "a", 5, express=express)
-    (entry,) = world.take(queue, 1, Holder())
+    (entry,) = world.take(queue, 1, READER)
     world.tick(3)
-    world.done(world.receiving.end(queue, [entry.lookup], delete=False))
+    world.done(world.receiving.end(queue, [entry.lookup], READER, delete=False))
     assert world.read(queue) == ["a"]
     world.tick(3)
     assert (queue.messages + len(queue.express), world.count("expired")) == (0, 1)
@@ -394,8 +394,8 @@ def test_a_message_given_back_again_and_again_is_known_once(
     world.core.expiring._tidy_at = 10
     send(world, queue, "a", 1000, express=True)
     for _ in range(100):
-        (entry,) = world.take(queue, 1, Holder())
-        world.done(world.receiving.end(queue, [entry.lookup], delete=False))
+        (entry,) = world.take(queue, 1, READER)
+        world.done(world.receiving.end(queue, [entry.lookup], READER, delete=False))
         assert len(world.core.expiring._heap) <= 11
     world.tick(1001)
     assert world.count("expired") == 1
@@ -502,10 +502,10 @@ def test_without_messages_that_expire_nothing_is_due(world: World, queue: Queue)
 
 def test_a_wait_for_a_message_that_expires_first_goes_on(world: World, queue: Queue) -> None:
     send(world, queue, "a", 1)
-    entry = world.take(queue, 1, Holder())[0]
+    entry = world.take(queue, 1, READER)[0]
     waiting = world.wait_receive(queue)
     world.tick(5)
-    world.done(world.receiving.end(queue, [entry.lookup], delete=False))
+    world.done(world.receiving.end(queue, [entry.lookup], READER, delete=False))
     world.tick()
     assert not waiting.done
     world.core.cancel(queue, waiting, ReceiveTimeout())
@@ -551,7 +551,7 @@ def test_a_message_that_was_sent_and_is_not_acknowledged_expires() -> None:
     station.world.tick(1)
     assert dead(station) == [("1", MessageClass.NACK_REACH_QUEUE_TIMEOUT)]
     assert station.dispatching.in_transit(station.out) == 1
-    assert station.out.messages == len(station.out.held) == 1
+    assert station.out.messages == len(station.out.holds) == 1
     identifier = PacketView(letter("1").packet).identifier
     told = [
         (item.event, item.extra)
@@ -606,7 +606,7 @@ def test_one_that_expires_when_the_session_ends_is_gone_once() -> None:
     core.finish_commit()
     commit_all(core)
     assert dead(station) == [("1", MessageClass.NACK_REACH_QUEUE_TIMEOUT)]
-    assert not station.out.held
+    assert not station.out.holds
 
 
 @pytest.mark.parametrize("arrived", range(4))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
+from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW, OWNER
 
@@ -92,7 +93,7 @@ def test_on_its_way_a_message_expires_at_the_earlier_of_both_limits(
     outgoing = manager.open(THERE)
     manager.local.core.expiring.next = NEVER
     message = Message(time_to_be_received=received, time_to_reach_queue=reached)
-    pending = manager.local.send(outgoing, [message], None)
+    pending = handles.send(manager.local, outgoing, [message], None)
     manager.done(pending)
     raw = next(iter(manager.store.committed.tables[2].values()))
     assert Record.unpack(raw).expires == expires
@@ -167,9 +168,9 @@ def test_what_a_program_has_packed_is_sent_as_if_it_had_not(name: str, way: str)
         queue = manager.open(name)
         transaction = manager.local.begin() if way == "transaction" else None
         if packs:
-            pending = manager.local.send_packets(queue, packed(BATCH), transaction)
+            pending = handles.send_packets(manager.local, queue, packed(BATCH), transaction)
         else:
-            pending = manager.local.send(queue, BATCH, transaction)
+            pending = handles.send(manager.local, queue, BATCH, transaction)
         answer = manager.done(pending)
         ids = list(answer)
         if transaction is not None:
@@ -216,7 +217,7 @@ def test_all_quotas_are_looked_at_before_anything_is_sent(manager: Manager, seve
     last = several.members[-2]
     manager.done(manager.local.change_queue(last, quota=0))
     with pytest.raises(QueueQuotaExceeded):
-        manager.local.send(several, [Message(b"x")], None)
+        handles.send(manager.local, several, [Message(b"x")], None)
     assert [manager.bodies(member) for member in several.members] == [[], [], []]
     assert not manager.local.core.wants_commit
 
@@ -233,14 +234,14 @@ def test_a_member_that_is_gone_lets_the_send_fail(manager: Manager, several: Que
     """DMPR-200."""
     manager.done(manager.local.core.queues.delete(several.members[0]))
     with pytest.raises(QueueNotAvailable):
-        manager.local.send(several, [Message(b"x")], None)
+        handles.send(manager.local, several, [Message(b"x")], None)
 
 
 def test_in_a_transaction_all_members_must_be_transactional(
     manager: Manager, several: Queue
 ) -> None:
     with pytest.raises(TransactionUsage):
-        manager.local.send(several, [Message(b"x")], manager.local.begin())
+        handles.send(manager.local, several, [Message(b"x")], manager.local.begin())
 
 
 def test_several_transactional_queues_get_their_copies_together(manager: Manager) -> None:
@@ -264,7 +265,7 @@ def test_the_quota_of_the_machine_is_that_of_all(manager: Manager) -> None:
     """DMPR-186."""
     manager.done(manager.local.configure(quota=1))
     with pytest.raises(MachineQuotaExceeded):
-        manager.local.send(manager.create(), [Message(b"x" * 1024)], None)
+        handles.send(manager.local, manager.create(), [Message(b"x" * 1024)], None)
 
 
 # Once, and later
@@ -272,13 +273,13 @@ def test_the_quota_of_the_machine_is_that_of_all(manager: Manager) -> None:
 
 def test_a_message_for_another_computer_waits_here(manager: Manager) -> None:
     outgoing = manager.open(THERE)
-    sent = manager.local.send(outgoing, [Message("x")], None, Delivery(after=5000))
+    sent = handles.send(manager.local, outgoing, [Message("x")], None, Delivery(after=5000))
     manager.done(sent)
     assert outgoing.messages == 0
     assert outgoing.delayed is not None
     assert outgoing.delayed.messages == 1
     with pytest.raises(IllegalPropertyValue, match="expire before"):
-        manager.local.send(outgoing, [Message("x")], None, Delivery(after=400_000_000))
+        handles.send(manager.local, outgoing, [Message("x")], None, Delivery(after=400_000_000))
 
 
 def test_a_time_that_was_said_counts_by_the_clock_of_lifetimes(manager: Manager) -> None:
@@ -287,7 +288,7 @@ def test_a_time_that_was_said_counts_by_the_clock_of_lifetimes(manager: Manager)
     manager.local.tick()
     assert manager.local.core.timeline.shift == 3600
     at = int(manager.clock.now() + 5) * 1000
-    manager.done(manager.local.send(queue, [Message("x")], None, Delivery(at=at)))
+    manager.done(handles.send(manager.local, queue, [Message("x")], None, Delivery(at=at)))
     (row,) = manager.store.committed.tables[8]
     assert split_due_key(row)[0] == at - 3600 * 1000
 
@@ -297,9 +298,10 @@ def test_of_several_destinations_each_has_its_own_ids(manager: Manager) -> None:
         manager.create(name)
     several = manager.open("DIRECT=OS:.\\private$\\a,DIRECT=OS:.\\private$\\b")
     first = manager.done(
-        manager.local.send(manager.open("a"), [Message("x")], None, Delivery(once=("1",)))
+        handles.send(manager.local, manager.open("a"), [Message("x")], None, Delivery(once=("1",)))
     )
-    ids = manager.done(manager.local.send(several, [Message("x")], None, Delivery(once=("1",))))
+    once = Delivery(once=("1",))
+    ids = manager.done(handles.send(manager.local, several, [Message("x")], None, once))
     assert [one.known for one in ids] == [True, False]
     assert ids[0] == first[0]
 
@@ -307,4 +309,4 @@ def test_of_several_destinations_each_has_its_own_ids(manager: Manager) -> None:
 def test_a_wrong_message_uses_up_no_id(manager: Manager) -> None:
     queue = manager.create("q", transactional=True)
     with pytest.raises(TransactionUsage):
-        manager.local.send(queue, [Message("x")], None, Delivery(once=("1",)))
+        handles.send(manager.local, queue, [Message("x")], None, Delivery(once=("1",)))

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.engine.world import HERE, OWNER, World, commit_all, letter, message, packets
+from tests.unit.engine.world import HERE, OWNER, READER, World, commit_all, letter, message, packets
 
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.cursor import Cursor, CursorState
-from openmsmq.engine.messages.scan import REMOVING, Entry, Holder
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import (
@@ -31,7 +32,6 @@ from openmsmq.properties.message import Acknowledge, MessageClass
 from openmsmq.types.lookup import LOOKUP_MAX
 from openmsmq.types.read import Seek
 
-READER = Holder()
 "Whoever reads in two steps."
 
 
@@ -356,7 +356,7 @@ def test_a_read_in_two_steps_locks_what_it_began_with(world: World, queue: Queue
 def test_the_second_step_removes_what_was_read(world: World, queue: Queue) -> None:
     """DMPR-216."""
     taken = world.take(queue, 2, READER)
-    world.done(world.receiving.end(queue, [entry.lookup for entry in taken], delete=True))
+    world.done(world.receiving.end(queue, [entry.lookup for entry in taken], READER, delete=True))
     assert world.read(queue) == list("cde")
     assert queue.total_size == 3
 
@@ -367,9 +367,9 @@ def test_the_second_step_gives_it_back_to_its_place(world: World, queue: Queue) 
     waiting = world.wait_receive(queue, count=9)
     assert result(world, waiting) == list("cde")
     waiting = world.wait_receive(queue)
-    world.done(world.receiving.end(queue, [second.lookup], delete=False))
+    world.done(world.receiving.end(queue, [second.lookup], READER, delete=False))
     assert result(world, waiting) == ["b"]
-    world.done(world.receiving.end(queue, [first.lookup], delete=False))
+    world.done(world.receiving.end(queue, [first.lookup], READER, delete=False))
     assert world.read(queue) == ["a"]
     assert world.lookups(queue) == [first.lookup]
 
@@ -384,7 +384,7 @@ def test_a_message_purged_meanwhile_is_removed_by_the_second_step(
     kept = world.take(queue, 1, READER)[0]
     waiting = world.wait_receive(queue)
     lookups = [purged.lookup, kept.lookup]
-    world.done(world.receiving.end(queue, lookups, delete=False))
+    world.done(world.receiving.end(queue, lookups, READER, delete=False))
     assert result(world, waiting) == ["new"]
     assert world.read(queue) == []
     assert queue.total_size == 0
@@ -399,7 +399,7 @@ def test_the_sender_hears_that_it_was_purged(world: World, queue: Queue, delete:
     world.send(queue, letter("x", acknowledge=asked, admin=HERE + "admin"))
     (taken,) = world.take(queue, 1, READER)
     world.done(world.core.queues.purge(queue))
-    world.done(world.receiving.end(queue, [taken.lookup], delete=delete))
+    world.done(world.receiving.end(queue, [taken.lookup], READER, delete=delete))
     assert [view.message_class for view in world.views(admin)] == [MessageClass.NACK_Q_PURGED]
 
 
@@ -411,20 +411,20 @@ def test_only_what_was_begun_can_be_ended(world: World, held: Queue) -> None:
     begun = world.receiving.receive(held, 1, OWNER, wait=False, holder=READER).result()[0]
     for wrong in (lookups[0], lookups[1], lookups[3], 12345):
         with pytest.raises(TransactionSequence) as info:
-            world.receiving.end(held, [begun.lookup, wrong], delete=True)
+            world.receiving.end(held, [begun.lookup, wrong], READER, delete=True)
         assert info.value.hresult == 0xC00E0051
     assert world.read(held) == ["d", "e"]
-    world.done(world.receiving.end(held, [begun.lookup], delete=True))
+    world.done(world.receiving.end(held, [begun.lookup], READER, delete=True))
     with pytest.raises(TransactionSequence):
-        world.receiving.end(held, [begun.lookup], delete=True)
+        world.receiving.end(held, [begun.lookup], READER, delete=True)
 
 
 def test_a_second_step_that_fails_gives_the_message_back(world: World, empty: Queue) -> None:
     world.send(empty, "a")
     taken = world.take(empty, 1, READER)[0]
-    pending = world.receiving.end(empty, [taken.lookup], delete=True)
+    pending = world.receiving.end(empty, [taken.lookup], READER, delete=True)
     with pytest.raises(TransactionSequence):
-        world.receiving.end(empty, [taken.lookup], delete=False)
+        world.receiving.end(empty, [taken.lookup], READER, delete=False)
     world.commit(StorageFailed("disk"))
     assert isinstance(failure(pending), StorageFailed)
     assert world.read(empty) == ["a"]
@@ -443,7 +443,7 @@ def test_a_deleted_queue_cannot_be_read(world: World, queue: Queue) -> None:
     reads: list[Callable[[], Pending[Any]]] = [
         lambda: world.receiving.receive(queue, 1, OWNER, wait=True),
         lambda: world.receiving.peek(queue, 1, OWNER, wait=False),
-        lambda: world.receiving.end(queue, [taken.lookup], delete=True),
+        lambda: world.receiving.end(queue, [taken.lookup], READER, delete=True),
         lambda: world.receiving.by_lookup(queue, lookup, Seek.CURRENT, peek=True),
         lambda: world.receiving.by_lookup(queue, 0, Seek.FIRST, peek=False),
         lambda: world.cursor_peek(queue, cursor),
@@ -478,9 +478,9 @@ def test_a_transaction_may_decide_on_what_a_read_in_two_steps_holds(world: World
     lookups = [entry.lookup for entry in world.take(queue, 2, READER)]
     for commits in (False, True):
         transaction = world.transacting.begin()
-        world.receiving.enlist(queue, lookups, transaction)
+        world.receiving.enlist(queue, lookups, READER, transaction)
         with pytest.raises(TransactionSequence):
-            world.receiving.end(queue, lookups, delete=True)
+            world.receiving.end(queue, lookups, READER, delete=True)
         if commits:
             world.done(world.transacting.commit(transaction))
         else:
@@ -497,15 +497,15 @@ def test_a_transaction_decides_on_nothing_else(world: World, queue: Queue) -> No
     transaction, over = world.transacting.begin(), world.transacting.begin()
     world.done(world.transacting.commit(over))
     with pytest.raises(TransactionSequence):
-        world.receiving.enlist(ledger, [*held, free[0]], transaction)
+        world.receiving.enlist(ledger, [*held, free[0]], READER, transaction)
     with pytest.raises(TransactionSequence):
-        world.receiving.enlist(ledger, held, over)
+        world.receiving.enlist(ledger, held, READER, over)
     with pytest.raises(TransactionUsage):
-        world.receiving.enlist(queue, [], transaction)
-    assert ledger.held[held[0]] is READER
+        world.receiving.enlist(queue, [], READER, transaction)
+    assert ledger.holds.holder_of(held[0]) is READER
     world.done(world.core.queues.delete(ledger))
     with pytest.raises(QueueNotAvailable):
-        world.receiving.enlist(ledger, held, transaction)
+        world.receiving.enlist(ledger, held, READER, transaction)
 
 
 # Lookup identifiers
@@ -548,7 +548,7 @@ def test_a_lookup_receive_in_two_steps_locks_the_message(world: World, queue: Qu
     world.receiving.by_lookup(queue, second, Seek.CURRENT, peek=False, holder=READER)
     assert world.read(queue) == list("acde")
     assert not world.core.wants_commit
-    world.done(world.receiving.end(queue, [second], delete=False))
+    world.done(world.receiving.end(queue, [second], READER, delete=False))
     assert world.read(queue) == list("abcde")
 
 
@@ -791,7 +791,7 @@ def test_a_receive_that_waited_in_vain_leaves_the_cursor_at_the_end(
     world.core.cancel(empty, waiting, ReceiveTimeout())
     assert isinstance(failure(waiting), ReceiveTimeout)
     assert cursor.position == taken[1].lookup
-    world.done(world.receiving.end(empty, [entry.lookup for entry in taken], delete=False))
+    world.done(world.receiving.end(empty, [entry.lookup for entry in taken], READER, delete=False))
     assert isinstance(world.cursor_receive(empty, cursor).error, MessageNotFound)
 
 

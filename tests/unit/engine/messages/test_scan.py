@@ -8,9 +8,6 @@ from tests.unit.engine.world import NOW, OWNER, World, message, packets
 from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.messages.cursor import Cursor, CursorState
 from openmsmq.engine.messages.scan import (
-    Entry,
-    Holder,
-    Waiter,
     fetch,
     first_readable,
     hold,
@@ -19,7 +16,10 @@ from openmsmq.engine.messages.scan import (
     readable_back,
     up_to,
 )
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.layout import CHUNK_SIZE, Record
 from openmsmq.types.lookup import LOOKUP_MAX
 
@@ -82,7 +82,7 @@ def test_an_empty_queue_has_nothing_to_find(world: World, queue: Queue) -> None:
 def test_messages_that_somebody_holds_are_skipped(world: World, queue: Queue) -> None:
     """DMPR-204, DMPR-245."""
     for lookup in world.lookups(queue)[1:4]:
-        queue.held[lookup] = SOMEBODY
+        queue.holds.hold([lookup], SOMEBODY)
     assert forward(world, queue) == ["6a", "1a", "1b"]
     assert backward(world, queue) == ["1b", "1a", "6a"]
 

@@ -8,8 +8,8 @@ import pytest
 from tests.unit.engine.station import places
 from tests.unit.engine.world import NOW, SOMEBODY, World, commit_all, letter, message
 
-from openmsmq.engine.messages.scan import Entry
 from openmsmq.engine.outgoing.dispatch import Dispatching, Urgency, dispatch_priority
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import lookup_id

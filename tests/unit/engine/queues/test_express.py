@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openmsmq.engine.messages.scan import Entry
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.express import TIDY_AT, ExpressMessages
 from openmsmq.engine.storage.layout import lookup_id
 from openmsmq.types.lookup import LOOKUP_MAX

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 from tests.unit.engine.world import NOW, World
 
-from openmsmq.engine.messages.scan import Holder
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.info import BEFORE_ALL, path_name, queue_info, queue_infos, queue_page
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.subscriptions.reservations import Reservations

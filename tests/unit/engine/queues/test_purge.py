@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.engine.world import World, message
+from tests.unit.engine.world import READER, World, message
 
-from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.storage.tables import Table
 
@@ -58,9 +57,9 @@ def test_what_was_purged_and_given_back_goes_with_a_queue_deleted_meanwhile(
 ) -> None:
     queue = world.queue()
     world.send(queue, "a")
-    (entry,) = world.take(queue, 1, Holder())
+    (entry,) = world.take(queue, 1, READER)
     world.done(world.core.queues.purge(queue))
-    pending = world.receiving.end(queue, [entry.lookup], delete=False)
+    pending = world.receiving.end(queue, [entry.lookup], READER, delete=False)
     world.core.queues.delete(queue)
     world.done(pending)
     for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):

@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 from tests.unit.engine.world import NOW, World, message, properties
 
-from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.outgoing.state import Transfer
+from openmsmq.engine.queues.holds import Holder, Holds
 from openmsmq.engine.queues.queue import NO_TYPE, Queue, QueueProperties, derive, journal_of
 from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.errors import IllegalPropertyValue
@@ -134,11 +134,13 @@ def test_a_queue_is_in_use_while_somebody_may_want_it() -> None:
     world = World()
     queue = Queue(16, properties())
     assert not queue.is_in_use
+    holds = Holds()
+    holds.hold([5], Holder())
     in_use = [
         Queue(16, properties(), messages=1),
         Queue(16, properties(), reserved=1),
         Queue(16, properties(), modes=[Mode()]),
-        Queue(16, properties(), held={5: Holder()}),
+        Queue(16, properties(), holds=holds),
         Queue(16, properties(), pins=1),
     ]
     assert all(one.is_in_use for one in in_use)

@@ -8,6 +8,7 @@ from tests.unit.engine.world import (
     ME,
     NOW,
     OWNER,
+    READER,
     World,
     commit_all,
     letter,
@@ -16,7 +17,6 @@ from tests.unit.engine.world import (
 )
 
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.queues.system import NAMES
 from openmsmq.engine.storage.layout import JOURNAL_BIT
@@ -164,10 +164,10 @@ def test_a_subqueue_that_somebody_reads_in_two_steps_stays(world: World, queue: 
     world.send(queue, "a")
     sub = world.subqueue(queue)
     world.move(queue, world.lookups(queue)[0], sub)
-    (entry,) = world.take(sub, 1, Holder())
+    (entry,) = world.take(sub, 1, READER)
     world.send(queue, "b")
     assert not sub.deleted
-    world.done(world.receiving.end(sub, [entry.lookup], delete=True))
+    world.done(world.receiving.end(sub, [entry.lookup], READER, delete=True))
     commit_all(world.core)
     assert sub.deleted
 
@@ -451,7 +451,7 @@ def test_what_was_purged_while_held_is_remembered_for_a_journal_too(world: World
     queue = world.queue(journal=True)
     world.send(queue, letter("a"), letter("b"))
     world.take(queue, 2)
-    world.take(journal_of(queue), 1, Holder())
+    world.take(journal_of(queue), 1, READER)
     assert world.done(world.core.queues.purge(journal_of(queue))) == 1
     again = world.restart()
     commit_all(again.core)

@@ -14,8 +14,8 @@ from tests.unit.engine.world import (
     packets,
 )
 
-from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
@@ -76,7 +76,7 @@ def test_a_message_that_is_moved_is_in_the_target_and_not_in_the_source(
     with pytest.raises(MessageNotFound):
         world.lookup(queue, lookups["a"])
     assert (queue.total_size, target.total_size, queue.quota_size) == (2, 8, 10)
-    assert not queue.held
+    assert not queue.holds
     for text in ("a", "ccc", "dddd"):
         world.move(target, lookups[text], queue)
     assert world.lookups(queue) == list(lookups.values())
@@ -185,12 +185,13 @@ def test_a_move_in_a_transaction_takes_place_when_it_commits(world: World, ledge
     world.move(ledger, lookups[1], target, transaction)
     assert not transaction.is_empty
     assert (world.read(ledger), world.read(target)) == (["a", "c"], [])
-    assert ledger.held == {lookups[1]: transaction}
+    assert list(ledger.holds) == [lookups[1]]
+    assert ledger.holds.holder_of(lookups[1]) is transaction
     waiting = world.wait_peek(target)
     world.done(world.transacting.commit(transaction))
     assert (world.read(ledger), world.read(target)) == (["a", "c"], ["b"])
     assert packets(waiting.result()) == ["b"]
-    assert (world.lookups(target), ledger.held, target.pins) == ([lookups[1]], {}, 0)
+    assert (world.lookups(target), list(ledger.holds), target.pins) == ([lookups[1]], [], 0)
     assert (ledger.total_size, target.total_size) == (2, 1)
     assert world.records(target)[0].move_count == 1
 
@@ -230,7 +231,7 @@ def test_a_prepared_move_waits_through_a_restart(
     end = world.transacting.commit if commits else world.transacting.abort
     world.done(end(again))
     assert world.read(found) == (["c"] if commits else ["a", "b", "c"])
-    assert (found.held, target.pins) == ({}, 0)
+    assert (list(found.holds), target.pins) == ([], 0)
     if commits:
         assert world.read(target) == ["a"]
     else:

@@ -9,8 +9,8 @@ from tests.unit.engine.world import MANY, NOW, OWNER, SOMEBODY, World, commit, l
 
 from openmsmq.engine.arrivals.incoming import INCOMING, RESTORED_KEY, IncomingSequence
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import Holder
 from openmsmq.engine.queues import purge as emptying
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.system import FIRST_QUEUE_NUMBER, NAMES
 from openmsmq.engine.storage.layout import queue_key
 from openmsmq.engine.storage.recovery import (

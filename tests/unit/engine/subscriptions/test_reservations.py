@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.engine.world import NOW, World, letter
 
-from openmsmq.engine.messages.scan import Holder
+from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.subscriptions import reservations, subscription

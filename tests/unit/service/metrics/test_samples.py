@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
+from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.engine.world import OWNER, commit_all
 from tests.unit.transports.wires import pair
@@ -155,7 +156,7 @@ def test_messages_of_a_subqueue_are_its_own_but_count_against_the_quota_of_its_q
     queue = manager.create()
     manager.send(queue, Message(b"a"))
     (found,) = manager.peek(queue)
-    manager.done(manager.local.move(queue, found.lookup_id, "Retry", None))
+    manager.done(handles.move(manager.local, queue, found.lookup_id, "Retry", None))
     scrape = watched.scrape()
     retry = of_queue(scrape, rf"{ORDERS};retry")
     assert retry["windows_msmq_messages_in_queue"] == 1

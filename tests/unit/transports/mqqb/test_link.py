@@ -68,7 +68,7 @@ def test_a_message_stays_until_the_peer_has_it(recoverable: bool) -> None:
     a.send(queue, *messages("1", "2", recoverable=recoverable))
     net.run()
     assert bodies(peer.packets()) == ["1", "2"]
-    assert len(queue.held) == 2
+    assert len(queue.holds) == 2
     peer.send(ack(3, 1, 0b11 if recoverable else 0))
     net.run()
     assert not queue.messages
@@ -165,7 +165,7 @@ def test_a_stuck_connection_gets_no_more_until_it_has_room() -> None:
     a.send(queue, *messages("1"))
     net.run()
     assert bodies(peer.packets()) == []
-    assert not queue.held
+    assert not queue.holds
     end.write_buffer_full = False
     assert end.machine is not None
     end.resume()
@@ -222,7 +222,7 @@ def test_what_was_taken_back_is_not_mistaken_for_delivered() -> None:
     peer.send(ack(2, 1, 1))
     net.run()
     assert queue.messages == 1
-    assert not queue.held
+    assert not queue.holds
     assert state(queue) is TransferState.ON_HOLD
     peer.packets()
     a.enter(lambda: a.local.dispatching.resume(queue))

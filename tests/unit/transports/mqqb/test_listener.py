@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+from tests.unit.engine import handles
 from tests.unit.service.stores import PATIENCE
 from tests.unit.transports.mqqb.joined import PEER, establish, parameters
 
@@ -57,9 +58,9 @@ class House:
 
     async def send(self, name: str, *texts: str) -> Queue:
         """Send messages somewhere."""
-        queue = self.driver.call(lambda: self.local.open_queue(name, Mode())[0])
+        queue = self.driver.call(lambda: self.local.open_queue(name, Mode()).queue)
         messages = [Message(text.encode()) for text in texts]
-        await self.driver.wait(lambda: self.local.send(queue, messages, None))
+        await self.driver.wait(lambda: handles.send(self.local, queue, messages, None))
         return queue
 
     async def receive(self, queue: Queue, count: int = 1) -> list[str]:

@@ -616,7 +616,7 @@ def test_timing_can_be_given() -> None:
 def test_the_manager_knows_who_sends_its_messages() -> None:
     _, a, _ = pair()
     assert isinstance(a.local.transfers, Transfers)
-    assert a.local.open_queue(TO_B, Mode(Access.SEND))[0].transfer is not None
+    assert a.local.open_queue(TO_B, Mode(Access.SEND)).queue.transfer is not None
 
 
 # What strangers make us create

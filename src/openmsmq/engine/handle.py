@@ -1,0 +1,257 @@
+"""An open queue: all that a program does with one goes through its handle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from openmsmq.engine.authorization import authorize
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.core import Core
+from openmsmq.engine.messages.cursor import Cursor
+from openmsmq.engine.messages.post import Posting
+from openmsmq.engine.messages.receive import Receiving
+from openmsmq.engine.messages.scan import NO_LIMIT
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import REMOVING, Holder
+from openmsmq.engine.queues.info import path_name, queue_info
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.subqueues import Moving
+from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.errors import InvalidHandle, InvalidParameter, TransactionSequence
+from openmsmq.types.access import Access, Mode
+from openmsmq.types.caller import Caller
+from openmsmq.types.delivery import Delivery
+from openmsmq.types.ids import SentId
+from openmsmq.types.message import Message
+from openmsmq.types.queues import QueueInfo, QueueKind
+from openmsmq.types.read import Seek
+
+Entries = list[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a manager that open queues work with."""
+
+    core: Core
+    posting: Posting
+    receiving: Receiving
+    moving: Moving
+    subqueue: Callable[[Queue, str], Queue]
+    "Finds the subqueue of a queue with a name, its own or its full one."
+
+
+class QueueHandle(Holder):
+    """An open queue (OpenQueueDescriptor, [MS-MQDMPR] 3.1.1.16).
+
+    It knows who opened it and for what, and it holds the messages that were read through it and
+    are neither removed nor returned yet. Calls return at once, some with an answer to wait for.
+    """
+
+    __slots__ = ("_cursors", "_parts", "is_closed", "mode", "name", "owner", "queue")
+
+    keeps_entries = True
+
+    def __init__(self, parts: Parts, queue: Queue, mode: Mode, owner: Caller) -> None:
+        self._parts: Final = parts
+        self.queue: Final = queue
+        self.mode: Final = mode
+        self.name: Final = path_name(queue)
+        r"Its path name, `.\private$\orders`, or the format name it sends to."
+        self.owner: Final = owner
+        self._cursors: set[Cursor] = set()
+        self.is_closed = False
+
+    # Sending
+
+    def send(
+        self,
+        messages: Sequence[Message],
+        transaction: Transaction | None = None,
+        delivery: Delivery | None = None,
+    ) -> Pending[Sequence[SentId]]:
+        """Send messages to the queue, or to each of several: all of them or none."""
+        self.mode.require(Access.SEND)
+        return self._parts.posting.send(self.queue, messages, transaction, delivery, self.owner)
+
+    def send_packets(
+        self,
+        packets: Sequence[bytes],
+        transaction: Transaction | None = None,
+        delivery: Delivery | None = None,
+    ) -> Pending[Sequence[SentId]]:
+        """The same with messages that a program has packed."""
+        self.mode.require(Access.SEND)
+        return self._parts.posting.send_packets(
+            self.queue, packets, transaction, delivery, self.owner
+        )
+
+    # Reading
+
+    def peek(
+        self, count: int, *, wait: bool, after: int = 0, size_max: int = NO_LIMIT
+    ) -> Pending[Entries]:
+        """Look at the first messages, or at those behind a lookup identifier."""
+        self.mode.require(Access.PEEK)
+        return self._parts.receiving.peek(
+            self.queue, count, self, wait=wait, after=after, size_max=size_max
+        )
+
+    def receive(
+        self,
+        count: int,
+        *,
+        wait: bool,
+        transaction: Transaction | None = None,
+        hold: bool = False,
+        size_max: int = NO_LIMIT,
+    ) -> Pending[Entries]:
+        """Take the first messages: out of the queue, for a transaction, or to `hold` them.
+
+        What is held is removed or returned by `end`.
+        """
+        self.mode.require(Access.RECEIVE)
+        return self._parts.receiving.receive(
+            self.queue,
+            count,
+            self,
+            wait=wait,
+            holder=self._holder(transaction, hold=hold),
+            size_max=size_max,
+            caller=self.owner,
+        )
+
+    def peek_at(self, lookup: int, seek: Seek) -> Pending[Entries]:
+        """Look at the message that a lookup identifier leads to."""
+        self.mode.require(Access.PEEK)
+        return self._parts.receiving.by_lookup(self.queue, lookup, seek, peek=True)
+
+    def receive_at(
+        self,
+        lookup: int,
+        seek: Seek,
+        *,
+        transaction: Transaction | None = None,
+        hold: bool = False,
+    ) -> Pending[Entries]:
+        """Take the message that a lookup identifier leads to."""
+        self.mode.require(Access.RECEIVE)
+        return self._parts.receiving.by_lookup(
+            self.queue,
+            lookup,
+            seek,
+            peek=False,
+            holder=self._holder(transaction, hold=hold),
+            caller=self.owner,
+        )
+
+    def peek_cursor(self, cursor: Cursor, *, wait: bool, following: bool) -> Pending[Entries]:
+        """Look at the message under a cursor, or go on to the following one."""
+        self.mode.require(Access.PEEK)
+        self._require_cursor(cursor)
+        return self._parts.receiving.peek_cursor(
+            self.queue, cursor, self, wait=wait, following=following
+        )
+
+    def receive_cursor(
+        self,
+        cursor: Cursor,
+        *,
+        wait: bool,
+        transaction: Transaction | None = None,
+        hold: bool = False,
+    ) -> Pending[Entries]:
+        """Take the message under a cursor."""
+        self.mode.require(Access.RECEIVE)
+        self._require_cursor(cursor)
+        return self._parts.receiving.receive_cursor(
+            self.queue,
+            cursor,
+            self,
+            wait=wait,
+            holder=self._holder(transaction, hold=hold),
+            caller=self.owner,
+        )
+
+    def cancel(self, read: Pending[Any], error: BaseException) -> bool:
+        """Cancel a read that waits; False if it does not wait any longer."""
+        return self._parts.core.cancel(self.queue, read, error)
+
+    def put_back(self, entries: Entries) -> None:
+        """Undo a receive that removed messages, since its caller is gone."""
+        self._parts.receiving.put_back(self.queue, entries, self.owner)
+
+    def _holder(self, transaction: Transaction | None, *, hold: bool) -> Holder:
+        if transaction is not None:
+            return transaction
+        return self if hold else REMOVING
+
+    # What it holds
+
+    def end(
+        self, lookups: Sequence[int], *, remove: bool, transaction: Transaction | None = None
+    ) -> Pending[None]:
+        """Remove messages that this handle holds, now or with a transaction, or return them."""
+        held = self.queue.holds.read_by(self)
+        for lookup in set(lookups).difference(held):
+            raise TransactionSequence(f"message {lookup} is not held by this handle")
+        if len(set(lookups)) < len(lookups):
+            raise InvalidParameter("a message can be ended only once")
+        receiving = self._parts.receiving
+        if transaction is None or not remove:
+            return receiving.end(self.queue, lookups, self, delete=remove, caller=self.owner)
+        receiving.enlist(self.queue, lookups, self, transaction)
+        pending: Pending[None] = Pending()
+        pending.succeed(None)
+        return pending
+
+    # Cursors
+
+    def open_cursor(self) -> Cursor:
+        """A new cursor, before the first message."""
+        self.mode.require(Access.PEEK)
+        cursor = self._parts.receiving.open_cursor(self.queue)
+        self._cursors.add(cursor)
+        return cursor
+
+    def close_cursor(self, cursor: Cursor) -> None:
+        """Close a cursor; a read that waits with it is cancelled."""
+        self._cursors.discard(cursor)
+        self._parts.receiving.close_cursor(self.queue, cursor)
+
+    def _require_cursor(self, cursor: Cursor) -> None:
+        if cursor not in self._cursors:
+            raise InvalidHandle("the cursor is closed or belongs to another handle")
+
+    # The queue itself
+
+    def move(self, lookup: int, target: str, transaction: Transaction | None) -> Pending[None]:
+        """Move a message to a subqueue, by its own or its full name, or back: to no name at all."""
+        self.mode.require(Access.RECEIVE)
+        main = self.queue.main
+        found = self._parts.subqueue(main, target) if target else main
+        return self._parts.moving.move(self.queue, lookup, found, transaction, self.owner)
+
+    def purge(self) -> Pending[int]:
+        """Remove all messages; those of an outgoing queue are for administrators to remove."""
+        if self.queue.kind is QueueKind.OUTGOING:
+            authorize(self.owner, "admin", self.name)
+        else:
+            self.mode.require(Access.RECEIVE)
+        return self._parts.core.queues.purge(self.queue, self.owner)
+
+    def info(self) -> QueueInfo:
+        """What is known about the queue now."""
+        return queue_info(self.queue, self._parts.core)
+
+    def close(self) -> None:
+        """Close Queue ([MS-MQDMPR] 3.1.7.1.6): reads are cancelled, held messages return."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        core = self._parts.core
+        core.queues.close(self.queue, self.mode, self)
+        core.release(self.queue, self.queue.holds.read_by(self))
+        core.settle()

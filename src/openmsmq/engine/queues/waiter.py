@@ -1,0 +1,26 @@
+"""Reads that wait for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.messages.cursor import Cursor
+
+
+class Waiter(NamedTuple):
+    """A read that waits for a message ([MS-MQDMPR] 3.1.1.10)."""
+
+    attempt: Callable[[list[int]], bool]
+    "Tries again, told which messages have just become readable; True if it was satisfied."
+    pending: Pending[Any]
+    owner: object
+    "The handle it reads through."
+    cursor: Cursor | None = None
+    "The cursor it reads with, if any."
+
+    def give_up(self) -> None:
+        """It waits no longer."""
+        if self.cursor is not None:
+            self.cursor.give_up()

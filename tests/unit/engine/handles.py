@@ -1,0 +1,50 @@
+"""Calls on queues for tests that have the queue and no handle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.handle import QueueHandle
+from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.types.access import Mode
+from openmsmq.types.caller import INTERNAL, Caller
+from openmsmq.types.delivery import Delivery
+from openmsmq.types.ids import SentId
+from openmsmq.types.message import Message
+
+
+def handle(local: LocalManager, queue: Queue, caller: Caller = INTERNAL) -> QueueHandle:
+    """A handle on a queue that does not count as one."""
+    return QueueHandle(local.parts, queue, Mode(), caller)
+
+
+def send(
+    local: LocalManager,
+    queue: Queue,
+    messages: Sequence[Message],
+    transaction: Transaction | None,
+    delivery: Delivery | None = None,
+    caller: Caller = INTERNAL,
+) -> Pending[Sequence[SentId]]:
+    """Send messages to a queue."""
+    return handle(local, queue, caller).send(messages, transaction, delivery)
+
+
+def send_packets(
+    local: LocalManager,
+    queue: Queue,
+    packets: Sequence[bytes],
+    transaction: Transaction | None,
+) -> Pending[Sequence[SentId]]:
+    """Send messages that are packed."""
+    return handle(local, queue).send_packets(packets, transaction)
+
+
+def move(
+    local: LocalManager, queue: Queue, lookup: int, target: str, transaction: Transaction | None
+) -> Pending[None]:
+    """Move a message."""
+    return handle(local, queue).move(lookup, target, transaction)
