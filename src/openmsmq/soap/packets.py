@@ -7,6 +7,7 @@ every client can read it and every transport can carry it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from openmsmq.errors import IllegalFormatName, Malformed, MQError
@@ -14,6 +15,7 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DEFAULT_PORTS, DirectName
 from openmsmq.names.mqf import MQFFormatNameElement
 from openmsmq.names.reference import reference_for
+from openmsmq.packet.acks import FinalAckBody
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
 from openmsmq.packet.headers.multi_queue import MQFAddressHeader, MultiQueueFormatHeader
 from openmsmq.packet.headers.soap import SoapHeader
@@ -24,6 +26,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, PRIORITY_DEFAULT, Acknowledge, MessageClass
 from openmsmq.soap.addresses import address_of, destination_at, is_url, queue_at
 from openmsmq.soap.envelope import (
+    ORDERING_ACK,
     CommitmentReceipt,
     CommitmentRequest,
     DeliveryReceipt,
@@ -34,6 +37,7 @@ from openmsmq.soap.envelope import (
     Properties,
     Services,
     Stream,
+    StreamReceipt,
     message_id,
 )
 from openmsmq.soap.kept import keep, kept_envelope, kept_text
@@ -204,7 +208,7 @@ def from_packet(view: PacketView, *, to: str = "", receipts_to: str = "") -> Soa
     envelope, and an encrypted body must not be sent like this.
     """
     assert not view.is_encrypted, "an envelope cannot say how its body is encrypted"
-    delivery, commitment = _receipts(view)
+    receipts = _receipts(view)
     packet = view.message()
     sent = view.sent_time
     destination = view.destination
@@ -220,8 +224,7 @@ def from_packet(view: PacketView, *, to: str = "", receipts_to: str = "") -> Soa
         Properties(_deadline(sent, view.time_to_be_received), sent),
         _services(view),
         _stream(packet.transaction, view, receipts_to),
-        delivery,
-        commitment,
+        *receipts,
         msmq=_msmq(view, packet),
     )
     if envelope.is_receipt:
@@ -241,14 +244,28 @@ def content_as_it_came(view: PacketView) -> Content | None:
     return Content(envelope, view.body or None, view.extension or None)
 
 
-def _receipts(view: PacketView) -> tuple[DeliveryReceipt | None, CommitmentReceipt | None]:
-    """What an acknowledgement says of the message it correlates with ([MC-MQSRM] 3.1.7.3.1)."""
+class _Receipts(NamedTuple):
+    delivery: DeliveryReceipt | None = None
+    commitment: CommitmentReceipt | None = None
+    stream: StreamReceipt | None = None
+
+
+def _receipts(view: PacketView) -> _Receipts:
+    """What an acknowledgement says of the message it correlates with ([MC-MQSRM] 3.1.7.3).
+
+    A final stream receipt has the label and the body of a FinalAck, with the GUID of the stream.
+    """
     code = view.message_class
     if code == MessageClass.ACK_REACH_QUEUE:
-        return DeliveryReceipt(view.sent_time, _acknowledged(view)), None
-    if code in DECISIONS:
-        return None, CommitmentReceipt(view.sent_time, DECISIONS[code], _acknowledged(view))
-    return None, None
+        return _Receipts(delivery=DeliveryReceipt(view.sent_time, _acknowledged(view)))
+    if code not in DECISIONS:
+        return _Receipts()
+    decided = CommitmentReceipt(view.sent_time, DECISIONS[code], _acknowledged(view))
+    if view.label != ORDERING_ACK or view.message_size != FinalAckBody.SIZE:
+        return _Receipts(commitment=decided)
+    final = FinalAckBody.unpack(view.body)
+    stream = StreamId(final.source_guid, final.tx_sequence_id.number)
+    return _Receipts(None, decided, StreamReceipt(stream, final.tx_sequence_number))
 
 
 def _acknowledged(view: PacketView) -> str:

@@ -1,0 +1,1 @@
+"""Message transfer by SOAP over HTTP ([MC-MQSRM]): requests, streams, receipts, retries."""

@@ -1,0 +1,173 @@
+"""One request and its answer: what is posted, what a status means, what is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from http import HTTPStatus
+from typing import Final
+from uuid import UUID
+
+from openmsmq.errors import Malformed
+from openmsmq.packet.view import PacketView
+from openmsmq.soap.addresses import request_target
+from openmsmq.soap.envelope import Envelope, StreamReceipt
+from openmsmq.soap.kinds import SoapKind, kind_of
+from openmsmq.soap.mime import Content, join_content, split_content
+from openmsmq.soap.packets import from_packet, read_message, to_packet, write_message
+from openmsmq.soap.signature import digest_fault
+from openmsmq.soap.writer import write_envelope
+from openmsmq.transports.srmp.streams import StreamPosition, position_of
+
+SOAP_ACTION: Final = '"MSMQMessage"'
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A POST that carries one message ([MC-MQSRM] 4.1)."""
+
+    target: str
+    "Path and query, as they stand in the request line."
+    host: str
+    "With the port, unless that is the usual one."
+    content_type: str
+    content: bytes
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """The headers, in the order in which Windows writes them."""
+        return (
+            ("Host", self.host),
+            ("Content-Type", self.content_type),
+            ("Content-Length", str(len(self.content))),
+            ("SOAPAction", SOAP_ACTION),
+            ("Proxy-Accept", "NonInteractiveClient"),
+        )
+
+
+def request_for(view: PacketView, *, manager: UUID, receipts_to: str) -> Request:
+    """The request that carries the message of a packet ([MC-MQSRM] 3.1.7.2.4, 3.1.7.2.5)."""
+    message = from_packet(view, receipts_to=receipts_to)
+    content_type, content = join_content(write_message(message), manager, view.message_id)
+    return _request(message.envelope.path.to, content_type, content)
+
+
+def receipt_request(receipt: Envelope) -> Request:
+    """The request that carries a receipt: an envelope alone ([MC-MQSRM] 2.2.2)."""
+    content = Content(write_envelope(receipt).encode("utf-8"))
+    return _request(receipt.path.to, "text/xml", content.envelope)
+
+
+def _request(url: str, content_type: str, content: bytes) -> Request:
+    host = url.partition("://")[2].replace("\\", "/").partition("/")[0]
+    return Request(request_target(url), host, content_type, content)
+
+
+class Verdict(Enum):
+    """What the answer to a request means for the message that it carried."""
+
+    TAKEN = auto()
+    "The receiver is responsible for it now."
+    REFUSED = auto()
+    "It will never be taken."
+    RETRY = auto()
+    "Nothing is known, or it may be taken later."
+
+
+def verdict_of(status: int | None) -> Verdict:
+    """What a status means; None where no answer came ([MC-MQSRM] 3.1.7.2.5; HTTP-05)."""
+    if status is not None and 200 <= status < 300:
+        return Verdict.TAKEN
+    return Verdict.REFUSED if status == HTTPStatus.BAD_REQUEST else Verdict.RETRY
+
+
+@dataclass(frozen=True, slots=True)
+class SrmpPost:
+    """A message that came in a request, and what it is."""
+
+    kind: SoapKind | None
+    "None for one that is to be ignored."
+    packet: bytes
+    "The same as a packet; empty for a stream receipt, which is in no queue."
+    position: StreamPosition | None = None
+    "Its place in a stream."
+    receipt: StreamReceipt | None = None
+    "What a stream receipt acknowledges."
+    is_positive: bool = True
+    "The decision of a final stream receipt."
+    bad_signature: str = ""
+    "Why its signature cannot be valid; empty if it may be, or without one."
+
+
+def read_post(content_type: str, content: bytes, *, arrived: int) -> SrmpPost:
+    """The message in a request; `Malformed` is answered with 400 ([MC-MQSRM] 3.1.5.1.2).
+
+    `arrived` counts seconds since 1970.
+    """
+    parts = split_content(content_type, content)
+    message = read_message(parts)
+    envelope = message.envelope
+    kind = kind_of(envelope)
+    if kind in (SoapKind.STREAM_RECEIPT, SoapKind.FINAL_STREAM_RECEIPT):
+        decision = envelope.commitment_receipt
+        is_positive = decision is None or decision.positive
+        return SrmpPost(kind, b"", receipt=envelope.stream_receipt, is_positive=is_positive)
+    fault = None
+    if envelope.signature is not None:
+        fault = digest_fault(envelope.signature, parts.body, parts.extension)
+    return SrmpPost(
+        kind,
+        to_packet(message, arrived=arrived),
+        position=position_of(envelope),
+        bad_signature=fault or "",
+    )
+
+
+class SrmpOutcome(Enum):
+    """What became of a message that was posted."""
+
+    STORED = auto()
+    IGNORED = auto()
+    DUPLICATE = auto()
+    OUT_OF_ORDER = auto()
+    EXPIRED = auto()
+    QUEUE_FULL = auto()
+    ACCESS_DENIED = auto()
+    BAD_SIGNATURE = auto()
+    MALFORMED = auto()
+    NOT_LOCAL = auto()
+    UNKNOWN_QUEUE = auto()
+    WRONG_KIND = auto()
+    "A stream message for a queue that is not transactional, or another for one that is."
+    MACHINE_FULL = auto()
+    FAILED = auto()
+    BUSY = auto()
+
+
+_REFUSED = {
+    SrmpOutcome.MALFORMED,
+    SrmpOutcome.NOT_LOCAL,
+    SrmpOutcome.UNKNOWN_QUEUE,
+    SrmpOutcome.WRONG_KIND,
+}
+_LATER = {
+    SrmpOutcome.MACHINE_FULL: HTTPStatus.INTERNAL_SERVER_ERROR,
+    SrmpOutcome.FAILED: HTTPStatus.INTERNAL_SERVER_ERROR,
+    SrmpOutcome.BUSY: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+
+def status_of(outcome: SrmpOutcome) -> HTTPStatus:
+    """The answer to a request ([MC-MQSRM] 3.1.5.1.2, 3.1.5.1.3, 3.1.5.1.12; HTTP-04).
+
+    400 makes the sender destroy the message and 5xx makes it send again: what was dropped for good
+    and for a reason that is not the sender's is answered with 200.
+    """
+    if outcome in _REFUSED:
+        return HTTPStatus.BAD_REQUEST
+    return _LATER.get(outcome, HTTPStatus.OK)
+
+
+def outcome_of(error: Exception) -> SrmpOutcome:
+    """What became of a message whose request raised `error`."""
+    return SrmpOutcome.MALFORMED if isinstance(error, Malformed) else SrmpOutcome.FAILED
