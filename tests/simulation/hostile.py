@@ -449,8 +449,8 @@ class Hostile:
 
 def check_bounds(node: Node) -> None:
     """Whatever strangers send, what is kept for them is bounded."""
-    core, transfers = node.core, node.transfers
-    assert transfers is not None
+    core, transport = node.core, node.transport
+    assert transport is not None
     strangers = core.incoming._stranger_count
     assert strangers <= incoming.STRANGERS_MAX + 2 * FLOOD, f"{node.name}: {strangers} sequences"
     known = core.duplicates._pools[False]._total
@@ -462,7 +462,7 @@ def check_bounds(node: Node) -> None:
         found = core.answering.queues(purpose)
         assert len(found) <= most, f"{node.name}: {found} for strangers"
     queues = [queue for queue in core.queues.everything if queue.kind is QueueKind.OUTGOING]
-    assert len(transfers.ways) <= len(queues) + len(transfers.links) + 5
+    assert len(transport.peers) <= len(queues) + len(transport.links) + 5
 
 
 def check_baits(node: Node, ledger: Ledger) -> None:

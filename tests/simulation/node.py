@@ -16,7 +16,7 @@ from openmsmq.net.wire import Machine, Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.store.memory import Crash, Disk, MemoryStore
 from openmsmq.transports.mqqb.timing import Timing
-from openmsmq.transports.mqqb.transport import Transfers
+from openmsmq.transports.mqqb.transport import BinaryTransport
 from tests.simulation.events import Event, Scheduler
 from tests.simulation.ledger import Ledger
 from tests.simulation.network import Net, NodeNetwork
@@ -67,7 +67,7 @@ class Node:
         self.crashes: list[float] = []
         self.clock = NodeClock(scheduler, number + 1)
         self.local: LocalManager | None = None
-        self.transfers: Transfers | None = None
+        self.transport: BinaryTransport | None = None
         self.store = MemoryStore()
         self.timing = Timing()
         self.is_stopping = False
@@ -134,7 +134,7 @@ class Node:
                 self.store, self.clock, name=self.name, restored=self.is_restored
             )
             self._break_some(self.local.core)
-            self.transfers = Transfers(
+            self.transport = BinaryTransport(
                 self.local,
                 self.clock,
                 NodeNetwork(self._net, self),
@@ -158,7 +158,7 @@ class Node:
         self._net.cut_all(self)
         self.on_death()
         self.local = None
-        self.transfers = None
+        self.transport = None
         self.generation += 1
 
     def restore(self, disk: Disk, since: float) -> None:
@@ -173,8 +173,8 @@ class Node:
 
     def accept(self, wire: Wire) -> Machine:
         """Another computer has connected."""
-        assert self.transfers is not None
-        return self.transfers.accept(wire)
+        assert self.transport is not None
+        return self.transport.accept(wire)
 
     def stop(self) -> None:
         """End the process as its owner would, in so much time as that is given."""
@@ -186,8 +186,8 @@ class Node:
             self._scheduler.after(self._chance.random() * 5, lambda: self._stopped(generation))
 
     def _stop(self) -> None:
-        assert self.transfers is not None
-        self.transfers.stop()
+        assert self.transport is not None
+        self.transport.stop()
         self.core.cancel_everywhere(OperationCancelled("stopped"))
         self.core.stop()
 

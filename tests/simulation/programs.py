@@ -367,22 +367,22 @@ class Programs:
 
     def _pause(self) -> None:
         assert self.node.local is not None
-        dispatching = self.node.local.dispatching
+        dispatcher = self.node.local.dispatcher
         for queue in list(self.node.core.queues.by_number.values()):
             if queue.kind is QueueKind.OUTGOING and self._chance.random() < 0.5:
                 if queue.is_paused:
                     self._trace.note(f"{self.node.name} resumes {queue.name}")
-                    dispatching.resume(queue)
+                    dispatcher.resume(queue)
                 else:
                     self._trace.note(f"{self.node.name} pauses {queue.name}")
-                    dispatching.pause(queue)
+                    dispatcher.pause(queue)
 
     def resume_all(self) -> None:
         """Nothing is held back any longer."""
         assert self.node.local is not None
         for queue in list(self.node.core.queues.by_number.values()):
             if queue.is_paused:
-                self.node.local.dispatching.resume(queue)
+                self.node.local.dispatcher.resume(queue)
 
 
 def _then(

@@ -24,7 +24,7 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.messages import disposition as outcomes
 from openmsmq.engine.outgoing.confirmations import Confirming
-from openmsmq.engine.outgoing.dispatch import Dispatching
+from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.outgoing.sequences import (
     LOOKUP_BASE,
     OutgoingSequence,
@@ -40,9 +40,9 @@ from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.store.memory import MemoryStore
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.mqqb.transport import Transfers
-from openmsmq.transports.peers.sessions import Sessions
-from openmsmq.transports.peers.ways import Way
+from openmsmq.transports.mqqb.session_table import SessionTable
+from openmsmq.transports.mqqb.transport import BinaryTransport
+from openmsmq.transports.peers.peer import Peer
 from tests.simulation.__main__ import attempt
 from tests.simulation.world import Failed, World, simulate
 
@@ -102,7 +102,7 @@ def early_acknowledgements(patch: pytest.MonkeyPatch) -> None:
     take = Link._take
 
     def wrong(link: Link, packets: list[bytes], last: int) -> None:
-        link.session.stored(last, link._transfers.now())
+        link.session.stored(last, link._host.now())
         take(link, packets, last)
 
     patch.setattr(Link, "_take", wrong)
@@ -160,7 +160,7 @@ def history_beside_the_commit(patch: pytest.MonkeyPatch) -> None:
 
 def sequences_overtake_each_other(patch: pytest.MonkeyPatch) -> None:
     """A sequence is sent before the one before it has arrived."""
-    patch.setattr(Dispatching, "_must_wait", lambda self, queue, lookup: False)
+    patch.setattr(Dispatcher, "_must_wait", lambda self, queue, lookup: False)
 
 
 def order_before_the_disk(patch: pytest.MonkeyPatch) -> None:
@@ -313,20 +313,20 @@ def message_numbers_come_again_after_a_restore(patch: pytest.MonkeyPatch) -> Non
 
 def sessions_are_hijacked(patch: pytest.MonkeyPatch) -> None:
     """What is for a manager goes by any session that claims its identity."""
-    link_of = Transfers.link_of
+    link_of = BinaryTransport.link_of
 
-    def wrong(self: Transfers, way: Way, queue: Queue) -> Link | None:
-        for link in self.sessions.of(way.peer or NO_GUID):
+    def wrong(self: BinaryTransport, peer: Peer[Link], queue: Queue) -> Link | None:
+        for link in self.session_table.of(peer.id or NO_GUID):
             if link.is_open and not link.is_superseded:
                 return link
-        return link_of(self, way, queue)
+        return link_of(self, peer, queue)
 
-    patch.setattr(Transfers, "link_of", wrong)
+    patch.setattr(BinaryTransport, "link_of", wrong)
 
 
 def clones_are_not_named(patch: pytest.MonkeyPatch) -> None:
     """A newer session replaces an older one, wherever it comes from."""
-    patch.setattr(Sessions, "_note_clones", lambda self, peer: None)
+    patch.setattr(SessionTable, "_note_clones", lambda self, peer: None)
 
 
 def express_messages_overtake(patch: pytest.MonkeyPatch) -> None:

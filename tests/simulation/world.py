@@ -16,7 +16,7 @@ from openmsmq.engine.arrivals import duplicates, incoming
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.messages import expiry as expiring
 from openmsmq.engine.outgoing import confirmations as confirming
-from openmsmq.engine.outgoing import dispatch as dispatching
+from openmsmq.engine.outgoing import dispatch as dispatcher
 from openmsmq.engine.outgoing import sequences
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.entry import Entry
@@ -258,8 +258,8 @@ class World:
         original, copy = self.nodes[2:]
         assert original.guid == copy.guid
         for node in self.nodes[:2]:
-            assert node.transfers is not None
-            named = node.transfers.sessions.clones.get(original.guid, ())
+            assert node.transport is not None
+            named = node.transport.session_table.clones.get(original.guid, ())
             assert {*named} == {original.address, copy.address}, f"{node.name} names {named}"
 
     def _begin(self) -> None:
@@ -355,7 +355,7 @@ TIGHT: Final[Sequence[tuple[ModuleType, str, int]]] = (
     (link, "IN_FLIGHT_SIZE_MAX", 4000),
     (link, "ARRIVED_SIZE_MAX", 2000),
     (sequences, "SENT_STEP", 1),
-    (dispatching, "SENT_STEP", 1),
+    (dispatcher, "SENT_STEP", 1),
     (incoming, "STRANGERS_MAX", 20),
     (duplicates, "STRANGERS_MAX", 30),
     (answering, "UNSOLICITED_MAX", 3),

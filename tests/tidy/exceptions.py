@@ -19,13 +19,11 @@ GERUNDS: Final = (
     "spark.writing",
     "transports.mqqb.ping",
     "transports.mqqb.timing",
-    "transports.outgoing",
     "types.outgoing",
 )
 "Modules whose names end in -ing."
 
 DOUBLED_CLASSES: Final = (
-    "Action",
     "Connection",
     "ConnectionStatus",
     "Cursor",
@@ -43,7 +41,6 @@ DOUBLED_CLASSES: Final = (
     "Owner",
     "Peer",
     "Place",
-    "Port",
     "Queue",
     "Read",
     "Reader",
@@ -90,7 +87,6 @@ CYCLES: Final = (
     "client._sync.remote_parts",
     "engine.arrivals.acknowledgements",
     "engine.core",
-    "engine.manager",
     "engine.messages.admission",
     "engine.messages.dead_letters",
     "engine.messages.delay",
@@ -104,9 +100,5 @@ CYCLES: Final = (
     "engine.storage.recovery",
     "engine.storage.settings",
     "engine.transactions.transaction",
-    "transports.mqqb.link",
-    "transports.mqqb.transport",
-    "transports.peers.sessions",
-    "transports.peers.ways",
 )
 "Modules that are part of an import cycle, types-only imports included."

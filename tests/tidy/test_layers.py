@@ -33,7 +33,6 @@ LAYERS: tuple[frozenset[str], ...] = (
 RANKS = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 
 EXCEPTIONS = {
-    "engine.manager": "transports",
     "transports.mqqb.listener": "service",
     "app_server.listener": "service",
     "app_server.server": "service",

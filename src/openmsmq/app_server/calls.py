@@ -12,11 +12,11 @@ from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.subscriptions import SubscriptionCalls
 from openmsmq.app_server.transactions import TransactionCalls
 from openmsmq.engine.authorization import is_allowed
+from openmsmq.engine.outgoing.info import outgoing_infos
 from openmsmq.engine.queues.info import BEFORE_ALL, queue_infos, queue_page
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
 from openmsmq.limits import U64_MAX
-from openmsmq.transports.outgoing import outgoing_infos
 from openmsmq.transports.peers.info import peer_infos
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.queues import QueueInfo, QueueKind, queue_properties
@@ -175,10 +175,10 @@ class Calls(SubscriptionCalls, TransactionCalls):
         _begin(session, number, lambda: opened.move(lookup, target, transaction))
 
     def _call_pause(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._hold_back(session, number, given, session.local.dispatching.pause)
+        self._hold_back(session, number, given, session.local.dispatcher.pause)
 
     def _call_resume(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._hold_back(session, number, given, session.local.dispatching.resume)
+        self._hold_back(session, number, given, session.local.dispatcher.resume)
 
     def _call_retry(self, session: AppSession, number: int, given: Arguments) -> None:
         self._hold_back(session, number, given, session.local.retry)

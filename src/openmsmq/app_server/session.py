@@ -356,8 +356,8 @@ class AppSession:
         """What rights are compared with: the paths of queues here, the names of others."""
         parsed = parse_name(name)
         each = parsed.elements if isinstance(parsed, MultipleName) else (parsed,)
-        naming = self.local.naming
-        local = self.driver.call(lambda: [naming.local(one) for one in each])
+        resolver = self.local.resolver
+        local = self.driver.call(lambda: [resolver.local(one) for one in each])
         return [str(one) if at is None else shown(at) for one, at in zip(each, local, strict=True)]
 
     def handle(self, number: int) -> QueueHandle:

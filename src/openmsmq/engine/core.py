@@ -24,7 +24,7 @@ from uuid import UUID
 from openmsmq.engine.arrivals.acknowledgements import Answering
 from openmsmq.engine.arrivals.duplicates import Duplicates
 from openmsmq.engine.arrivals.incoming import Incoming
-from openmsmq.engine.arrivals.peers import Peers
+from openmsmq.engine.arrivals.peers import PeerTable
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.operation import Operation, Operations
 from openmsmq.engine.commit.pending import Pending
@@ -34,6 +34,7 @@ from openmsmq.engine.messages.delay import Delaying
 from openmsmq.engine.messages.disposition import Outcomes
 from openmsmq.engine.messages.expiry import Expiring
 from openmsmq.engine.messages.poison import Poisoning
+from openmsmq.engine.outgoing.transport import Transports
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.purge import drop_messages, remove_purged, resume_purge
 from openmsmq.engine.queues.queue import Queue, outgoing_name
@@ -89,7 +90,7 @@ class Core:
         self.prepared = {transaction.xid: transaction for transaction in loaded.prepared}
         date_prepared(loaded.prepared, self.timeline.now)
         self.decisions = Decisions(store.snapshot)
-        self.peers = Peers(store.snapshot)
+        self.peers = PeerTable(store.snapshot)
         self.incoming = Incoming(store.snapshot, self.peers.knows)
         self.duplicates = Duplicates(store.snapshot)
         self.is_stopping = False
@@ -108,8 +109,7 @@ class Core:
         self._after_commit: list[Callable[[], None]] = []
         self.on_given_up: list[Callable[[], None]] = [self.incoming.failed]
         "Forget what a commit that came to nothing had staged in memory."
-        self.on_outgoing: Callable[[Queue], None] = lambda queue: None
-        "Told when an outgoing queue has something to send."
+        self.transports = Transports()
         self.queues = Queues(self, loaded.queues)
         self._reserved = sum(queue.reserved for queue in loaded.queues.values())
         self._stored_size = 0
@@ -391,7 +391,7 @@ class Core:
             while self._awake:
                 queue, lookups = self._awake.pop(0)
                 if queue.kind is QueueKind.OUTGOING:
-                    self.on_outgoing(queue)
+                    self.transports.ready(queue)
                 for waiter in list(queue.waiters):
                     if waiter.attempt(lookups):
                         queue.waiters.remove(waiter)

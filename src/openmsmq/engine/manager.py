@@ -6,7 +6,7 @@ Nothing here waits: a driver serialises the calls and brings the answers (`drive
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from openmsmq.clock import Clock
 from openmsmq.engine.commit.pending import Pending
@@ -15,10 +15,10 @@ from openmsmq.engine.explanation import explain
 from openmsmq.engine.handle import Parts, QueueHandle
 from openmsmq.engine.messages.post import Posting
 from openmsmq.engine.messages.receive import Receiving
-from openmsmq.engine.outgoing.dispatch import Dispatching
+from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue, QueueProperties
-from openmsmq.engine.queues.resolver import Naming, is_private
+from openmsmq.engine.queues.resolver import is_private
 from openmsmq.engine.queues.subqueues import Moving
 from openmsmq.engine.storage.layout import local_facts
 from openmsmq.engine.storage.tables import Store
@@ -39,7 +39,7 @@ from openmsmq.errors import (
 from openmsmq.limits import NO_QUOTA
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
-from openmsmq.names.format import DistributionListName, MultipleName, PrivateName
+from openmsmq.names.format import DistributionListName, MulticastName, MultipleName, PrivateName
 from openmsmq.names.opening import check_use, expand_name
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import join_queue, split_queue
@@ -52,9 +52,6 @@ from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.queues import QueueKind
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.settings import Settings
-
-if TYPE_CHECKING:
-    from openmsmq.transports.mqqb.transport import Transfers
 
 
 class LocalManager:
@@ -79,11 +76,10 @@ class LocalManager:
         )
         self.receiving = Receiving(self.core)
         self.moving = Moving(self.core)
-        self.dispatching = Dispatching(self.core)
+        self.dispatcher = Dispatcher(self.core)
         self.reservations = Reservations(self.core)
-        self.transfers: Transfers | None = None
-        "What sends messages to other computers, if somebody does."
-        self.naming = Naming(self.core, [name])
+        self.resolver = self.core.queues.resolver
+        self.resolver.configure([name])
         self._transacting = Transacting(self.core)
         self._epochs = Epochs(self.core, self._transacting)
         self.units = Units(self.core, self._transacting)
@@ -99,7 +95,7 @@ class LocalManager:
 
     def create_queue(self, name: str, **properties: Any) -> Pending[Queue]:
         """Create a queue with properties of `QueueProperties`."""
-        path = self.naming.local(parse_name(name))
+        path = self.resolver.local(parse_name(name))
         if path is None:
             raise IllegalQueuePathName(f"{name}: not a queue of this manager")
         parts = split_queue(path)
@@ -113,7 +109,7 @@ class LocalManager:
 
     def find_queue(self, name: str) -> Queue:
         """The queue of this manager with this name; `QueueNotFound` if there is none."""
-        local = self.naming.local(parse_name(name))
+        local = self.resolver.local(parse_name(name))
         if local is None:
             raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
         return self.core.queues.find(local)
@@ -139,7 +135,7 @@ class LocalManager:
     def _open(self, name: PathName | FormatName, mode: Mode) -> tuple[Queue, Mode]:
         if isinstance(name, MultipleName):
             return self._open_several(name, mode)
-        local = self.naming.local(name)
+        local = self.resolver.local(name)
         if local is None:
             queue, possible = self._open_remote(name, mode), Access.SEND
         else:
@@ -183,8 +179,10 @@ class LocalManager:
         destination = name.to_direct() if isinstance(name, PathName) else name
         if not mode.access & Access.SEND:
             raise QueueNotFound(f"{name}: queues elsewhere are only sent to")
-        kinds = (DirectName, PrivateName)
-        if not isinstance(destination, kinds) or destination.is_read_only:
+        is_sendable = isinstance(destination, DirectName | PrivateName) or (
+            isinstance(destination, MulticastName) and self.core.transports.serves(destination)
+        )
+        if not is_sendable or destination.is_read_only:
             raise UnsupportedFormatNameOperation(f"{name}: cannot be sent to from here")
         return self.core.queues.outgoing(destination)
 
@@ -196,11 +194,16 @@ class LocalManager:
         """Let the next attempt to send what is in an outgoing queue be now."""
         if queue.transfer is None:
             raise UnsupportedOperation(f"{queue.name}: only messages on their way are sent")
-        if self.transfers is None:
+        transports = self.core.transports
+        if not transports:
             raise UnsupportedOperation(f"{queue.name}: only a service sends (openmsmq serve)")
-        if not self.dispatching.can_send(queue):
+        if not self.dispatcher.can_send(queue):
             raise UnsupportedOperation(f"{queue.name} is {queue.transfer.state}: resume it first")
-        self.transfers.retry(queue)
+        transport = transports.get(queue)
+        if transport is None:
+            transports.ready(queue)
+        else:
+            transport.retry(queue)
 
     def configure(self, **changes: Any) -> Pending[None]:
         """Change settings of the manager."""
@@ -220,7 +223,7 @@ class LocalManager:
     def subqueue(self, parent: Queue, name: str) -> Queue:
         """The subqueue with this name, its own or its full one."""
         is_full = "\\" in name or "=" in name
-        local = self.naming.local(parse_name(name if is_full else f".\\{parent.name};{name}"))
+        local = self.resolver.local(parse_name(name if is_full else f".\\{parent.name};{name}"))
         if local is None:
             raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
         return self._open_local(local, Mode())

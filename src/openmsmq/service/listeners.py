@@ -105,7 +105,13 @@ class StandardDoors:
             recorder = None if config.record is None else Recorder(config.record)
             if binary is not None:
                 recorder = binary.recorder  # two would give their files the same numbers
-            doors["ping"] = PingDoor(local, config.peer_bind, config.ping_port, recorder=recorder)
+            doors["ping"] = PingDoor(
+                local.core.identity,
+                config.peer_bind,
+                config.ping_port,
+                refuses=lambda: binary is None or binary.transport.refuses_sessions,
+                recorder=recorder,
+            )
         return doors
 
     def renew(self, config: Config) -> None:

@@ -23,7 +23,6 @@ from typing import Final, Protocol, TypeAlias
 
 from openmsmq.access.tokens import Tokens
 from openmsmq.engine.manager import LocalManager
-from openmsmq.engine.queues.resolver import Naming
 from openmsmq.errors import (
     MQError,
     ServiceNotAvailable,
@@ -180,8 +179,7 @@ class Service:
         config = self.config
         self._tokens.refresh()
         local = open_directory(config.data, config.name, restored=config.restored)
-        local.naming = Naming(
-            local.core,
+        local.resolver.configure(
             [local.name, *config.aliases],
             config.own_addresses,
             host_names=(socket.gethostname(), socket.getfqdn()),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 import pytest
 from tests.unit.app_server.programs import House, Program, lookups, refused, served
+from tests.unit.engine.carriers import FakeTransport
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_server import calls as app_calls
 from openmsmq.app_server.calls import PROPERTIES
-from openmsmq.engine.queues.queue import Queue, QueueProperties
+from openmsmq.engine.outgoing.transport import AddressKind
+from openmsmq.engine.queues.queue import QueueProperties
 from openmsmq.errors import (
     AccessDenied,
     EpochDecided,
@@ -428,10 +429,10 @@ async def test_what_is_on_its_way_is_told(house: House) -> None:
 async def test_the_next_attempt_can_be_asked_for(house: House) -> None:
     program = await house.program()
     away = await program.open(ELSEWHERE)
-    tried: list[Queue] = []
-    house.local.transfers = SimpleNamespace(retry=tried.append)  # type: ignore[assignment] # enough
+    transport = FakeTransport()
+    house.local.core.transports.add([AddressKind.BINARY], transport)
     await program.call("retry", handle=away)
-    assert [queue.name for queue in tried] == [ELSEWHERE]
+    assert [(call, queue.name) for call, queue in transport.told] == [("retry", ELSEWHERE)]
 
 
 @served()

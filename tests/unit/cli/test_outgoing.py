@@ -10,8 +10,8 @@ from tests.unit.cli.commands import Cli, ServiceCli
 from openmsmq.cli.options import Location
 from openmsmq.cli.outgoing import notes
 from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.outgoing.info import ONLY_A_SERVICE
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.transports.outgoing import ONLY_A_SERVICE
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 
 OFFICE = r"DIRECT=OS:office\private$\orders"

@@ -12,7 +12,7 @@ from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arriving
 from openmsmq.engine.arrivals.incoming import SOURCE, destination_key
 from openmsmq.engine.outgoing.confirmations import Confirming
-from openmsmq.engine.outgoing.dispatch import Dispatching
+from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
@@ -102,11 +102,11 @@ class Station:
     def __init__(self, world: World | None = None) -> None:
         self.world = world or World()
         self.core = self.world.core
-        self.dispatching = Dispatching(self.core)
+        self.dispatcher = Dispatcher(self.core)
         self.confirming = Confirming(self.core)
         self.arriving = Arriving(self.core, self.confirming)
         self.origin = Origin(ADDRESS, "somebody", SOMEBODY.bytes_le)
-        self.dispatching.on_answered = self.confirming.answered
+        self.dispatcher.on_answered = self.confirming.answered
         self.orders: list[tuple[str, int]] = []
         "What `on_order` was told: the body of the last message, and how many came."
         self.arriving.on_order = self._order
@@ -177,7 +177,7 @@ class Station:
 
     def pump(self, count: int = 100) -> list[Entry]:
         """What a port takes of the outgoing queue."""
-        return self.dispatching.take(self.out, count, 1 << 22, SOMEBODY)
+        return self.dispatcher.take(self.out, count, 1 << 22, SOMEBODY)
 
     def was_under_way(self, queue: Queue) -> None:
         """All that is in a queue was sent once, and is to be sent again."""

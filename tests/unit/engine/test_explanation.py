@@ -209,10 +209,10 @@ def test_an_outgoing_queue_that_is_empty_has_its_name_in_the_history(
 
 def test_a_delivery_elsewhere_is_told(manager: Manager) -> None:
     name = "DIRECT=OS:other\\private$\\q"
-    dispatching = manager.local.dispatching
+    dispatcher = manager.local.dispatcher
     outgoing = manager.open(name)
     (sent,) = manager.send(outgoing, Message(b"x"))
-    manager.done(dispatching.delivered(outgoing, dispatching.take(outgoing, 1, 1, NO_GUID)))
+    manager.done(dispatcher.delivered(outgoing, dispatcher.take(outgoing, 1, 1, NO_GUID)))
     handed = f"was handed over to the queue manager of {name}, which may still refuse it"
     assert texts(manager, sent)[-1] == handed
 
@@ -232,7 +232,7 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
     core = manager.local.core
     outgoing = manager.open(name)
     (sent,) = manager.send_in(outgoing, Message(b"x", journal=True))
-    manager.local.dispatching.take(outgoing, 1, 1, NO_GUID)
+    manager.local.dispatcher.take(outgoing, 1, 1, NO_GUID)
     confirming = Confirming(core)
     sequence = outgoing.sequences.all[0].identifier
     origin = Origin("192.0.2.9", "other", NO_GUID.bytes_le)

@@ -585,7 +585,7 @@ def test_without_a_service_nothing_is_tried(manager: Manager, name: str) -> None
 def test_what_is_on_hold_is_not_tried() -> None:
     _, a, _ = pair()
     queue = a.out("DIRECT=OS:b\\private$\\q")
-    a.local.dispatching.pause(queue)
+    a.local.dispatcher.pause(queue)
     with pytest.raises(UnsupportedOperation, match="is on hold: resume it first"):
         a.local.retry(queue)
     with pytest.raises(UnsupportedOperation, match="only messages on their way"):

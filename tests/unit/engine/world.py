@@ -23,11 +23,7 @@ from openmsmq.engine.storage.layout import Record, owed
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.lifecycle import Transacting
 from openmsmq.engine.transactions.transaction import Transaction
-from openmsmq.names.base import FormatName
-from openmsmq.names.direct import DirectName
 from openmsmq.names.format import parse_format_name
-from openmsmq.names.parts import join_queue
-from openmsmq.names.path import PathName
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
 from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.view import PacketView
@@ -150,15 +146,6 @@ def packets(entries: list[Entry]) -> list[str]:
     return [entry.packet.decode() for entry in entries]
 
 
-def resolve(name: PathName | FormatName) -> str | None:
-    """The part of a name behind `HERE`."""
-    if isinstance(name, PathName):
-        name = name.to_direct()
-    if isinstance(name, DirectName) and name.address == "here":
-        return join_queue(name.queue_parts)
-    return None
-
-
 class HandClock:
     """Shows what it is told, and counts identifiers."""
 
@@ -198,7 +185,7 @@ class World:
         self.core = Core(
             self.store, new_identity=ME, now=now, elapsed=self.elapsed, restored=restored
         )
-        self.core.queues.resolve = resolve
+        self.core.queues.resolver.configure(["here"], takes_all=True)
         self.sending = Sending(self.core)
         self.receiving = Receiving(self.core)
         self.moving = Moving(self.core)

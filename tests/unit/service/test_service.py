@@ -264,8 +264,8 @@ def test_other_names_mean_the_manager_too(tmp_path: Path) -> None:
     assert house.local is not None
     for computer in ("shop01", "SHOP", "shop.example", "."):
         name = parse_path_name(rf"{computer}\private$\orders")
-        assert house.local.naming.local(name) == r"private$\orders"
-    assert house.local.naming.local(parse_path_name(r"office\private$\orders")) is None
+        assert house.local.resolver.local(name) == r"private$\orders"
+    assert house.local.resolver.local(parse_path_name(r"office\private$\orders")) is None
 
 
 def test_a_start_that_fails_is_tried_again(house: House, caplog: pytest.LogCaptureFixture) -> None:

@@ -21,7 +21,7 @@ from openmsmq.store.memory import Disk, MemoryStore
 from openmsmq.transports.mqqb.events import End as Reason
 from openmsmq.transports.mqqb.network import PeerMachine
 from openmsmq.transports.mqqb.timing import Timing
-from openmsmq.transports.mqqb.transport import Transfers
+from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 from openmsmq.types.queues import QueueKind
 
@@ -129,7 +129,7 @@ class Net:
         there = self.stations.get(place)
         accept: Callable[[Wire], PeerMachine]
         if there is not None and there.is_up:
-            accept, enter = there.transfers.accept, there.enter
+            accept, enter = there.transport.accept, there.enter
         elif place in self.listeners:
             accept, enter = self.listeners[place], _call
         else:
@@ -156,12 +156,12 @@ class Net:
         """Somebody connects to a manager."""
         peer = Peer()
         near, far = End(self, station.host, _call), End(self, address, station.enter)
-        self.join(near, peer.meet, far, station.transfers.accept)
+        self.join(near, peer.meet, far, station.transport.accept)
         return peer
 
     def between(self, one: Station, two: Station) -> list[End]:
         """The ends of open connections at `one` that lead to `two`."""
-        links = one.transfers.links
+        links = one.transport.links
         ends = [end for end in self.ends if not end.is_over and end.machine in links]
         return [end for end in ends if end.address == two.host]
 
@@ -240,7 +240,7 @@ class Station(Manager):
         self.local = LocalManager(self.store, clock, name=name, restored=restored)
         known = {other: (f"10.0.0.{at}", PORT) for at, other in enumerate("abcdefgh", 1)}
         net.stations[self.host, port] = self
-        self.transfers = Transfers(
+        self.transport = BinaryTransport(
             self.local,
             clock,
             self,
@@ -289,7 +289,7 @@ class Station(Manager):
         """The process is gone, its connections with it."""
         self.is_up = False
         for end in self.net.ends:
-            if end.machine in self.transfers.links:
+            if end.machine in self.transport.links:
                 end.cut()
 
     def restart_here(self) -> Station:
@@ -299,7 +299,7 @@ class Station(Manager):
 
     def hold_back(self, queue: Queue) -> None:
         """Hold a queue back."""
-        self.enter(lambda: self.local.dispatching.pause(queue))
+        self.enter(lambda: self.local.dispatcher.pause(queue))
 
     # What tests look at
 
@@ -315,7 +315,7 @@ class Station(Manager):
 
     def ended(self, reason: str) -> int:
         """Sessions that ended for a reason."""
-        return self.transfers.ended_by[reason]
+        return self.transport.ended_by[reason]
 
     def count(self, name: str) -> int:
         """What the statistics say."""

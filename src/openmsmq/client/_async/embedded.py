@@ -11,6 +11,7 @@ from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.manager import LocalManager, received
 from openmsmq.engine.messages import cursor as model_cursor
+from openmsmq.engine.outgoing.info import outgoing_infos
 from openmsmq.engine.queues import queue as model_queue
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.info import queue_infos
@@ -30,7 +31,6 @@ from openmsmq.engine.transactions.units import unit_infos
 from openmsmq.errors import TransactionSequence
 from openmsmq.process import this_process
 from openmsmq.runtime.drivers import LoopDriver as Driver
-from openmsmq.transports.outgoing import outgoing_infos
 from openmsmq.transports.peers.info import peer_infos
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
@@ -224,10 +224,10 @@ class Embedded:
         return await self._driver.wait(_opened(handle).purge)
 
     async def pause(self, handle: Handle) -> None:
-        self._driver.call(lambda: self._local.dispatching.pause(_queue(handle)))
+        self._driver.call(lambda: self._local.dispatcher.pause(_queue(handle)))
 
     async def resume(self, handle: Handle) -> None:
-        self._driver.call(lambda: self._local.dispatching.resume(_queue(handle)))
+        self._driver.call(lambda: self._local.dispatcher.resume(_queue(handle)))
 
     async def retry(self, handle: Handle) -> None:
         self._driver.call(lambda: self._local.retry(_queue(handle)))

@@ -14,7 +14,6 @@ from uuid import UUID
 from openmsmq.engine.arrivals.incoming import SOURCE, transaction_of
 from openmsmq.engine.arrivals.peers import network_of
 from openmsmq.engine.commit.batch import Batch, NewMessage
-from openmsmq.engine.outgoing.state import has_way
 from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import NEVER, Owed
@@ -174,7 +173,7 @@ class Answering:
             if name is None:
                 return
             target = core.queues.for_sending(name)
-            if target is None and not has_way(name):
+            if target is None and not core.transports.is_reachable(name):
                 raise QueueNotFound(str(name))
             ack = self._build(view, name, reason)
         except MQError:

@@ -76,7 +76,7 @@ class Destinations:
         queues = self._core.queues
         try:
             name = view.destination
-            if isinstance(name, DirectName) and (words := queues.misdirected(name)):
+            if isinstance(name, DirectName) and (words := queues.resolver.misdirected(name)):
                 return Rejected(MessageClass.NACK_BAD_DST_Q, words)
             queue = None if name is None else self._local(name)
         except MQError:
@@ -95,7 +95,7 @@ class Destinations:
         queues = self._core.queues
         if isinstance(name, DirectName):
             return queues.find(_path(name))
-        local = queues.resolve(name)
+        local = queues.resolver.local(name)
         return None if local is None else queues.find(local)
 
 

@@ -40,7 +40,7 @@ class Identity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class KnownPeer:
     """A manager that answered when it was dialled."""
 
     id: UUID
@@ -56,11 +56,11 @@ class Peer:
         return json.dumps(values, ensure_ascii=False).encode()
 
 
-def read_peer(key: bytes, row: bytes) -> Peer:
+def read_peer(key: bytes, row: bytes) -> KnownPeer:
     """A peer as a row tells."""
     values = json.loads(row)
     names = tuple(map(str, values["names"]))
-    return Peer(UUID(bytes_le=key[1:]), names, str(values["address"]), int(values["port"]))
+    return KnownPeer(UUID(bytes_le=key[1:]), names, str(values["address"]), int(values["port"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Pin:
     "Where it is: an IP address, or a name that must be dialled to know more."
 
 
-class Peers:
+class PeerTable:
     """All peers of a manager."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -90,13 +90,13 @@ class Peers:
         self.identity = identity
         self._pins = dict(pins)
 
-    def __iter__(self) -> Iterator[Peer]:
+    def __iter__(self) -> Iterator[KnownPeer]:
         return iter(self._peers.values())
 
     def __len__(self) -> int:
         return len(self._peers)
 
-    def get(self, peer: UUID) -> Peer | None:
+    def get(self, peer: UUID) -> KnownPeer | None:
         """What is known of a manager."""
         return self._peers.get(peer)
 
@@ -161,13 +161,13 @@ class Peers:
         identity. A manager that is known elsewhere is not where another name leads to, nor is a
         pinned one: whoever answers there only says that it is this manager.
         """
-        before = self._peers.get(peer) or Peer(peer)
+        before = self._peers.get(peer) or KnownPeer(peer)
         if name and self._is_elsewhere(before, name, address):
             return None
         names = before.names
         if name and name not in names:
             names = (*names, name)[-NAMES_MAX:]
-        now = Peer(peer, names, address, port)
+        now = KnownPeer(peer, names, address, port)
         replaced = [
             other for other in self._peers.values() if other.id != peer and name in other.names
         ]
@@ -193,7 +193,7 @@ class Peers:
             tuple(other.id for other in replaced),
         )
 
-    def _is_elsewhere(self, known: Peer, name: str, address: str) -> bool:
+    def _is_elsewhere(self, known: KnownPeer, name: str, address: str) -> bool:
         """Whether a manager that answers at a name is known to be at other names only."""
         pinned = [key for key, pin in self._pins.items() if pin.id == known.id]
         if pinned and name not in pinned:
@@ -206,7 +206,7 @@ class Peers:
 class Learned:
     """A change of the peer table."""
 
-    changed: tuple[Peer, ...]
+    changed: tuple[KnownPeer, ...]
     gone: tuple[UUID, ...]
     replaced: tuple[UUID, ...]
     "Those that were known by that name before."

@@ -34,7 +34,7 @@ class Reporting:
         if queue is None:
             return
         try:
-            local = core.queues.resolve(queue)
+            local = core.queues.resolver.local(queue)
             if local is None:
                 raise QueueNotFound(str(queue))  # there is no directory that knows it
             target = core.queues.find(local)

@@ -129,7 +129,7 @@ class Confirming:
         """After a restore, the receiver may be ahead of what the backup knows.
 
         A sequence is begun only when all messages of those before it were acknowledged
-        (`Dispatching`): so these have arrived. Here no unguessable identifier proves who says so,
+        (`Dispatcher`): so these have arrived. Here no unguessable identifier proves who says so,
         hence the session must.
         """
         overtaken = self._core.numbers.sequences.overtaken_by(identifier)

@@ -1,13 +1,13 @@
-"""From outgoing queues to whatever transfers messages: which goes next, and what becomes of it.
+"""From outgoing queues to transports: which message goes next, and what becomes of it.
 
-The rules know no protocol: a port is told which queues have something to send and takes messages
-when it can. They stay in their queues until it is known that they have reached the next hop.
+A transport is told which queues have messages and takes them when it can. They stay in their queues
+until it is known that they have reached the next hop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from openmsmq.engine.commit.batch import Batch
@@ -16,6 +16,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import Found, fetch, first_readable, hold, up_to
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, PEERS_MAX, SENT_STEP, OutgoingSequence
 from openmsmq.engine.outgoing.state import Transfer
+from openmsmq.engine.outgoing.transport import AddressKind, Transport
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING
 from openmsmq.engine.queues.queue import Queue
@@ -33,18 +34,6 @@ _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _OWN_LETTERS: Final = Owed.OWN_LETTERS.value
 
 
-class Port(Protocol):
-    """What transfers messages to other queue managers."""
-
-    def ready(self, queue: Queue) -> None:
-        """An outgoing queue has something to send, or may send again."""
-        ...
-
-    def withdrawn(self, queue: Queue) -> None:
-        """Nothing more of a queue is to be sent, for now."""
-        ...
-
-
 class Urgency(NamedTuple):
     """What is sent first: the least of these ([MS-MQDMPR] 3.1.7.3.9)."""
 
@@ -52,40 +41,36 @@ class Urgency(NamedTuple):
     age: int
 
 
-class Dispatching:
-    """Hands messages of outgoing queues to a port (DispatchCollection, [MS-MQDMPR] 3.1.1.1)."""
+class Dispatcher:
+    """Hands messages of outgoing queues to transports (DispatchCollection, [MS-MQDMPR] 3.1.1.1)."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self.port: Port | None = None
-        self.is_online = True
-        "ConnectionActive ([MS-MQDMPR] 3.1.1.1): there is a network to send to."
         self._in_transit: dict[Queue, set[int]] = {}
-        "What the port has."
+        "Messages that transports have taken."
         self.on_answered: Callable[[OutgoingSequence, UUID], None] = lambda sequence, peer: None
         "Given a sequence, and a manager that its messages are sent to for the first time."
-        core.on_outgoing = self._available
 
-    def connect(self, port: Port) -> None:
-        """There is something that transfers messages, also those from before."""
-        self.port = port
+    def register(self, kinds: Iterable[AddressKind], transport: Transport) -> None:
+        """Let a transport serve addresses of some kinds, also for messages from before."""
+        self._core.transports.add(kinds, transport)
         self._offer_all()
 
     def _offer_all(self) -> None:
         for queue in list(self._core.queues.by_number.values()):
             if queue.kind is QueueKind.OUTGOING:
-                self._available(queue)
+                self._core.transports.ready(queue)
+
+    @property
+    def is_online(self) -> bool:
+        """ConnectionActive ([MS-MQDMPR] 3.1.1.1): there is a network to send to."""
+        return self._core.transports.is_online
 
     # What can be sent
 
-    def _available(self, queue: Queue) -> None:
-        """Add Message To Dispatch Collection ([MS-MQDMPR] 3.1.7.1.28), for all that is new."""
-        if self.port is not None and self.can_send(queue):
-            self.port.ready(queue)
-
     def can_send(self, queue: Queue) -> bool:
         """Whether messages of a queue may be sent at all."""
-        return self.is_online and not queue.deleted and _transfer(queue).is_open
+        return self._core.transports.can_send(queue)
 
     def first(self, queue: Queue) -> Urgency | None:
         """How urgent the next message of a queue is; None if there is none to be sent."""
@@ -188,7 +173,7 @@ class Dispatching:
         return pending
 
     def take_back(self, queue: Queue) -> None:
-        """What the port has of a queue waits in its place again, and is sent again."""
+        """What was taken of a queue waits in its place again, and is sent again."""
         lookups = self._in_transit.pop(queue, set())
         self._release(queue, lookups)
 
@@ -216,32 +201,33 @@ class Dispatching:
         lookups.intersection_update(queue.holds)
         return len(lookups)
 
-    # People
+    # Administration
 
     def pause(self, queue: Queue) -> None:
-        """Pause Queue: all of it is taken back from the port ([MS-MQDMPR] 3.1.7.1.34)."""
+        """Pause Queue: all of it is taken back from its transport ([MS-MQDMPR] 3.1.7.1.34)."""
         _transfer(queue).pause()
         self._withdraw(queue)
 
     def resume(self, queue: Queue) -> None:
         """Resume Queue, and go on sending."""
         _transfer(queue).resume()
-        self._available(queue)
+        self._core.transports.ready(queue)
 
     def take_offline(self) -> None:
         """Take Offline ([MS-MQDMPR] 3.1.4.12): send nothing, accept nothing from elsewhere."""
-        self.is_online = False
+        self._core.transports.is_online = False
         for queue in list(self._in_transit):
             self._withdraw(queue)
 
     def bring_online(self) -> None:
         """Bring Online ([MS-MQDMPR] 3.1.4.13)."""
-        self.is_online = True
+        self._core.transports.is_online = True
         self._offer_all()
 
     def _withdraw(self, queue: Queue) -> None:
-        if self.port is not None:
-            self.port.withdrawn(queue)
+        transport = self._core.transports.get(queue)
+        if transport is not None:
+            transport.withdrawn(queue)
         self.take_back(queue)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from openmsmq.names.base import FormatName
-from openmsmq.names.direct import DEFAULT_PORTS, DirectName, Protocol
-from openmsmq.names.format import ConnectorName, MachineName, MulticastName, PrivateName
+from openmsmq.names.direct import DEFAULT_PORTS, DirectName
+from openmsmq.names.format import MulticastName
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 ATTEMPTS_MAX: Final = 16
@@ -64,17 +64,7 @@ class Transfer:
         if self.state is TransferState.ON_HOLD:
             self.state = TransferState.INACTIVE
 
-    def became(self, state: TransferState) -> None:
-        """What the session with the next hop did; a queue on hold stays so."""
+    def set_state(self, state: TransferState) -> None:
+        """Take over what the transport says; a queue on hold stays so."""
         if self.is_open:
             self.state = state
-
-
-def has_way(name: FormatName) -> bool:
-    """Whether messages for a queue elsewhere can ever leave ([MS-MQQB] 3.1.7.4).
-
-    There is no directory that would know where a public queue is, and nothing is sent by HTTP.
-    """
-    if isinstance(name, DirectName):
-        return name.protocol in (Protocol.OS, Protocol.TCP)
-    return isinstance(name, PrivateName | MachineName | ConnectorName)

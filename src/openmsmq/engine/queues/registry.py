@@ -22,6 +22,7 @@ from openmsmq.engine.queues.queue import (
     derive,
     journal_of,
 )
+from openmsmq.engine.queues.resolver import Resolver
 from openmsmq.engine.queues.system import (
     DEAD_LETTER,
     HIDDEN,
@@ -54,7 +55,7 @@ from openmsmq.errors import (
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
-from openmsmq.names.path import PathName, parse_path_name
+from openmsmq.names.path import parse_path_name
 from openmsmq.properties.message import MessageClass
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import INTERNAL, Caller
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openmsmq.engine.core import Core
-    from openmsmq.names.direct import DirectName
 
 
 _RANKS: Final = tuple(Purpose)
@@ -87,16 +87,13 @@ class Queues:
             if queue.kind is QueueKind.OUTGOING:
                 destination = parse_format_name(queue.name)
                 queue.transfer = Transfer.to(destination, hardened=core.settings.hardened)
-                queue.transfer.became(TransferState.WAITING)
+                queue.transfer.set_state(TransferState.WAITING)
         self.dead_letter = loaded[DEAD_LETTER]
         self.transactional_dead_letter = loaded[TRANSACTIONAL_DEAD_LETTER]
         self.system_journal = loaded[JOURNAL]
         self.refused = loaded[REFUSED]
         "What other managers sent and was not accepted."
-        self.resolve: Callable[[PathName | FormatName], str | None] = _nowhere
-        "What follows the computer in the name of a queue of this manager; None for all others."
-        self.misdirected: Callable[[DirectName], str] = lambda name: ""
-        "Why a message that came with this name is not for this computer; empty if it is (AMB-70)."
+        self.resolver = Resolver(core.identity, self, lambda: core.settings.inherited_names)
 
     # Finding
 
@@ -138,7 +135,7 @@ class Queues:
 
     def for_sending(self, name: FormatName) -> Queue | None:
         """The queue of this manager that takes messages for `name`; None if it is elsewhere."""
-        local = self.resolve(name)
+        local = self.resolver.local(name)
         if local is None:
             return None
         queue = self.find(local)
@@ -151,7 +148,7 @@ class Queues:
 
         It is one of this manager, and transactional exactly if the message is (A-73).
         """
-        local = self.resolve(parse_path_name(path))
+        local = self.resolver.local(parse_path_name(path))
         if local is None:
             raise IllegalQueuePathName(
                 f"dead_letter_queue {path}: a queue of the sending manager is needed, since a dead"
@@ -452,7 +449,3 @@ def _key(queue: Queue) -> str:
     if queue.kind is QueueKind.OUTGOING:
         return parse_format_name(queue.name).key
     return fold(queue.name)
-
-
-def _nowhere(name: PathName | FormatName) -> str | None:
-    return None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from ipaddress import ip_address
-from typing import Final
+from typing import Final, Protocol
+from uuid import UUID
 
-from openmsmq.engine.core import Core
+from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import QueueNotFound
+from openmsmq.names import direct
 from openmsmq.names.base import FormatName
-from openmsmq.names.direct import DirectName, Protocol
+from openmsmq.names.direct import DirectName
 from openmsmq.names.format import MachineName, PrivateName, PublicName
 from openmsmq.names.parts import QueueParts, Suffix, fold, host_key, join_queue, split_queue
 from openmsmq.names.path import PathName
@@ -18,28 +20,46 @@ from openmsmq.types.queues import QueueKind
 LOOPBACK: Final = ("127.0.0.1", "::1")
 
 
-class Naming:
+class QueueTable(Protocol):
+    """The queues of a manager, as far as names are resolved with them."""
+
+    def get(self, number: int) -> Queue | None:
+        """The queue with this number."""
+        ...
+
+    def __iter__(self) -> Iterator[Queue]:
+        """The private and public queues."""
+        ...
+
+
+class Resolver:
     """Tells the names of queues here from those of others (A-26)."""
 
     def __init__(
+        self, identity: UUID, queues: QueueTable, inherited_names: Callable[[], Iterable[str]]
+    ) -> None:
+        """`inherited_names` are those of computers whose messages this manager has taken over."""
+        self._identity = identity
+        self._queues = queues
+        self._inherited_names = inherited_names
+        self.configure(())
+
+    def configure(
         self,
-        core: Core,
         own_names: Iterable[str],
         addresses: Iterable[str] = LOOPBACK,
         *,
         host_names: Iterable[str] = (),
         takes_all: bool = False,
     ) -> None:
-        """`addresses` are those by which this computer is reached, others may share its host.
+        """Set the names of this computer.
 
-        Messages that come for one of `host_names` are taken, too; for any name, if it `takes_all`.
+        `addresses` are those by which it is reached, others may share its host. Messages that come
+        for one of `host_names` are taken, too; for any name, if it `takes_all`.
         """
-        self._core = core
         self._own = {host_key(name) for name in (".", "localhost", *own_names, *addresses)}
         self._called = self._own | {host_key(name) for name in host_names}
         self._takes_all = takes_all
-        core.queues.resolve = self.local
-        core.queues.misdirected = self.misdirected
 
     def local(self, name: PathName | FormatName) -> str | None:
         r"""What follows the computer in the name of a queue here, `private$\orders`.
@@ -52,11 +72,11 @@ class Naming:
                 return join_queue(name.queue_parts) if self._is_here(name.computer) else None
             case DirectName():
                 return join_queue(name.queue_parts) if self._is_here(name.address) else None
-            case PrivateName() if name.guid == self._core.identity:
+            case PrivateName() if name.guid == self._identity:
                 return self._numbered(name)
             case PublicName():
                 return self._public(name)
-            case MachineName() if name.guid == self._core.identity:
+            case MachineName() if name.guid == self._identity:
                 return join_queue(QueueParts("", False, "", name.suffix))
         return None
 
@@ -66,7 +86,8 @@ class Naming:
         Only names of computers are looked at (AMB-70): an address may have been translated on the
         way, which also goes for one that stands where a name should.
         """
-        if name.protocol is not Protocol.OS or self._takes_all or self.is_called(name.address):
+        is_name = name.protocol is direct.Protocol.OS
+        if not is_name or self._takes_all or self.is_called(name.address):
             return ""
         return (
             f"it is for the computer {name.address}, which is no name of this one; if it should be,"
@@ -80,19 +101,19 @@ class Naming:
         key = host_key(host)
         if key in self._called or any(_is_same(key, own) for own in self._called):
             return True
-        return key in map(host_key, self._core.settings.inherited_names)
+        return key in map(host_key, self._inherited_names())
 
     def _is_here(self, host: str) -> bool:
         return host_key(host) in self._own
 
     def _numbered(self, name: PrivateName) -> str:
-        queue = self._core.queues.get(name.number)
+        queue = self._queues.get(name.number)
         if queue is None or queue.kind is not QueueKind.PRIVATE:
             raise QueueNotFound(str(name))
         return _with_suffix(queue.name, name.suffix)
 
     def _public(self, name: PublicName) -> str | None:
-        for queue in self._core.queues:
+        for queue in self._queues:
             if queue.kind is QueueKind.PUBLIC and queue.properties.id == name.guid:
                 return _with_suffix(queue.name, name.suffix)
         return None

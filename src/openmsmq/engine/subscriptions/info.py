@@ -58,7 +58,7 @@ def open_subscription(
 
 def find_subscription(local: LocalManager, name: str, queue: str) -> Subscription:
     """The subscription with this name of a queue, which may be deleted meanwhile."""
-    path = local.naming.local(parse_name(queue))
+    path = local.resolver.local(parse_name(queue))
     return local.reservations.find(name, queue if path is None else path)
 
 

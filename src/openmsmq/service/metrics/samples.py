@@ -25,6 +25,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.messages.scan import oldest
 from openmsmq.engine.outgoing.confirmations import FORGED
+from openmsmq.engine.outgoing.info import unprocessed
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.queues.system import HIDDEN
 from openmsmq.engine.storage.history import Event
@@ -40,8 +41,7 @@ from openmsmq.service.metrics.exposition import Histogram, Page, escaped, number
 from openmsmq.service.metrics.names import METRICS
 from openmsmq.store.pages import DATA_FILE
 from openmsmq.transports.mqqb.events import End
-from openmsmq.transports.mqqb.transport import Transfers
-from openmsmq.transports.outgoing import unprocessed
+from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.outgoing import TransferState
 from openmsmq.types.queues import QueueKind
@@ -203,7 +203,7 @@ async def render(local: LocalManager | None, service: ServiceMetrics, now: float
     page.add("openmsmq_ready", is_ready)
     if local is not None:
         _report_manager(page, local)
-        _report_transfers(page, local.transfers)
+        _report_sessions(page, local)
         await _report_queues(page, local, now)
     return page.text().encode() + generate_latest(_process())
 
@@ -241,20 +241,22 @@ def _report_manager(page: Page, local: LocalManager) -> None:
     page.add("openmsmq_prepared_transactions", len(core.prepared))
 
 
-def _report_transfers(page: Page, transfers: Transfers | None) -> None:
+def _report_sessions(page: Page, local: LocalManager) -> None:
     """What goes between managers; zeros where nothing does."""
-    links = [] if transfers is None else [link for link in transfers.links if link.is_open]
+    binary = [one for one in local.core.transports if isinstance(one, BinaryTransport)]
+    all_links = [link for transport in binary for link in transport.links]
+    links = [link for link in all_links if link.is_open]
     begun = sum(link.session.is_initiator for link in links)
     page.add("openmsmq_sessions", len(links) - begun, "incoming")
     page.add("openmsmq_sessions", begun, "outgoing")
-    unfinished = 0 if transfers is None else sum(link.pending for link in transfers.links)
-    page.add("openmsmq_unfinished_bytes", unfinished)
-    ended = Counter() if transfers is None else transfers.ended_by
+    page.add("openmsmq_unfinished_bytes", sum(link.pending for link in all_links))
+    ended = sum((transport.ended_by for transport in binary), Counter[str]())
     for reason in End:
         page.add("openmsmq_sessions_ended_total", ended[reason.value], reason.value)
-    came, went = (0, 0) if transfers is None else (transfers.bytes_received, transfers.bytes_sent)
-    page.add("openmsmq_transfer_bytes_total", came, "incoming")
-    page.add("openmsmq_transfer_bytes_total", went, "outgoing")
+    received = sum(transport.bytes_received for transport in binary)
+    sent = sum(transport.bytes_sent for transport in binary)
+    page.add("openmsmq_transfer_bytes_total", received, "incoming")
+    page.add("openmsmq_transfer_bytes_total", sent, "outgoing")
 
 
 async def _report_queues(page: Page, local: LocalManager, now: float) -> None:
@@ -351,7 +353,7 @@ def _age(core: Core, queue: Queue, now: float) -> int:
 def _report_outgoing(page: Page, local: LocalManager, queue: Queue) -> None:
     assert queue.transfer is not None, "an outgoing queue knows its way"
     messages, size = _held_in(queue)
-    unacknowledged = local.dispatching.in_transit(queue)
+    unacknowledged = local.dispatcher.in_transit(queue)
     states = {TransferState.CONNECTED: 1, TransferState.DISCONNECTED: 0}
     destination = parse_format_name(queue.name)
     # A direct name says where its messages go; its label does not change when they do.

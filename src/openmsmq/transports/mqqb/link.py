@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 from uuid import UUID
 
 from openmsmq.engine.arrivals.arrival import Origin
+from openmsmq.engine.arrivals.arrivals import Arriving
+from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import Owed, flags_of
@@ -25,10 +27,9 @@ from openmsmq.transports.mqqb.events import (
 )
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.states import SessionState
-
-if TYPE_CHECKING:
-    from openmsmq.transports.mqqb.transport import Transfers
-    from openmsmq.transports.peers.ways import Way
+from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.peers.addresses import address_text
+from openmsmq.transports.peers.peer import Peer
 
 TAKE_MAX: Final = 512
 "Messages taken from a queue at a time."
@@ -43,12 +44,58 @@ _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _log: Final = logging.getLogger(__name__)
 
 
+class LinkHost(Protocol):
+    """What a link reports to, and what it is given from there."""
+
+    identity: UUID
+    timing: Timing
+    answers_early: bool
+    dispatcher: Dispatcher
+    arriving: Arriving
+
+    def now(self) -> float:
+        """Seconds, counted by what never jumps."""
+        ...
+
+    def received(self, size: int) -> None:
+        """Bytes came."""
+        ...
+
+    def wrote(self, size: int) -> None:
+        """Bytes were sent."""
+        ...
+
+    def answered(self, link: Link) -> None:
+        """The other side answered EstablishConnection."""
+        ...
+
+    def opened(self, link: Link, manager: UUID) -> None:
+        """A session is open."""
+        ...
+
+    def progressed(self, link: Link) -> None:
+        """The other side takes messages."""
+        ...
+
+    def sent_transactional(self, queue: Queue) -> None:
+        """Transactional messages were sent, and are to be acknowledged in order."""
+        ...
+
+    def ending(self, link: Link) -> None:
+        """A connection is being closed from this side."""
+        ...
+
+    def ended(self, link: Link) -> None:
+        """A connection is over."""
+        ...
+
+
 class Link:
     """A connection, from either side."""
 
     def __init__(
         self,
-        transfers: Transfers,
+        host: LinkHost,
         wire: Wire,
         *,
         is_initiator: bool,
@@ -56,32 +103,30 @@ class Link:
         refuses: bool = False,
     ) -> None:
         """`peer` is who an initiator wants to reach, nil for whoever is there."""
-        self._transfers = transfers
+        self._host = host
         self._wire = wire
-        now = transfers.now()
+        now = host.now()
         self.session = Session(
-            transfers.identity,
+            host.identity,
             now=now,
             is_initiator=is_initiator,
             peer=peer,
             is_direct=peer == NO_GUID,
-            timing=transfers.timing,
-            answers_early=transfers.answers_early,
+            timing=host.timing,
+            answers_early=host.answers_early,
             refuses=refuses,
         )
         self.is_initiator = is_initiator
-        self.way: Way | None = None
-        "The way that it was made for, if this side made it."
+        self.dialled: Peer[Link] | None = None
+        "The peer that it was made for, if this side made it."
         self.is_superseded = False
         "The same manager has a newer session from the same place: this one may be half open."
         name = f"manager at {wire.address}"
         self.origin = Origin(wire.address, name, peer.bytes_le, carrier=self)
         self._acks: deque[bytes] = deque(maxlen=ACKS_MAX)
         "Acknowledgements to be sent before anything else."
-        self.queues: set[Queue] = set()
-        "Those whose messages travel here."
         self._ready: set[Queue] = set()
-        "Those of them that may have something to send."
+        "Queues that this link carries and that may have something to send."
         self._in_flight = 0
         "Bytes sent and not acknowledged."
         self._arrived = 0
@@ -127,15 +172,21 @@ class Link:
         """When `tick` is to be called; None for never."""
         return None if self.is_lost else self.session.next_deadline
 
+    @property
+    def next_hop(self) -> str:
+        """Where messages go, for people."""
+        port = self.place[1]
+        return address_text(self.address, port) if port else self.address
+
     # What the connection brings
 
     def receive_data(self, data: bytes, now: float) -> None:
         """Take what the other side sent."""
         before = self.session.state
         self.session.receive_data(data, now)
-        self._transfers.received(len(data))
+        self._host.received(len(data))
         if before is SessionState.WAITING_ECR and self.session.state is SessionState.WAITING_CPR:
-            self._transfers.answered(self)
+            self._host.answered(self)
         self._act()
 
     def resume(self, now: float) -> None:
@@ -153,7 +204,7 @@ class Link:
             self.is_lost = True
             self.session.close(End.LOST)
             self._act()
-            self._transfers.ended(self)
+            self._host.ended(self)
 
     def close(self, reason: End, detail: str = "") -> None:
         """End the session from this side."""
@@ -188,7 +239,7 @@ class Link:
                 case Acknowledged(tokens):
                     self._acknowledged(tokens)
                 case Opened(peer):
-                    self._transfers.opened(self, peer)
+                    self._host.opened(self, peer)
                 case Closed():
                     self.end = event
         if packets:
@@ -198,7 +249,7 @@ class Link:
         """The session is over: so is the connection, when all is written."""
         if not self.is_lost:
             self._wire.close()
-            self._transfers.ending(self)
+            self._host.ending(self)
 
     def _take(self, packets: list[bytes], last: int) -> None:
         """Take messages in a row: all express, or up to this number among the others."""
@@ -209,7 +260,7 @@ class Link:
 
     def _take_express(self, packets: list[bytes]) -> None:
         origin = self.origin
-        if origin.is_refused or not self._transfers.arriving.take_express(origin, packets):
+        if origin.is_refused or not self._host.arriving.take_express(origin, packets):
             origin.is_refused = True
             self.session.close(End.NO_ROOM)  # at once, so that they are not acknowledged
 
@@ -222,13 +273,13 @@ class Link:
         def done(error: BaseException | None) -> None:
             self._arrived -= size
             if error is None:
-                self.session.stored(last, self._transfers.now())
+                self.session.stored(last, self._host.now())
             else:
                 self.session.close(End.NO_ROOM, str(error))
             self._act()
             self._wire.update()
 
-        self._transfers.arriving.take(self.origin, packets, done)
+        self._host.arriving.take(self.origin, packets, done)
 
     def send_ack(self, packet: bytes) -> None:
         """Send an acknowledgement of what came here; it is lost with the connection."""
@@ -239,7 +290,7 @@ class Link:
         """Messages have reached the peer; transactional ones stay until they are in order."""
         if not self._has_progressed:
             self._has_progressed = True
-            self._transfers.progressed(self)
+            self._host.progressed(self)
         by_queue: dict[Queue, list[Entry]] = {}
         for token in tokens:
             if token is None:
@@ -250,14 +301,12 @@ class Link:
             if not flags_of(entry.record) & _TRANSACTIONAL:
                 by_queue.setdefault(queue, []).append(entry)
         for queue, entries in by_queue.items():
-            self._transfers.dispatching.delivered(queue, entries)
-        self._ready |= self.queues
+            self._host.dispatcher.delivered(queue, entries)
 
     # Sending
 
     def serve(self, queue: Queue) -> None:
-        """Messages of a queue travel here from now on."""
-        self.queues.add(queue)
+        """Messages of a queue travel here, and there are some."""
         self._ready.add(queue)
         self.pump()
 
@@ -265,9 +314,9 @@ class Link:
         """Send what can be sent, the most urgent first ([MS-MQDMPR] 3.1.7.3.9)."""
         if self._is_acting:
             return  # nothing is acknowledged along the way before it is dealt with
-        session, dispatching = self.session, self._transfers.dispatching
+        session, dispatcher = self.session, self._host.dispatcher
         while self._acks and session.room:
-            session.send([Outgoing(self._acks.popleft(), None, False)], self._transfers.now())
+            session.send([Outgoing(self._acks.popleft(), None, False)], self._host.now())
         while self._ready and session.room and not self._wire.write_buffer_full:
             if self._in_flight >= IN_FLIGHT_SIZE_MAX:
                 break
@@ -275,7 +324,7 @@ class Link:
             if queue is None:
                 break
             count = min(session.room, TAKE_MAX)
-            entries = dispatching.take(queue, count, TAKE_SIZE_MAX, session.peer)
+            entries = dispatcher.take(queue, count, TAKE_SIZE_MAX, session.peer)
             if not entries:
                 self._ready.discard(queue)
                 continue
@@ -288,7 +337,7 @@ class Link:
             return next(iter(self._ready))
         found = []
         for queue in list(self._ready):
-            urgency = self._transfers.dispatching.first(queue)
+            urgency = self._host.dispatcher.first(queue)
             if urgency is None:
                 self._ready.discard(queue)
             else:
@@ -297,28 +346,26 @@ class Link:
 
     def _send(self, queue: Queue, entries: list[Entry]) -> None:
         self._in_flight += sum(len(entry.packet) for entry in entries)
-        now = self._transfers.now()
+        now = self._host.now()
         self.session.send(
             [Outgoing(entry.packet, (queue, entry), not entry.express) for entry in entries], now
         )
         if any(flags_of(entry.record) & _TRANSACTIONAL for entry in entries):
-            self._transfers.sent_transactional(queue)
-        reporting = self._transfers.arriving.reporting
+            self._host.sent_transactional(queue)
+        reporting = self._host.arriving.reporting
         for entry in entries:
             if reporting.wants(entry.packet):
                 reporting.send(entry.packet, self.address)
 
     def release(self, queue: Queue) -> None:
-        """Messages of a queue travel elsewhere from now on."""
-        self.queues.discard(queue)
+        """Messages of a queue do not travel here any longer."""
         self._ready.discard(queue)
 
     def drop(self, queue: Queue) -> None:
-        """Messages of a queue do not travel here any longer ([MS-MQQB] 3.1.7.13)."""
-        if queue in self.queues:
-            self.release(queue)
-            self.session.pause()
-            self._flush()
+        """Messages of a queue are not to be sent any longer ([MS-MQQB] 3.1.7.13)."""
+        self.release(queue)
+        self.session.pause()
+        self._flush()
 
     # The edge
 
@@ -326,7 +373,7 @@ class Link:
         data = self.session.data_to_send()
         if data and not self.is_lost:
             self._wire.write(data)
-            self._transfers.wrote(len(data))
+            self._host.wrote(len(data))
         self._wire.update()
 
     def log(

@@ -27,9 +27,10 @@ from openmsmq.runtime.unfinished import RATE_LEAST, Unfinished
 from openmsmq.service.configuration import Config
 from openmsmq.service.values import split_address
 from openmsmq.transports.mqqb.events import End
-from openmsmq.transports.mqqb.network import PeerMachine, Timer
-from openmsmq.transports.mqqb.transport import Transfers
-from openmsmq.transports.peers.ways import PORT
+from openmsmq.transports.mqqb.network import PeerMachine
+from openmsmq.transports.mqqb.transport import BinaryTransport
+from openmsmq.transports.peers.addresses import PORT
+from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus
 
 CONNECT_WITHIN: Final = 30.0
@@ -46,7 +47,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class BinaryDoor:
-    """Lets other managers in, and connects to them; the network of `Transfers`."""
+    """Lets other managers in, and connects to them; the network of `BinaryTransport`."""
 
     def __init__(
         self, local: LocalManager, driver: LoopDriver, config: Config, clock: Clock
@@ -67,8 +68,8 @@ class BinaryDoor:
         entries = config.peers.items()
         peers = {name: split_address(entry.address, PORT) for name, entry in entries}
         pins = {name: Pin(entry.id, entry.relay, peers[name][0]) for name, entry in entries}
-        self.transfers = driver.call(
-            lambda: Transfers(
+        self.transport = driver.call(
+            lambda: BinaryTransport(
                 local,
                 clock,
                 self,
@@ -97,7 +98,7 @@ class BinaryDoor:
             self.recorder.flush(self._clock.now())
 
     def _accept(self, connection: Connection) -> Spoken:
-        spoken = self._speak(connection, self.transfers.accept, accepted=True)
+        spoken = self._speak(connection, self.transport.accept, accepted=True)
         self._accepted[spoken] = None
         return spoken
 
@@ -120,7 +121,7 @@ class BinaryDoor:
         connections do not keep others out.
         """
         limit = self._config.sessions_max
-        used = len(self.transfers.links) + self._listener.arriving
+        used = len(self.transport.links) + self._listener.arriving
         if used < limit:
             return True
         silent = next((one for one in self._accepted if one.is_silent), None)
@@ -133,7 +134,7 @@ class BinaryDoor:
 
     def refused(self, reason: str) -> None:
         """A connection was not made."""
-        self.transfers.ended_by[reason] += 1
+        self.transport.ended_by[reason] += 1
 
     def exhausted(self, error: OSError) -> None:
         """The system has no connection to give."""
@@ -213,9 +214,9 @@ class BinaryDoor:
             self._looking.cancel()
         for task in self._connecting:
             task.cancel()
-        self._driver.call(self.transfers.stop)
+        self._driver.call(self.transport.stop)
         end = asyncio.get_running_loop().time() + FAREWELL
-        while self.transfers.links and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
+        while self.transport.links and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         if self.recorder is not None and self._flushing is not None:
             self._flushing.cancel()

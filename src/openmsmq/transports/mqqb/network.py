@@ -7,15 +7,8 @@ from typing import Protocol
 
 from openmsmq.net.wire import Machine, Wire
 from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.timer import Timers
 from openmsmq.types.outgoing import ConnectionStatus
-
-
-class Timer(Protocol):
-    """Something that will be done."""
-
-    def cancel(self) -> None:
-        """But not any more."""
-        ...
 
 
 class PeerMachine(Machine, Protocol):
@@ -41,7 +34,7 @@ class PeerMachine(Machine, Protocol):
         ...
 
 
-class Network(Protocol):
+class Network(Timers, Protocol):
     """Connections to other managers."""
 
     def connect(
@@ -52,8 +45,4 @@ class Network(Protocol):
         failed: Callable[[ConnectionStatus, str], None],
     ) -> None:
         """Connect to a computer: one of the two is called, sooner or later."""
-        ...
-
-    def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
-        """Have something done later."""
         ...

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from uuid import UUID
 
 from openmsmq.capture.recorder import Recorder
 from openmsmq.clock import Clock, SystemClock
-from openmsmq.engine.manager import LocalManager
 from openmsmq.transports.mqqb.ping import answer_ping
 
 
@@ -15,15 +16,17 @@ class PingDoor(asyncio.DatagramProtocol):
 
     def __init__(
         self,
-        local: LocalManager,
+        identity: UUID,
         host: str,
         port: int,
         *,
+        refuses: Callable[[], bool] = lambda: True,
         recorder: Recorder | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """`recorder` writes down what is asked and answered."""
-        self._local = local
+        """`refuses` says if a session would be; `recorder` writes what is asked and answered."""
+        self._identity = identity
+        self._refuses = refuses
         self._place = host, port
         self._recorder = recorder
         self._clock = clock or SystemClock()
@@ -40,9 +43,7 @@ class PingDoor(asyncio.DatagramProtocol):
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        transfers = self._local.transfers
-        refuses = transfers is None or transfers.is_full or transfers.is_away
-        answer = answer_ping(data, self._local.core.identity, refuses=refuses)
+        answer = answer_ping(data, self._identity, refuses=self._refuses())
         if answer is None or self._transport is None:
             return
         self._transport.sendto(answer, addr)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from openmsmq.engine.outgoing.dispatch import Dispatching
+from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.transports.mqqb.network import Network, Timer
+from openmsmq.transports.timer import Timer, Timers
 
 SCHEDULE: Final = (30.0,) * 3 + (300.0,) * 3 + (1800.0,) * 3 + (21600.0,)
 "ResendTimerTable ([MS-MQQB] 3.1.3.1), in seconds: it grows with time-outs in a row (AMB-34)."
@@ -26,9 +26,9 @@ class _Waiting:
 class Resending:
     """Transactional Ack Wait Timers, one for each outgoing queue ([MS-MQQB] 3.1.2.6)."""
 
-    def __init__(self, dispatching: Dispatching, network: Network) -> None:
-        self._dispatching = dispatching
-        self._network = network
+    def __init__(self, dispatcher: Dispatcher, timers: Timers) -> None:
+        self._dispatcher = dispatcher
+        self._timers = timers
         self._waiting: dict[Queue, _Waiting] = {}
 
     def sent(self, queue: Queue) -> None:
@@ -39,7 +39,7 @@ class Resending:
     def progress(self, queue: Queue) -> None:
         """Some were acknowledged: the others get their time anew."""
         self.stop(queue)
-        if self._dispatching.in_transit(queue):
+        if self._dispatcher.in_transit(queue):
             self.sent(queue)
 
     def stop(self, queue: Queue) -> None:
@@ -59,13 +59,13 @@ class Resending:
         return 0 if waiting is None else waiting.place
 
     def _start(self, queue: Queue, place: int) -> Timer:
-        return self._network.call_later(SCHEDULE[place], lambda: self._again(queue))
+        return self._timers.call_later(SCHEDULE[place], lambda: self._again(queue))
 
     def _again(self, queue: Queue) -> None:
-        if not self._dispatching.in_transit(queue):
+        if not self._dispatcher.in_transit(queue):
             self.stop(queue)  # all of them were acknowledged meanwhile
             return
         waiting = self._waiting[queue]
         waiting.place = min(waiting.place + 1, len(SCHEDULE) - 1)
         waiting.timer = self._start(queue, waiting.place)
-        self._dispatching.take_back_transactional(queue)
+        self._dispatcher.take_back_transactional(queue)

@@ -42,7 +42,7 @@ from openmsmq.transports.mqqb.events import (
 )
 from openmsmq.transports.mqqb.inbound import HEADER_AT, Inbound
 from openmsmq.transports.mqqb.outbound import FLAG_BITS, Outbound
-from openmsmq.transports.mqqb.states import MOVES, Action, PacketKind, SessionState
+from openmsmq.transports.mqqb.states import MOVES, PacketKind, SessionAction, SessionState
 from openmsmq.transports.mqqb.timing import Timing, recoverable_ack_ms
 
 _SESSION: Final = BaseFlags.SH
@@ -353,15 +353,15 @@ class Session:
         internal: InternalPacket = decode_packet(packet)  # type: ignore[assignment] # IN is set
         kind = _KINDS[type(internal)]
         match MOVES[self.state][kind].action, internal:
-            case Action.ANSWER_ESTABLISH, EstablishConnection() as asked:
+            case SessionAction.ANSWER_ESTABLISH, EstablishConnection() as asked:
                 self._answer_establish(asked)
-            case Action.SEND_PARAMETERS, EstablishConnection() as answer:
+            case SessionAction.SEND_PARAMETERS, EstablishConnection() as answer:
                 self._on_established(answer, now)
-            case Action.ANSWER_PARAMETERS, ConnectionParameters() as offered:
+            case SessionAction.ANSWER_PARAMETERS, ConnectionParameters() as offered:
                 self._answer_parameters(offered, now)
-            case Action.OPEN, ConnectionParameters() as agreed:
+            case SessionAction.OPEN, ConnectionParameters() as agreed:
                 self._on_accepted_parameters(agreed, now)
-            case Action.ACKNOWLEDGE, SessionAck() as ack:
+            case SessionAction.ACKNOWLEDGE, SessionAck() as ack:
                 self._on_header(ack.header, now)
             case _:
                 self._end(End.UNEXPECTED, kind.value)

@@ -34,7 +34,7 @@ class PacketKind(StrEnum):
     USER_MESSAGE = "UserMessage"
 
 
-class Action(StrEnum):
+class SessionAction(StrEnum):
     """What a session does about a packet."""
 
     ANSWER_ESTABLISH = "answer EstablishConnection, or refuse it"
@@ -50,7 +50,7 @@ class Action(StrEnum):
 class Move(NamedTuple):
     """What a packet does in a state, and which state follows if the packet is in order."""
 
-    action: Action
+    action: SessionAction
     next: SessionState
     section: str
     "Of [MS-MQQB]."
@@ -70,17 +70,19 @@ SECTIONS: Final[Mapping[PacketKind, str]] = {
 
 LEGAL: Final[Mapping[tuple[SessionState, PacketKind], Move]] = {
     (_S.WAITING_EC, _K.ESTABLISH_CONNECTION): Move(
-        Action.ANSWER_ESTABLISH, _S.WAITING_CP, "3.1.5.3.1"
+        SessionAction.ANSWER_ESTABLISH, _S.WAITING_CP, "3.1.5.3.1"
     ),
     (_S.WAITING_ECR, _K.ESTABLISH_CONNECTION): Move(
-        Action.SEND_PARAMETERS, _S.WAITING_CPR, "3.1.5.3.2"
+        SessionAction.SEND_PARAMETERS, _S.WAITING_CPR, "3.1.5.3.2"
     ),
-    (_S.WAITING_CP, _K.CONNECTION_PARAMETERS): Move(Action.ANSWER_PARAMETERS, _S.OPEN, "3.1.5.4.1"),
-    (_S.WAITING_CPR, _K.CONNECTION_PARAMETERS): Move(Action.OPEN, _S.OPEN, "3.1.5.4.2"),
-    (_S.OPEN, _K.SESSION_ACK): Move(Action.ACKNOWLEDGE, _S.OPEN, "3.1.5.5"),
-    (_S.OPEN, _K.ORDER_ACK): Move(Action.DELIVER, _S.OPEN, "3.1.5.6"),
-    (_S.OPEN, _K.FINAL_ACK): Move(Action.DELIVER, _S.OPEN, "3.1.5.7"),
-    (_S.OPEN, _K.USER_MESSAGE): Move(Action.DELIVER, _S.OPEN, "3.1.5.8"),
+    (_S.WAITING_CP, _K.CONNECTION_PARAMETERS): Move(
+        SessionAction.ANSWER_PARAMETERS, _S.OPEN, "3.1.5.4.1"
+    ),
+    (_S.WAITING_CPR, _K.CONNECTION_PARAMETERS): Move(SessionAction.OPEN, _S.OPEN, "3.1.5.4.2"),
+    (_S.OPEN, _K.SESSION_ACK): Move(SessionAction.ACKNOWLEDGE, _S.OPEN, "3.1.5.5"),
+    (_S.OPEN, _K.ORDER_ACK): Move(SessionAction.DELIVER, _S.OPEN, "3.1.5.6"),
+    (_S.OPEN, _K.FINAL_ACK): Move(SessionAction.DELIVER, _S.OPEN, "3.1.5.7"),
+    (_S.OPEN, _K.USER_MESSAGE): Move(SessionAction.DELIVER, _S.OPEN, "3.1.5.8"),
 }
 
 
@@ -90,8 +92,8 @@ def move(state: SessionState, kind: PacketKind) -> Move:
     if legal is not None:
         return legal
     if state is SessionState.CLOSED:
-        return Move(Action.IGNORE, SessionState.CLOSED, "3.1.5.9")
-    return Move(Action.CLOSE, SessionState.CLOSED, SECTIONS[kind])
+        return Move(SessionAction.IGNORE, SessionState.CLOSED, "3.1.5.9")
+    return Move(SessionAction.CLOSE, SessionState.CLOSED, SECTIONS[kind])
 
 
 MOVES: Final[Mapping[SessionState, Mapping[PacketKind, Move]]] = {

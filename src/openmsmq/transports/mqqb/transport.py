@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Mapping
+from math import ceil
 from types import MappingProxyType
 from typing import Final
 from uuid import UUID
@@ -15,31 +16,26 @@ from uuid import UUID
 from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arriving
-from openmsmq.engine.arrivals.incoming import IncomingSequence
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.manager import LocalManager
 from openmsmq.engine.outgoing.confirmations import Confirming
+from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
 from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.names.parts import host_key
 from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.runtime.logs import log_event
+from openmsmq.transports.mqqb.arrival_log import ArrivalLog
 from openmsmq.transports.mqqb.events import Closed, End
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.mqqb.network import Network, Timer
+from openmsmq.transports.mqqb.network import Network
 from openmsmq.transports.mqqb.order_acks import Ordering
-from openmsmq.transports.mqqb.refusals import RefusalLog
 from openmsmq.transports.mqqb.resend import Resending
+from openmsmq.transports.mqqb.session_table import SessionTable
 from openmsmq.transports.mqqb.timing import Timing
-from openmsmq.transports.peers.sessions import Sessions
-from openmsmq.transports.peers.ways import (
-    Addresses,
-    Way,
-    WayKey,
-    address_text,
-    next_hops,
-    way_key_of,
-)
+from openmsmq.transports.peers.addresses import Addresses, address_text, next_hops
+from openmsmq.transports.peers.peer import Peer, PeerKey, peer_key_of
+from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 _log: Final = logging.getLogger(__name__)
@@ -52,7 +48,7 @@ _QUIET: Final = frozenset({End.IDLE, End.STOPPED, End.LOST})
 "Ends of sessions that are nobody's fault."
 
 
-class Transfers:
+class BinaryTransport:
     """Sends what is in outgoing queues, and takes what other managers send."""
 
     def __init__(
@@ -79,7 +75,7 @@ class Transfers:
         self.answers_early = answers_early
         self._sessions_max = sessions_max
         self.identity = local.core.identity
-        self.dispatching = local.dispatching
+        self.dispatcher = local.dispatcher
         self.confirming = Confirming(local.core)
         self.arriving = Arriving(local.core, self.confirming)
         self.ended_by: Counter[str] = Counter()
@@ -87,31 +83,29 @@ class Transfers:
         self.bytes_received = self.bytes_sent = 0
         self._clock = clock
         self._addresses = Addresses(peers)
-        self._ways: dict[WayKey, Way] = {}
+        self._peers: dict[PeerKey, Peer[Link]] = {}
         self._links: set[Link] = set()
         self._unsent: dict[Queue, float] = {}
         "Since when what strangers make us send waits for a connection."
         self._sweep_timer: Timer | None = None
-        self._unknown = set(self.confirming.unknown())
+        self._unidentified = set(self.confirming.unknown())
         "Queues whose destinations are dialled until it is known who answers there."
-        self._carriers: dict[Queue, Link] = {}
-        "The one connection on which the messages of a queue travel, so that they stay in order."
-        self.sessions = Sessions(local.core, self._connect_idle)
-        self._ordering = Ordering(local.core, self.sessions.carrier)
+        self.session_table = SessionTable(local.core, self._connect_idle)
+        self._ordering = Ordering(local.core, self.session_table.carrier)
         self._order_timer: Timer | None = None
-        self._resending = Resending(self.dispatching, network)
+        self._resending = Resending(self.dispatcher, network)
         self._is_stopped = False
-        self.peers = local.core.peers
-        self.peers.configure(identity, {host_key(name): pin for name, pin in pins.items()})
+        self.known = local.core.peers
+        self.known.configure(identity, {host_key(name): pin for name, pin in pins.items()})
+        log = ArrivalLog(self.now)
         self.arriving.on_order = self._came
-        self.arriving.on_gap = self._log_gap
-        self.arriving.on_refused = RefusalLog(self.now).refused
+        self.arriving.on_gap = log.missing
+        self.arriving.on_refused = log.refused
         self.confirming.on_progress = self._resending.progress
         self.confirming.on_unknown = self._dial
-        self.dispatching.on_answered = self.confirming.answered
-        local.transfers = self
-        self.dispatching.connect(self)
-        for queue in list(self._unknown):
+        self.dispatcher.on_answered = self.confirming.answered
+        self.dispatcher.register([AddressKind.BINARY], self)
+        for queue in list(self._unidentified):
             self._dial(queue)
 
     def now(self) -> float:
@@ -124,9 +118,9 @@ class Transfers:
         return self._links
 
     @property
-    def ways(self) -> Mapping[WayKey, Way]:
-        """All ways that are in use."""
-        return self._ways
+    def peers(self) -> Mapping[PeerKey, Peer[Link]]:
+        """All peers that messages go to, or that are dialled."""
+        return self._peers
 
     def received(self, size: int) -> None:
         """Bytes came."""
@@ -136,55 +130,48 @@ class Transfers:
         """Bytes were sent."""
         self.bytes_sent += size
 
-    def way_of(self, queue: Queue) -> Way | None:
-        """The way that messages of a queue go, if it is in use."""
-        key = way_key_of(queue.name)
-        return None if key is None else self._ways.get(key)
+    def peer_of(self, queue: Queue) -> Peer[Link] | None:
+        """The peer that messages of a queue go to, while there are some."""
+        key = peer_key_of(queue.name)
+        return None if key is None else self._peers.get(key)
 
-    def link_of(self, way: Way, queue: Queue) -> Link | None:
+    def link_of(self, peer: Peer[Link], queue: Queue) -> Link | None:
         """An open session by which messages of a queue can go, whoever began it.
 
         Anybody can say that it is the manager we found at a computer: it must come from there, too.
         What is addressed to a manager by its identity goes only where that manager answered when
         we dialled it; acknowledgements also go by the sessions that brought the messages.
         """
-        if way.link is not None and way.link.is_open:
-            return way.link
+        if peer.link is not None and peer.link.is_open:
+            return peer.link
         is_ack = queue.properties.purpose is not Purpose.SEND
-        for link in reversed(self.sessions.of(way.peer or NO_GUID)):
-            if isinstance(way.key, UUID):
-                is_found = link.is_initiator and not self.peers.conflicts(way.key, link.address)
+        for link in reversed(self.session_table.of(peer.id or NO_GUID)):
+            if isinstance(peer.key, UUID):
+                is_found = link.is_initiator and not self.known.conflicts(peer.key, link.address)
                 is_there = is_found or (is_ack and link.origin.is_proven)
             else:
-                is_there = link.address == way.found_at
+                is_there = link.address == peer.found_at
             if is_there and link.is_open and not link.is_superseded:
                 return link
         return None
 
-    def resends(self, queue: Queue) -> int:
-        """How often in a row transactional messages were sent and nobody answered."""
-        return self._resending.count(queue)
-
-    # The port of the rules
+    # What the engine says
 
     def ready(self, queue: Queue) -> None:
-        """An outgoing queue has something to send, or not any more."""
+        """An outgoing queue has messages, or its last one left."""
         if self._is_stopped:
             return
         if queue.sequences.all and not queue.messages:
             self.confirming.finish(queue)
-        key = way_key_of(queue.name)
-        if key is None:
-            if queue.transfer is not None:
-                queue.transfer.became(TransferState.NEED_VALIDATION)
-            return
-        way = self._ways.get(key)
-        if way is None:
-            way = self._ways[key] = Way(key)
-        way.queues.add(queue)
+        key = peer_key_of(queue.name)
+        assert key is not None, "other addresses have other transports"
+        peer = self._peers.get(key)
+        if peer is None:
+            peer = self._peers[key] = Peer(key)
+        peer.queues.setdefault(queue, None)
         if queue.properties.purpose is Purpose.UNSOLICITED and self._sweep_timer is None:
             self._sweep_timer = self.network.call_later(SWEEP_EVERY, self._sweep)
-        self._go(way, queue)
+        self._go(peer, queue)
 
     def _sweep(self) -> None:
         """Drop what strangers make us send to machines that cannot be reached."""
@@ -194,7 +181,9 @@ class Transfers:
         now, waiting = self.now(), self._unsent
         answering = self.local.core.answering
         queues = answering.queues(Purpose.UNSOLICITED)
-        self._unsent = {q: waiting.get(q, now) for q in queues if q not in self._carriers}
+        self._unsent = {
+            queue: waiting.get(queue, now) for queue in queues if self._carrier(queue) is None
+        }
         for queue, since in list(self._unsent.items()):
             if now - since >= UNSENT_MAX:
                 del self._unsent[queue]
@@ -205,79 +194,116 @@ class Transfers:
     def withdrawn(self, queue: Queue) -> None:
         """Nothing more of a queue is to be sent, for now."""
         self._resending.stop(queue)
-        link = self._carriers.pop(queue, None)
+        peer = self.peer_of(queue)
+        link = None if peer is None else peer.queues.pop(queue, None)
         if link is not None:
             link.drop(queue)
-        way = self.way_of(queue)
-        if way is not None:
-            way.queues.discard(queue)
 
     def retry(self, queue: Queue) -> None:
-        """Somebody wants the next attempt to be now."""
-        way = self.way_of(queue)
-        if way is not None and queue in way.queues:
-            way.failures = 0
-            self._retry(way)
+        """Make the next attempt to send now."""
+        peer = self.peer_of(queue)
+        if peer is not None and queue in peer.queues:
+            peer.failures = 0
+            self._retry(peer)
         self.ready(queue)
 
-    # Ways
+    def route(self, queue: Queue) -> RouteStatus:
+        """How the way to the destination of a queue stands."""
+        transfer, peer = queue.transfer, self.peer_of(queue)
+        assert transfer is not None, "an outgoing queue knows its way"
+        state, resends = str(transfer.state), self._resending.count(queue)
+        if peer is None:
+            # There is nothing to send, so no connection is waited for.
+            is_over = transfer.state is TransferState.WAITING
+            return RouteStatus(str(TransferState.INACTIVE) if is_over else state, resends=resends)
+        link = self.link_of(peer, queue)
+        if link is not None:
+            return RouteStatus(state, link.next_hop, link.open_since, resends=resends)
+        retry_at = peer.retry_at if queue in peer.queues else None
+        return RouteStatus(
+            state,
+            next_hop=peer.address,
+            failures=peer.failures,
+            next_retry=None if retry_at is None else max(0, ceil(retry_at - self.now())),
+            last_error=peer.last_error,
+            resends=resends,
+        )
 
-    def _go(self, way: Way, only: Queue | None = None) -> None:
-        """Send by a session that is open, or see that one will be."""
-        is_waiting = not way.queues
-        for queue in [only] if only is not None else list(way.queues):
-            link = self.link_of(way, queue)
+    def sessions(self) -> dict[UUID, PeerSessions]:
+        """The managers that are connected, and those with several places at a time."""
+        addresses, clones = self.session_table.addresses(), self.session_table.clones
+        return {
+            guid: PeerSessions(addresses.get(guid, ()), clones.get(guid, ()))
+            for guid in {*addresses, *clones}
+        }
+
+    # Peers
+
+    def _carrier(self, queue: Queue) -> Link | None:
+        """The link on which messages of a queue travel."""
+        peer = self.peer_of(queue)
+        return None if peer is None else peer.queues.get(queue)
+
+    def _go(self, peer: Peer[Link], only: Queue | None = None) -> None:
+        """Send on a link that is open, or dial."""
+        is_waiting = not peer.queues
+        for queue in [only] if only is not None else list(peer.queues):
+            link = self.link_of(peer, queue)
             if link is None:
                 is_waiting = True
-                continue
-            if queue.transfer is not None:
-                queue.transfer.became(TransferState.CONNECTED)
+            elif queue.transfer is not None:
+                queue.transfer.set_state(TransferState.CONNECTED)
                 queue.transfer.next_hops = next_hops([link.address])
-            self._carriers.setdefault(queue, link).serve(queue)
-        if is_waiting and not way.is_connecting and way.retry is None and way.link is None:
-            self._forget_idle(way)
-            if way.queues:
-                self._connect(way)
-            else:
-                self._ways.pop(way.key, None)
+            carrier = peer.queues[queue] = peer.queues.get(queue) or link
+            if carrier is not None:
+                carrier.serve(queue)
+        if is_waiting and peer.is_idle and self._is_wanted(peer):
+            self._connect(peer)
+
+    def _is_wanted(self, peer: Peer[Link]) -> bool:
+        """Whether to dial a peer; one that no queue needs is forgotten."""
+        peer.forget_idle(self._unidentified)
+        if not peer.queues:
+            self._peers.pop(peer.key, None)
+        return peer.wants_link(self._unidentified)
 
     def _dial(self, queue: Queue) -> None:
         """Find out who is at a destination, though there may be nothing to send."""
-        key = way_key_of(queue.name)
+        key = peer_key_of(queue.name)
         if key is not None and not self._is_stopped:
-            way = self._ways.setdefault(key, Way(key))
-            if way.link is not None and way.link.is_open:
-                self.confirming.found(queue, way.link.session.peer)
+            peer = self._peers.setdefault(key, Peer(key))
+            if peer.link is not None and peer.link.is_open:
+                self.confirming.found(queue, peer.link.session.peer)
                 return
-            self._unknown.add(queue)
-            way.queues.add(queue)
+            self._unidentified.add(queue)
+            peer.queues.setdefault(queue, None)
             self._connect_idle(key)
 
-    def _connect_idle(self, key: WayKey) -> None:
-        way = self._ways.setdefault(key, Way(key))
-        if way.link is None and not way.is_connecting and way.retry is None:
-            self._connect(way)
+    def _connect_idle(self, key: PeerKey) -> None:
+        peer = self._peers.setdefault(key, Peer(key))
+        if peer.is_idle:
+            self._connect(peer)
 
-    def _connect(self, way: Way) -> None:
+    def _connect(self, peer: Peer[Link]) -> None:
         """Try the next address, or all from the first one again ([MS-MQQB] 3.1.5.2, 3.1.6.1)."""
-        if not way.candidates:
-            way.candidates = self._candidates(way)
-            way.lead_to(host for host, _ in way.candidates)
-        if not way.candidates:
-            way.became(TransferState.NEED_VALIDATION)
-            self._failed(way, ConnectionStatus.ROUTING_DATA_NOT_AVAILABLE, "nobody knows where")
+        if not peer.candidates:
+            peer.candidates = self._candidates(peer)
+            peer.set_next_hops(host for host, _ in peer.candidates)
+        if not peer.candidates:
+            peer.set_state(TransferState.NEED_VALIDATION)
+            self._failed(peer, ConnectionStatus.ROUTING_DATA_NOT_AVAILABLE, "nobody knows where")
             return
-        host, port = way.candidates.pop(0)
-        way.is_connecting = True
-        way.address = address_text(host.lower(), port)
-        way.became(TransferState.WAITING)
-        way.note(ConnectionStatus.IN_PROCESS, self._wall, way.address)
+        host, port = peer.candidates.pop(0)
+        peer.is_connecting = True
+        peer.address = address_text(host.lower(), port)
+        peer.set_state(TransferState.WAITING)
+        peer.note(ConnectionStatus.IN_PROCESS, self._wall, peer.address)
 
         def made(wire: Wire) -> Link:
-            way.is_connecting = False
-            peer = way.key if isinstance(way.key, UUID) else NO_GUID
-            link = Link(self, wire, is_initiator=True, peer=peer)
-            way.link, link.way = link, way
+            peer.is_connecting = False
+            wanted = peer.key if isinstance(peer.key, UUID) else NO_GUID
+            link = Link(self, wire, is_initiator=True, peer=wanted)
+            peer.link, link.dialled = link, peer
             link.place = host, port
             self._links.add(link)
             if self._is_stopped:
@@ -285,54 +311,45 @@ class Transfers:
             return link
 
         def failed(status: ConnectionStatus, error: str) -> None:
-            way.is_connecting = False
-            self._failed(way, status, f"{way.address}: {error}")
+            peer.is_connecting = False
+            self._failed(peer, status, f"{peer.address}: {error}")
 
         self.network.connect(host, port, made, failed)
 
-    def _candidates(self, way: Way) -> list[tuple[str, int]]:
-        if not isinstance(way.key, UUID):
-            return self._addresses.of_host(way.key)
-        known, name = self.peers.get(way.key), self.peers.name_of(way.key)
+    def _candidates(self, peer: Peer[Link]) -> list[tuple[str, int]]:
+        if not isinstance(peer.key, UUID):
+            return self._addresses.of_host(peer.key)
+        known, name = self.known.get(peer.key), self.known.name_of(peer.key)
         if known is None and name:
             return self._addresses.of_host(name)  # it is pinned: sessions say nothing about it
-        came_from = [link.address for link in self.sessions.of(way.key)]
-        came_from += self.local.core.incoming.addresses(way.key)
+        came_from = [link.address for link in self.session_table.of(peer.key)]
+        came_from += self.local.core.incoming.addresses(peer.key)
         return self._addresses.of_manager(known, came_from)
 
-    def _failed(self, way: Way, status: ConnectionStatus, error: str) -> None:
+    def _failed(self, peer: Peer[Link], status: ConnectionStatus, error: str) -> None:
         """An attempt failed: another follows, for as long as there are messages."""
-        way.last_error = error
-        way.note(status, self._wall, way.address)
-        if way.failures == 0:
-            log_event(_log, "cannot connect", level=logging.WARNING, to=way.name, reason=error)
-        self._try_later(way)
+        peer.last_error = error
+        peer.note(status, self._wall, peer.address)
+        if peer.failures == 0:
+            log_event(_log, "cannot connect", level=logging.WARNING, to=peer.name, reason=error)
+        self._try_later(peer)
 
-    def _try_later(self, way: Way) -> None:
+    def _try_later(self, peer: Peer[Link]) -> None:
         """Session Retry Connect Timer ([MS-MQQB] 3.1.2.3), if there is something to send."""
-        if self._is_stopped or way.retry is not None or way.is_connecting or way.link is not None:
+        if self._is_stopped or not peer.is_idle or not self._is_wanted(peer):
             return
-        self._forget_idle(way)
-        if not way.queues:
-            self._ways.pop(way.key, None)
-            return
-        delay = 0.0 if way.candidates else way.delay
-        if not way.candidates:
-            way.failures += 1
-        way.retry_at = self.now() + delay
-        way.retry = self.network.call_later(delay, lambda: self._retry(way))
+        delay = 0.0 if peer.candidates else peer.delay
+        if not peer.candidates:
+            peer.failures += 1
+        peer.retry_at = self.now() + delay
+        peer.retry = self.network.call_later(delay, lambda: self._retry(peer))
 
-    def _forget_idle(self, way: Way) -> None:
-        """Queues that have nothing to send do not keep a way open."""
-        wanted = self._unknown
-        way.queues = {q for q in way.queues if q.messages or q.express or q in wanted}
-
-    def _retry(self, way: Way) -> None:
-        if way.retry is not None:
-            way.retry.cancel()
-            way.retry, way.retry_at = None, None
+    def _retry(self, peer: Peer[Link]) -> None:
+        if peer.retry is not None:
+            peer.retry.cancel()
+            peer.retry, peer.retry_at = None, None
         if not self._is_stopped:
-            self._go(way)
+            self._go(peer)
 
     # Connections
 
@@ -344,7 +361,12 @@ class Transfers:
     @property
     def is_away(self) -> bool:
         """Nobody is let in."""
-        return self._is_stopped or not self.dispatching.is_online
+        return self._is_stopped or not self.dispatcher.is_online
+
+    @property
+    def refuses_sessions(self) -> bool:
+        """No session would be accepted now."""
+        return self.is_full or self.is_away
 
     def accept(self, wire: Wire) -> Link:
         """Somebody has connected ([MS-MQQB] 3.1.5.10)."""
@@ -356,90 +378,100 @@ class Transfers:
 
     def answered(self, link: Link) -> None:
         """The other side would have a session ([MS-MQQB] 3.1.5.3.2)."""
-        if link.way is not None:
+        if link.dialled is not None:
             status = ConnectionStatus.ESTABLISH_PACKET_RECEIVED
-            link.way.note(status, self._wall, link.way.address)
+            link.dialled.note(status, self._wall, link.dialled.address)
 
-    def opened(self, link: Link, peer: UUID) -> None:
+    def opened(self, link: Link, manager: UUID) -> None:
         """A session is open: all that goes to this manager may use it."""
-        way = link.way
-        if way is not None and isinstance(way.key, str):
-            pinned = self.peers.pinned_at(way.key)
-            if pinned not in (None, peer):
-                link.session.close(End.NOT_PINNED, f"{peer} answered, {pinned} is pinned")
+        peer = link.dialled
+        if peer is not None and isinstance(peer.key, str):
+            pinned = self.known.pinned_at(peer.key)
+            if pinned not in (None, manager):
+                link.session.close(End.NOT_PINNED, f"{manager} answered, {pinned} is pinned")
                 return
         link.open_since = self._wall
         link.log("session open")
-        if way is not None:
-            way.peer, way.found_at = peer, link.address
-            way.candidates = []
-            way.last_error = ""
+        if peer is not None:
+            peer.id, peer.found_at = manager, link.address
+            peer.candidates = []
+            peer.last_error = ""
             where = address_text(link.address, link.place[1])
-            way.note(ConnectionStatus.ESTABLISHED, self._wall, where)
-            self.sessions.learn(link, way)
-            for queue in way.queues & self._unknown:
-                self._unknown.discard(queue)
-                self.confirming.found(queue, peer)
-        for queue in self.sessions.add(link, self.now()):
-            self._carriers.pop(queue, None)
-            self._resending.stop(queue)
-            self.dispatching.take_back(queue)
-            self.ready(queue)
-        for other in list(self._ways.values()):
-            if other.link is link or other.peer == peer:
+            peer.note(ConnectionStatus.ESTABLISHED, self._wall, where)
+            self.session_table.learn(link, peer)
+            for queue in self._unidentified & peer.queues.keys():
+                self._unidentified.discard(queue)
+                self.confirming.found(queue, manager)
+        for older in self.session_table.add(link, self.now()):
+            for queue in self._release(older):
+                self.ready(queue)
+        for other in list(self._peers.values()):
+            if other.link is link or other.id == manager:
                 self._retry(other)
-        self._ordering.opened(peer, self.now())
+        self._ordering.opened(manager, self.now())
         self._set_order_timer()
 
     def progressed(self, link: Link) -> None:
         """The other side takes messages: should the connection be lost, it is soon tried again."""
-        if link.way is not None:
-            link.way.failures = 0
+        if link.dialled is not None:
+            link.dialled.failures = 0
 
     def ending(self, link: Link) -> None:
         """A connection is being closed from this side ([MS-MQQB] 3.1.5.9)."""
-        if link.way is not None:
-            link.way.became(TransferState.DISCONNECTING)
+        if link.dialled is not None:
+            link.dialled.set_state(TransferState.DISCONNECTING)
 
     def ended(self, link: Link) -> None:
         """A connection is over: what was sent on it and is not acknowledged goes again."""
         self._links.discard(link)
-        peer = link.session.peer
-        self.sessions.remove(link)
+        self.session_table.remove(link)
         end = link.end or Closed(End.LOST)
         self.ended_by[end.reason.value] += 1
         level = logging.INFO if end.reason in _QUIET else logging.WARNING
         link.log("session over", level=level, reason=end.reason.value, detail=end.detail)
-        for queue in link.queues:
-            del self._carriers[queue]
-            self._resending.stop(queue)
-            self.dispatching.take_back(queue)
-        for way in list(self._ways.values()):
-            if way.link is link:
-                way.link = None
+        carried = set(self._release(link))
+        for peer in list(self._peers.values()):
+            if peer.link is link:
+                peer.link = None
                 if link.open_since is None:
-                    self._note_failure(way, end)
-                self._lost(way, end)
-            elif way.peer == peer and way.queues & link.queues:
-                self._lost(way, end)
+                    self._note_failure(peer, end)
+                self._lost(peer, end)
+            elif not carried.isdisjoint(peer.queues):
+                self._lost(peer, end)
 
-    def _note_failure(self, way: Way, end: Closed) -> None:
+    def carried_by(self, link: Link) -> list[tuple[Peer[Link], Queue]]:
+        """The queues whose messages travel on a link, with their peers."""
+        peers = self._peers.values()
+        return [(peer, queue) for peer in peers for queue in peer.carried_by(link)]
+
+    def _release(self, link: Link) -> list[Queue]:
+        """Take back what a link carries, to be sent again on another; the queues."""
+        found = self.carried_by(link)
+        for peer, queue in found:
+            peer.queues[queue] = None
+            link.release(queue)
+            self._resending.stop(queue)
+            self.dispatcher.take_back(queue)
+        return [queue for _, queue in found]
+
+    def _note_failure(self, peer: Peer[Link], end: Closed) -> None:
         """Somebody was there, but no session came about ([MS-MQQB] 3.1.5.2)."""
         is_refused = end.reason is End.REFUSED
         refused, unknown = ConnectionStatus.CONNECTION_REFUSED, ConnectionStatus.UNKNOWN_FAILURE
-        way.note(refused if is_refused else unknown, self._wall, way.address)
+        peer.note(refused if is_refused else unknown, self._wall, peer.address)
 
-    def _lost(self, way: Way, end: Closed) -> None:
+    def _lost(self, peer: Peer[Link], end: Closed) -> None:
+        reason = end.reason.value
         if end.reason not in _QUIET:
-            way.last_error = f"{end.reason.value}: {end.detail}" if end.detail else end.reason.value
+            peer.last_error = f"{reason}: {end.detail}" if end.detail else reason
         elif end.reason is End.LOST:
-            way.last_error = way.last_error or end.reason.value
-        if not way.is_connecting:
-            way.became(TransferState.DISCONNECTED)
-        if any(self.link_of(way, queue) is not None for queue in way.queues):
-            self._go(way)
+            peer.last_error = peer.last_error or reason
+        if not peer.is_connecting:
+            peer.set_state(TransferState.DISCONNECTED)
+        if any(self.link_of(peer, queue) is not None for queue in peer.queues):
+            self._go(peer)
         else:
-            self._try_later(way)
+            self._try_later(peer)
 
     def sent_transactional(self, queue: Queue) -> None:
         """Transactional messages were sent, and are to be acknowledged in order."""
@@ -450,17 +482,6 @@ class Transfers:
     def _came(self, origin: Origin, key: bytes, packet: bytes, count: int) -> None:
         self._ordering.came(origin, key, packet, count, self.now())
         self._set_order_timer()
-
-    def _log_gap(self, sequence: IncomingSequence) -> None:
-        log_event(
-            _log,
-            "messages are missing since the restore",
-            level=logging.WARNING,
-            source=str(UUID(bytes_le=sequence.source)),
-            address=sequence.address,
-            queue=sequence.name,
-            missing=sequence.missing,
-        )
 
     def _set_order_timer(self) -> None:
         at = self._ordering.next_deadline
@@ -483,9 +504,9 @@ class Transfers:
     def stop(self) -> None:
         """Close all sessions ([MS-MQQB] 3.1.4.2)."""
         self._is_stopped = True
-        for way in self._ways.values():
-            if way.retry is not None:
-                way.retry.cancel()
+        for peer in self._peers.values():
+            if peer.retry is not None:
+                peer.retry.cancel()
         for timer in (self._order_timer, self._sweep_timer):
             if timer is not None:
                 timer.cancel()

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from uuid import UUID
 
-from openmsmq.engine.arrivals.peers import Peer
+from openmsmq.engine.arrivals.peers import KnownPeer
+from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.outgoing.transport import PeerSessions
 from openmsmq.types.peers import PeerInfo
-
-if TYPE_CHECKING:
-    from openmsmq.engine.manager import LocalManager
 
 
 def peer_infos(local: LocalManager) -> list[PeerInfo]:
     """All managers that are known, have sessions here, or of which messages are missing."""
-    core, transfers = local.core, local.transfers
+    core = local.core
     missing: dict[UUID, int] = {}
     for sequence in core.incoming.items():
         if sequence.missing:
             source = UUID(bytes_le=sequence.source)
             missing[source] = missing.get(source, 0) + sequence.missing
-    clones = {} if transfers is None else transfers.sessions.clones
-    sessions = {} if transfers is None else transfers.sessions.addresses()
+    sessions: dict[UUID, PeerSessions] = {}
+    for transport in core.transports:
+        sessions |= transport.sessions()
+    none = PeerSessions()
     known = {peer.id: peer for peer in core.peers}
     return [
         PeerInfo(
@@ -31,10 +31,10 @@ def peer_infos(local: LocalManager) -> list[PeerInfo]:
             port=peer.port,
             pinned=core.peers.is_pinned(guid),
             relay=core.peers.is_relay(guid),
-            sessions=sessions.get(guid, ()),
-            claimed_from=clones.get(guid, ()),
+            sessions=sessions.get(guid, none).addresses,
+            claimed_from=sessions.get(guid, none).claimed_from,
             missing=missing.get(guid, 0),
         )
-        for guid in sorted({*known, *missing, *clones, *sessions})
-        for peer in (known.get(guid, Peer(guid)),)
+        for guid in sorted({*known, *missing, *sessions})
+        for peer in (known.get(guid, KnownPeer(guid)),)
     ]

@@ -86,10 +86,10 @@ def test_the_computer_in_a_direct_name_does_not_matter(station: Station, name: s
 
 
 def test_other_names_are_for_this_manager_if_they_say_so(station: Station) -> None:
-    name = PrivateName(ME, station.world.find("q").number)
-    station.core.queues.resolve = lambda found: "q" if found == name else None
+    queue = station.world.queue("private$\\p")
+    name = PrivateName(ME, queue.number)
     give(station, parcel("1", to=name))
-    assert station.bodies() == ["1"]
+    assert station.bodies("private$\\p") == ["1"]
 
 
 def test_the_most_urgent_is_first(station: Station) -> None:
@@ -665,13 +665,14 @@ def test_a_message_for_another_computer_is_not_put_into_our_queue(
 ) -> None:
     """AMB-70: its history says how to have it taken."""
     queue = "q" if place is None else "t"
-    strict.core.queues.misdirected = lambda name: "wrong" if name.address == "other" else ""
+    strict.core.queues.resolver.configure(["here"])
     packet = parcel("1", to=rf"DIRECT=OS:other\private$\{queue}", place=place)
     give(strict, packet)
     give(strict, parcel("2", number=2, to=HERE + queue, place=place))
     assert strict.bodies(queue) == ["2"]
     event, *_ = strict.core.history.of(strict.core.snapshot, PacketView(packet).identifier)
-    assert (event.event, event.extra) == (Event.REJECTED, "wrong")
+    assert event.event == Event.REJECTED
+    assert "it is for the computer other" in event.extra
     assert strict.finals() == [(MessageClass.NACK_BAD_DST_Q, 1)] * (place is not None)
 
 
@@ -909,7 +910,8 @@ def test_an_answer_that_is_due_after_a_restart_finds_its_way(station: Station) -
 
 def test_an_answer_to_another_name_goes_to_the_manager_that_sent_it(station: Station) -> None:
     """MQQB-286."""
-    name = PrivateName(ME, station.world.find("q").number)
+    queue = station.world.queue("private$\\p")
+    name = PrivateName(ME, queue.number)
     packet = parcel("1", to=name, place=(1, 1, 0))
     give(station, packet)
     (view,) = station.world.views(station.core.queues.outgoing(order_queue(SOMEBODY)))

@@ -11,9 +11,9 @@ from openmsmq.engine.arrivals.peers import (
     NAMES_MAX,
     PEER,
     Identity,
+    KnownPeer,
     Learned,
-    Peer,
-    Peers,
+    PeerTable,
     Pin,
     claimant_of,
     network_of,
@@ -33,7 +33,7 @@ class Shelf:
 
     def __init__(self, store: MemoryStore | None = None) -> None:
         self.store = store or MemoryStore()
-        self.peers = Peers(self.store.snapshot)
+        self.peers = PeerTable(self.store.snapshot)
 
     def learn(
         self, peer: UUID, name: str = "", address: str = AT_A, port: int = 1801
@@ -49,7 +49,7 @@ class Shelf:
     def restart(self) -> Shelf:
         return Shelf(MemoryStore(self.store.committed))
 
-    def on_disk(self) -> dict[UUID, Peer]:
+    def on_disk(self) -> dict[UUID, KnownPeer]:
         """The rows, which say the same as the memory."""
         rows = self.store.committed.tables[Table.TRANSFER]
         found = {peer.id: peer for peer in (read_peer(*row) for row in rows.items())}
@@ -69,10 +69,10 @@ def test_a_manager_that_answered_is_known_where_it_was(shelf: Shelf) -> None:
     assert not shelf.peers.is_known(A)
     assert shelf.peers.get(A) is None
     learned = shelf.learn(A, "ALPHA")
-    assert learned == Learned((Peer(A, ("ALPHA",), AT_A, 1801),), (), ())
+    assert learned == Learned((KnownPeer(A, ("ALPHA",), AT_A, 1801),), (), ())
     assert shelf.peers.is_known(A)
     again = shelf.restart()
-    assert again.peers.get(A) == Peer(A, ("ALPHA",), AT_A, 1801)
+    assert again.peers.get(A) == KnownPeer(A, ("ALPHA",), AT_A, 1801)
     assert len(again.peers) == 1
 
 
@@ -85,7 +85,7 @@ def test_what_is_known_already_is_not_written_again(shelf: Shelf) -> None:
 def test_a_manager_that_moved_is_where_it_answered_last(shelf: Shelf) -> None:
     shelf.learn(A, "ALPHA")
     shelf.learn(A, "ALPHA", AT_B, 99)
-    assert shelf.on_disk() == {A: Peer(A, ("ALPHA",), AT_B, 99)}
+    assert shelf.on_disk() == {A: KnownPeer(A, ("ALPHA",), AT_B, 99)}
 
 
 def test_a_manager_has_the_names_at_which_it_answered_the_last_ones(shelf: Shelf) -> None:
@@ -100,7 +100,7 @@ def test_what_answers_at_a_name_replaces_what_answered_there_before(shelf: Shelf
     learned = shelf.learn(B, "ALPHA")
     assert learned is not None
     assert (learned.gone, learned.replaced) == ((A,), (A,))
-    assert shelf.on_disk() == {B: Peer(B, ("ALPHA",), AT_A, 1801)}
+    assert shelf.on_disk() == {B: KnownPeer(B, ("ALPHA",), AT_A, 1801)}
 
 
 def test_what_was_replaced_keeps_its_other_names(shelf: Shelf) -> None:
@@ -119,7 +119,7 @@ def test_a_manager_cannot_be_drawn_to_another_name_and_address(shelf: Shelf) -> 
     """Whoever answers there, when a program sends to it, says that it is this manager."""
     shelf.learn(A, "ALPHA")
     assert shelf.learn(A, "EVIL", AT_B) is None
-    assert shelf.on_disk() == {A: Peer(A, ("ALPHA",), AT_A, 1801)}
+    assert shelf.on_disk() == {A: KnownPeer(A, ("ALPHA",), AT_A, 1801)}
     assert shelf.peers.conflicts(A, AT_B)
     shelf.learn(A, "ALIAS", AT_A)
     assert shelf.on_disk()[A].names == ("ALPHA", "ALIAS")
@@ -129,7 +129,7 @@ def test_a_pinned_manager_is_at_its_own_name_only(shelf: Shelf) -> None:
     shelf.peers.configure(Identity.ADDRESS, {"ALPHA": Pin(A)})
     assert shelf.learn(A, "EVIL", AT_B) is None
     assert shelf.learn(A, "ALPHA", AT_A) is not None
-    assert shelf.on_disk() == {A: Peer(A, ("ALPHA",), AT_A, 1801)}
+    assert shelf.on_disk() == {A: KnownPeer(A, ("ALPHA",), AT_A, 1801)}
 
 
 def test_one_that_is_dialled_by_its_identity_replaces_nothing(shelf: Shelf) -> None:
@@ -152,7 +152,7 @@ def test_of_too_many_peers_the_one_learned_longest_ago_is_forgotten(
 
 
 def test_what_is_stored_of_a_peer_can_be_read() -> None:
-    peer = Peer(A, ("ALPHA", "H\u00c9"), "::1", 99)
+    peer = KnownPeer(A, ("ALPHA", "H\u00c9"), "::1", 99)
     assert read_peer(PEER + A.bytes_le, peer.to_row()) == peer
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.engine.carriers import FakeTransport
 from tests.unit.engine.world import NOW, World, letter
 
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.messages import delay as delaying
 from openmsmq.engine.messages.delay import RETRY
+from openmsmq.engine.outgoing.transport import AddressKind
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
@@ -214,17 +216,15 @@ def test_a_disk_that_fails_is_tried_again(world: World, queue: Queue) -> None:
 def test_a_message_for_another_manager_waits_before_it_leaves(world: World) -> None:
     name = parse_format_name("DIRECT=OS:there\\private$\\x")
     queue = world.core.queues.outgoing(name)
-    told: list[Queue] = []
-    world.core.on_outgoing = told.append
     post(world, queue, later(world, 5))
-    told.clear()
     again = world.restart(1)
     found = again.core.queues.outgoing(name)
     assert found.messages == 0
     assert found.delayed is not None
-    again.core.on_outgoing = told.append
+    transport = FakeTransport()
+    again.core.transports.add([AddressKind.BINARY], transport)
     again.tick(4)
-    assert told[-1:] == [found]
+    assert transport.told[-1:] == [("ready", found)]
     assert again.bodies(found) == ["late"]
 
 

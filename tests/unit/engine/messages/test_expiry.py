@@ -517,13 +517,13 @@ def test_a_wait_for_a_message_that_expires_first_goes_on(world: World, queue: Qu
 def sender(*lives: int) -> Station:
     """One that sends messages in a transaction, which live so long; the body is the number."""
     station = Station()
-    station.dispatching.pause(station.out)  # so that the queue stays
+    station.dispatcher.pause(station.out)  # so that the queue stays
     letters = [
         letter(str(n), number=n, transactional=True, dead_letter=True, expires=NOW + life)
         for n, life in enumerate(lives, 1)
     ]
     station.world.send_in(station.out, *letters)
-    station.dispatching.resume(station.out)
+    station.dispatcher.resume(station.out)
     return station
 
 
@@ -550,7 +550,7 @@ def test_a_message_that_was_sent_and_is_not_acknowledged_expires() -> None:
     assert dead(station) == []
     station.world.tick(1)
     assert dead(station) == [("1", MessageClass.NACK_REACH_QUEUE_TIMEOUT)]
-    assert station.dispatching.in_transit(station.out) == 1
+    assert station.dispatcher.in_transit(station.out) == 1
     assert station.out.messages == len(station.out.holds) == 1
     identifier = PacketView(letter("1").packet).identifier
     told = [
@@ -600,7 +600,7 @@ def test_one_that_expires_when_the_session_ends_is_gone_once() -> None:
     station.world.pass_time(5)
     core = station.core
     core.start_commit(core.store.begin())
-    station.dispatching.take_back(station.out)
+    station.dispatcher.take_back(station.out)
     assert station.pump() == []
     core.store.commit()
     core.finish_commit()
@@ -625,7 +625,7 @@ def test_the_rest_of_a_stream_is_taken_whether_it_arrived_or_not(
         station.order(1, known)
     station.world.tick(5)
     if is_lost or arrived < 3:  # a session loses nothing while it is open
-        station.dispatching.take_back(station.out)
+        station.dispatcher.take_back(station.out)
     station.world.send_in(station.out, letter("4", number=4, transactional=True))
     there.take(*(entry.packet for entry in station.pump()))
     wanted = [str(n) for n in range(1, 5) if n <= arrived or n not in expires]

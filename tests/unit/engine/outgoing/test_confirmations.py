@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
+from tests.unit.engine.carriers import FakeTransport
 from tests.unit.engine.station import Station, parcel, places
 from tests.unit.engine.world import ME, NOW, SOMEBODY, commit_all, letter
 
@@ -13,6 +14,7 @@ from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.engine.outgoing import confirmations as confirming
 from openmsmq.engine.outgoing.confirmations import FORGED, PARKED, read_parked
 from openmsmq.engine.outgoing.sequences import OUTGOING, OVERTAKEN_MAX, SENT_STEP
+from openmsmq.engine.outgoing.transport import AddressKind
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import JOURNAL_BIT
@@ -67,7 +69,7 @@ def put(station: Station, *bodies: str, journal: bool = False, dead_letter: bool
 
 def left(station: Station) -> list[str]:
     """The bodies of the messages that can be sent, or sent again."""
-    station.dispatching.take_back(station.out)
+    station.dispatcher.take_back(station.out)
     return station.world.bodies(station.out)
 
 
@@ -87,7 +89,7 @@ def test_messages_stay_until_they_are_acknowledged_in_order(station: Station) ->
     station.order(1, 3)
     assert left(station) == ["4"]
     assert station.world.count("delivered") == 3
-    assert station.dispatching.in_transit(station.out) == 0
+    assert station.dispatcher.in_transit(station.out) == 0
     assert station.progress == [station.out]
 
 
@@ -236,7 +238,7 @@ def test_one_that_expired_before_it_was_sent_is_not_delivered(station: Station) 
 
 def test_when_nothing_is_left_the_sequence_ends_and_another_begins(station: Station) -> None:
     """MQQB-271, MQQB-272."""
-    station.dispatching.pause(station.out)  # so that the queue stays
+    station.dispatcher.pause(station.out)  # so that the queue stays
     send(station, "1", "2")
     station.order(1, 1)
     assert len(station.rows(OUTGOING)) == 1
@@ -244,13 +246,13 @@ def test_when_nothing_is_left_the_sequence_ends_and_another_begins(station: Stat
     assert not station.rows(OUTGOING)
     assert not station.out.sequences.all
     send(station, "3")
-    station.dispatching.resume(station.out)
+    station.dispatcher.resume(station.out)
     assert places(station.pump()) == [(2, 1, 0)]
 
 
 def test_a_message_that_is_sent_meanwhile_keeps_its_sequence(station: Station) -> None:
     """MQQB-271: it was begun before the sequence could end."""
-    station.dispatching.pause(station.out)
+    station.dispatcher.pause(station.out)
     send(station, "1")
     world, queue = station.world, station.out
     station.confirming.ordered(station.origin, station.identifier(1), 1)
@@ -261,7 +263,7 @@ def test_a_message_that_is_sent_meanwhile_keeps_its_sequence(station: Station) -
     world.transacting.commit(transaction)
     operations.insert(0, operations.pop())  # before it
     commit_all(station.core)
-    station.dispatching.resume(queue)
+    station.dispatcher.resume(queue)
     assert places(station.pump()) == [(1, 2, 1)]
     assert len(station.rows(OUTGOING)) == 1
     station.order(1, 2)
@@ -270,7 +272,7 @@ def test_a_message_that_is_sent_meanwhile_keeps_its_sequence(station: Station) -
 
 def test_a_message_that_is_sent_right_after_begins_another(station: Station) -> None:
     """MQQB-272: in the same commit."""
-    station.dispatching.pause(station.out)
+    station.dispatcher.pause(station.out)
     send(station, "1")
     world, queue = station.world, station.out
     station.confirming.ordered(station.origin, station.identifier(1), 1)
@@ -283,7 +285,7 @@ def test_a_message_that_is_sent_right_after_begins_another(station: Station) -> 
     world.transacting.commit(transaction)
     operations.insert(1, operations.pop())  # between the two
     commit_all(station.core)
-    station.dispatching.resume(queue)
+    station.dispatcher.resume(queue)
     assert places(station.pump()) == [(2, 1, 0)]
 
 
@@ -308,7 +310,7 @@ def test_an_acknowledgement_does_not_reach_into_the_next_sequence(station: Stati
 
 
 def test_a_sequence_that_could_not_be_ended_is_ended_later(station: Station) -> None:
-    station.dispatching.pause(station.out)
+    station.dispatcher.pause(station.out)
     send(station, "1")
     station.confirming.ordered(station.origin, station.identifier(1), 1)
     station.world.commit()
@@ -320,7 +322,7 @@ def test_a_sequence_that_could_not_be_ended_is_ended_later(station: Station) -> 
 
 
 def test_on_a_full_disk_a_sequence_ends_with_the_next_commit(station: Station) -> None:
-    station.dispatching.pause(station.out)
+    station.dispatcher.pause(station.out)
     send(station, "1")
     station.confirming.ordered(station.origin, station.identifier(1), 1)
     station.world.commit()
@@ -332,7 +334,7 @@ def test_on_a_full_disk_a_sequence_ends_with_the_next_commit(station: Station) -
 
 
 def test_a_manager_that_stops_ends_no_sequence(station: Station) -> None:
-    station.dispatching.pause(station.out)
+    station.dispatcher.pause(station.out)
     send(station, "1")
     station.confirming.ordered(station.origin, station.identifier(1), 1)
     station.core.is_stopping = True
@@ -371,7 +373,7 @@ def test_what_is_sent_after_that_follows_the_last_one_acknowledged(station: Stat
     send(station, "1", "2", "3")
     station.pump()
     station.order(1, 2)
-    station.dispatching.take_back(station.out)
+    station.dispatcher.take_back(station.out)
     assert places(station.pump()) == [(1, 3, 2)]
 
 
@@ -379,7 +381,7 @@ def test_a_message_that_somebody_is_removing_is_left_to_him(station: Station) ->
     send(station, "1")
     station.pump()
     pending = station.core.queues.purge(station.out)
-    station.dispatching.take_back(station.out)
+    station.dispatcher.take_back(station.out)
     station.order(1, 1)
     pending.result()
     assert (station.world.count("purged"), station.world.count("delivered")) == (1, 0)
@@ -511,10 +513,10 @@ def test_what_sends_hears_when_the_last_message_is_given_up(station: Station) ->
     """So that the sequence ends, also if a program has the queue open."""
     send_for(station, 10, 900)
     queue = station.out
-    heard: list[Queue] = []
-    station.core.on_outgoing = heard.append
+    transport = FakeTransport()
+    station.core.transports.add([AddressKind.BINARY], transport)
     station.world.tick(13)
-    assert heard == [queue]
+    assert transport.told == [("ready", queue)]
 
 
 def test_it_is_given_up_without_a_trace_if_no_dead_letter_is_wanted(station: Station) -> None:
@@ -796,8 +798,8 @@ def test_all_managers_that_answered_may_acknowledge(station: Station) -> None:
     """What is at a name may change, and either has got the messages."""
     put(station, "1", "2")
     station.pump(1)
-    station.dispatching.take_back(station.out)
-    station.dispatching.take(station.out, 2, 1 << 20, STRANGER)
+    station.dispatcher.take_back(station.out)
+    station.dispatcher.take(station.out, 2, 1 << 20, STRANGER)
     commit_all(station.core)
     again = station.restart()
     again.order(1, 1)
@@ -811,7 +813,7 @@ def test_the_manager_that_messages_are_addressed_to_may_acknowledge(station: Sta
     name = parse_format_name(f"PRIVATE={SOMEBODY}\\00000009")
     queue = station.core.queues.outgoing(name)
     station.world.send_in(queue, *(letter(str(n), number=n, transactional=True) for n in (1, 2)))
-    station.dispatching.take(queue, 9, 1 << 20, UUID(int=55))
+    station.dispatcher.take(queue, 9, 1 << 20, UUID(int=55))
     (sequence,) = queue.sequences.all
     for origin, gone in ((stranger(), 0), (station.origin, 2)):
         station.confirming.ordered(origin, sequence.identifier, 2)
@@ -885,7 +887,7 @@ def test_a_final_ack_waits_on_disk_until_the_destination_was_dialled(station: St
     commit_all(again.core)
     assert kept(again) == ([], ["1"])
     assert left(again) == ["2"]
-    again.dispatching.take(again.out, 9, 1 << 20, STRANGER)
+    again.dispatcher.take(again.out, 9, 1 << 20, STRANGER)
     commit_all(again.core)
     assert kept(again) == ([], ["1", "2"])
     assert not again.rows(PARKED)

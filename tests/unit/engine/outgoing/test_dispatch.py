@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.unit.engine.carriers import FakeTransport
 from tests.unit.engine.station import places
 from tests.unit.engine.world import NOW, SOMEBODY, World, commit_all, letter, message
 
-from openmsmq.engine.outgoing.dispatch import Dispatching, Urgency, dispatch_priority
+from openmsmq.engine.outgoing.dispatch import Dispatcher, Urgency, dispatch_priority
+from openmsmq.engine.outgoing.transport import AddressKind
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
@@ -24,27 +26,15 @@ from openmsmq.types.settings import Settings
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
 
 
-class Port:
-    """Remembers what it was told."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def ready(self, queue: Queue) -> None:
-        self.told.append("ready " + queue.name[-1])
-
-    def withdrawn(self, queue: Queue) -> None:
-        self.told.append("withdrawn " + queue.name[-1])
-
-
 class Office:
-    """A world with two destinations and a port."""
+    """A world with two destinations and a transport."""
 
-    def __init__(self, world: World | None = None) -> None:
+    def __init__(self, world: World | None = None, *, is_connected: bool = True) -> None:
         self.world = world or World()
-        self.dispatching = Dispatching(self.world.core)
-        self.port = Port()
-        self.dispatching.connect(self.port)
+        self.dispatcher = Dispatcher(self.world.core)
+        self.transport = FakeTransport()
+        if is_connected:
+            self.dispatcher.register([AddressKind.BINARY], self.transport)
 
     @property
     def a(self) -> Queue:
@@ -67,21 +57,20 @@ class Office:
         self.world.send_in(queue, *(letter(text, transactional=True) for text in texts))
 
     def told(self) -> list[str]:
-        """What the port was told since the last time."""
-        found, self.port.told = self.port.told, []
-        return found
+        """What the transport was told since the last time."""
+        return self.transport.heard
 
     def take(self, queue: Queue, count: int = 100, size_max: int = 1 << 20) -> list[Entry]:
-        """What the port takes."""
-        return self.dispatching.take(queue, count, size_max, SOMEBODY)
+        """What the transport takes."""
+        return self.dispatcher.take(queue, count, size_max, SOMEBODY)
 
     def taken(self, queue: Queue, count: int = 100) -> list[str]:
-        """The bodies of what the port takes."""
+        """The bodies of what the transport takes."""
         return bodies(self.take(queue, count))
 
     def delivered(self, queue: Queue, entries: list[Entry]) -> None:
         """They have reached the next hop."""
-        self.world.done(self.dispatching.delivered(queue, entries))
+        self.world.done(self.dispatcher.delivered(queue, entries))
 
 
 def bodies(entries: list[Entry]) -> list[str]:
@@ -102,7 +91,7 @@ def test_a_message_that_arrives_is_announced_and_taken(office: Office, express: 
     assert office.taken(office.a) == []
     assert office.world.entries(office.a) == []
     assert office.a.total_size > 0
-    assert office.dispatching.in_transit(office.a) == 1
+    assert office.dispatcher.in_transit(office.a) == 1
     assert not office.a.deleted
 
 
@@ -115,7 +104,7 @@ def test_messages_that_were_delivered_leave(office: Office, express: bool) -> No
     second = office.take(queue, 1)
     assert bodies(first + second) == ["1", "2"]
     office.delivered(queue, first)
-    assert office.dispatching.in_transit(queue) == 1
+    assert office.dispatcher.in_transit(queue) == 1
     office.delivered(queue, second)
     assert queue.total_size == 0
     assert office.world.count("delivered") == 2
@@ -150,7 +139,7 @@ def test_a_message_that_is_too_late_becomes_a_dead_letter(office: Office, expres
     office.take(office.a)
     world.tick(5)
     assert office.a.total_size > 0
-    office.dispatching.take_back(office.a)
+    office.dispatcher.take_back(office.a)
     assert office.taken(office.a) == []
     world.tick()
     (record,) = world.records(world.core.queues.dead_letter)
@@ -165,17 +154,17 @@ def test_a_message_that_could_not_be_transferred_is_tried_again(
     office.send(office.a, "1", "2", "3", express=express)
     assert office.taken(office.a, 2) == ["1", "2"]
     office.told()
-    office.dispatching.take_back(office.a)
+    office.dispatcher.take_back(office.a)
     assert office.told() == ["ready a"]
     assert office.taken(office.a) == ["1", "2", "3"]
-    office.dispatching.take_back(office.b)
+    office.dispatcher.take_back(office.b)
     assert office.told() == []
 
 
 def test_when_the_store_fails_the_message_is_there_still(office: Office) -> None:
     office.send(office.a, "1")
     office.told()
-    pending = office.dispatching.delivered(office.a, office.take(office.a))
+    pending = office.dispatcher.delivered(office.a, office.take(office.a))
     office.world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert office.told() == ["ready a"]
@@ -189,10 +178,10 @@ def test_the_most_urgent_goes_first_then_the_oldest(office: Office) -> None:
     c = office.outgoing("c")
     office.send(c, "urgent", priority=6)
     queues = {"old": office.a, "new": office.b, "urgent": c}
-    order = {name: office.dispatching.first(queue) for name, queue in queues.items()}
+    order = {name: office.dispatcher.first(queue) for name, queue in queues.items()}
     assert sorted(order, key=lambda name: order[name] or Urgency(9, 9)) == ["urgent", "old", "new"]
     office.take(c)
-    assert office.dispatching.first(c) is None
+    assert office.dispatcher.first(c) is None
 
 
 def test_the_messages_of_a_queue_go_by_priority_and_age(office: Office) -> None:
@@ -225,16 +214,16 @@ def test_nothing_is_sent_offline(office: Office) -> None:
     office.send(office.a, "1")
     office.take(office.a)
     office.told()
-    office.dispatching.take_offline()
-    assert not office.dispatching.is_online
+    office.dispatcher.take_offline()
+    assert not office.dispatcher.is_online
     assert office.told() == ["withdrawn a"]
     assert office.world.bodies(office.a) == ["1"]
     office.send(office.b, "2")
     assert office.told() == []
-    assert office.dispatching.first(office.b) is None
+    assert office.dispatcher.first(office.b) is None
     assert office.taken(office.b) == []
-    office.dispatching.bring_online()
-    assert office.dispatching.is_online
+    office.dispatcher.bring_online()
+    assert office.dispatcher.is_online
     assert office.told() == ["ready a", "ready b"]
     assert office.taken(office.a) + office.taken(office.b) == ["1", "2"]
 
@@ -244,7 +233,7 @@ def test_a_queue_on_hold_transfers_nothing(office: Office) -> None:
     office.send(office.a, "1")
     office.take(office.a)
     office.told()
-    office.dispatching.pause(office.a)
+    office.dispatcher.pause(office.a)
     transfer = office.a.transfer
     assert transfer is not None
     assert str(transfer.state) == "on hold"
@@ -255,7 +244,7 @@ def test_a_queue_on_hold_transfers_nothing(office: Office) -> None:
     office.send(office.b, "3")
     assert office.told() == ["ready b"]
     assert office.taken(office.a) == []
-    office.dispatching.resume(office.a)
+    office.dispatcher.resume(office.a)
     assert not office.a.is_paused
     assert transfer.state is TransferState.INACTIVE
     assert office.told() == ["ready a"]
@@ -263,14 +252,14 @@ def test_a_queue_on_hold_transfers_nothing(office: Office) -> None:
 
 
 def test_a_queue_on_hold_stays_though_it_is_empty(office: Office) -> None:
-    office.dispatching.pause(office.a)
+    office.dispatcher.pause(office.a)
     office.world.queue()
     assert not office.a.deleted
 
 
 @pytest.mark.parametrize("act", ["pause", "resume"])
 def test_only_outgoing_queues_are_held(office: Office, act: str) -> None:
-    call: Callable[[Queue], None] = getattr(office.dispatching, act)
+    call: Callable[[Queue], None] = getattr(office.dispatcher, act)
     with pytest.raises(UnsupportedOperation):
         call(office.world.queue())
 
@@ -281,7 +270,7 @@ def test_what_waited_through_a_restart_is_sent(office: Office) -> None:
     office.take(office.a)
     office.send(office.b, "2", express=True)
     world = office.world.restart()
-    transfer = Office(world).a.transfer
+    transfer = Office(world, is_connected=False).a.transfer
     assert transfer is not None
     assert transfer.state is TransferState.WAITING
     again = Office(world)
@@ -312,20 +301,20 @@ def test_a_purge_under_way_waits_too(office: Office) -> None:
     office.send(office.a, "1", "2")
     office.take(office.a, 1)
     assert office.world.done(office.world.core.queues.purge(office.a)) == 1
-    office.dispatching.take_back(office.a)
+    office.dispatcher.take_back(office.a)
     commit_all(office.world.core)
     assert (office.a.messages, office.world.count("purged")) == (0, 2)
 
 
-def test_without_a_port_messages_wait(office: Office) -> None:
+def test_without_a_transport_messages_wait() -> None:
     """DMPR-323."""
-    office.dispatching.port = None
+    office = Office(is_connected=False)
     office.send(office.a, "1")
-    office.dispatching.pause(office.a)
-    office.dispatching.resume(office.a)
+    office.dispatcher.pause(office.a)
+    office.dispatcher.resume(office.a)
     assert office.told() == []
     assert office.world.bodies(office.a) == ["1"]
-    office.dispatching.connect(office.port)
+    office.dispatcher.register([AddressKind.BINARY], office.transport)
     assert office.told() == ["ready a"]
 
 
@@ -368,7 +357,7 @@ def test_what_was_taken_back_meanwhile_is_not_delivered(office: Office) -> None:
     """DMPR-348: it is sent again, and the receiver drops one of them."""
     office.send(office.a, "1")
     entries = office.take(office.a)
-    office.dispatching.pause(office.a)
+    office.dispatcher.pause(office.a)
     office.delivered(office.a, entries)
     assert office.world.bodies(office.a) == ["1"]
 
@@ -401,13 +390,13 @@ def test_only_transactional_messages_are_taken_back_to_be_sent_again(office: Off
     office.take(office.a)
     office.take(office.a)
     office.told()
-    office.dispatching.take_back_transactional(office.a)
+    office.dispatcher.take_back_transactional(office.a)
     assert office.told() == ["ready a"]
-    assert office.dispatching.in_transit(office.a) == 1
+    assert office.dispatcher.in_transit(office.a) == 1
     again = office.take(office.a)
     assert bodies(again) == ["1", "2"]
     assert places(again) == [(1, 1, 0), (1, 2, 1)]
-    office.dispatching.take_back_transactional(office.b)
+    office.dispatcher.take_back_transactional(office.b)
     assert office.told() == []
 
 
@@ -431,7 +420,7 @@ def test_a_sequence_waits_for_the_one_before_it(office: Office) -> None:
     first = again.take(again.a)
     assert places(first) == [(1, 1, 0)]
     assert again.taken(again.a) == []
-    assert again.dispatching.first(again.a) is None
+    assert again.dispatcher.first(again.a) is None
     again.told()
     again.delivered(again.a, first)
     assert again.told() == ["ready a"]

@@ -460,8 +460,8 @@ def test_a_sequence_is_found_by_both_parts_of_its_identifier(station: Station) -
 def test_of_the_managers_that_answered_the_last_ones_are_remembered(station: Station) -> None:
     sent(station, "1")
     for at in range(1, module.PEERS_MAX + 4):
-        station.dispatching.take(station.out, 1, 1 << 20, UUID(int=at))
-        station.dispatching.take_back(station.out)
+        station.dispatcher.take(station.out, 1, 1 << 20, UUID(int=at))
+        station.dispatcher.take_back(station.out)
         commit_all(station.core)
     (sequence,) = station.restart().out.sequences.all
     assert sequence.peers == tuple(UUID(int=at) for at in range(4, module.PEERS_MAX + 4))

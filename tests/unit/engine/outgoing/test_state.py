@@ -37,7 +37,7 @@ def test_the_destination_says_how_it_is_reached(
 def test_in_hardened_mode_only_http_is_open() -> None:
     locked = Transfer.to(OS, hardened=True)
     assert (locked.state, locked.is_open) == (TransferState.LOCKED, False)
-    locked.became(TransferState.CONNECTED)
+    locked.set_state(TransferState.CONNECTED)
     locked.pause()
     locked.resume()
     assert locked.state is TransferState.LOCKED
@@ -47,10 +47,10 @@ def test_in_hardened_mode_only_http_is_open() -> None:
 def test_a_pause_holds_until_it_is_ended() -> None:
     """DMPR-316."""
     made = Transfer.to(OS, hardened=False)
-    made.became(TransferState.CONNECTED)
+    made.set_state(TransferState.CONNECTED)
     made.pause()
     assert (made.state, made.is_open) == (TransferState.ON_HOLD, False)
-    made.became(TransferState.CONNECTED)
+    made.set_state(TransferState.CONNECTED)
     assert made.state is TransferState.ON_HOLD
     made.resume()
     assert (made.state, made.is_open) == (TransferState.INACTIVE, True)
@@ -58,7 +58,7 @@ def test_a_pause_holds_until_it_is_ended() -> None:
 
 def test_what_is_not_paused_is_not_resumed() -> None:
     made = Transfer.to(OS, hardened=False)
-    made.became(TransferState.WAITING)
+    made.set_state(TransferState.WAITING)
     made.resume()
     assert made.state is TransferState.WAITING
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import pytest
 from tests.unit.engine.world import World
 
 from openmsmq.engine.queues.queue import Queue, journal_of
-from openmsmq.engine.queues.resolver import Naming, is_private
+from openmsmq.engine.queues.resolver import Resolver, is_private
 from openmsmq.engine.queues.system import NAMES, NOTIFICATION
 from openmsmq.errors import QueueNotFound
 from openmsmq.names.direct import DirectName
@@ -21,14 +22,20 @@ ME = UUID(int=7)
 OTHER = UUID("12345678-1234-4234-8234-123456789abc")
 
 
+def resolver(world: World, *own: Any, **more: Any) -> Resolver:
+    """The resolver of a manager with these names."""
+    world.core.queues.resolver.configure(*own, **more)
+    return world.core.queues.resolver
+
+
 @pytest.fixture
 def world() -> World:
     return World()
 
 
 @pytest.fixture
-def naming(world: World) -> Naming:
-    return Naming(world.core, ["Server1", "server1.example.com", "10.1.2.3"])
+def names(world: World) -> Resolver:
+    return resolver(world, ["Server1", "server1.example.com", "10.1.2.3"])
 
 
 @pytest.fixture
@@ -55,10 +62,10 @@ def public(world: World) -> Queue:
         "::1",
     ],
 )
-def test_names_of_this_computer_mean_queues_here(naming: Naming, host: str) -> None:
+def test_names_of_this_computer_mean_queues_here(names: Resolver, host: str) -> None:
     """A-26."""
     for name in (f"{host}\\private$\\Orders", f"DIRECT=OS:{host}\\private$\\Orders"):
-        assert naming.local(parse_name(name)) == "private$\\Orders"
+        assert names.local(parse_name(name)) == "private$\\Orders"
 
 
 @pytest.mark.parametrize(
@@ -80,9 +87,9 @@ def test_names_of_this_computer_mean_queues_here(naming: Naming, host: str) -> N
     ],
 )
 def test_every_form_of_a_path_leads_below_the_computer(
-    naming: Naming, name: str, local: str
+    names: Resolver, name: str, local: str
 ) -> None:
-    assert naming.local(parse_name(name)) == local
+    assert names.local(parse_name(name)) == local
 
 
 @pytest.mark.parametrize(
@@ -103,53 +110,55 @@ def test_every_form_of_a_path_leads_below_the_computer(
         f"CONNECTOR={OTHER}",
     ],
 )
-def test_all_other_names_lead_elsewhere(naming: Naming, private: Queue, name: str) -> None:
-    assert naming.local(parse_name(name)) is None
+def test_all_other_names_lead_elsewhere(names: Resolver, private: Queue, name: str) -> None:
+    assert names.local(parse_name(name)) is None
 
 
 def test_a_manager_that_shares_a_computer_has_its_own_address(world: World) -> None:
-    naming = Naming(world.core, ["server1"], ["127.0.0.2"])
+    names = resolver(world, ["server1"], ["127.0.0.2"])
     name = "DIRECT=TCP:127.0.0.{}\\private$\\orders"
-    assert naming.local(parse_name(name.format(2))) == "private$\\orders"
-    assert naming.local(parse_name(name.format(1))) is None
+    assert names.local(parse_name(name.format(2))) == "private$\\orders"
+    assert names.local(parse_name(name.format(1))) is None
 
 
-def test_a_private_queue_is_known_by_its_number(naming: Naming, private: Queue) -> None:
+def test_a_private_queue_is_known_by_its_number(names: Resolver, private: Queue) -> None:
     name = f"PRIVATE={ME}\\{private.number:08x}"
-    assert naming.local(parse_name(name)) == "private$\\Orders"
-    assert naming.local(parse_name(name + ";JOURNAL")) == "private$\\Orders;JOURNAL"
+    assert names.local(parse_name(name)) == "private$\\Orders"
+    assert names.local(parse_name(name + ";JOURNAL")) == "private$\\Orders;JOURNAL"
 
 
 def test_an_unknown_number_is_no_queue(
-    world: World, naming: Naming, private: Queue, public: Queue
+    world: World, names: Resolver, private: Queue, public: Queue
 ) -> None:
     """Neither is that of another kind of queue (DMPR-158, DMPR-384)."""
     numbers = [999, public.number, NOTIFICATION, journal_of(private).number]
     for number in numbers:
         with pytest.raises(QueueNotFound) as info:
-            naming.local(parse_name(f"PRIVATE={ME}\\{number:x}"))
+            names.local(parse_name(f"PRIVATE={ME}\\{number:x}"))
         assert info.value.hresult == 0xC00E0003
 
 
-def test_a_public_queue_is_known_by_its_identifier(naming: Naming, public: Queue) -> None:
+def test_a_public_queue_is_known_by_its_identifier(names: Resolver, public: Queue) -> None:
     name = f"PUBLIC={public.properties.id}"
-    assert naming.local(parse_name(name)) == "Sales"
-    assert naming.local(parse_name(name + ";JOURNAL")) == "Sales;JOURNAL"
+    assert names.local(parse_name(name)) == "Sales"
+    assert names.local(parse_name(name + ";JOURNAL")) == "Sales;JOURNAL"
 
 
-def test_private_and_system_queues_are_not_public(world: World, naming: Naming) -> None:
+def test_private_and_system_queues_are_not_public(world: World, names: Resolver) -> None:
     """DMPR-042."""
     queues = [world.queue("private$\\a"), world.core.queues.dead_letter]
     for queue in queues:
-        assert naming.local(parse_name(f"PUBLIC={queue.properties.id}")) is None
+        assert names.local(parse_name(f"PUBLIC={queue.properties.id}")) is None
 
 
 @pytest.mark.parametrize("suffix", ["JOURNAL", "DEADLETTER", "DEADXACT"])
-def test_the_queues_of_the_machine_are_known_by_its_identifier(naming: Naming, suffix: str) -> None:
-    assert naming.local(parse_name(f"MACHINE={ME};{suffix}")) == f"SYSTEM$;{suffix}"
+def test_the_queues_of_the_machine_are_known_by_its_identifier(
+    names: Resolver, suffix: str
+) -> None:
+    assert names.local(parse_name(f"MACHINE={ME};{suffix}")) == f"SYSTEM$;{suffix}"
 
 
-def test_the_rules_ask_it(world: World, naming: Naming, private: Queue) -> None:
+def test_the_rules_ask_it(world: World, names: Resolver, private: Queue) -> None:
     name = parse_format_name("DIRECT=OS:server1\\private$\\orders")
     assert world.core.queues.for_sending(name) is private
 
@@ -201,15 +210,15 @@ def direct(host: str, protocol: str = "OS") -> DirectName:
 )
 def test_messages_for_a_name_of_this_computer_are_taken(world: World, host: str) -> None:
     """AMB-70: with or without a domain, and an address says nothing behind a translation."""
-    naming = Naming(world.core, ["Server1"], host_names=["host7", "host7.example.org"])
-    assert naming.misdirected(direct(host)) == ""
+    names = resolver(world, ["Server1"], host_names=["host7", "host7.example.org"])
+    assert names.misdirected(direct(host)) == ""
 
 
 @pytest.mark.parametrize("host", ["server2", "server1.other.example", "ver1", "server11"])
 def test_messages_for_another_computer_are_refused_with_the_remedy(world: World, host: str) -> None:
     """AMB-70."""
-    naming = Naming(world.core, ["server1.example.com"])
-    assert naming.misdirected(direct(host)) == (
+    names = resolver(world, ["server1.example.com"])
+    assert names.misdirected(direct(host)) == (
         f"it is for the computer {host}, which is no name of this one; if it should be,"
         f" start with --alias {host}"
     )
@@ -217,21 +226,21 @@ def test_messages_for_another_computer_are_refused_with_the_remedy(world: World,
 
 def test_an_address_is_never_looked_at(world: World) -> None:
     """AMB-70: address translation changes it on the way."""
-    naming = Naming(world.core, ["server1"])
-    assert naming.misdirected(direct("192.0.2.77", "TCP")) == ""
-    assert naming.local(direct("192.0.2.77", "TCP")) is None, "but it is not sent to ourselves"
+    names = resolver(world, ["server1"])
+    assert names.misdirected(direct("192.0.2.77", "TCP")) == ""
+    assert names.local(direct("192.0.2.77", "TCP")) is None, "but it is not sent to ourselves"
 
 
 def test_the_check_can_be_switched_off(world: World) -> None:
     """AMB-70: IgnoreOSNameValidation."""
-    naming = Naming(world.core, ["server1"], takes_all=True)
-    assert naming.misdirected(direct("server2")) == ""
-    assert naming.local(direct("server2")) is None
+    names = resolver(world, ["server1"], takes_all=True)
+    assert names.misdirected(direct("server2")) == ""
+    assert names.local(direct("server2")) is None
 
 
 def test_names_of_before_still_count(world: World) -> None:
-    naming = Naming(world.core, ["server1"])
-    assert naming.misdirected(direct("old"))
+    names = resolver(world, ["server1"])
+    assert names.misdirected(direct("old"))
     world.done(world.core.configure(inherited_names=["OLD"]))
-    assert naming.misdirected(direct("Old")) == ""
-    assert naming.local(direct("old")) is None
+    assert names.misdirected(direct("Old")) == ""
+    assert names.local(direct("old")) is None

@@ -336,7 +336,7 @@ def test_sessions_are_counted_by_who_began_them(watched: Watched) -> None:
         scrape = watched.scrape(station.local)
         assert scrape["openmsmq_sessions", frozenset({("direction", "incoming")})] == incoming
         assert scrape["openmsmq_sessions", frozenset({("direction", "outgoing")})] == outgoing
-    sent, received = a.transfers.bytes_sent, a.transfers.bytes_received
+    sent, received = a.transport.bytes_sent, a.transport.bytes_received
     scrape = watched.scrape(a.local)
     assert scrape["openmsmq_transfer_bytes_total", frozenset({("direction", "outgoing")})] == sent
     came = scrape["openmsmq_transfer_bytes_total", frozenset({("direction", "incoming")})]

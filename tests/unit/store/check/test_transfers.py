@@ -10,7 +10,7 @@ import pytest
 
 from openmsmq.engine.arrivals.duplicates import KEY_SIZE, SEEN
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence
-from openmsmq.engine.arrivals.peers import PEER, Peer
+from openmsmq.engine.arrivals.peers import PEER, KnownPeer
 from openmsmq.engine.messages.dedup import GROUP, ONCE
 from openmsmq.engine.outgoing.confirmations import PARKED
 from openmsmq.engine.outgoing.sequences import (
@@ -105,7 +105,7 @@ def test_messages_have_a_sequence_from_the_first_of_it_on(transfers: CheckedTran
 def test_other_rows_need_only_be_readable(transfers: CheckedTransfers) -> None:
     transfers.take(INCOMING + bytes(24), IncomingSequence(1, 2, 3, 4, "a", "b").pack())
     transfers.take(SEEN + bytes(8), bytes(6 + 2 * KEY_SIZE))
-    transfers.take(PEER + bytes(16), Peer(UUID(int=0), ("A",), "192.0.2.9", 1801).to_row())
+    transfers.take(PEER + bytes(16), KnownPeer(UUID(int=0), ("A",), "192.0.2.9", 1801).to_row())
     ack = FinalAckBody(TxSequenceID(1, STAMP), 1, 0, UUID(int=1), 1)
     transfers.take(PARKED + bytes(28), bytes(2) + ack.pack())
     assert list(transfers.faults()) == []

@@ -53,7 +53,7 @@ def opened(net: Net, a: Station, *, window: int = 64, name: str = TO_C) -> tuple
 
 def near_end(net: Net, a: Station) -> End:
     """The end at `a` of its only connection."""
-    (end,) = [end for end in net.ends if end.machine in a.transfers.links]
+    (end,) = [end for end in net.ends if end.machine in a.transport.links]
     return end
 
 
@@ -86,8 +86,8 @@ def test_a_transactional_message_stays_until_it_is_acknowledged_in_order() -> No
     peer.send(ack(3, 1, 0b11))
     net.run()
     assert queue.messages == 2
-    (link,) = a.transfers.links
-    a.transfers.confirming.ordered(link.origin, queue.sequences.all[0].identifier, 2)
+    (link,) = a.transport.links
+    a.transport.confirming.ordered(link.origin, queue.sequences.all[0].identifier, 2)
     net.wait(1)
     assert not queue.messages
 
@@ -133,7 +133,7 @@ def test_the_receiver_takes_what_comes_again_once() -> None:
     queue = a.out(TO_B)
     a.send(queue, *messages("1"))
     net.run()
-    answers = next(end for end in net.ends if end.machine in b.transfers.links)
+    answers = next(end for end in net.ends if end.machine in b.transport.links)
     answers.is_held = True
     a.send(queue, *messages("2", "3"))
     net.run()
@@ -225,7 +225,7 @@ def test_what_was_taken_back_is_not_mistaken_for_delivered() -> None:
     assert not queue.holds
     assert state(queue) is TransferState.ON_HOLD
     peer.packets()
-    a.enter(lambda: a.local.dispatching.resume(queue))
+    a.enter(lambda: a.local.dispatcher.resume(queue))
     net.run()
     assert bodies(peer.packets()) == ["1"]
     peer.send(ack(3, 2, 1))
@@ -268,7 +268,7 @@ def test_nothing_more_is_read_while_much_waits_to_be_stored(
     net, a, b = pair()
     a.send(a.out(TO_B), *messages("1"))
     net.run()
-    end = next(end for end in net.ends if end.machine in b.transfers.links)
+    end = next(end for end in net.ends if end.machine in b.transport.links)
     link = end.machine
     assert link is not None
     b.is_slow = True
@@ -292,7 +292,7 @@ def test_a_message_without_room_closes_the_session_and_comes_again(recoverable: 
     net.run()
     assert b.ended(Reason.NO_ROOM) == 1
     assert state(queue) is TransferState.DISCONNECTED
-    assert not b.transfers.links
+    assert not b.transport.links
     b.done(b.local.configure(quota=None))
     net.wait(1)
     assert b.texts("q") == ["1", "2"]
@@ -391,7 +391,7 @@ def test_sessions_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="openmsmq"):
         a.send(a.out(TO_B), *messages("1"))
         net.run()
-        (link,) = a.transfers.links
+        (link,) = a.transport.links
         a.enter(lambda: link.close(Reason.MISMATCH, "12"))
         net.run()
     texts = [record.getMessage() for record in caplog.records]
@@ -404,7 +404,7 @@ def test_a_link_knows_since_when_it_is_open() -> None:
     net.wait(5)
     a.send(a.out(TO_B), *messages("1"))
     net.run()
-    (link,) = a.transfers.links
+    (link,) = a.transport.links
     assert isinstance(link, Link)
     assert (link.open_since, link.place, link.address) == (NOW + 5, (b.host, PORT), b.host)
 
@@ -414,7 +414,7 @@ def test_a_session_ack_is_all_that_an_early_message_gets() -> None:
     net, a, b = pair()
     queue = a.out(TO_C)
     a.send(queue, *messages("early"))
-    (entry,) = a.local.dispatching.take(queue, 1, 10_000, b.transfers.identity)
+    (entry,) = a.local.dispatcher.take(queue, 1, 10_000, b.transport.identity)
     peer = net.dial(b)
     peer.send(entry.packet)
     net.run()

@@ -51,7 +51,7 @@ class House:
         self.local = LocalManager(MemoryStore(), clock, name=name)
         self.driver = LoopDriver(self.local.core, self.local.tick)
         self.door = BinaryDoor(self.local, self.driver, self.config, clock)
-        self.transfers = self.door.transfers
+        self.transport = self.door.transport
 
     async def create(self, name: str = "q") -> Queue:
         return await self.driver.wait(lambda: self.local.create_queue(name))
@@ -141,7 +141,7 @@ def test_messages_go_from_one_manager_to_another_over_a_socket(tmp_path: Path) -
             async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
                 await a.send(r"DIRECT=OS:b\private$\q", "1", "2")
                 assert sorted(await b.receive(queue, 2)) == ["1", "2"]
-                (link,) = a.transfers.links
+                (link,) = a.transport.links
                 assert link.address == host
                 assert link.place == (host, port)
 
@@ -174,7 +174,7 @@ def test_sending_goes_on_when_a_slow_reader_has_caught_up(tmp_path: Path) -> Non
             assert isinstance(asked, EstablishConnection)
             writer.write(establish(asked.header.client_guid, PEER) + parameters(window=64))
             await reader.readexactly(32)
-            await until(lambda: any(link.queues for link in a.transfers.links))
+            await until(lambda: any(a.transport.carried_by(link) for link in a.transport.links))
             await asyncio.sleep(0.2)
             await reader.readexactly(count * size)
             read.set()
@@ -201,10 +201,10 @@ def test_somebody_who_connects_is_answered(tmp_path: Path) -> None:
             assert answer.header.server_guid == a.local.core.identity
             writer.write(parameters())
             assert len(await reader.readexactly(32)) == 32
-            await until(lambda: [link.is_open for link in a.transfers.links] == [True])
+            await until(lambda: [link.is_open for link in a.transport.links] == [True])
             writer.close()
-            await until(lambda: not a.transfers.links)
-            assert a.transfers.ended_by[End.LOST] == 1
+            await until(lambda: not a.transport.links)
+            assert a.transport.ended_by[End.LOST] == 1
 
     run(test)
 
@@ -228,7 +228,7 @@ def test_nobody_at_the_address_is_a_failure_to_connect(tmp_path: Path) -> None:
                 queue = await a.send(r"DIRECT=OS:b\private$\q", "1")
                 await until(lambda: len(status(queue)) > 2)
                 assert status(queue)[1] is ConnectionStatus.SOCKET_CONNECT_FAILURE
-                assert "refused" in a.transfers.ways["B"].last_error.lower()
+                assert "refused" in a.transport.peers["B"].last_error.lower()
 
     run(test)
 
@@ -244,7 +244,7 @@ def test_a_name_that_nobody_has_is_a_failure_of_dns(tmp_path: Path, host: str) -
             queue = await a.send(rf"DIRECT=OS:{host}\private$\q", "1")
             await until(lambda: len(status(queue)) > 2)
             assert status(queue)[1] is ConnectionStatus.DNS_FAILURE
-            assert next(iter(a.transfers.ways.values())).last_error
+            assert next(iter(a.transport.peers.values())).last_error
 
     run(test)
 
@@ -266,7 +266,7 @@ def test_a_computer_that_does_not_answer_is_given_up(
             queue = await a.send(r"DIRECT=OS:b\private$\q", "1")
             await until(lambda: len(status(queue)) >= 2)
             assert status(queue)[1] is ConnectionStatus.SOCKET_CONNECT_FAILURE
-            assert "in time" in next(iter(a.transfers.ways.values())).last_error
+            assert "in time" in next(iter(a.transport.peers.values())).last_error
 
     run(test)
 
@@ -277,12 +277,12 @@ def test_stopping_ends_all_connections_and_attempts(tmp_path: Path) -> None:
     async def test() -> None:
         async with at(tmp_path, "a") as (a, (host, port)):
             reader, writer = await asyncio.open_connection(host, port)
-            await until(lambda: a.transfers.links)
+            await until(lambda: a.transport.links)
             await a.send(r"DIRECT=TCP:192.0.2.1\private$\q", "1")
             await a.door.stop("enough")
             assert await reader.read() == b""
             writer.close()
-            assert not a.transfers.links
+            assert not a.transport.links
             with pytest.raises(OSError, match=r".*"):
                 await asyncio.open_connection(host, port)
 
@@ -294,7 +294,7 @@ def test_what_comes_after_the_manager_is_closed_is_left_alone(tmp_path: Path) ->
         house = House(tmp_path, "a")
         host, port = await house.door.start()
         _, writer = await asyncio.open_connection(host, port)
-        await until(lambda: house.transfers.links)
+        await until(lambda: house.transport.links)
         called: list[str] = []
         house.door.call_later(0, lambda: called.append("late"))
         house.door.connect(
@@ -365,7 +365,7 @@ def test_unfinished_packets_have_one_budget(tmp_path: Path) -> None:
             unfinished = a.door._unfinished
             for _ in range(20):
                 await crowd.connect(PART)
-            links, ended = a.transfers.links, a.transfers.ended_by
+            links, ended = a.transport.links, a.transport.ended_by
             await until(lambda: ended[End.PENDING] + len(links) == 20)
             await until(lambda: all(link.pending == len(PART) for link in links))
             assert unfinished.total == len(links) * len(PART)
@@ -383,14 +383,14 @@ def test_strangers_go_before_those_whom_the_manager_knows(
         async with house as (a, place), Crowd(place) as crowd:
             await crowd.connect(PART)
             await until(lambda: a.door._unfinished.total == len(PART))
-            (known,) = a.transfers.links
+            (known,) = a.transport.links
             monkeypatch.setattr(Link, "is_known", property(lambda link: link is known))
             for n in range(1, 5):
                 await crowd.connect(PART)
                 await until(lambda: a.door._unfinished.total == 2 * len(PART))
                 if n > 1:
-                    await until(lambda: a.transfers.ended_by[End.PENDING] == n - 1)  # noqa: B023
-            assert known in a.transfers.links
+                    await until(lambda: a.transport.ended_by[End.PENDING] == n - 1)  # noqa: B023
+            assert known in a.transport.links
 
     run(test)
 
@@ -406,7 +406,7 @@ def test_a_packet_that_comes_too_slowly_ends_the_session(
             reader = await crowd.connect(PART[:10])
             with suppress(ConnectionError):
                 assert await reader.read() == b""
-            assert a.transfers.ended_by[End.TOO_SLOW] == 1
+            assert a.transport.ended_by[End.TOO_SLOW] == 1
             assert a.door._unfinished.total == 0
 
     run(test)
@@ -418,7 +418,7 @@ def test_silent_connections_do_not_keep_other_managers_out(tmp_path: Path) -> No
             queue = await b.create()
             for _ in range(10):
                 await crowd.connect()
-            await until(lambda: b.transfers.ended_by[End.TOO_MANY] == 7)
+            await until(lambda: b.transport.ended_by[End.TOO_MANY] == 7)
             host, port = place
             async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
                 await a.send(r"DIRECT=OS:b\private$\q", "1")
@@ -438,8 +438,8 @@ def test_beyond_all_limits_a_connection_is_just_closed(
         async with at(tmp_path, "a", sessions_max=2) as (a, place), Crowd(place) as crowd:
             for _ in range(6):
                 await crowd.connect()
-            await until(lambda: a.transfers.ended_by[End.TOO_MANY] == 3)
-            assert len(a.transfers.links) == 3
+            await until(lambda: a.transport.ended_by[End.TOO_MANY] == 3)
+            assert len(a.transport.links) == 3
 
     run(test)
 
@@ -450,7 +450,7 @@ def test_what_the_system_cannot_give_is_counted_and_logged(
     async def test() -> None:
         async with at(tmp_path, "a") as (a, _):
             a.door.exhausted(OSError(24, "Too many open files"))
-            assert a.transfers.ended_by[End.TOO_MANY] == 1
+            assert a.transport.ended_by[End.TOO_MANY] == 1
             assert "cannot accept connections" in caplog.text
 
     run(test)
@@ -476,7 +476,7 @@ def test_what_a_stranger_sends_is_handled_in_turns(
         nonlocal rounds
         async with at(tmp_path, "a") as (house, place):
             monkeypatch.setattr(turns_module, "SHARE", 1e-9)
-            monkeypatch.setattr(house.transfers, "accept", Listening)
+            monkeypatch.setattr(house.transport, "accept", Listening)
             _, writer = await asyncio.open_connection(*place)
             writer.write(bytes(1000))
             writer.close()
@@ -504,7 +504,7 @@ def test_what_a_known_manager_sends_is_handled_at_once(
 
     async def test() -> None:
         async with at(tmp_path, "a") as (house, place):
-            monkeypatch.setattr(house.transfers, "accept", Known)
+            monkeypatch.setattr(house.transport, "accept", Known)
             _, writer = await asyncio.open_connection(*place)
             writer.write(bytes(1000))
             await until(lambda: sum(map(len, taken)) == 1000)

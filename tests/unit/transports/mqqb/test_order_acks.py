@@ -154,7 +154,7 @@ def test_the_acknowledgement_names_sequence_and_number(
     watched.send(3)
     watched.net.wait(0.6)
     ((link, packet),) = sent
-    assert {link} == watched.b.transfers.links
+    assert {link} == watched.b.transport.links
     view = PacketView(packet)
     body = ack_body(view)
     assert isinstance(body, OrderAckBody)
@@ -196,7 +196,7 @@ def test_what_does_not_follow_is_not_acknowledged(watched: Watched) -> None:
 def test_a_message_that_comes_again_is_acknowledged_again(watched: Watched) -> None:
     """MQQB-280: the sender may not have heard."""
     watched.send()
-    back = next(end for end in watched.net.ends if end.machine in watched.b.transfers.links)
+    back = next(end for end in watched.net.ends if end.machine in watched.b.transport.links)
     back.is_held = True
     watched.net.wait(1)
     assert watched.unacknowledged == 1
@@ -314,7 +314,7 @@ def test_of_too_many_that_are_owed_those_owed_longest_are_dropped(
 def test_a_stopped_manager_acknowledges_nothing_more(watched: Watched) -> None:
     """MQQB-285, MQQB-348: the sender asks again."""
     watched.send()
-    watched.b.enter(watched.b.transfers.stop)
+    watched.b.enter(watched.b.transport.stop)
     watched.net.wait(20)
     assert watched.unacknowledged == 1
     watched.b = watched.b.restart_here()

@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
@@ -15,13 +16,13 @@ from tests.unit.transports.wires import Net, Station
 from openmsmq.capture.capture import read_frames
 from openmsmq.capture.packets import captured_packets
 from openmsmq.capture.recorder import Recorder
-from openmsmq.engine.manager import LocalManager
 from openmsmq.packet.ping import PingPacket
 from openmsmq.transports.mqqb.ping import Pinger
 from openmsmq.transports.mqqb.ping_listener import PingDoor
 from openmsmq.wire.reader import decode_whole
 
 ASKER = UUID("99999999-2222-4333-8444-555566667777")
+OWN = UUID("aaaaaaaa-2222-4333-8444-555566667777")
 PATIENCE = 20.0
 
 
@@ -31,13 +32,14 @@ def station(sessions_max: int = 1) -> Station:
 
 
 def closed_door() -> PingDoor:
-    return PingDoor(station().local, "127.0.0.1", 0)
+    return PingDoor(OWN, "127.0.0.1", 0)
 
 
 @asynccontextmanager
-async def asking(manager: LocalManager | None = None) -> AsyncIterator[socket.socket]:
+async def asking(made: Station | None = None) -> AsyncIterator[socket.socket]:
     """A socket that is connected to a door."""
-    door = PingDoor(manager or station().local, "127.0.0.1", 0)
+    asked = (made or station()).transport
+    door = PingDoor(asked.identity, "127.0.0.1", 0, refuses=lambda: asked.refuses_sessions)
     place = await door.start()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
         asker.setblocking(False)
@@ -58,14 +60,14 @@ def test_a_ping_is_answered_to_where_it_came_from() -> None:
     """MQQB-132, MQQB-135, MQQB-136: with the cookie and our own identity."""
 
     async def test() -> None:
-        local = station().local
-        async with asking(local) as asker:
+        made = station()
+        async with asking(made) as asker:
             pinger = Pinger(ASKER)
             request = pinger.request()
             asker.send(request)
             response = await answer(asker)
             found = decode_whole(response, PingPacket.read)
-            assert found.qm_guid == local.core.identity
+            assert found.qm_guid == made.transport.identity
             assert found.cookie == decode_whole(request, PingPacket.read).cookie
             assert pinger.receive(response) is True
 
@@ -91,27 +93,27 @@ def test_a_datagram_that_is_no_ping_is_ignored(datagram: bytes) -> None:
     asyncio.run(test())
 
 
-def nobody(full: Station) -> LocalManager:
-    """A manager without a door for sessions."""
-    full.local.transfers = None
-    return full.local
+def stopped(full: Station) -> Station:
+    """A manager whose transport has stopped."""
+    full.transport.stop()
+    return full
 
 
-def crowded(full: Station) -> LocalManager:
+def crowded(full: Station) -> Station:
     """A manager with all the sessions that it takes."""
     full.net.dial(full)
-    return full.local
+    return full
 
 
-def offline(full: Station) -> LocalManager:
+def offline(full: Station) -> Station:
     """A manager that somebody took offline."""
-    full.local.dispatching.take_offline()
-    return full.local
+    full.local.dispatcher.take_offline()
+    return full
 
 
-@pytest.mark.parametrize("made", [nobody, crowded, offline], ids=lambda made: made.__name__)
+@pytest.mark.parametrize("made", [stopped, crowded, offline], ids=lambda made: made.__name__)
 def test_the_answer_is_no_if_a_session_would_be_refused(
-    made: Callable[[Station], LocalManager],
+    made: Callable[[Station], Station],
 ) -> None:
     """MQQB-133, MQQB-141."""
 
@@ -128,6 +130,16 @@ def test_a_door_that_was_never_open_can_be_closed() -> None:
     asyncio.run(closed_door().stop("enough"))
 
 
+def test_a_service_without_a_binary_port_refuses_sessions() -> None:
+    """MQQB-133."""
+    door = closed_door()
+    sent: list[bytes] = []
+    door.connection_made(SimpleNamespace(sendto=lambda data, addr: sent.append(data)))  # type: ignore[arg-type] # enough
+    pinger = Pinger(ASKER)
+    door.datagram_received(pinger.request(), ("127.0.0.1", 9))
+    assert pinger.receive(sent[0]) is False
+
+
 def test_nothing_is_answered_before_the_start() -> None:
     closed_door().datagram_received(Pinger(ASKER).request(), ("127.0.0.1", 9))
 
@@ -136,7 +148,7 @@ def test_a_port_that_is_taken_is_an_error() -> None:
     async def test() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
             taken.bind(("127.0.0.1", 0))
-            door = PingDoor(station().local, *taken.getsockname())
+            door = PingDoor(OWN, *taken.getsockname())
             with pytest.raises(OSError, match=r".*"):
                 await door.start()
             await door.stop("enough")
@@ -148,7 +160,7 @@ def test_what_is_asked_and_answered_is_recorded(tmp_path: Path) -> None:
     """A datagram that is no ping is not."""
 
     async def test() -> list[tuple[object, object, bytes]]:
-        door = PingDoor(station().local, "127.0.0.1", 0, recorder=Recorder(tmp_path))
+        door = PingDoor(OWN, "127.0.0.1", 0, recorder=Recorder(tmp_path))
         place = await door.start()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
             asker.setblocking(False)

@@ -63,7 +63,7 @@ class Deaf:
 
 
 def resends(deaf: Deaf) -> int:
-    return deaf.a.transfers.resends(deaf.queue)
+    return deaf.a.transport.route(deaf.queue).resends
 
 
 def test_the_schedule_is_that_of_the_specification() -> None:
@@ -152,7 +152,7 @@ def test_a_paused_queue_waits_for_nothing() -> None:
     deaf.net.wait(5)
     assert deaf.take() == []
     assert state(deaf.queue) is TransferState.ON_HOLD
-    deaf.a.enter(lambda: deaf.a.local.dispatching.resume(deaf.queue))
+    deaf.a.enter(lambda: deaf.a.local.dispatcher.resume(deaf.queue))
     deaf.net.run()
     assert bodies(list(deaf.take())) == ["1"]
     deaf.net.wait(29)
@@ -167,7 +167,7 @@ def test_a_stopped_manager_sends_nothing_again() -> None:
     deaf.send("1")
     deaf.take()
     assert 30.0 in deaf.net.timers
-    deaf.a.enter(deaf.a.transfers.stop)
+    deaf.a.enter(deaf.a.transport.stop)
     assert 30.0 not in deaf.net.timers
     deaf.net.run()
     assert deaf.net.timers == []

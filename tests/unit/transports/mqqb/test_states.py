@@ -23,7 +23,7 @@ from tests.unit.transports.mqqb.joined import (
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection
 from openmsmq.packet.packet import Packet
 from openmsmq.transports.mqqb.events import Arrived, End, Event, Opened
-from openmsmq.transports.mqqb.states import MOVES, Action, PacketKind, SessionState
+from openmsmq.transports.mqqb.states import MOVES, PacketKind, SessionAction, SessionState
 
 S, K = SessionState, PacketKind
 
@@ -66,7 +66,7 @@ def test_the_table_names_every_pair_of_state_and_packet() -> None:
 
 def test_the_table_allows_what_the_specification_allows() -> None:
     """[MS-MQQB] 3.1.5.3 to 3.1.5.8: each packet has its states, and no others."""
-    refused = (Action.CLOSE, Action.IGNORE)
+    refused = (SessionAction.CLOSE, SessionAction.IGNORE)
     legal = {pair for pair in PAIRS if MOVES[pair[0]][pair[1]].action not in refused}
     assert legal == LEGAL.keys()
     for (state, kind), (following, _, _) in LEGAL.items():
@@ -97,7 +97,7 @@ def test_an_illegal_packet_closes_the_session(state: SessionState, kind: PacketK
     session = session_in(state)
     session.receive_data(packet + packet, START)
     assert session.state is S.CLOSED
-    assert MOVES[state][kind].action is Action.CLOSE
+    assert MOVES[state][kind].action is SessionAction.CLOSE
     if state is not S.WAITING_EC or kind not in MESSAGES:
         assert session.data_to_send() == b""
     assert reason(session) is End.UNEXPECTED
@@ -109,7 +109,7 @@ def test_a_closed_session_ignores_every_packet(kind: PacketKind) -> None:
     session = session_in(S.CLOSED)
     session.receive_data(packet_for(S.CLOSED, kind), START)
     assert session.state is S.CLOSED
-    assert MOVES[S.CLOSED][kind].action is Action.IGNORE
+    assert MOVES[S.CLOSED][kind].action is SessionAction.IGNORE
     assert session.data_to_send() == b""
     assert session.take_events() == []
 

@@ -13,14 +13,14 @@ from tests.unit.transports.mqqb.joined import PEER, STRANGER, establish, paramet
 from tests.unit.transports.wires import PORT, Net, Peer, Station, Try, pair, state, statuses
 
 from openmsmq.engine.arrivals.acknowledgements import DROPPED, UNSOLICITED_MAX
+from openmsmq.engine.outgoing.info import unprocessed
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.packet.connection import EstablishConnection, SessionAck
 from openmsmq.properties.message import Acknowledge
 from openmsmq.transports.mqqb.events import End
 from openmsmq.transports.mqqb.timing import Timing
-from openmsmq.transports.mqqb.transport import SWEEP_EVERY, UNSENT_MAX, Transfers
-from openmsmq.transports.outgoing import unprocessed
+from openmsmq.transports.mqqb.transport import SWEEP_EVERY, UNSENT_MAX
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
@@ -154,7 +154,7 @@ def test_a_manager_that_is_not_there_is_tried_again_and_again() -> None:
     assert gaps == [0.25, 0.5, 1, 2, 4, 5, 5]
     assert statuses(queue) == FAILURE * 8
     assert state(queue) is TransferState.WAITING
-    way = a.transfers.way_of(queue)
+    way = a.transport.peer_of(queue)
     assert way is not None
     assert way.last_error == f"{b.host}:{PORT}: nobody there"
     b.restart_here()
@@ -187,7 +187,7 @@ def test_nobody_is_tried_for_whom_there_is_no_message() -> None:
     net.wait(60)
     assert len(net.tries) == 1
     assert state(queue) is TransferState.DISCONNECTED
-    assert a.transfers.way_of(queue) is None
+    assert a.transport.peer_of(queue) is None
 
 
 def test_nobody_is_tried_any_longer_when_the_messages_have_expired() -> None:
@@ -211,7 +211,7 @@ def test_an_empty_queue_is_no_reason_to_connect() -> None:
     a.send(private, Message(b"1", time_to_reach_queue=3))
     queue = a.out(TO_B)
     net.wait(3)
-    assert a.transfers.way_of(private) is not None
+    assert a.transport.peer_of(private) is not None
     net.now += 2  # it has expired, and nobody was told
     a.enter(lambda: a.local.retry(private))
     assert private.messages == 0
@@ -219,7 +219,7 @@ def test_an_empty_queue_is_no_reason_to_connect() -> None:
     assert net.tries == []
     a.enter(lambda: a.local.retry(queue))
     assert net.tries == []
-    assert dict(a.transfers.ways) == {}
+    assert dict(a.transport.peers) == {}
 
 
 def test_the_next_candidate_is_tried_at_once() -> None:
@@ -230,8 +230,8 @@ def test_the_next_candidate_is_tried_at_once() -> None:
     net.wait(30)
     net.between(a, b)[0].cut()
     identity = b.local.core.identity
-    a.transfers.peers.learned(identity, "", "10.0.0.7", PORT)
-    a.transfers.peers.learned(identity, "B", "10.0.0.7", PORT)
+    a.transport.known.learned(identity, "", "10.0.0.7", PORT)
+    a.transport.known.learned(identity, "B", "10.0.0.7", PORT)
     peer = Peer()
     net.listeners["10.0.0.7", PORT] = peer.meet
     net.tries.clear()
@@ -265,9 +265,9 @@ def test_somebody_else_at_the_address_refuses() -> None:
     assert statuses(private)[:2] == REFUSAL
     assert c.ended(End.NOT_HERE) >= 1
     assert c.texts("q") == []
-    way = a.transfers.way_of(private)
-    assert way is not None
-    assert way.last_error.startswith("refused: by ")
+    peer = a.transport.peer_of(private)
+    assert peer is not None
+    assert peer.last_error.startswith("refused: by ")
     assert state(private) in (TransferState.DISCONNECTED, TransferState.WAITING)
     assert queue.messages == 0
 
@@ -305,7 +305,7 @@ def test_a_session_that_is_being_closed_is_disconnecting() -> None:
     """MQQB-344, MQQB-345."""
     net, a, b = pair()
     queue = connected(net, a)
-    (link,) = a.transfers.links
+    (link,) = a.transport.links
     a.enter(lambda: link.close(End.IDLE))
     assert state(queue) is TransferState.DISCONNECTING
     net.run()
@@ -316,7 +316,7 @@ def test_a_session_that_is_being_closed_is_disconnecting() -> None:
 def test_a_message_during_the_end_of_a_session_goes_with_the_next() -> None:
     net, a, b = pair()
     queue = connected(net, a)
-    (link,) = a.transfers.links
+    (link,) = a.transport.links
     a.enter(lambda: link.close(End.IDLE))
     a.send(queue, *messages("late"))
     assert state(queue) is TransferState.DISCONNECTING
@@ -422,15 +422,14 @@ def test_a_queue_stays_with_its_session_when_there_is_another() -> None:
     """Messages of one queue on two connections would come out of order."""
     net, a, b = pair()
     queue = connected(net, a)
-    own = a.transfers.ways["B"].link
+    own = a.transport.peers["B"].link
     a.create("back")
     b.send(b.out(f"DIRECT=TCP:{a.host}\\private$\\back"), *messages("1"))
     net.run()
-    assert len(a.transfers.links) == 2
+    assert len(a.transport.links) == 2
     a.send(queue, *messages("2"))
-    carriers = [link for link in a.transfers.links if queue in link.queues]
-    assert carriers == [own]
-    assert a.transfers.link_of(a.transfers.ways["B"], queue) is own
+    assert a.transport.peers["B"].queues[queue] is own
+    assert a.transport.link_of(a.transport.peers["B"], queue) is own
 
 
 def test_what_a_lost_session_carried_goes_by_another_that_is_open() -> None:
@@ -441,7 +440,7 @@ def test_what_a_lost_session_carried_goes_by_another_that_is_open() -> None:
     b.send(b.out(f"DIRECT=TCP:{a.host}\\private$\\back"), *messages("1"))
     net.wait(1)
     ends = net.between(a, b)
-    own = next(end for end in ends if end.machine is a.transfers.ways["B"].link)
+    own = next(end for end in ends if end.machine is a.transport.peers["B"].link)
     own.is_held = True
     a.send(queue, *messages("2", "3"))
     net.run()
@@ -461,11 +460,11 @@ def test_of_two_sessions_with_a_manager_the_other_is_used_when_one_is_over() -> 
     queue = a.out(TO_B)
     a.send_in(queue, *messages("1"))
     net.wait(30)
-    assert len(net.tries) == len(b.transfers.links) == 2
-    first = b.transfers.sessions.of(a.local.core.identity)[-1]
+    assert len(net.tries) == len(b.transport.links) == 2
+    first = b.transport.session_table.of(a.local.core.identity)[-1]
     next(end for end in net.ends if end.machine is first and not end.is_over).cut()
     net.run()
-    assert b.transfers.sessions.of(a.local.core.identity)[-1] is not first
+    assert b.transport.session_table.of(a.local.core.identity)[-1] is not first
     a.send_in(queue, *messages("2"))
     net.wait(2)
     assert queue.messages == 0
@@ -488,12 +487,12 @@ def test_too_many_sessions_are_refused() -> None:
     assert answer.refused
     assert late.is_lost
     assert a.ended(End.TOO_MANY) == 1
-    assert len(a.transfers.links) == 2
+    assert len(a.transport.links) == 2
 
 
 def test_a_manager_that_was_taken_offline_lets_nobody_in() -> None:
     net, a, _ = pair()
-    a.enter(a.local.dispatching.take_offline)
+    a.enter(a.local.dispatcher.take_offline)
     peer = net.dial(a)
     net.run()
     assert peer.is_lost
@@ -503,8 +502,8 @@ def test_a_manager_that_was_taken_offline_lets_nobody_in() -> None:
 def test_bytes_are_counted() -> None:
     net, a, b = pair()
     connected(net, a)
-    assert a.transfers.bytes_sent == b.transfers.bytes_received > 0
-    assert b.transfers.bytes_sent == a.transfers.bytes_received > 0
+    assert a.transport.bytes_sent == b.transport.bytes_received > 0
+    assert b.transport.bytes_sent == a.transport.bytes_received > 0
 
 
 # Pause and resume
@@ -518,7 +517,7 @@ def test_a_paused_queue_is_left_alone() -> None:
     a.send(queue, *messages("1", "2"))
     net.wait(60)
     assert (state(queue), net.tries) == (TransferState.ON_HOLD, [])
-    a.enter(lambda: a.local.dispatching.resume(queue))
+    a.enter(lambda: a.local.dispatcher.resume(queue))
     net.run()
     assert state(queue) is TransferState.CONNECTED
     assert b.texts("q") == ["1", "2"]
@@ -568,10 +567,10 @@ def test_stopping_closes_all_sessions_and_tries_no_more() -> None:
     waiting = a.out(r"DIRECT=OS:h\private$\q")
     a.send(waiting, *messages("1"))
     net.run()
-    a.enter(a.transfers.stop)
+    a.enter(a.transport.stop)
     net.run()
-    assert not a.transfers.links
-    assert not b.transfers.links
+    assert not a.transport.links
+    assert not b.transport.links
     assert a.ended(End.STOPPED) == 1
     tries = len(net.tries)
     a.send(waiting, *messages("2"))
@@ -583,9 +582,9 @@ def test_stopping_closes_all_sessions_and_tries_no_more() -> None:
 def test_a_connection_that_comes_about_after_the_stop_is_closed() -> None:
     net, a, b = pair()
     a.send(a.out(TO_B), *messages("1"))
-    a.enter(a.transfers.stop)
+    a.enter(a.transport.stop)
     net.run()
-    assert not a.transfers.links
+    assert not a.transport.links
     assert b.texts("q") == []
     peer = net.dial(a)
     net.run()
@@ -597,7 +596,7 @@ def test_an_idle_session_is_closed_after_five_minutes() -> None:
     net, a, b = pair()
     queue = connected(net, a)
     net.wait(900)
-    assert not a.transfers.links
+    assert not a.transport.links
     assert a.ended(End.IDLE) + b.ended(End.IDLE) >= 1
     assert len(net.tries) == 1
     a.send(queue, *messages("2"))
@@ -615,8 +614,9 @@ def test_timing_can_be_given() -> None:
 
 def test_the_manager_knows_who_sends_its_messages() -> None:
     _, a, _ = pair()
-    assert isinstance(a.local.transfers, Transfers)
-    assert a.local.open_queue(TO_B, Mode(Access.SEND)).queue.transfer is not None
+    queue = a.local.open_queue(TO_B, Mode(Access.SEND)).queue
+    assert queue.transfer is not None
+    assert a.local.core.transports.get(queue) is a.transport
 
 
 # What strangers make us create
@@ -625,7 +625,7 @@ def test_the_manager_knows_who_sends_its_messages() -> None:
 def stranger(net: Net, station: Station) -> Peer:
     """A manager that nobody knows opens a session."""
     peer = net.dial(station)
-    peer.send(establish(PEER, station.transfers.identity), parameters())
+    peer.send(establish(PEER, station.transport.identity), parameters())
     net.run()
     return peer
 
@@ -674,8 +674,8 @@ def test_a_flood_of_forged_sources_creates_no_outgoing_queues_and_no_ways() -> N
     net.wait(2)
     assert b.local.find_queue("q").messages == 8000
     assert queues_of(b) == []
-    assert (b.transfers.ways, net.tries) == ({}, [])
-    assert b.transfers._ordering.next_deadline is None
+    assert (b.transport.peers, net.tries) == ({}, [])
+    assert b.transport._ordering.next_deadline is None
     assert len(b.local.core.incoming) <= 8000
 
 
@@ -695,7 +695,7 @@ def test_what_strangers_direct_at_third_machines_is_dropped_after_ten_minutes() 
     assert set(tries.values()) == {12}
     net.wait(3600)
     assert Counter(item.host for item in net.tries if item.host in tries) == tries
-    assert b.transfers.ways == {}
+    assert b.transport.peers == {}
 
 
 def test_at_most_a_hundred_of_them_are_created() -> None:
@@ -706,7 +706,7 @@ def test_at_most_a_hundred_of_them_are_created() -> None:
         peer.send(*(asking(start + at, name) for at, name in enumerate(names, 1)))
         net.run()
     assert b.local.find_queue("q").messages == 4000
-    assert len(queues_of(b)) == len(b.transfers.ways) == UNSOLICITED_MAX
+    assert len(queues_of(b)) == len(b.transport.peers) == UNSOLICITED_MAX
     assert b.count(DROPPED) == 4000 - UNSOLICITED_MAX
 
 
@@ -773,9 +773,9 @@ def test_a_receiver_that_was_restored_takes_the_rest_of_a_stream(
     a.send_in(queue, *messages("2", "3", "4", "5"))
     net.wait(0.2)
     assert b.texts("q") == ["1", "2", "3", "4", "5"]
-    (link,) = a.transfers.links
+    (link,) = a.transport.links
     sequence = queue.sequences.all[0].identifier
-    a.enter(lambda: a.transfers.confirming.ordered(link.origin, sequence, 3))
+    a.enter(lambda: a.transport.confirming.ordered(link.origin, sequence, 3))
     assert queue.messages == 1
     b.die()
     b = Station(net, "b", disk=backup, restored=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from tests.unit.engine.office import Manager
 from tests.unit.engine.station import in_order
 from tests.unit.engine.world import SOMEBODY
 from tests.unit.transports.wires import Net, Station, pair
@@ -60,15 +61,13 @@ def test_what_a_restore_has_cost_is_shown_by_sender() -> None:
     core.incoming.unknown = core.incoming.unknown._replace(may_skip=True)
     origin = Origin("10.0.0.9", "x", SOMEBODY.bytes_le)
     packets = in_order(5, to="DIRECT=TCP:10.0.0.1\\q")
-    a.enter(lambda: a.transfers.arriving.take(origin, packets, lambda error: None))
+    a.enter(lambda: a.transport.arriving.take(origin, packets, lambda error: None))
     (info,) = peer_infos(a.local)
     assert (info.id, info.missing) == (SOMEBODY, 4)
 
 
 def test_a_manager_without_a_network_knows_its_table() -> None:
-    net = Net()
-    a = Station(net, "a")
-    a.local.core.peers.learned(UUID(int=5), "x", "10.0.0.5", 1801)
-    a.local.transfers = None
-    (info,) = peer_infos(a.local)
+    local = Manager().local
+    local.core.peers.learned(UUID(int=5), "x", "10.0.0.5", 1801)
+    (info,) = peer_infos(local)
     assert (info.id, info.sessions) == (UUID(int=5), ())

@@ -1,4 +1,4 @@
-"""Log lines about messages that are refused without their senders' knowledge."""
+"""Log lines about messages of other managers: refused ones, and those that are missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.arrivals.arrival import Origin
-from openmsmq.engine.arrivals.incoming import SOURCE, destination_text
+from openmsmq.engine.arrivals.incoming import SOURCE, IncomingSequence, destination_text
 from openmsmq.properties.message import MessageClass, describe_class
 from openmsmq.runtime.logs import log_event
 
@@ -18,7 +18,7 @@ INTERVAL: Final = 60.0
 _log: Final = logging.getLogger(__name__)
 
 
-class RefusalLog:
+class ArrivalLog:
     """Warns of refused messages, so seldom that no peer can fill the log."""
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -46,4 +46,16 @@ class RefusalLog:
             source=UUID(bytes_le=packet[SOURCE]),
             address=origin.address,
             kept="yes" if is_kept else "no",
+        )
+
+    def missing(self, sequence: IncomingSequence) -> None:
+        """Messages were passed over, since the store was restored."""
+        log_event(
+            _log,
+            "messages are missing since the restore",
+            level=logging.WARNING,
+            source=str(UUID(bytes_le=sequence.source)),
+            address=sequence.address,
+            queue=sequence.name,
+            missing=sequence.missing,
         )

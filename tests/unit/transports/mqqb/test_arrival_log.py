@@ -12,7 +12,7 @@ from tests.unit.transports.wires import pair
 
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.properties.message import MessageClass
-from openmsmq.transports.mqqb.refusals import INTERVAL, RefusalLog
+from openmsmq.transports.mqqb.arrival_log import INTERVAL, ArrivalLog
 from openmsmq.types.message import Message
 
 MISSING = MessageClass.NACK_BAD_DST_Q
@@ -29,7 +29,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
 
 
 def test_a_refused_message_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    log = RefusalLog(lambda: 5.0)
+    log = ArrivalLog(lambda: 5.0)
     log.refused(Origin("192.0.2.9", "x"), parcel("1", to=HERE + "none"), MISSING, is_kept=True)
     (fields,) = lines(caplog)
     assert fields["address"] == "192.0.2.9"
@@ -41,7 +41,7 @@ def test_a_refused_message_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_many_make_few_lines_which_count_them(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
-    log = RefusalLog(lambda: now)
+    log = ArrivalLog(lambda: now)
     origin, packet = Origin("192.0.2.9", "x"), parcel("1", to=HERE + "none")
     for _ in range(1000):
         log.refused(origin, packet, MISSING, is_kept=True)

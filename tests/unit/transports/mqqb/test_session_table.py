@@ -19,10 +19,10 @@ from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import Packet
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
+from openmsmq.transports.mqqb import session_table as module
 from openmsmq.transports.mqqb.events import End as Reason
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.peers import sessions as module
-from openmsmq.transports.peers.sessions import VERIFY_EVERY, Sessions
+from openmsmq.transports.mqqb.session_table import VERIFY_EVERY, SessionTable
 from openmsmq.types.message import Message
 
 TO_B = r"DIRECT=OS:b\private$\q"
@@ -36,7 +36,7 @@ def messages(*texts: str) -> list[Message]:
 def claim(net: Net, station: Station, peer: UUID, address: str = "10.0.0.9") -> Peer:
     """Somebody opens a session from an address and says which manager it is."""
     dialled = net.dial(station, address)
-    dialled.send(establish(peer, station.transfers.identity), parameters())
+    dialled.send(establish(peer, station.transport.identity), parameters())
     net.run()
     dialled.packets()
     return dialled
@@ -44,7 +44,7 @@ def claim(net: Net, station: Station, peer: UUID, address: str = "10.0.0.9") -> 
 
 def link_from(station: Station, address: str) -> Link:
     """The session that somebody opened from an address."""
-    (link,) = [link for link in station.transfers.links if link.address == address]
+    (link,) = [link for link in station.transport.links if link.address == address]
     return link
 
 
@@ -78,11 +78,11 @@ def test_a_manager_that_answers_when_it_is_dialled_is_known() -> None:
     a.send(a.out(TO_B), *messages("1"))
     net.run()
     identity = b.local.core.identity
-    known = a.transfers.peers.get(identity)
+    known = a.transport.known.get(identity)
     assert known is not None
     assert (known.names, known.address, known.port) == (("B",), b.host, PORT)
-    assert a.restart_here().transfers.peers.get(identity) == known
-    assert b.transfers.peers.get(a.local.core.identity) is None, "it came by itself"
+    assert a.restart_here().transport.known.get(identity) == known
+    assert b.transport.known.get(a.local.core.identity) is None, "it came by itself"
 
 
 def test_another_manager_at_a_name_replaces_the_one_before_and_that_is_logged(
@@ -99,20 +99,20 @@ def test_another_manager_at_a_name_replaces_the_one_before_and_that_is_logged(
     with caplog.at_level(logging.WARNING):
         net.wait(6)
     assert c.texts("q") == ["2"]
-    assert a.transfers.peers.get(b.local.core.identity) is None
-    assert a.transfers.peers.get(c.local.core.identity) is not None
+    assert a.transport.known.get(b.local.core.identity) is None
+    assert a.transport.known.get(c.local.core.identity) is not None
     assert "another manager answers" in caplog.text
 
 
 def test_where_a_manager_is_pinned_no_other_is_given_messages() -> None:
     net, a, b = pair()
-    a.transfers.peers.configure(Identity.ADDRESS, {"B": Pin(UUID(int=5))})
+    a.transport.known.configure(Identity.ADDRESS, {"B": Pin(UUID(int=5))})
     a.send(a.out(TO_B), *messages("1"))
     net.wait(6)
     assert b.texts("q") == []
     assert a.ended(Reason.NOT_PINNED) >= 1
-    assert a.transfers.peers.get(b.local.core.identity) is None
-    a.transfers.peers.configure(Identity.ADDRESS, {"B": Pin(b.local.core.identity)})
+    assert a.transport.known.get(b.local.core.identity) is None
+    a.transport.known.configure(Identity.ADDRESS, {"B": Pin(b.local.core.identity)})
     net.wait(6)
     assert b.texts("q") == ["1"]
 
@@ -123,7 +123,7 @@ def test_sessions_are_entitled_anew_when_their_manager_is_found() -> None:
     a.create("back")
     b.send(b.out(r"DIRECT=OS:a\private$\back"), *messages("1"))
     net.run()
-    (link,) = a.transfers.links
+    (link,) = a.transport.links
     assert (link.origin.is_proven, link.origin.is_known) == (True, False)
     assert link.origin.owner == Owner(b.host, is_known=False)
     a.send(a.out(TO_B), *messages("1"))
@@ -176,10 +176,10 @@ def test_strangers_cannot_make_themselves_known_by_what_they_have_us_send(
     net.run()
     a.receive(a.local.find_queue("in"))
     net.wait(1)
-    dialled[0].send(establish(a.transfers.identity, PEER), parameters())
+    dialled[0].send(establish(a.transport.identity, PEER), parameters())
     net.wait(1)
     assert [item for item in dialled[0].packets() if isinstance(item, UserMessage)]
-    assert len(a.transfers.peers) == 0
+    assert len(a.transport.known) == 0
 
 
 # Sessions that come from elsewhere
@@ -212,14 +212,14 @@ def test_before_that_is_called_a_conflict_the_manager_is_dialled_again() -> None
     net.stations[moved, PORT] = b
     del net.stations[b.host, PORT]
     b.host = moved
-    a.transfers._addresses._configured["B"] = (moved, PORT)
+    a.transport._addresses._configured["B"] = (moved, PORT)
     claim(net, a, b.local.core.identity, moved)
     net.run()
     assert [(item.host, item.port) for item in net.tries] == [(moved, PORT)]
-    known = a.transfers.peers.get(b.local.core.identity)
+    known = a.transport.known.get(b.local.core.identity)
     assert known is not None
     assert known.address == moved
-    assert all(link.origin.is_proven for link in a.transfers.links)
+    assert all(link.origin.is_proven for link in a.transport.links)
 
 
 def test_it_is_not_dialled_for_every_session_from_elsewhere() -> None:
@@ -239,7 +239,7 @@ def test_a_pinned_manager_is_dialled_when_a_session_claims_to_be_it() -> None:
     """Until it has answered, nothing proves that the session is of it."""
     net, a, b = pair()
     identity = b.local.core.identity
-    a.transfers.peers.configure(Identity.PINNED, {"B": Pin(identity, address="b.example.com")})
+    a.transport.known.configure(Identity.PINNED, {"B": Pin(identity, address="b.example.com")})
     b.is_up = False
     claim(net, a, identity, "10.0.0.66")
     claim(net, a, identity, b.host)
@@ -250,13 +250,13 @@ def test_a_pinned_manager_is_dialled_when_a_session_claims_to_be_it() -> None:
     claim(net, a, identity, "10.0.0.67")
     assert link_from(a, "10.0.0.66").origin.is_proven is False
     assert link_from(a, "10.0.0.67").origin.is_proven is False
-    (true,) = [link for link in a.transfers.links if link.address == b.host and not link.way]
+    (true,) = [link for link in a.transport.links if link.address == b.host and not link.dialled]
     assert true.origin.is_proven
 
 
 def test_in_mode_claimed_nothing_is_dialled_again() -> None:
     net, a, b = known_b()
-    a.transfers.peers.configure(Identity.CLAIMED, {})
+    a.transport.known.configure(Identity.CLAIMED, {})
     net.tries.clear()
     claim(net, a, b.local.core.identity)
     assert net.tries == []
@@ -270,9 +270,9 @@ def test_how_many_managers_were_dialled_again_is_bounded(
     net = Net()
     b = Station(net, "b")
     for at in range(1, 9):
-        b.transfers.peers.learned(UUID(int=at), f"N{at}", "10.0.0.1", PORT)
+        b.transport.known.learned(UUID(int=at), f"N{at}", "10.0.0.1", PORT)
         claim(net, b, UUID(int=at))
-    assert len(b.transfers.sessions._verified) == 3
+    assert len(b.transport.session_table._verified) == 3
 
 
 # Several sessions of one identity
@@ -286,10 +286,10 @@ def test_two_sessions_of_one_identity_from_two_places_live_side_by_side(
     with caplog.at_level(logging.WARNING):
         one = claim(net, b, PEER, "10.0.0.8")
         two = claim(net, b, PEER, "10.0.0.9")
-    assert b.transfers.sessions.clones == {PEER: ("10.0.0.8", "10.0.0.9")}
+    assert b.transport.session_table.clones == {PEER: ("10.0.0.8", "10.0.0.9")}
     assert "one identity in several places" in caplog.text
-    assert len(b.transfers.sessions.of(PEER)) == 2
-    assert not any(link.is_superseded for link in b.transfers.links)
+    assert len(b.transport.session_table.of(PEER)) == 2
+    assert not any(link.is_superseded for link in b.transport.links)
     one.send(parcel("1", to=HERE + "q", source=PEER, number=1, admin=None))
     two.send(parcel("2", to=HERE + "q", source=PEER, number=2, admin=None))
     net.run()
@@ -302,7 +302,7 @@ def test_sessions_from_one_place_are_no_clones() -> None:
     net, _, b = pair()
     for address in ("127.0.0.1", "::1", "127.0.0.2"):
         claim(net, b, PEER, address)
-    assert b.transfers.sessions.clones == {}
+    assert b.transport.session_table.clones == {}
 
 
 def test_the_clones_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,7 +311,7 @@ def test_the_clones_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPa
     for at in range(1, 5):
         claim(net, b, UUID(int=at), "10.0.0.8")
         claim(net, b, UUID(int=at), "10.0.0.9")
-    assert list(b.transfers.sessions.clones) == [UUID(int=3), UUID(int=4)]
+    assert list(b.transport.session_table.clones) == [UUID(int=3), UUID(int=4)]
 
 
 def test_a_newer_session_from_the_same_place_takes_over_what_the_older_one_carried() -> None:
@@ -335,14 +335,14 @@ def test_a_newer_session_from_the_same_place_takes_over_what_the_older_one_carri
     net.run()
     assert len([item for item in first.packets() if isinstance(item, UserMessage)]) == 1
     older = link_from(a, b.host)
-    assert len(older.queues) == 1
+    assert len(a.transport.carried_by(older)) == 1
     second = net.dial(a, b.host)
-    second.send(establish(b.local.core.identity, a.transfers.identity), parameters())
+    second.send(establish(b.local.core.identity, a.transport.identity), parameters())
     net.run()
     assert older.is_superseded
-    assert not older.queues
+    assert not a.transport.carried_by(older)
     assert len([item for item in second.packets() if isinstance(item, UserMessage)]) == 1
-    (newer,) = [link for link in a.transfers.links if link.queues]
+    (newer,) = [link for link in a.transport.links if a.transport.carried_by(link)]
     assert newer is not older
     assert not first.is_lost
 
@@ -371,7 +371,7 @@ def test_an_order_ack_that_waits_goes_when_a_session_of_that_identity_opens() ->
     net.wait(1)
     assert order_acks(other.packets()) == []
     new = net.dial(b, "10.0.0.8")
-    new.send(establish(PEER, b.transfers.identity), parameters())
+    new.send(establish(PEER, b.transport.identity), parameters())
     net.wait(1)
     assert order_acks(new.packets()) == [1]
     assert not [queue for queue in b.local.core.queues.everything if queue.transfer]
@@ -398,11 +398,11 @@ def test_an_order_ack_never_goes_by_a_session_that_claims_the_identity_from_else
     true.close()
     net.run()
     liar = net.dial(a, "10.0.0.9")
-    liar.send(establish(identity, a.transfers.identity), parameters())
+    liar.send(establish(identity, a.transport.identity), parameters())
     net.wait(5)
     assert order_acks(liar.packets()) == []
     again = net.dial(a, b.host)
-    again.send(establish(identity, a.transfers.identity), parameters())
+    again.send(establish(identity, a.transport.identity), parameters())
     net.wait(1)
     assert order_acks(again.packets()) == [1]
 
@@ -439,14 +439,14 @@ def test_messages_for_a_pinned_identity_go_where_the_configuration_says(
     net, a, b = pair()
     identity = b.local.core.identity
     number = b.local.find_queue("q").number
-    a.transfers.peers.configure(mode, {"B": Pin(identity, address=b.host)})
+    a.transport.known.configure(mode, {"B": Pin(identity, address=b.host)})
     if is_claimed:
         claim(net, a, identity, "10.0.0.66")
     a.send(a.out(f"PRIVATE={identity}\\{number:08x}"), *messages("secret"))
     net.wait(6)
     assert b.texts("q") == ["secret"]
     assert {item.host for item in net.tries} <= {b.host}
-    known = a.transfers.peers.get(identity)
+    known = a.transport.known.get(identity)
     assert known is not None
     assert known.address == b.host
 
@@ -493,7 +493,7 @@ def test_acknowledgements_for_an_identity_are_brought_where_its_message_came_fro
     net.listeners["10.0.0.8", PORT] = dialled.meet
     a.receive(a.local.find_queue("in"))
     net.wait(1)
-    dialled.send(establish(a.transfers.identity, PEER), parameters())
+    dialled.send(establish(a.transport.identity, PEER), parameters())
     net.wait(1)
     assert len([item for item in dialled.packets() if isinstance(item, UserMessage)]) == 1
 
@@ -532,7 +532,7 @@ def test_a_stranger_s_order_ack_over_a_session_of_its_own_removes_nothing() -> N
     sequence = queue.sequences.all[0]
     stranger = claim(net, a, PEER)
     origin = link_from(a, "10.0.0.9").origin
-    a.enter(lambda: a.transfers.confirming.ordered(origin, sequence.identifier, 2))
+    a.enter(lambda: a.transport.confirming.ordered(origin, sequence.identifier, 2))
     assert queue.messages == 2
     assert a.count(FORGED) == 1
     assert not stranger.is_lost
@@ -551,15 +551,15 @@ def test_the_receiver_may_acknowledge_by_a_session_that_it_opened_itself() -> No
     assert sequence.peers == (b.local.core.identity,)
     b.send(b.out(r"DIRECT=OS:a\private$\back"), *messages("x"))
     net.run()
-    (accepted,) = [link for link in a.transfers.links if not link.is_initiator]
-    a.enter(lambda: a.transfers.confirming.ordered(accepted.origin, sequence.identifier, 1))
+    (accepted,) = [link for link in a.transport.links if not link.is_initiator]
+    a.enter(lambda: a.transport.confirming.ordered(accepted.origin, sequence.identifier, 1))
     assert queue.messages == 0
 
 
 def test_a_session_that_is_over_is_forgotten() -> None:
     net, _, b = pair()
     peer = claim(net, b, PEER)
-    sessions: Sessions = b.transfers.sessions
+    sessions: SessionTable = b.transport.session_table
     assert len(sessions.of(PEER)) == 1
     peer.send(ack())
     peer.close()
@@ -583,9 +583,9 @@ def test_messages_for_a_known_identity_do_not_go_to_another_name_that_answers_wi
     net.listeners["10.0.0.66", PORT] = answer
     a.send(a.out(r"DIRECT=TCP:10.0.0.66\private$\bait"), *messages("bait"))
     net.run()
-    liars[0].send(establish(a.transfers.identity, identity), parameters())
+    liars[0].send(establish(a.transport.identity, identity), parameters())
     net.run()
-    assert [link.session.peer for link in a.transfers.links] == [identity]
+    assert [link.session.peer for link in a.transport.links] == [identity]
     queue = a.out(f"PRIVATE={identity}\\{number:08x}")
     a.send(queue, *messages("secret"))
     net.wait(30)

@@ -10,15 +10,15 @@ from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW
 from tests.unit.transports.wires import Net, Station, pair
 
-from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.mqqb.resend import SCHEDULE
-from openmsmq.transports.outgoing import (
+from openmsmq.engine.outgoing.info import (
     NO_PROTOCOL,
     ONLY_A_SERVICE,
     WAS_TAKEN,
     outgoing_info,
     outgoing_infos,
 )
+from openmsmq.transports.mqqb.link import Link
+from openmsmq.transports.mqqb.resend import SCHEDULE
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import (
     OFFLINE,
@@ -124,18 +124,18 @@ def test_a_queue_that_nothing_was_sent_to_is_inactive() -> None:
 def test_a_queue_on_hold_is_on_hold_whoever_sends() -> None:
     net, a, _ = pair()
     queue = a.out(TO_B)
-    a.enter(lambda: a.local.dispatching.pause(queue))
+    a.enter(lambda: a.local.dispatcher.pause(queue))
     send(net, a)
     found = only(a)
     assert (found.state, found.messages, found.last_error) == ("on hold", 1, "")
     manager = Manager()
-    manager.local.dispatching.pause(manager.open(TO_B))
+    manager.local.dispatcher.pause(manager.open(TO_B))
     assert only(manager).state == "on hold"
 
 
 def test_a_manager_that_was_taken_offline_says_so() -> None:
     net, a, _ = pair()
-    a.enter(a.local.dispatching.take_offline)
+    a.enter(a.local.dispatcher.take_offline)
     send(net, a)
     assert (only(a).state, only(a).last_error) == (OFFLINE, WAS_TAKEN)
 
@@ -210,7 +210,7 @@ def test_a_paused_queue_has_no_next_attempt() -> None:
     b.die()
     send(net, a)
     queue = a.out(TO_B)
-    a.enter(lambda: a.local.dispatching.pause(queue))
+    a.enter(lambda: a.local.dispatcher.pause(queue))
     assert only(a).next_retry is None
 
 
@@ -237,7 +237,7 @@ def test_messages_that_nobody_acknowledges_are_counted_as_sent_again() -> None:
     net, a, b = pair(transactional=True)
     b.is_slow = True
     send_in(net, a, Message("x"))
-    [link] = a.transfers.links
+    [link] = a.transport.links
     _keep_open(link)
     net.wait(SCHEDULE[0] + 1)
     assert only(a).resends == 1

@@ -10,10 +10,10 @@ from uuid import UUID
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.peers import Identity, place_of
 from openmsmq.engine.core import Core
-from openmsmq.engine.queues.queue import Purpose, Queue
+from openmsmq.engine.queues.queue import Purpose
 from openmsmq.runtime.logs import log_event
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.peers.ways import Way, WayKey
+from openmsmq.transports.peers.peer import Peer, PeerKey
 
 _log: Final = logging.getLogger(__name__)
 VERIFY_EVERY: Final = 60.0
@@ -24,10 +24,10 @@ CLONES_MAX: Final = 100
 "Identities with sessions from several places that are remembered."
 
 
-class Sessions:
+class SessionTable:
     """All open sessions, by the manager that each says it is of."""
 
-    def __init__(self, core: Core, dial: Callable[[WayKey], None]) -> None:
+    def __init__(self, core: Core, dial: Callable[[PeerKey], None]) -> None:
         """`dial` connects to a computer or a manager, to see who answers."""
         self._core = core
         self._peers = core.peers
@@ -50,8 +50,8 @@ class Sessions:
             for peer, links in self._by_peer.items()
         }
 
-    def add(self, link: Link, now: float) -> list[Queue]:
-        """A session is open; the queues whose messages are to travel by another than before."""
+    def add(self, link: Link, now: float) -> list[Link]:
+        """A session is open; the older ones that it replaces."""
         peer = link.session.peer
         self._by_peer.setdefault(peer, []).append(link)
         self._entitle(link)
@@ -68,14 +68,15 @@ class Sessions:
             if not links:
                 del self._by_peer[link.session.peer]
 
-    def learn(self, link: Link, way: Way) -> None:
+    def learn(self, link: Link, dialled: Peer[Link]) -> None:
         """A manager answered when a name was dialled: that is who is there.
 
         One that was dialled for acknowledgements only is none of those that are known: others could
         have us know any number of managers so, and forget some for that.
         """
-        name, peer = way.key if isinstance(way.key, str) else "", link.session.peer
-        is_wanted = any(queue.properties.purpose is Purpose.SEND for queue in way.queues)
+        name = dialled.key if isinstance(dialled.key, str) else ""
+        peer = link.session.peer
+        is_wanted = any(queue.properties.purpose is Purpose.SEND for queue in dialled.queues)
         if not (is_wanted or self._peers.is_known(peer)):
             return
         learned = self._peers.learned(peer, name, link.address, link.place[1])
@@ -135,22 +136,21 @@ class Sessions:
         link.log("session from elsewhere", logging.WARNING, "conflict", detail)
         self._dial(self._peers.name_of(peer) or peer)
 
-    def _supersede(self, link: Link) -> list[Queue]:
+    def _supersede(self, link: Link) -> list[Link]:
         """A newer session of a manager from the same place replaces an older one.
 
         The older one may be half open. Sessions from two places live side by side: cloned machines
         have one identity.
         """
         place = place_of(link.address)
-        moved: list[Queue] = []
-        for older in self.of(link.session.peer):
-            if older is link or older.is_initiator or place_of(older.address) != place:
-                continue
+        replaced = [
+            older
+            for older in self.of(link.session.peer)
+            if older is not link and not older.is_initiator and place_of(older.address) == place
+        ]
+        for older in replaced:
             older.is_superseded = True
-            for queue in list(older.queues):
-                older.release(queue)
-                moved.append(queue)
-        return moved
+        return replaced
 
     def _note_clones(self, peer: UUID) -> None:
         places = {place_of(link.address): link.address for link in self.of(peer)}

@@ -1,0 +1,62 @@
+"""Transports for tests: one that remembers what it was told, one that carries in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from openmsmq.engine.outgoing.dispatch import Dispatcher
+from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
+from openmsmq.engine.queues.queue import Queue
+
+
+class FakeTransport:
+    """Remembers what the engine told it."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, Queue]] = []
+
+    @property
+    def heard(self) -> list[str]:
+        """What it was told, with the last letter of each queue's name; and forget it."""
+        found = [f"{call} {queue.name[-1]}" for call, queue in self.told]
+        self.told = []
+        return found
+
+    def ready(self, queue: Queue) -> None:
+        self.told.append(("ready", queue))
+
+    def withdrawn(self, queue: Queue) -> None:
+        self.told.append(("withdrawn", queue))
+
+    def retry(self, queue: Queue) -> None:
+        self.told.append(("retry", queue))
+
+    def route(self, queue: Queue) -> RouteStatus:
+        return RouteStatus("connected", next_hop="memory")
+
+    def sessions(self) -> dict[UUID, PeerSessions]:
+        return {}
+
+
+class MemoryTransport(FakeTransport):
+    """Carries messages into a list, as soon as they are there."""
+
+    def __init__(self, dispatcher: Dispatcher, kinds: Iterable[AddressKind], peer: UUID) -> None:
+        super().__init__()
+        self.carried: list[tuple[str, bytes]] = []
+        "Name of the queue, and packet."
+        self.is_open = True
+        self._dispatcher = dispatcher
+        self._peer = peer
+        dispatcher.register(kinds, self)
+
+    def ready(self, queue: Queue) -> None:
+        super().ready(queue)
+        if self.is_open:
+            entries = self._dispatcher.take(queue, 100, 1 << 20, self._peer)
+            self.carried += [(queue.name, entry.packet) for entry in entries]
+            self._dispatcher.delivered(queue, entries)
+
+    def retry(self, queue: Queue) -> None:
+        self.ready(queue)
