@@ -1,0 +1,357 @@
+"""The kinds of NDR values, from integers to unions ([MS-RPCE] 2.2.4; C706 14.2, 14.3).
+
+A kind reads and writes one value. What it has to agree with, a count or the selector of a union,
+is a field of the structure around it; `scope` has the fields by name. Reading a value that holds
+pointers gives a function which makes the value when all pointees have been read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+from uuid import UUID
+
+from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter, layout_of
+from openmsmq.wire.text import decode_utf16, encode_utf16z
+
+Scope = Mapping[str, Any]
+CODES: Final = {"B": 1, "H": 2, "I": 4, "Q": 8, "b": 1, "h": 2, "i": 4, "q": 8}
+"Bytes of the integers, by their code of `struct`."
+
+
+class NdrKind:
+    """One kind of value."""
+
+    alignment: int = 1
+    "Where its first byte may stand."
+    widest: int = 1
+    "The alignment it asks of the structure it lies in."
+    defers: ClassVar[bool] = False
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> Any:
+        """The value, or a function that makes it if the kind defers."""
+        raise NotImplementedError
+
+    def write(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        """Write a value."""
+        raise NotImplementedError
+
+
+class Deferring(NdrKind):
+    """A kind that holds pointers."""
+
+    defers = True
+
+
+class Integer(NdrKind):
+    """An integer, perhaps with a range ([MS-RPCE] 2.2.4.10)."""
+
+    def __init__(self, code: str, least: int | None = None, most: int | None = None) -> None:
+        self.code = code
+        self.alignment = self.widest = CODES[code]
+        self.least, self.most = least, most
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> int:
+        value = reader.number(self.code, name)
+        self.check(reader, name, value)
+        return value
+
+    def check(self, reader: NdrReader, name: str, value: int) -> None:
+        """Refuse a value out of its range."""
+        if self.least is not None and value < self.least:
+            reader.fail(name, f"{value} is less than {self.least}")
+        if self.most is not None and value > self.most:
+            reader.fail(name, f"{value} is more than {self.most}")
+
+    def write(self, writer: NdrWriter, value: int, scope: Scope) -> None:
+        writer.number(self.code, value)
+
+
+class FixedBytes(NdrKind):
+    """Bytes of a fixed number, as they are."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> bytes:
+        return reader.take(self.size, name)
+
+    def write(self, writer: NdrWriter, value: bytes, scope: Scope) -> None:
+        assert len(value) == self.size, f"{len(value)} bytes are not {self.size}"
+        writer.out += value
+
+
+class Uuid(NdrKind):
+    """A UUID: an integer of 4 bytes, two of 2 bytes, 8 bytes ([MS-RPCE] 2.2.4.7)."""
+
+    alignment = widest = 4
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> UUID:
+        reader.align_to(4)
+        return reader.uuid(reader.take(16, name))
+
+    def write(self, writer: NdrWriter, value: UUID, scope: Scope) -> None:
+        writer.align_to(4)
+        writer.out += value.bytes_le
+
+
+class HandleKind(NdrKind):
+    """A context handle: attributes that mean nothing, and a UUID ([MS-RPCE] 2.2.1.1.4)."""
+
+    alignment = widest = 4
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> UUID:
+        reader.align_to(4)
+        reader.take(4, name)
+        return reader.uuid(reader.take(16, name))
+
+    def write(self, writer: NdrWriter, value: UUID, scope: Scope) -> None:
+        writer.number("I", 0)
+        writer.out += value.bytes_le
+
+
+def sizes(reader: NdrReader, name: str, most: int, size_is: int | None) -> int:
+    """A max_count that is within bounds and agrees with its field (C706 14.3.3)."""
+    count = reader.number("I", f"{name}.max_count")
+    if count > most:
+        reader.fail(name, f"{count} elements are more than {most}")
+    if size_is is not None and count != size_is:
+        reader.fail(name, f"max_count {count} is not {size_is}, as the call says elsewhere")
+    return count
+
+
+def actual(reader: NdrReader, name: str, maximum: int, length_is: int | None) -> int:
+    """An actual_count behind an offset that has to be 0 (C706 14.3.3.4)."""
+    if offset := reader.number("I", f"{name}.offset"):
+        reader.fail(name, f"offset {offset} is not 0")
+    count = reader.number("I", f"{name}.actual_count")
+    if count > maximum:
+        reader.fail(name, f"actual_count {count} is more than max_count {maximum}")
+    if length_is is not None and count != length_is:
+        reader.fail(name, f"actual_count {count} is not {length_is}, as the call says elsewhere")
+    return count
+
+
+class Sized(NdrKind):
+    """An array whose number of elements travels with it, conformant and perhaps varying."""
+
+    alignment = widest = 4
+
+    def __init__(
+        self,
+        *,
+        most: int,
+        size_is: str | None = None,
+        length_is: str | None = None,
+        varying: bool = False,
+    ) -> None:
+        """`size_is` and `length_is` name fields of the same structure."""
+        self.most = most
+        self.size_is, self.length_is = size_is, length_is
+        self.varying = varying or length_is is not None
+
+    def read_counts(self, reader: NdrReader, name: str, scope: Scope) -> int:
+        """The number of elements that follow."""
+        maximum = sizes(reader, name, self.most, scope.get(self.size_is or ""))
+        if not self.varying:
+            return maximum
+        return actual(reader, name, maximum, scope.get(self.length_is or ""))
+
+    def write_counts(self, writer: NdrWriter, count: int, scope: Scope) -> None:
+        """The counts of an array; those that are fields, too, have to agree."""
+        maximum = scope.get(self.size_is or "", count)
+        assert count == maximum or (self.varying and count < maximum), f"{count} of {maximum}"
+        writer.number("I", maximum)
+        if self.varying:
+            writer.number("I", 0)
+            writer.number("I", count)
+
+
+class ByteArray(Sized):
+    """An array of bytes."""
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> bytes:
+        return reader.take(self.read_counts(reader, name, scope), name)
+
+    def write(self, writer: NdrWriter, value: bytes, scope: Scope) -> None:
+        self.write_counts(writer, len(value), scope)
+        writer.out += value
+
+
+class IntegerArray(Sized):
+    """An array of integers, a tuple here."""
+
+    def __init__(self, code: str, **sized: Any) -> None:
+        super().__init__(**sized)
+        self.code = code
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> tuple[int, ...]:
+        count = self.read_counts(reader, name, scope)
+        if not count:
+            return ()
+        reader.align_to(CODES[self.code])
+        start = reader.need(count * CODES[self.code], name)
+        return layout_of(f"{reader.order}{count}{self.code}").unpack_from(reader.data, start)
+
+    def write(self, writer: NdrWriter, value: tuple[int, ...], scope: Scope) -> None:
+        self.write_counts(writer, len(value), scope)
+        if value:
+            writer.align_to(CODES[self.code])
+            writer.out += layout_of(f"<{len(value)}{self.code}").pack(*value)
+
+
+class WideString(NdrKind):
+    """`[string] wchar_t*` without the pointer: text with a null ([MS-RPCE] 2.2.4.1.1).
+
+    `most` counts the null, too.
+    """
+
+    alignment = widest = 4
+
+    def __init__(self, *, most: int) -> None:
+        self.most = most
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> str:
+        count = actual(reader, name, sizes(reader, name, self.most, None), None)
+        raw = reader.take(2 * count, name)
+        if raw[-2:] != b"\0\0":
+            reader.fail(name, "text without its terminating null")
+        if reader.order == ">":
+            swapped = bytearray(len(raw))
+            swapped[0::2], swapped[1::2] = raw[1::2], raw[0::2]
+            raw = bytes(swapped)
+        return decode_utf16(raw)
+
+    def write(self, writer: NdrWriter, value: str, scope: Scope) -> None:
+        raw = encode_utf16z(value)
+        for number in (len(raw) // 2, 0, len(raw) // 2):
+            writer.number("I", number)
+        writer.out += raw
+
+
+class NdrArray(Sized, Deferring):
+    """An array of values of another kind, a tuple here."""
+
+    def __init__(self, element: NdrKind, **sized: Any) -> None:
+        super().__init__(**sized)
+        self.element = element
+        self.widest = max(4, element.widest)
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> Callable[[], tuple[Any, ...]]:
+        count = self.read_counts(reader, name, scope)
+        if count > reader.remaining:  # no element is empty
+            reader.fail(name, f"{count} elements cannot lie in {reader.remaining} bytes")
+        element = self.element
+        values = [element.read(reader, f"{name}[{at}]", {}) for at in range(count)]
+        if element.defers:
+            return lambda: tuple(value() for value in values)
+        return lambda: tuple(values)
+
+    def write(self, writer: NdrWriter, value: tuple[Any, ...], scope: Scope) -> None:
+        self.write_counts(writer, len(value), scope)
+        for one in value:
+            self.element.write(writer, one, {})
+
+
+class Pointer(Deferring):
+    """A unique pointer: NULL, or what it points to, later ([MS-RPCE] 2.2.4.9; C706 14.3.12).
+
+    A reference pointer is written as what it points to and needs no kind of its own.
+    """
+
+    alignment = widest = 4
+
+    def __init__(self, target: NdrKind) -> None:
+        self.target = target
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> Callable[[], Any]:
+        referent = reader.number("I", name)
+        if not referent:
+            reader.defer(lambda: self._check_null(reader, name, scope))
+            return _null
+        return self._deferred(reader, name, scope, [])
+
+    def _deferred(
+        self, reader: NdrReader, name: str, scope: Scope, cell: list[object]
+    ) -> Callable[[], Any]:
+        reader.defer(lambda: cell.append(self.target.read(reader, name, scope)))
+        return lambda: self._value(cell)
+
+    def _value(self, cell: list[object]) -> Any:
+        value: Any = cell[0]
+        return value() if self.target.defers else value
+
+    def _check_null(self, reader: NdrReader, name: str, scope: Scope) -> None:
+        """NULL cannot have elements ([MS-RPCE] 3.1.1.5.3.3.1.2)."""
+        target = self.target
+        if isinstance(target, Sized) and (size := scope.get(target.size_is or "", 0)):
+            reader.fail(name, f"NULL where {size} elements are announced")
+
+    def write(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        if value is None:
+            writer.number("I", 0)
+            return
+        writer.number("I", writer.referent())
+        writer.defer(lambda: self.target.write(writer, value, scope))
+
+
+class FullPointer(Pointer):
+    """A pointer that may repeat another: its pointee travels once (C706 14.3.10)."""
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> Callable[[], Any]:
+        referent = reader.number("I", name)
+        if not referent:
+            reader.defer(lambda: self._check_null(reader, name, scope))
+            return _null
+        known = reader.full_pointers.get(referent)
+        if known is not None:
+            if known[0] is not self.target:
+                reader.fail(name, "repeats a pointer to something else")
+            cell = known[1]
+            assert isinstance(cell, list)
+            return lambda: self._value(cell)
+        new: list[object] = []
+        reader.full_pointers[referent] = [self.target, new]
+        return self._deferred(reader, name, scope, new)
+
+
+class Union(Deferring):
+    """A union whose selector is a field before it; the selector travels again as its tag.
+
+    Tag and arm stand at their own alignment, as without `ms_union` ([MS-RPCE] 2.2.4.5, 2.2.4.8;
+    C706 14.3.8). `None` among `arms` is an arm that is empty.
+    """
+
+    def __init__(self, switch: str, code: str, arms: Mapping[int, NdrKind | None]) -> None:
+        self.switch, self.code = switch, code
+        self.arms = arms
+        self.alignment = CODES[code]
+        self.widest = max([self.alignment, *(arm.widest for arm in arms.values() if arm)])
+
+    def read(self, reader: NdrReader, name: str, scope: Scope) -> Callable[[], Any]:
+        tag = reader.number(self.code, f"{name}.tag")
+        if tag != scope[self.switch]:
+            reader.fail(name, f"tag {tag} is not {self.switch}, which is {scope[self.switch]}")
+        if tag not in self.arms:
+            reader.fail(name, f"there is no arm {tag}")
+        arm = self.arms[tag]
+        if arm is None:
+            return _null
+        value = arm.read(reader, name, scope)
+        if arm.defers:
+            made: Callable[[], Any] = value
+            return made
+        return lambda: value
+
+    def write(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
+        tag: int = scope[self.switch]
+        writer.number(self.code, tag)
+        arm = self.arms[tag]
+        if arm is None:
+            assert value is None, f"arm {tag} is empty"
+        else:
+            arm.write(writer, value, scope)
+
+
+def _null() -> None:
+    """What a NULL pointer points to."""

@@ -1,0 +1,113 @@
+"""Cursors over NDR data: alignment, both byte orders, and pointees that come later.
+
+A pointer inside a structure or an array is a number on the wire; what it points to follows the
+outermost construct, depth first (C706 14.3.12.3). Both cursors therefore keep a list of what is
+still to be read or written, which `flush` works off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from struct import Struct
+from typing import Final, Literal
+from uuid import UUID
+
+from openmsmq.wire.reader import Reader
+
+Order = Literal["<", ">"]
+"The byte order of integers, as `struct` writes it; what is sent from here is little-endian."
+
+DEPTH_MAX: Final = 16
+"Pointees inside pointees; the interfaces of message queueing need six."
+FIRST_REFERENT: Final = 0x0002_0000
+REFERENT_STEP: Final = 4
+
+
+@cache
+def layout_of(codes: str) -> Struct:
+    """The `struct` layout of a format."""
+    return Struct(codes)
+
+
+class NdrReader(Reader):
+    """Reads NDR data of either byte order; all that does not fit raises `Malformed`."""
+
+    __slots__ = ("_deferred", "_depth", "full_pointers", "order")
+
+    def __init__(self, data: bytes, order: Order = "<", offset: int = 0) -> None:
+        super().__init__(data, offset)
+        self.order: Order = order
+        self._deferred: list[Callable[[], None]] = []
+        self._depth = 0
+        self.full_pointers: dict[int, list[object]] = {}
+        "What the full pointers of these data point to, by referent."
+
+    def align_to(self, boundary: int) -> None:
+        """Skip the gap before a value; its bytes mean nothing ([MS-RPCE] 3.1.1.5.3.2)."""
+        self.need(-self.offset % boundary, "alignment")
+
+    def number(self, code: str, name: str) -> int:
+        """An aligned integer."""
+        layout = layout_of(self.order + code)
+        self.align_to(layout.size)
+        value: int = layout.unpack_from(self.data, self.need(layout.size, name))[0]
+        return value
+
+    def uuid(self, raw: bytes) -> UUID:
+        """The UUID of 16 bytes, whose first three parts are in the data's byte order."""
+        return UUID(bytes_le=raw) if self.order == "<" else UUID(bytes=raw)
+
+    def defer(self, read: Callable[[], None]) -> None:
+        """Have a pointee read behind the construct that is being read."""
+        self._deferred.append(read)
+
+    def flush(self) -> None:
+        """Read what was deferred; a pointee's own pointees follow it directly."""
+        if not self._deferred:
+            return
+        if self._depth == DEPTH_MAX:
+            self.fail("pointer", f"pointers lie more than {DEPTH_MAX} deep in each other")
+        self._depth += 1
+        deferred, self._deferred = self._deferred, []
+        for read in deferred:
+            read()
+            self.flush()
+        self._depth -= 1
+
+
+class NdrWriter:
+    """Writes NDR data, little-endian; gaps are zeros."""
+
+    __slots__ = ("_deferred", "_referent", "out")
+
+    def __init__(self) -> None:
+        self.out = bytearray()
+        self._deferred: list[Callable[[], None]] = []
+        self._referent = FIRST_REFERENT
+
+    def align_to(self, boundary: int) -> None:
+        """Write the gap before a value (C706 14.2.2)."""
+        self.out += bytes(-len(self.out) % boundary)
+
+    def number(self, code: str, value: int) -> None:
+        """An aligned integer."""
+        layout = layout_of("<" + code)
+        self.align_to(layout.size)
+        self.out += layout.pack(value)
+
+    def referent(self) -> int:
+        """A number for a pointer that is not NULL, different from all others of these data."""
+        self._referent += REFERENT_STEP
+        return self._referent - REFERENT_STEP
+
+    def defer(self, write: Callable[[], None]) -> None:
+        """Have a pointee written behind the construct that is being written."""
+        self._deferred.append(write)
+
+    def flush(self) -> None:
+        """Write what was deferred; a pointee's own pointees follow it directly."""
+        deferred, self._deferred = self._deferred, []
+        for write in deferred:
+            write()
+            self.flush()

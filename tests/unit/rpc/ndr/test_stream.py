@@ -1,0 +1,67 @@
+"""Cursors over NDR data."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from openmsmq.errors import Malformed
+from openmsmq.rpc.ndr.stream import DEPTH_MAX, NdrReader, NdrWriter
+
+
+@pytest.mark.parametrize(("order", "value"), [("<", 0x04030201), (">", 0x01020304)])
+def test_integers_are_read_in_either_byte_order(order: str, value: int) -> None:
+    reader = NdrReader(bytes([1, 2, 3, 4]), "<" if order == "<" else ">")
+    assert reader.number("I", "n") == value
+
+
+def test_alignment_is_counted_from_the_start_of_the_stub_and_its_bytes_mean_nothing() -> None:
+    """MQRR-029"""
+    reader = NdrReader(b"\x07\xff\xfe\xfd\x01\0\0\0")
+    assert (reader.u8("a"), reader.number("I", "b")) == (7, 1)
+
+
+def test_an_integer_that_is_cut_short_is_malformed() -> None:
+    """MQRR-022"""
+    with pytest.raises(Malformed, match=r"^n at offset 0: needs 4 bytes, 3 are left"):
+        NdrReader(b"\0\0\0").number("I", "n")
+
+
+def test_a_uuid_follows_the_byte_order() -> None:
+    guid = UUID("00112233-4455-6677-8899-aabbccddeeff")
+    assert NdrReader(b"", "<").uuid(guid.bytes_le) == guid
+    assert NdrReader(b"", ">").uuid(guid.bytes) == guid
+
+
+def test_pointees_follow_depth_first() -> None:
+    writer = NdrWriter()
+    order: list[str] = []
+
+    def outer() -> None:
+        order.append("outer")
+        writer.defer(lambda: order.append("inner"))
+
+    writer.defer(outer)
+    writer.defer(lambda: order.append("second"))
+    writer.flush()
+    assert order == ["outer", "inner", "second"]
+
+
+def test_pointees_that_lie_too_deep_are_malformed() -> None:
+    reader = NdrReader(b"")
+
+    def deeper() -> None:
+        reader.defer(deeper)
+
+    reader.defer(deeper)
+    with pytest.raises(Malformed, match=f"more than {DEPTH_MAX} deep"):
+        reader.flush()
+
+
+def test_written_gaps_are_zeros_and_referents_differ() -> None:
+    writer = NdrWriter()
+    writer.number("B", 1)
+    writer.number("Q", 2)
+    assert writer.out.hex() == "01000000000000000200000000000000"
+    assert writer.referent() != writer.referent()
