@@ -1,0 +1,1 @@
+"""Who calls, and how calls are protected: NTLM and SPNEGO ([MS-NLMP], [MS-SPNG])."""
