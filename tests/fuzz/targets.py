@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.util import find_spec
 from itertools import cycle
 from uuid import UUID
 
@@ -317,3 +318,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         soap,
     )
 }
+if find_spec("cryptography") is not None:  # the extra `rpc`
+    from tests.fuzz.rpc_targets import RPC_TARGETS
+
+    TARGETS |= RPC_TARGETS
