@@ -1,0 +1,1 @@
+"""Interfaces that are called over DCE/RPC: remote read, and the endpoint mapper to find it."""

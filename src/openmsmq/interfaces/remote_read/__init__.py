@@ -1,0 +1,1 @@
+"""RemoteRead: other queue managers and programs read our queues ([MS-MQRR])."""
