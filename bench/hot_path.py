@@ -30,8 +30,8 @@ STEPS: Final = {
     "frames: cut and read": ("app_protocol.frames", "app_protocol.payloads", "app_server.session"),
     "messages: checked, stamped": (
         "engine.messages.stamp",
-        "engine.messages.post",
         "engine.messages.send",
+        "engine.messages.enqueue",
     ),
     "rows of arrivals and removals": (
         "engine.commit.batch",

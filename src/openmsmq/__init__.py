@@ -132,7 +132,7 @@ def open(
     from openmsmq.runtime.startup import open_directory
 
     local = open_directory(directory, name, quota)
-    return Manager(Embedded(local, ThreadDriver(local.core, local.tick)))
+    return Manager(Embedded(local, ThreadDriver(local, local.tick)))
 
 
 def connect(

@@ -71,7 +71,7 @@ def open(
 
     async def opened() -> Manager:
         local = open_directory(directory, name, quota)
-        return Manager(Embedded(local, LoopDriver(local.core, local.tick)))
+        return Manager(Embedded(local, LoopDriver(local, local.tick)))
 
     return Opening(opened)
 

@@ -56,7 +56,7 @@ class Work:
         self.random = random.Random(seed)
         self.state = look(manager)
         self.number = 0
-        self.outcomes: dict[str, list[str]] = {}
+        self.dispositions: dict[str, list[str]] = {}
         "What the transactional queue holds if the transaction that is prepared commits or aborts."
 
     @property
@@ -119,7 +119,7 @@ class Work:
 
     def transact(self) -> None:
         """A transaction in one phase."""
-        if self.outcomes:
+        if self.dispositions:
             return
         before = copy.deepcopy(self.state)
         transaction, after = self._work("")
@@ -132,14 +132,14 @@ class Work:
 
     def prepare(self) -> None:
         """One at a time, so that what is left is easily said."""
-        if self.outcomes:
+        if self.dispositions:
             return
         xid = f"x{self.number}"
         before = copy.deepcopy(self.state)
         transaction, after = self._work(xid)
         transaction.prepare()
         self.state["prepared"] = [xid]
-        self.outcomes = {
+        self.dispositions = {
             "commit": after["queues"][TRANSACTIONAL],
             "abort": before["queues"][TRANSACTIONAL],
         }
@@ -149,9 +149,9 @@ class Work:
         for xid in self.state["prepared"]:
             way = self.random.choice(("commit", "abort"))
             getattr(self.manager, f"{way}_prepared")(xid)
-            self.queues[TRANSACTIONAL] = self.outcomes[way]
+            self.queues[TRANSACTIONAL] = self.dispositions[way]
         self.state["prepared"] = []
-        self.outcomes = {}
+        self.dispositions = {}
 
     def purge(self) -> None:
         """Remove all messages of a queue."""

@@ -233,7 +233,7 @@ def test_a_store_in_use_is_told_and_tried_again(tmp_path: Path) -> None:
         assert patient.health() == 503
         patient.process.terminate()
         assert patient.ends() == 0
-    other.core.store.close()
+    other.store.close()
 
 
 @pytest.mark.slow

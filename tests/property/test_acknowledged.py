@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 from tests.unit.engine import handles
 
-from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.manager import LocalManager, received
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.manager import QueueManager, received
 from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import (
@@ -61,7 +61,7 @@ class Work:
 
     sent: set[tuple[str, str]] = field(default_factory=set)
     taken: set[tuple[str, str]] = field(default_factory=set)
-    answer: Pending[object] | None = None
+    answer: Future[object] | None = None
     "None while nobody asked for it to be committed."
     undone: bool = False
     "It was aborted: nothing of it may be seen."
@@ -83,7 +83,7 @@ class World:
         self.open: list[tuple[Transaction, Work]] = []
         self.lookups: set[int] = set()
         self.number = 0
-        self.manager = LocalManager(store, StillClock(), name="here")
+        self.manager = QueueManager(store, StillClock(), name="here")
 
     def queue(self, name: str) -> Queue:
         """A queue by its short name."""
@@ -91,7 +91,7 @@ class World:
 
     def commit(self) -> None:
         """Let the core commit until nothing is left to do."""
-        core = self.manager.core
+        core = self.manager
         while core.wants_commit:
             core.start_commit(self.store.begin())
             self.store.commit()
@@ -133,7 +133,7 @@ class World:
         """Receive outside a transaction."""
         queue = self.queue("plain")
         work = Work()
-        receiving = self.manager.receiving
+        receiving = self.manager.receiver
         count = self.random.randint(1, 3)
         before = set(queue.holds)
         pending = receiving.receive(queue, count, self, wait=False, holder=REMOVING)
@@ -172,7 +172,7 @@ class World:
         if self.random.random() < 0.6:
             handles.send(self.manager, queue, self.messages(name, work), transaction)
             return
-        receiving = self.manager.receiving
+        receiving = self.manager.receiver
         before = set(queue.holds)
         receiving.receive(queue, 1, self, wait=False, holder=transaction)
         work.taken |= {(name, label) for label in self.labels(queue, set(queue.holds) - before)}
@@ -196,12 +196,12 @@ class World:
             work.answer = self.manager.commit(transaction)  # type: ignore[assignment]
 
 
-def contents(manager: LocalManager, world: World) -> set[tuple[str, str]]:
+def contents(manager: QueueManager, world: World) -> set[tuple[str, str]]:
     """All that can be read, with its queue; the order is checked on the way."""
     found = set()
     for name in QUEUES:
         queue = manager.find_queue(name)
-        entries = manager.receiving.peek(queue, ALL, world, wait=False)
+        entries = manager.receiver.peek(queue, ALL, world, wait=False)
         if entries.error is not None:
             continue
         messages = received(entries.result())
@@ -216,7 +216,7 @@ def contents(manager: LocalManager, world: World) -> set[tuple[str, str]]:
     return found
 
 
-def check_rows(disk: Disk, manager: LocalManager) -> None:
+def check_rows(disk: Disk, manager: QueueManager) -> None:
     """Counters agree with rows, and no row is left that nothing refers to."""
     packets, index = disk.tables[Table.PACKETS], disk.tables[Table.INDEX]
     expected: set[bytes] = set()
@@ -231,7 +231,7 @@ def check_rows(disk: Disk, manager: LocalManager) -> None:
         for raw in records:
             expected |= set(packet_keys(*packet_place(raw)))
     staged = disk.tables[Table.TRANSACTIONS]
-    assert bool(staged) == bool(manager.core.prepared)
+    assert bool(staged) == bool(manager.prepared)
     if not staged:
         assert set(packets) == expected
     else:
@@ -241,9 +241,9 @@ def check_rows(disk: Disk, manager: LocalManager) -> None:
 def check(world: World, disk: Disk) -> None:
     """Open the disk again and compare with the ledger."""
     store = MemoryStore(disk)
-    manager = LocalManager(store, StillClock(), name="here")
+    manager = QueueManager(store, StillClock(), name="here")
     check_rows(store.committed, manager)
-    in_doubt = set(manager.core.prepared)
+    in_doubt = set(manager.prepared)
     locked = {place for work in world.works if work.xid in in_doubt for place in work.taken}
     found = contents(manager, world)
     ever_sent: set[tuple[str, str]] = set()
@@ -314,7 +314,7 @@ def test_numbers_are_never_used_again() -> None:
             handles.send(world.manager, world.queue("plain"), [message], None)
         world.commit()
         queue = world.queue("plain")
-        entries = world.manager.receiving.peek(queue, ALL, world, wait=False).result()
+        entries = world.manager.receiver.peek(queue, ALL, world, wait=False).result()
         fresh = [m for m in received(entries) if m.id not in identifiers]
         assert len(fresh) == 2
         identifiers += [message.id for message in fresh]

@@ -127,7 +127,7 @@ def test_what_was_moved_out_of_a_purge_stays_when_it_is_back() -> None:
     queue, model = run.slots[2], run.model
     subqueue = run.subqueue(queue, 2, "a")
     lookup = queue.model.positions[0].lookup
-    move = run.manager.moving.move
+    move = run.manager.moves.move
     real, transaction = run.manager.begin(), model.begin("")
     run.ask(
         lambda: move(queue.real, lookup, subqueue.real, real),

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.engine.world import OWNER, World, commit_all, letter
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.messages import expiry as expiring
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.entry import Entry
@@ -123,7 +123,7 @@ class Run:
         "Those that it has marked for certain."
         self.owner: dict[str, str] = dict.fromkeys(NAMES, "")
         "Who each belongs to, as was answered."
-        self.binding: dict[str, list[tuple[Pending[None], str]]] = {name: [] for name in NAMES}
+        self.binding: dict[str, list[tuple[Future[None], str]]] = {name: [] for name in NAMES}
         "Who each may belong to by now."
         self.moved: set[str] = set()
         "What was taken and then moved to a subqueue: it may come back and be taken again."
@@ -131,10 +131,10 @@ class Run:
 
     def start(self) -> None:
         """A process begins."""
-        self.waiting: list[tuple[Pending[Any], Callable[[Any], None]]] = []
+        self.waiting: list[tuple[Future[Any], Callable[[Any], None]]] = []
         self.taken: list[tuple[Holder, list[Entry]]] = []
         self.back: list[list[Entry]] = []
-        self.receiving = 0
+        self.receiver = 0
         "Messages that others have asked for and were not answered about."
         self.queue = self.world.find("q")
         self.reservations = Reservations(self.world.core)
@@ -202,7 +202,7 @@ class Run:
             getattr(self, f"do_{name}")(number)
         self.answer()
 
-    def expect(self, pending: Pending[Any], then: Callable[[Any], None]) -> None:
+    def expect(self, pending: Future[Any], then: Callable[[Any], None]) -> None:
         """Something is under way."""
         self.waiting.append((pending, then))
 
@@ -230,12 +230,12 @@ class Run:
                 self.lasting.add(body)
 
         if self.is_transactional:
-            begun = world.transacting.begin()
-            world.sending.send(self.queue, [letter(body, transactional=True, **given)], begun)
-            self.expect(world.transacting.commit(begun), sent)
+            begun = world.transactions.begin()
+            world.enqueuer.send(self.queue, [letter(body, transactional=True, **given)], begun)
+            self.expect(world.transactions.commit(begun), sent)
         else:
             new = letter(body, priority=number % 8, express=express, **given)
-            self.expect(world.sending.send(self.queue, [new], None), sent)
+            self.expect(world.enqueuer.send(self.queue, [new], None), sent)
 
     def do_send(self, number: int) -> None:
         self.send(number)
@@ -247,12 +247,12 @@ class Run:
         self.send(number, expires=int(self.world.now) + number, express=number % 2 == 0)
 
     def do_receive(self, number: int) -> None:
-        pending = self.world.receiving.receive(self.queue, 1 + number % 2, OWNER, wait=False)
+        pending = self.world.receiver.receive(self.queue, 1 + number % 2, OWNER, wait=False)
         held = 1 + number % 2
-        self.receiving += held
+        self.receiver += held
 
         def came(entries: list[Entry]) -> None:
-            self.receiving -= held
+            self.receiver -= held
             self.received += bodies(entries)
             self.back.append(entries)
 
@@ -265,12 +265,12 @@ class Run:
             lost = bodies(entries)
             self.received = [body for body in self.received if body not in lost]
             self.unsure += len(lost)
-            self.world.receiving.put_back(self.queue, entries)
+            self.world.receiver.put_back(self.queue, entries)
 
     def do_take(self, number: int) -> None:
         """Somebody takes messages and decides later."""
-        holder = self.world.transacting.begin() if self.is_transactional else Holder()
-        pending = self.world.receiving.receive(
+        holder = self.world.transactions.begin() if self.is_transactional else Holder()
+        pending = self.world.receiver.receive(
             self.queue, 1 + number % 3, OWNER, wait=False, holder=holder
         )
         self.taken.append((holder, pending.result()))
@@ -278,10 +278,10 @@ class Run:
     def do_commit_taken(self, number: int) -> None:
         if self.taken:
             holder, entries = self.taken.pop(number % len(self.taken))
-            self.receiving += len(entries)
+            self.receiver += len(entries)
 
             def committed(_: object) -> None:
-                self.receiving -= len(entries)
+                self.receiver -= len(entries)
                 self.received += bodies(entries)
 
             self.expect(self.decide(holder, entries, remove=True), committed)
@@ -291,13 +291,13 @@ class Run:
             holder, entries = self.taken.pop(number % len(self.taken))
             self.expect(self.decide(holder, entries, remove=False), lambda _: None)
 
-    def decide(self, holder: Holder, entries: list[Entry], *, remove: bool) -> Pending[None]:
+    def decide(self, holder: Holder, entries: list[Entry], *, remove: bool) -> Future[None]:
         world = self.world
         if isinstance(holder, Transaction):
-            decide = world.transacting.commit if remove else world.transacting.abort
+            decide = world.transactions.commit if remove else world.transactions.abort
             return decide(holder)
         lookups = [entry.lookup for entry in entries]
-        return world.receiving.end(self.queue, lookups, holder, delete=remove)
+        return world.receiver.end(self.queue, lookups, holder, delete=remove)
 
     def do_move(self, number: int) -> None:
         self.move(self.queue, self.world.core.queues.subqueue(self.queue, "later"), number)
@@ -309,7 +309,7 @@ class Run:
         lookups = self.world.lookups(queue)
         if lookups:
             lookup = lookups[number % len(lookups)]
-            self.expect(self.world.moving.move(queue, lookup, target), lambda _: None)
+            self.expect(self.world.moves.move(queue, lookup, target), lambda _: None)
 
     def do_purge(self, number: int) -> None:
         self.is_purged = True
@@ -495,8 +495,8 @@ class Run:
 
     def do_fail(self, number: int) -> None:
         if self.world.core.wants_commit:
-            self.unsure += self.receiving
-            self.receiving = 0
+            self.unsure += self.receiver
+            self.receiver = 0
             self.world.commit(StorageFailed("disk"))
 
     def do_restart(self, number: int) -> None:
@@ -511,7 +511,7 @@ class Run:
         self.die(number)
 
     def die(self, number: int) -> None:
-        self.unsure += self.receiving
+        self.unsure += self.receiver
         self.world = self.world.restart(number % 3)
         self.start()
 

@@ -93,7 +93,7 @@ class Fates:
         """The messages in a queue."""
         assert node.local is not None
         queue = node.core.queues.find(name)
-        pending = node.local.receiving.peek(queue, 10_000, node, wait=False)
+        pending = node.local.receiver.peek(queue, 10_000, node, wait=False)
         if pending.error is None:
             yield from (PacketView(entry.packet) for entry in pending.result())
 
@@ -101,13 +101,13 @@ class Fates:
         assert node.local is not None
         queues = node.core.queues
         for queue in (queues.dead_letter, queues.transactional_dead_letter):
-            pending = node.local.receiving.peek(queue, 10_000, node, wait=False)
+            pending = node.local.receiver.peek(queue, 10_000, node, wait=False)
             for entry in [] if pending.error is not None else pending.result():
                 reason = MessageClass(local_facts(entry.record)[3])
                 view = PacketView(entry.packet)
                 if view.app_specific:
                     self._dead[view.identifier].append((node.name, reason))
-        pending = node.local.receiving.peek(queues.system_journal, 10_000, node, wait=False)
+        pending = node.local.receiver.peek(queues.system_journal, 10_000, node, wait=False)
         for entry in [] if pending.error is not None else pending.result():
             self._journal[PacketView(entry.packet).identifier] += 1
         for view in self.views(node, ADMIN):

@@ -459,7 +459,7 @@ def check_bounds(node: Node) -> None:
         (Purpose.UNSOLICITED, answering.UNSOLICITED_MAX),
         (Purpose.ANSWER, answering.ANSWERS_MAX),
     ):
-        found = core.answering.queues(purpose)
+        found = core.acknowledgements.queues(purpose)
         assert len(found) <= most, f"{node.name}: {found} for strangers"
     queues = [queue for queue in core.queues.everything if queue.kind is QueueKind.OUTGOING]
     assert len(transport.peers) <= len(queues) + len(transport.links) + 5

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.core import Core
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import OperationCancelled, StorageFailed, StorageFull
 from openmsmq.net.wire import Machine, Wire
 from openmsmq.packet.headers.user import NO_GUID
@@ -66,7 +66,7 @@ class Node:
         self.generation = 0
         self.crashes: list[float] = []
         self.clock = NodeClock(scheduler, number + 1)
-        self.local: LocalManager | None = None
+        self.local: QueueManager | None = None
         self.transport: BinaryTransport | None = None
         self.store = MemoryStore()
         self.timing = Timing()
@@ -114,7 +114,7 @@ class Node:
     def core(self) -> Core:
         """Its rules, while it runs."""
         assert self.local is not None
-        return self.local.core
+        return self.local
 
     # Starting and dying
 
@@ -130,10 +130,10 @@ class Node:
         self._timer = None
         self._trace.note(f"{self.name} starts")
         try:
-            self.local = LocalManager(
+            self.local = QueueManager(
                 self.store, self.clock, name=self.name, restored=self.is_restored
             )
-            self._break_some(self.local.core)
+            self._break_some(self.local)
             self.transport = BinaryTransport(
                 self.local,
                 self.clock,

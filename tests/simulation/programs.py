@@ -7,7 +7,7 @@ from functools import partial
 from random import Random
 from typing import Final
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import Queue
@@ -166,7 +166,7 @@ class Programs:
 
     def _try_send(
         self, target: Node, queue: str, letters: list[Letter], transaction: Transaction | None
-    ) -> Pending[object] | None:
+    ) -> Future[object] | None:
         assert self.node.local is not None
         messages = [self._message(letter) for letter in letters]
         try:
@@ -177,7 +177,7 @@ class Programs:
                 letter.state = State.REFUSED
             return None
 
-    def _answer(self, pending: Pending[object], letters: list[Letter]) -> None:
+    def _answer(self, pending: Future[object], letters: list[Letter]) -> None:
         def answered() -> None:
             for letter in letters:
                 letter.state = State.SENT if pending.error is None else State.REFUSED
@@ -290,10 +290,10 @@ class Programs:
         queue = self._find(self._chance.choice((*PLAIN, *TRANSACTIONAL)))
         assert self.node.local is not None
         count = self._chance.choice((1, 3, 10))
-        pending = self.node.local.receiving.receive(queue, count, self, wait=False, holder=REMOVING)
+        pending = self.node.local.receiver.receive(queue, count, self, wait=False, holder=REMOVING)
         _then(pending, partial(self._answered, queue, pending))
 
-    def _answered(self, queue: Queue, pending: Pending[list[Entry]]) -> None:
+    def _answered(self, queue: Queue, pending: Future[list[Entry]]) -> None:
         if pending.error is None:
             self._got(queue, pending.result())
 
@@ -303,7 +303,7 @@ class Programs:
         queue = self._find(self._chance.choice(TRANSACTIONAL))
         transaction = local.begin()
         count = self._chance.choice((1, 3, 10))
-        found = local.receiving.receive(queue, count, self, wait=False, holder=transaction)
+        found = local.receiver.receive(queue, count, self, wait=False, holder=transaction)
         if found.error is not None:
             return
         entries = found.result()
@@ -322,7 +322,7 @@ class Programs:
         queue: Queue,
         transaction: Transaction,
         entries: list[Entry],
-        pending: Pending[None],
+        pending: Future[None],
     ) -> None:
         if pending.error is None:
             self._got(queue, entries)
@@ -348,7 +348,7 @@ class Programs:
         assert self.node.local is not None
         for name in (*PLAIN, *TRANSACTIONAL):
             queue = self._find(name)
-            pending = self.node.local.receiving.receive(queue, 10_000, self, wait=False)
+            pending = self.node.local.receiver.receive(queue, 10_000, self, wait=False)
             _then(pending, partial(self._answered, queue, pending))
 
     # Administrators
@@ -386,7 +386,7 @@ class Programs:
 
 
 def _then(
-    pending: Pending[object] | Pending[None] | Pending[list[Entry]], call: Callable[[], None]
+    pending: Future[object] | Future[None] | Future[list[Entry]], call: Callable[[], None]
 ) -> None:
     """Do something when the answer is there, after whatever was to be done before."""
     if pending.done:

@@ -17,13 +17,18 @@ from typing import Any
 import pytest
 
 from openmsmq.engine.arrivals.arrival import Origin, Work
-from openmsmq.engine.arrivals.arrivals import Arriving
+from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.arrivals.duplicates import Duplicates, Owner, _Pool
-from openmsmq.engine.arrivals.incoming import Head, Incoming, IncomingSequence, destination_key
+from openmsmq.engine.arrivals.incoming import (
+    Head,
+    IncomingSequence,
+    IncomingSequences,
+    destination_key,
+)
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.messages import disposition as outcomes
-from openmsmq.engine.outgoing.confirmations import Confirming
+from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.outgoing.sequences import (
     LOOKUP_BASE,
@@ -139,12 +144,14 @@ def no_history_after_a_restart(patch: pytest.MonkeyPatch) -> None:
 
 def no_incoming_sequences_after_a_restart(patch: pytest.MonkeyPatch) -> None:
     """How far sequences have come is not remembered beyond a crash."""
-    begin = Incoming.__init__
+    begin = IncomingSequences.__init__
 
-    def wrong(self: Incoming, snapshot: Snapshot, is_known: Callable[[bytes], bool]) -> None:
+    def wrong(
+        self: IncomingSequences, snapshot: Snapshot, is_known: Callable[[bytes], bool]
+    ) -> None:
         begin(self, MemoryStore().snapshot, is_known)
 
-    patch.setattr(Incoming, "__init__", wrong)
+    patch.setattr(IncomingSequences, "__init__", wrong)
 
 
 def history_beside_the_commit(patch: pytest.MonkeyPatch) -> None:
@@ -167,41 +174,41 @@ def order_before_the_disk(patch: pytest.MonkeyPatch) -> None:
     """A sender is told of messages in order that are not on disk yet."""
 
     def ahead(
-        incoming: Incoming, packet: bytes, scopes: Iterable[bytes]
+        incoming: IncomingSequences, packet: bytes, scopes: Iterable[bytes]
     ) -> IncomingSequence | None:
         destination = destination_key(packet)
         return incoming.furthest(scope + destination for scope in scopes)
 
-    patch.setattr(Incoming, "last_of", ahead)
-    take_next = Arriving._take_next
+    patch.setattr(IncomingSequences, "last_of", ahead)
+    take_next = Arrivals._take_next
 
-    def wrong(arriving: Arriving, work: Work, packet: bytes, head: Head) -> None:
+    def wrong(arriving: Arrivals, work: Work, packet: bytes, head: Head) -> None:
         take_next(arriving, work, packet, head)
         for key, (last, count) in work.orders.items():
             arriving.on_order(work.origin, key, last, 300 * count)
 
-    patch.setattr(Arriving, "_take_next", wrong)
+    patch.setattr(Arrivals, "_take_next", wrong)
 
 
 def final_acknowledgements_are_missed(patch: pytest.MonkeyPatch) -> None:
     """What this commit does to a message is not seen when a FinalAck comes with it."""
 
-    def wrong(self: Confirming, batch: Batch, *rest: object) -> None:
+    def wrong(self: Confirmations, batch: Batch, *rest: object) -> None:
         return None
 
-    patch.setattr(Confirming, "_place", wrong)
+    patch.setattr(Confirmations, "_place", wrong)
 
 
 def refused_messages_are_acknowledged(patch: pytest.MonkeyPatch) -> None:
     """A message for which there was no room is acknowledged all the same."""
-    take = Arriving.take
+    take = Arrivals.take
 
     def wrong(
-        arriving: Arriving, origin: object, packets: object, done: Callable[..., None]
+        arriving: Arrivals, origin: object, packets: object, done: Callable[..., None]
     ) -> None:
         take(arriving, origin, packets, lambda error: done(None))  # type: ignore[arg-type] # only passed on
 
-    patch.setattr(Arriving, "take", wrong)
+    patch.setattr(Arrivals, "take", wrong)
 
 
 def express_messages_come_twice(patch: pytest.MonkeyPatch) -> None:
@@ -219,26 +226,26 @@ def journals_forget(patch: pytest.MonkeyPatch) -> None:
 
 def order_acks_from_anybody(patch: pytest.MonkeyPatch) -> None:
     """Any session may say that messages have arrived."""
-    ordered = Confirming.ordered
+    ordered = Confirmations.ordered
 
-    def wrong(self: Confirming, origin: Origin, identifier: TxSequenceID, number: int) -> None:
+    def wrong(self: Confirmations, origin: Origin, identifier: TxSequenceID, number: int) -> None:
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(Confirming, "_may_confirm", lambda *_: True)
+            inner.setattr(Confirmations, "_may_confirm", lambda *_: True)
             ordered(self, origin, identifier, number)
 
-    patch.setattr(Confirming, "ordered", wrong)
+    patch.setattr(Confirmations, "ordered", wrong)
 
 
 def final_acks_from_anybody(patch: pytest.MonkeyPatch) -> None:
     """Any session may say what became of messages."""
-    final = Confirming._final
+    final = Confirmations._final
 
-    def wrong(self: Confirming, *given: Any) -> None:
+    def wrong(self: Confirmations, *given: Any) -> None:
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(Confirming, "_may_confirm", lambda *_: True)
+            inner.setattr(Confirmations, "_may_confirm", lambda *_: True)
             final(self, *given)
 
-    patch.setattr(Confirming, "_final", wrong)
+    patch.setattr(Confirmations, "_final", wrong)
 
 
 def what_was_never_sent_is_acknowledged(patch: pytest.MonkeyPatch) -> None:
@@ -296,7 +303,7 @@ def time_stamps_follow_the_clock_after_a_restore(patch: pytest.MonkeyPatch) -> N
 
 def overtaken_sequences_wait(patch: pytest.MonkeyPatch) -> None:
     """A restored sender does not understand that its receiver is ahead of the backup."""
-    patch.setattr(Confirming, "_overtaken", lambda self, origin, identifier: None)
+    patch.setattr(Confirmations, "_overtaken", lambda self, origin, identifier: None)
 
 
 def message_numbers_come_again_after_a_restore(patch: pytest.MonkeyPatch) -> None:
@@ -331,13 +338,13 @@ def clones_are_not_named(patch: pytest.MonkeyPatch) -> None:
 
 def express_messages_overtake(patch: pytest.MonkeyPatch) -> None:
     """Express messages do not wait for others of their session that are being written."""
-    patch.setattr(Arriving, "_is_behind", lambda self, origin, queue: False)
+    patch.setattr(Arrivals, "_is_behind", lambda self, origin, queue: False)
 
 
 def strangers_are_not_bounded(patch: pytest.MonkeyPatch) -> None:
     """What is kept for strangers grows with what they send."""
     patch.setattr(_Pool, "surplus", lambda self: None)
-    patch.setattr(Incoming, "surplus", lambda self: [])
+    patch.setattr(IncomingSequences, "surplus", lambda self: [])
 
 
 RARE: dict[Callable[[pytest.MonkeyPatch], None], str] = {

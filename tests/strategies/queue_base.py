@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.core import Core
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages import delay as delaying
 from openmsmq.engine.messages import expiry as expiring
 from openmsmq.engine.queues import purge as emptying
@@ -104,13 +105,13 @@ class Base:
                 ack_size,
             )
         )
-        self.calls: list[tuple[Pending[Any], Answer]] = []
+        self.calls: list[tuple[Future[Any], Answer]] = []
         self.slots: list[Slot] = []
         self.system: list[Slot] = []
         self.transactions: dict[int, tuple[RealTransaction, Transaction]] = {}
         self.begun: list[tuple[Slot, list[Position]]] = []
         "Reads in two steps that are not ended."
-        self.reads: list[tuple[Slot, Holder, Pending[Any], Answer]] = []
+        self.reads: list[tuple[Slot, Holder, Future[Any], Answer]] = []
         "Reads that are not answered."
         self.got: list[tuple[Slot, Any, list[Position]]] = []
         "What was received, by whom it may be put back."
@@ -125,8 +126,8 @@ class Base:
 
     def _open(self, store: FaultyStore) -> None:
         self.store = store
-        self.manager = LocalManager(store, self.clock, name=COMPUTER)
-        self.core = self.manager.core
+        self.manager = QueueManager(store, self.clock, name=COMPUTER)
+        self.core: Core = self.manager
 
     def set_up(self) -> None:
         """Create the queues."""
@@ -201,17 +202,17 @@ class Base:
 
     def tick(self) -> None:
         """Tell the time, and see what begins then."""
-        sweeping, releasing = self.core.expiring._sweeping, self.core.delaying._is_releasing
+        sweeping, releasing = self.core.expiry._sweeping, self.core.delays._is_releasing
         self.manager.tick()
-        if self.core.delaying._is_releasing and not releasing:
+        if self.core.delays._is_releasing and not releasing:
             self.model.begin_release()
-        self.model.tick(sweeps=self.core.expiring._sweeping and not sweeping)
+        self.model.tick(sweeps=self.core.expiry._sweeping and not sweeping)
         waiting = [p for q in self.model.queues for p in q.positions if q.kind is Kind.DELAYED]
         first = min((p.due for p in waiting if not p.queue.deleted), default=None)
-        if first is not None and not self.core.delaying._is_releasing:
+        if first is not None and not self.core.delays._is_releasing:
             # The clock may have been set back a little since a commit failed.
             soon = self.core.timeline.exact + delaying.RETRY + CORRECTION
-            assert self.core.delaying.next <= max(first / 1000, soon), "a message is forgotten"
+            assert self.core.delays.next <= max(first / 1000, soon), "a message is forgotten"
 
     # Commits
 
@@ -367,7 +368,7 @@ class Base:
 
     def _receive_all(self, slot: Slot) -> None:
         reader = Reader(Answer(), 1000, destructive=True)
-        receiving = self.manager.receiving
+        receiving = self.manager.receiver
         self.ask(
             lambda: receiving.receive(slot.real, 1000, OWNER, wait=False),
             lambda _: self.model.read(slot.model, reader, wait=False),
@@ -377,13 +378,13 @@ class Base:
 
     def ask(
         self,
-        call: Callable[[], Pending[Any]],
-        answer: Callable[[Pending[Any]], Answer],
+        call: Callable[[], Future[Any]],
+        answer: Callable[[Future[Any]], Answer],
         *,
         reading: tuple[Slot, Holder] | None = None,
     ) -> Answer:
         """Make a call on both."""
-        pending: Pending[Any] = Pending()
+        pending: Future[Any] = Future()
         try:
             pending = call()
         except MQError as error:
@@ -440,7 +441,7 @@ class Base:
         if model.kind is Kind.MAIN:
             self._check_waiting(slot)
         if model.positions:
-            found = self.manager.receiving.peek(real, 1000, OWNER, wait=False)
+            found = self.manager.receiver.peek(real, 1000, OWNER, wait=False)
             seen = [] if found.error else found.result()
             agree(f"messages of {name}", shown(seen), expected(self.model.available(model)))
             for entry in seen:

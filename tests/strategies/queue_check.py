@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.storage.layout import (
     COUNTERS_ROW,
@@ -126,7 +126,7 @@ def agree(what: str, found: object, wanted: object) -> None:
     assert found == wanted, f"{what}: {found}, not {wanted}"
 
 
-def compare(pending: Pending[Any], answer: Answer) -> None:
+def compare(pending: Future[Any], answer: Answer) -> None:
     """One call must be answered as the model says, and not before."""
     assert pending.done == answer.done, (pending.error, answer.errors, answer.value)
     if not answer.done:

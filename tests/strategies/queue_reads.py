@@ -54,7 +54,7 @@ class Reads(Base):
         count = 3 if step.has(0) else 1
         reader = Reader(Answer(), count, destructive=True, holder=model_holder)
         self.ask(
-            lambda: self.manager.receiving.receive(
+            lambda: self.manager.receiver.receive(
                 slot.real, count, OWNER, wait=step.has(1), holder=holder
             ),
             lambda _: self.model.read(slot.model, reader, wait=step.has(1)),
@@ -67,7 +67,7 @@ class Reads(Base):
         count = 3 if step.has(0) else 1
         real, transaction = self.manager.begin(), self.model.begin("")
         reader = Reader(Answer(), count, destructive=True, holder=transaction)
-        receiving = self.manager.receiving
+        receiving = self.manager.receiver
         self.ask(
             lambda: receiving.receive(slot.real, count, OWNER, wait=False, holder=real),
             lambda _: self.model.read(slot.model, reader, wait=False),
@@ -79,7 +79,7 @@ class Reads(Base):
         count = 3 if step.has(0) else 1
         reader = Reader(Answer(), count, destructive=False)
         self.ask(
-            lambda: self.manager.receiving.peek(slot.real, count, OWNER, wait=step.has(1)),
+            lambda: self.manager.receiver.peek(slot.real, count, OWNER, wait=step.has(1)),
             lambda _: self.model.read(slot.model, reader, wait=step.has(1)),
         )
 
@@ -90,7 +90,7 @@ class Reads(Base):
         seek = list(Seek)[step.flags >> 4 & 7] if step.flags >> 4 & 7 < 5 else Seek.CURRENT
         peek = step.has(0)
         self.ask(
-            lambda: self.manager.receiving.by_lookup(
+            lambda: self.manager.receiver.by_lookup(
                 slot.real, lookup, seek, peek=peek, holder=holder
             ),
             lambda _: self.model.by_lookup(
@@ -107,7 +107,7 @@ class Reads(Base):
                     self.begun.remove(other)
                     positions = positions + other[1]
             self.ask(
-                lambda: self.manager.receiving.end(
+                lambda: self.manager.receiver.end(
                     of.real, [p.lookup for p in positions], TWO_STEPS, delete=step.has(0)
                 ),
                 lambda _: self.model.end(of.model, positions, delete=step.has(0)),
@@ -118,7 +118,7 @@ class Reads(Base):
         if self.got:
             of, entries, positions = self.got.pop(step.pick % len(self.got))
             if of.handle is not None or of.model.kind is not Kind.SUBQUEUE:
-                self.manager.receiving.put_back(of.real, entries)
+                self.manager.receiver.put_back(of.real, entries)
                 self.model.put_back(of.model, positions)
 
     def _cursor(self, step: Step) -> None:
@@ -128,7 +128,7 @@ class Reads(Base):
             slot.cursors[:1] = [Cursor(slot.model, real), *slot.cursors[:1]]
         cursor = slot.cursors[step.pick % len(slot.cursors)]
         if step.pick > 250:
-            self.manager.receiving.close_cursor(slot.real, cursor.real)
+            self.manager.receiver.close_cursor(slot.real, cursor.real)
             self.model.close_cursor(cursor)
         elif step.has(0):
             self._receive_cursor(step, slot, cursor)
@@ -139,7 +139,7 @@ class Reads(Base):
         holder, model_holder = self._reader(step, slot)
         reader = Reader(Answer(), 1, destructive=True, holder=model_holder, cursor=cursor)
         self.ask(
-            lambda: self.manager.receiving.receive_cursor(
+            lambda: self.manager.receiver.receive_cursor(
                 slot.real, cursor.real, OWNER, wait=step.has(1), holder=holder
             ),
             lambda _: self.model.read(slot.model, reader, wait=step.has(1)),
@@ -150,7 +150,7 @@ class Reads(Base):
         following = step.pick % 4 > 1
         reader = Reader(Answer(), 1, destructive=False, cursor=cursor)
         self.ask(
-            lambda: self.manager.receiving.peek_cursor(
+            lambda: self.manager.receiver.peek_cursor(
                 slot.real, cursor.real, OWNER, wait=step.has(1), following=following
             ),
             lambda _: self.model.read(slot.model, reader, wait=step.has(1), following=following),

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.errors import OperationCancelled, QueueExists, QueueNotFound
 from openmsmq.limits import NO_QUOTA
 from openmsmq.properties.message import Acknowledge
@@ -236,8 +236,8 @@ class Run(Reads):
         if transaction is not None and transaction.unanswered:
             return
 
-        def call() -> Pending[Any]:
-            numbers: Pending[Any] = Pending()
+        def call() -> Future[Any]:
+            numbers: Future[Any] = Future()
             sent = handles.send(self.manager, slot.real, messages, real, delivery)
             sent.then(numbers, lambda found: tuple(map(_number, found)))
             return numbers
@@ -297,7 +297,7 @@ class Run(Reads):
                 return
         target = self._target(main if slot.model.main is main.model else slot, name)
         self.ask(
-            lambda: self.manager.moving.move(slot.real, lookup, target.real, real),
+            lambda: self.manager.moves.move(slot.real, lookup, target.real, real),
             lambda _: self.model.move(slot.model, lookup, target.model, transaction),
         )
 

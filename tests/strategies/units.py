@@ -10,7 +10,7 @@ import openmsmq
 from openmsmq import Manager
 from openmsmq.client._sync.backend import Backend
 from openmsmq.client._sync.embedded import Embedded, EmbeddedWork
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import ConnectionLost, DtcConnect, MQError
 from openmsmq.runtime.drivers import ThreadDriver
 from openmsmq.store.memory import MemoryStore
@@ -47,17 +47,17 @@ class Party:
         self._clock = HandClock(1_700_000_000 + number)
         for _ in range(number * 100):
             self._clock.new_guid()
-        self.local = LocalManager(MemoryStore(), self._clock, name=f"server{number}")
-        self.embedded = Embedded(self.local, ThreadDriver(self.local.core, self.local.tick))
+        self.local = QueueManager(MemoryStore(), self._clock, name=f"server{number}")
+        self.embedded = Embedded(self.local, ThreadDriver(self.local, self.local.tick))
         self._works: list[EmbeddedWork] = []
         self.lives = 0
 
     def restart(self) -> None:
         """Die, and start on what is on disk."""
-        store = self.local.core.store
+        store = self.local.store
         assert isinstance(store, MemoryStore)
-        self.local = LocalManager(MemoryStore(store.committed), self._clock, name=self.local.name)
-        self.embedded = Embedded(self.local, ThreadDriver(self.local.core, self.local.tick))
+        self.local = QueueManager(MemoryStore(store.committed), self._clock, name=self.local.name)
+        self.embedded = Embedded(self.local, ThreadDriver(self.local, self.local.tick))
         self._works = []
         self.lives += 1
 
@@ -78,11 +78,11 @@ class Party:
         """Nothing is prepared, undecided or held."""
         held = [
             lookup
-            for queue in self.local.core.queues.everything
+            for queue in self.local.queues.everything
             if queue.kind is QueueKind.PRIVATE
             for lookup in queue.holds
         ]
-        return not (self.local.core.prepared or self.local.units.decided or held)
+        return not (self.local.prepared or self.local.units.decided or held)
 
 
 class Line:

@@ -9,7 +9,6 @@ GERUNDS: Final = (
     "cli.outgoing",
     "cli.packets.meaning",
     "engine.arrivals.incoming",
-    "engine.commit.pending",
     "engine.outgoing",
     "names.opening",
     "packet.framing",

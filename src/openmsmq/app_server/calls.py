@@ -24,7 +24,7 @@ from openmsmq.types.settings import Settings
 
 if TYPE_CHECKING:
     from openmsmq.app_protocol.members import JsonObject
-    from openmsmq.engine.commit.pending import Pending
+    from openmsmq.engine.commit.future import Future
 
 PAGE_MAX: Final = 250
 "Queues in one answer, for those who ask for pages; others wait for so long."
@@ -77,7 +77,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
         name = given.text("name")
         session.require("admin", *session.paths(name))
         local, caller = session.local, session.caller
-        _begin(session, number, lambda: local.core.queues.delete(local.find_queue(name), caller))
+        _begin(session, number, lambda: local.delete_queue(name, caller))
 
     def _call_open_queue(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("name", "access", "share")
@@ -125,7 +125,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
         everything = given.flag("everything", default=False)
         limit = given.integer("limit", minimum=1) if given.has("limit") else None
         after = given.integer("after") if given.has("after") else BEFORE_ALL
-        core, caller = session.local.core, session.caller
+        core, caller = session.local, session.caller
 
         def look() -> tuple[list[QueueInfo], int | None]:
             if limit is None:  # from somebody who knows of no pages
@@ -229,12 +229,12 @@ class Calls(SubscriptionCalls, TransactionCalls):
     def _call_statistics(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
         session.require("read")
-        session.reply(number, counts=session.local.core.statistics.counts)
+        session.reply(number, counts=session.local.statistics.counts)
 
     def _call_settings(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
         session.require("read")
-        session.reply(number, settings=asdict(session.local.core.settings))
+        session.reply(number, settings=asdict(session.local.settings))
 
     def _call_configure(self, session: AppSession, number: int, given: Arguments) -> None:
         session.require("admin")
@@ -244,7 +244,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
         _begin(session, number, lambda: session.local.configure(**changes))
 
 
-def _begin(session: AppSession, number: int, make: Callable[[], Pending[Any]]) -> None:
+def _begin(session: AppSession, number: int, make: Callable[[], Future[Any]]) -> None:
     """Begin a call that has no more to answer than that it is done."""
     session.begin(number, make, lambda _: session.reply(number))
 

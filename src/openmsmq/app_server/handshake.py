@@ -51,7 +51,7 @@ class Handshake:
         session.admit(grant, f"{_shown(hello.client)} at {wire.peer}")
         welcome = Welcome(
             server=server.name,
-            manager=server.local.core.identity,
+            manager=server.local.identity,
             name=server.local.name,
             max_frame=FRAME_SIZE_MAX,
             requests=server.config.requests_max,

@@ -11,16 +11,14 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Final
 
-from openmsmq.engine.transactions.transaction import State
 from openmsmq.errors import StorageError
 from openmsmq.runtime.logs import log_event
 from openmsmq.types.caller import Caller
-from openmsmq.types.units import decider_of
 
 if TYPE_CHECKING:
     from openmsmq.app_server.server import AppServer
     from openmsmq.app_server.session import AppSession
-    from openmsmq.engine.commit.pending import Pending
+    from openmsmq.engine.commit.future import Future
 
 INTERVAL_S: Final = 1.0
 _WORDS: Final = {"revoked": "the token was revoked", "expired": "the token has expired"}
@@ -100,7 +98,7 @@ class Housekeeping:
         server, transaction = self._server, session.transactions.pop(number)
         session.timed_out.append(number)
 
-        def answered(pending: Pending[None]) -> None:
+        def answered(pending: Future[None]) -> None:
             if pending.error is not None and not session.is_over:
                 with contextlib.suppress(ValueError):  # dropped, among so many
                     session.timed_out.remove(number)
@@ -116,18 +114,14 @@ class Housekeeping:
     def _abort_prepared(self) -> None:
         """Abort prepared transactions that were not decided for too long."""
         server, limit = self._server, self._server.config.abandon_prepared_after
-        prepared = server.local.core.prepared
-        if limit is None or not prepared:
-            return
-        for xid, age in server.driver.call(server.local.prepared_ages).items():
-            is_unit = decider_of(xid) is not None  # the manager that decides it knows the outcome
-            if age >= limit and prepared[xid].state is State.PREPARED and not is_unit:
+        if limit is not None and server.local.prepared:
+            for xid, age in server.driver.call(lambda: server.local.abandoned(limit)).items():
                 self._abandon(xid, age)
 
     def _abandon(self, xid: str, age: int) -> None:
         server = self._server
 
-        def answered(pending: Pending[None]) -> None:
+        def answered(pending: Future[None]) -> None:
             if pending.error is None:  # else the next tick tries again
                 self._aborted("abandoned", xid, age)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Frame, Kind
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.storage.layout import local_facts
@@ -42,7 +42,7 @@ class Reads:
 
     def __init__(self, session: AppSession) -> None:
         self._session = session
-        self._waiting: dict[int, tuple[QueueHandle, Pending[Entries], Transaction | None]] = {}
+        self._waiting: dict[int, tuple[QueueHandle, Future[Entries], Transaction | None]] = {}
         "Reads that wait, by request."
         self._deadlines: dict[int, float] = {}
         "When those of them time out that do not wait for ever."
@@ -64,12 +64,12 @@ class Reads:
 
         has_waited = False
 
-        def make() -> Pending[Entries]:
+        def make() -> Future[Entries]:
             pending = self._begin(opened, read, transaction, take=take)
             self._waiting[number] = opened, pending, transaction
             return pending
 
-        def answered(pending: Pending[Entries]) -> None:
+        def answered(pending: Future[Entries]) -> None:
             del self._waiting[number]
             self._deadlines.pop(number, None)
             if transaction is not None and has_waited:
@@ -92,7 +92,7 @@ class Reads:
         transaction: Transaction | None,
         *,
         take: bool,
-    ) -> Pending[Entries]:
+    ) -> Future[Entries]:
         """What is taken is for a transaction, or held until it is ended."""
         wait, hold = read.timeout != 0, transaction is None
         seek = _SEEKS.get(app.Seek(read.seek))

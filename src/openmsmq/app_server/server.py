@@ -17,8 +17,8 @@ from openmsmq.app_server.calls import Calls
 from openmsmq.app_server.housekeeping import Housekeeping
 from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.wire import ProgramWire
-from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.manager import QueueManager
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import TOO_MANY, Load, ServiceMetrics
@@ -43,7 +43,7 @@ class Driver(Protocol):
         """Call the manager."""
         ...
 
-    def begin(self, make: Callable[[], Pending[T]], answered: Callable[[Pending[T]], None]) -> None:
+    def begin(self, make: Callable[[], Future[T]], answered: Callable[[Future[T]], None]) -> None:
         """Call the manager; `answered` is called when the answer is there, at once or later."""
         ...
 
@@ -53,7 +53,7 @@ class AppServer:
 
     def __init__(
         self,
-        local: LocalManager,
+        local: QueueManager,
         driver: Driver,
         config: Config,
         tokens: Tokens,

@@ -31,7 +31,7 @@ from openmsmq.app_server.subscriptions import SubscriptionReaders
 from openmsmq.app_server.transactions import DecidedUnits
 from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.authorization import authorize, authorize_access, authorize_any
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.messages.cursor import Cursor
 from openmsmq.engine.transactions.transaction import Transaction
@@ -309,7 +309,6 @@ class AppSession:
         self.handles.clear()
         self.cursors.clear()
         self.transactions.clear()
-        self.local.core.settle()
 
     def abandon(self, transaction: Transaction) -> None:
         """Abort a transaction that nobody can end any longer."""
@@ -414,12 +413,12 @@ class AppSession:
     def begin(
         self,
         number: int,
-        make: Callable[[], Pending[T]],
+        make: Callable[[], Future[T]],
         answer: Callable[[T], None],
     ) -> None:
         """Begin a call of the manager; the request is answered when it is done."""
 
-        def answered(pending: Pending[T]) -> None:
+        def answered(pending: Future[T]) -> None:
             if pending.error is not None:
                 self.fail(number, pending.error)
             else:
@@ -469,5 +468,5 @@ class AppSession:
         )
 
 
-def _ignore(pending: Pending[None]) -> None:
+def _ignore(pending: Future[None]) -> None:
     """Nobody is there to be told."""

@@ -10,7 +10,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import encode_error
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_server.reads import Entries, payload
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.errors import InvalidParameter, MQError, OperationCancelled
 from openmsmq.types.access import Access
@@ -37,7 +37,7 @@ class DeliveryStream:
     credit: int
     most: int
     "Messages in one frame."
-    waiting: Pending[Entries] | None = None
+    waiting: Future[Entries] | None = None
     is_over: bool = False
 
 
@@ -93,7 +93,7 @@ class DeliveryStreams:
         opened = stream.opened
         count = min(stream.credit, stream.most)
 
-        def make() -> Pending[Entries]:
+        def make() -> Future[Entries]:
             stream.waiting = pending = opened.receive(
                 count, wait=True, hold=True, size_max=DELIVERY_SIZE
             )
@@ -104,7 +104,7 @@ class DeliveryStreams:
         except MQError as error:
             self._fail(stream, error)
 
-    def _came(self, stream: DeliveryStream, pending: Pending[Entries]) -> None:
+    def _came(self, stream: DeliveryStream, pending: Future[Entries]) -> None:
         stream.waiting = None
         if pending.error is not None:
             self._fail(stream, pending.error)

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.app_protocol.members import Arguments
-from openmsmq.engine.authorization import may_end
 from openmsmq.engine.transactions.units import unit_infos
 from openmsmq.limits import U64_MAX
 from openmsmq.types.caller import Caller
@@ -15,7 +14,7 @@ from openmsmq.types.units import decider_of
 
 if TYPE_CHECKING:
     from openmsmq.app_server.session import AppSession
-    from openmsmq.engine.commit.pending import Pending
+    from openmsmq.engine.commit.future import Future
     from openmsmq.engine.transactions.transaction import Transaction
 
 UNITS_KEPT: Final = 1000
@@ -65,11 +64,9 @@ class TransactionCalls:
         given.only("transaction")
 
         def done(place: int, transaction: Transaction) -> None:
-            waiting = session.local.core.prepared
+            is_prepared = session.local.is_prepared
             session.prepared = {
-                at: known
-                for at, known in session.prepared.items()
-                if waiting.get(known.xid) is known
+                at: known for at, known in session.prepared.items() if is_prepared(known)
             }
             session.prepared[place] = transaction
 
@@ -83,7 +80,7 @@ class TransactionCalls:
             if participants:
                 session.units.add(transaction.xid)
 
-        def commit(transaction: Transaction) -> Pending[None]:
+        def commit(transaction: Transaction) -> Future[None]:
             return session.local.commit(transaction, participants, session.caller)
 
         self._end(session, number, given, commit, done)
@@ -107,14 +104,14 @@ class TransactionCalls:
         session: AppSession,
         number: int,
         given: Arguments,
-        end: Callable[[Transaction], Pending[None]],
+        end: Callable[[Transaction], Future[None]],
         done: Callable[[int, Transaction], None] | None = None,
     ) -> None:
         place = given.integer("transaction", minimum=1, maximum=U64_MAX)
         transaction = session.transaction(place)
         assert transaction is not None
 
-        def answered(pending: Pending[None]) -> None:
+        def answered(pending: Future[None]) -> None:
             if pending.error is not None:
                 session.fail(number, pending.error)
                 if session.is_over:
@@ -132,9 +129,7 @@ class TransactionCalls:
     def _call_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
         session.require_somewhere("send")
-        caller, prepared = session.caller, session.local.core.prepared
-        found = session.driver.call(session.local.prepared_ages)
-        ages = {xid: age for xid, age in found.items() if may_end(caller, prepared[xid])}
+        ages = session.driver.call(lambda: session.local.prepared_ages(session.caller))
         session.reply(number, xids=list(ages), ages=ages)
 
     def _call_commit_prepared(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -148,7 +143,7 @@ class TransactionCalls:
         session: AppSession,
         number: int,
         given: Arguments,
-        decide: Callable[[str, Caller], Pending[None]],
+        decide: Callable[[str, Caller], Future[None]],
     ) -> None:
         """Whoever has prepared a transaction may end it, an administrator may end any.
 
@@ -156,8 +151,7 @@ class TransactionCalls:
         """
         given.only("xid")
         xid = given.text("xid")
-        found = session.local.core.prepared.get(xid)
-        is_own = found is not None and may_end(session.caller, found)
+        is_own = session.local.may_end_prepared(xid, session.caller)
         is_here = any(known.xid == xid for known in session.prepared.values())
         if not (is_own or is_here) and decider_of(xid) is None:
             session.require("admin")

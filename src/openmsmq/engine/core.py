@@ -21,19 +21,19 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-from openmsmq.engine.arrivals.acknowledgements import Answering
+from openmsmq.engine.arrivals.acknowledgements import Acknowledgements
 from openmsmq.engine.arrivals.duplicates import Duplicates
-from openmsmq.engine.arrivals.incoming import Incoming
+from openmsmq.engine.arrivals.incoming import IncomingSequences
 from openmsmq.engine.arrivals.peers import PeerTable
 from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.commit.operation import Operation, Operations
-from openmsmq.engine.commit.pending import Pending
 from openmsmq.engine.commit.timeline import SHIFT_KEY
-from openmsmq.engine.messages.admission import Admitting
-from openmsmq.engine.messages.delay import Delaying
-from openmsmq.engine.messages.disposition import Outcomes
-from openmsmq.engine.messages.expiry import Expiring
-from openmsmq.engine.messages.poison import Poisoning
+from openmsmq.engine.messages.admission import Admission
+from openmsmq.engine.messages.delay import Delays
+from openmsmq.engine.messages.disposition import Dispositions
+from openmsmq.engine.messages.expiry import Expiry
+from openmsmq.engine.messages.poison import PoisonMessages
 from openmsmq.engine.outgoing.transport import Transports
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.purge import drop_messages, remove_purged, resume_purge
@@ -91,7 +91,7 @@ class Core:
         date_prepared(loaded.prepared, self.timeline.now)
         self.decisions = Decisions(store.snapshot)
         self.peers = PeerTable(store.snapshot)
-        self.incoming = Incoming(store.snapshot, self.peers.knows)
+        self.incoming = IncomingSequences(store.snapshot, self.peers.knows)
         self.duplicates = Duplicates(store.snapshot)
         self.is_stopping = False
         "Emptying of queues and sweeps go no further; the next start takes them up."
@@ -114,11 +114,11 @@ class Core:
         self._reserved = sum(queue.reserved for queue in loaded.queues.values())
         self._stored_size = 0
         self.recount()
-        self.answering = Answering(self)
-        self.outcomes = Outcomes(self)
-        self.expiring = Expiring(self)
-        self.delaying = Delaying(self)
-        self.admitting, self.poisoning = Admitting(self), Poisoning(self)
+        self.acknowledgements = Acknowledgements(self)
+        self.dispositions = Dispositions(self)
+        self.expiry = Expiry(self)
+        self.delays = Delays(self)
+        self.admission, self.poison = Admission(self), PoisonMessages(self)
         self._resume(loaded.emptying)
 
     def _resume(self, emptying: list[Queue]) -> None:
@@ -220,8 +220,8 @@ class Core:
         """A commit is on disk: let readers see it."""
         self.store.refresh()
         batch.apply()
-        self.expiring.expect(batch.next_expiry)
-        self.delaying.expect(batch.next_due)
+        self.expiry.expect(batch.next_expiry)
+        self.delays.expect(batch.next_due)
         for queue, size in batch.grown():
             self._stored_size += size
             self.queues.touch(queue)
@@ -268,23 +268,23 @@ class Core:
         self.numbers.message_id += count
         reserve_message_ids(self)
 
-    def configure(self, **changes: Any) -> Pending[None]:
+    def configure(self, **changes: Any) -> Future[None]:
         """Change settings of the manager."""
         return configure(self, changes)
 
     # Time
 
-    def tick(self, now: float, elapsed: float) -> bool:
+    def advance(self, now: float, elapsed: float) -> bool:
         """Tell the time; it is told before every call and when `next_deadline` has come.
 
         True if messages have expired or are due, and a commit begins that sees to it.
         """
         if self.timeline.observe(now, elapsed) or self._is_shift_lost:
             self._write_shift()
-        begins = self.delaying.next <= self.timeline.exact and self.delaying.release()
-        if not self.expiring.is_due:
+        begins = self.delays.next <= self.timeline.exact and self.delays.release()
+        if not self.expiry.is_due:
             return begins
-        begins |= self.expiring.sweep()
+        begins |= self.expiry.sweep()
         self.settle()
         return begins
 
@@ -303,7 +303,7 @@ class Core:
     @property
     def next_deadline(self) -> float | None:
         """In how many seconds from the last tick something is to be done; None for never."""
-        due, expired = self.delaying.seconds_left, self.expiring.seconds_left
+        due, expired = self.delays.seconds_left, self.expiry.seconds_left
         return expired if due is None else due if expired is None else min(due, expired)
 
     def stop(self) -> None:
@@ -428,7 +428,7 @@ class Core:
             self.note(event, queue, lookups, ids, by, why)
         if event is Event.ARRIVED_EXPRESS:
             self.statistics.count(Event.ARRIVED.word, len(messages))
-            self.outcomes.arrived_express(queue, entries)
+            self.dispositions.arrived_express(queue, entries)
         return lookups
 
     def add_express(self, queue: Queue, entries: Sequence[Entry]) -> None:
@@ -437,7 +437,7 @@ class Core:
         queue.express.add(entries)
         queue.came(entry.lookup for entry in entries)
         self.express_size += queue.express.size - before
-        self.expiring.add_express(queue, entries)
+        self.expiry.add_express(queue, entries)
 
     def drop_express(self, queue: Queue, lookups: Iterable[int]) -> None:
         """Take express messages out of a queue."""
@@ -461,10 +461,10 @@ class Core:
         purged = [lookup for lookup in back if lookup in queue.purge_pending]
         if purged and not queue.deleted:
             remove_purged(self, queue, purged)
-        self.expiring.released(queue, back)
+        self.expiry.released(queue, back)
         self.wake(queue, [lookup for lookup in back if lookup not in purged])
 
-    def cancel(self, queue: Queue, pending: Pending[Any], error: BaseException) -> bool:
+    def cancel(self, queue: Queue, pending: Future[Any], error: BaseException) -> bool:
         """Cancel Waiting Message Read Request ([MS-MQDMPR] 3.1.7.1.17); False if none waits."""
         for waiter in queue.waiters:
             if waiter.pending is pending:

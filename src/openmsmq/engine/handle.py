@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from openmsmq.engine.authorization import authorize
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.cursor import Cursor
-from openmsmq.engine.messages.post import Posting
-from openmsmq.engine.messages.receive import Receiving
+from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.messages.scan import NO_LIMIT
+from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.info import path_name, queue_info
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.queues.subqueues import Moving
+from openmsmq.engine.queues.subqueues import Moves
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import InvalidHandle, InvalidParameter, TransactionSequence
 from openmsmq.types.access import Access, Mode
@@ -36,9 +36,9 @@ class Parts:
     """The parts of a manager that open queues work with."""
 
     core: Core
-    posting: Posting
-    receiving: Receiving
-    moving: Moving
+    sender: Sender
+    receiver: Receiver
+    moves: Moves
     subqueue: Callable[[Queue, str], Queue]
     "Finds the subqueue of a queue with a name, its own or its full one."
 
@@ -71,20 +71,20 @@ class QueueHandle(Holder):
         messages: Sequence[Message],
         transaction: Transaction | None = None,
         delivery: Delivery | None = None,
-    ) -> Pending[Sequence[SentId]]:
+    ) -> Future[Sequence[SentId]]:
         """Send messages to the queue, or to each of several: all of them or none."""
         self.mode.require(Access.SEND)
-        return self._parts.posting.send(self.queue, messages, transaction, delivery, self.owner)
+        return self._parts.sender.send(self.queue, messages, transaction, delivery, self.owner)
 
     def send_packets(
         self,
         packets: Sequence[bytes],
         transaction: Transaction | None = None,
         delivery: Delivery | None = None,
-    ) -> Pending[Sequence[SentId]]:
+    ) -> Future[Sequence[SentId]]:
         """The same with messages that a program has packed."""
         self.mode.require(Access.SEND)
-        return self._parts.posting.send_packets(
+        return self._parts.sender.send_packets(
             self.queue, packets, transaction, delivery, self.owner
         )
 
@@ -92,10 +92,10 @@ class QueueHandle(Holder):
 
     def peek(
         self, count: int, *, wait: bool, after: int = 0, size_max: int = NO_LIMIT
-    ) -> Pending[Entries]:
+    ) -> Future[Entries]:
         """Look at the first messages, or at those behind a lookup identifier."""
         self.mode.require(Access.PEEK)
-        return self._parts.receiving.peek(
+        return self._parts.receiver.peek(
             self.queue, count, self, wait=wait, after=after, size_max=size_max
         )
 
@@ -107,13 +107,13 @@ class QueueHandle(Holder):
         transaction: Transaction | None = None,
         hold: bool = False,
         size_max: int = NO_LIMIT,
-    ) -> Pending[Entries]:
+    ) -> Future[Entries]:
         """Take the first messages: out of the queue, for a transaction, or to `hold` them.
 
         What is held is removed or returned by `end`.
         """
         self.mode.require(Access.RECEIVE)
-        return self._parts.receiving.receive(
+        return self._parts.receiver.receive(
             self.queue,
             count,
             self,
@@ -123,10 +123,10 @@ class QueueHandle(Holder):
             caller=self.owner,
         )
 
-    def peek_at(self, lookup: int, seek: Seek) -> Pending[Entries]:
+    def peek_at(self, lookup: int, seek: Seek) -> Future[Entries]:
         """Look at the message that a lookup identifier leads to."""
         self.mode.require(Access.PEEK)
-        return self._parts.receiving.by_lookup(self.queue, lookup, seek, peek=True)
+        return self._parts.receiver.by_lookup(self.queue, lookup, seek, peek=True)
 
     def receive_at(
         self,
@@ -135,10 +135,10 @@ class QueueHandle(Holder):
         *,
         transaction: Transaction | None = None,
         hold: bool = False,
-    ) -> Pending[Entries]:
+    ) -> Future[Entries]:
         """Take the message that a lookup identifier leads to."""
         self.mode.require(Access.RECEIVE)
-        return self._parts.receiving.by_lookup(
+        return self._parts.receiver.by_lookup(
             self.queue,
             lookup,
             seek,
@@ -147,11 +147,11 @@ class QueueHandle(Holder):
             caller=self.owner,
         )
 
-    def peek_cursor(self, cursor: Cursor, *, wait: bool, following: bool) -> Pending[Entries]:
+    def peek_cursor(self, cursor: Cursor, *, wait: bool, following: bool) -> Future[Entries]:
         """Look at the message under a cursor, or go on to the following one."""
         self.mode.require(Access.PEEK)
         self._require_cursor(cursor)
-        return self._parts.receiving.peek_cursor(
+        return self._parts.receiver.peek_cursor(
             self.queue, cursor, self, wait=wait, following=following
         )
 
@@ -162,11 +162,11 @@ class QueueHandle(Holder):
         wait: bool,
         transaction: Transaction | None = None,
         hold: bool = False,
-    ) -> Pending[Entries]:
+    ) -> Future[Entries]:
         """Take the message under a cursor."""
         self.mode.require(Access.RECEIVE)
         self._require_cursor(cursor)
-        return self._parts.receiving.receive_cursor(
+        return self._parts.receiver.receive_cursor(
             self.queue,
             cursor,
             self,
@@ -175,13 +175,13 @@ class QueueHandle(Holder):
             caller=self.owner,
         )
 
-    def cancel(self, read: Pending[Any], error: BaseException) -> bool:
+    def cancel(self, read: Future[Any], error: BaseException) -> bool:
         """Cancel a read that waits; False if it does not wait any longer."""
         return self._parts.core.cancel(self.queue, read, error)
 
     def put_back(self, entries: Entries) -> None:
         """Undo a receive that removed messages, since its caller is gone."""
-        self._parts.receiving.put_back(self.queue, entries, self.owner)
+        self._parts.receiver.put_back(self.queue, entries, self.owner)
 
     def _holder(self, transaction: Transaction | None, *, hold: bool) -> Holder:
         if transaction is not None:
@@ -192,18 +192,18 @@ class QueueHandle(Holder):
 
     def end(
         self, lookups: Sequence[int], *, remove: bool, transaction: Transaction | None = None
-    ) -> Pending[None]:
+    ) -> Future[None]:
         """Remove messages that this handle holds, now or with a transaction, or return them."""
         held = self.queue.holds.read_by(self)
         for lookup in set(lookups).difference(held):
             raise TransactionSequence(f"message {lookup} is not held by this handle")
         if len(set(lookups)) < len(lookups):
             raise InvalidParameter("a message can be ended only once")
-        receiving = self._parts.receiving
+        receiver = self._parts.receiver
         if transaction is None or not remove:
-            return receiving.end(self.queue, lookups, self, delete=remove, caller=self.owner)
-        receiving.enlist(self.queue, lookups, self, transaction)
-        pending: Pending[None] = Pending()
+            return receiver.end(self.queue, lookups, self, delete=remove, caller=self.owner)
+        receiver.enlist(self.queue, lookups, self, transaction)
+        pending: Future[None] = Future()
         pending.succeed(None)
         return pending
 
@@ -212,14 +212,14 @@ class QueueHandle(Holder):
     def open_cursor(self) -> Cursor:
         """A new cursor, before the first message."""
         self.mode.require(Access.PEEK)
-        cursor = self._parts.receiving.open_cursor(self.queue)
+        cursor = self._parts.receiver.open_cursor(self.queue)
         self._cursors.add(cursor)
         return cursor
 
     def close_cursor(self, cursor: Cursor) -> None:
         """Close a cursor; a read that waits with it is cancelled."""
         self._cursors.discard(cursor)
-        self._parts.receiving.close_cursor(self.queue, cursor)
+        self._parts.receiver.close_cursor(self.queue, cursor)
 
     def _require_cursor(self, cursor: Cursor) -> None:
         if cursor not in self._cursors:
@@ -227,14 +227,14 @@ class QueueHandle(Holder):
 
     # The queue itself
 
-    def move(self, lookup: int, target: str, transaction: Transaction | None) -> Pending[None]:
+    def move(self, lookup: int, target: str, transaction: Transaction | None) -> Future[None]:
         """Move a message to a subqueue, by its own or its full name, or back: to no name at all."""
         self.mode.require(Access.RECEIVE)
         main = self.queue.main
         found = self._parts.subqueue(main, target) if target else main
-        return self._parts.moving.move(self.queue, lookup, found, transaction, self.owner)
+        return self._parts.moves.move(self.queue, lookup, found, transaction, self.owner)
 
-    def purge(self) -> Pending[int]:
+    def purge(self) -> Future[int]:
         """Remove all messages; those of an outgoing queue are for administrators to remove."""
         if self.queue.kind is QueueKind.OUTGOING:
             authorize(self.owner, "admin", self.name)

@@ -9,24 +9,25 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from openmsmq.clock import Clock
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.authorization import may_end
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.explanation import explain
 from openmsmq.engine.handle import Parts, QueueHandle
-from openmsmq.engine.messages.post import Posting
-from openmsmq.engine.messages.receive import Receiving
+from openmsmq.engine.messages.receive import Receiver
+from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue, QueueProperties
 from openmsmq.engine.queues.resolver import is_private
-from openmsmq.engine.queues.subqueues import Moving
+from openmsmq.engine.queues.subqueues import Moves
 from openmsmq.engine.storage.layout import local_facts
 from openmsmq.engine.storage.tables import Store
 from openmsmq.engine.subscriptions.reservations import Reservations
 from openmsmq.engine.transactions.distributed import Units
 from openmsmq.engine.transactions.epochs import Epochs
-from openmsmq.engine.transactions.lifecycle import Transacting
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.lifecycle import Transactions
+from openmsmq.engine.transactions.transaction import State, Transaction
 from openmsmq.errors import (
     IllegalQueuePathName,
     InvalidParameter,
@@ -52,10 +53,11 @@ from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.queues import QueueKind
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.settings import Settings
+from openmsmq.types.units import decider_of
 
 
-class LocalManager:
-    """The queues of one directory."""
+class QueueManager(Core):
+    """The queues of one directory, and all that can be asked of them."""
 
     def __init__(self, store: Store, clock: Clock, *, name: str, restored: bool = False) -> None:
         """Start on a store.
@@ -66,7 +68,7 @@ class LocalManager:
         self.name = name
         "What other computers call this one."
         self._clock = clock
-        self.core = Core(
+        super().__init__(
             store,
             new_identity=clock.new_guid(),
             now=clock.now(),
@@ -74,26 +76,26 @@ class LocalManager:
             entropy=clock.new_guid().bytes,
             restored=restored,
         )
-        self.receiving = Receiving(self.core)
-        self.moving = Moving(self.core)
-        self.dispatcher = Dispatcher(self.core)
-        self.reservations = Reservations(self.core)
-        self.resolver = self.core.queues.resolver
+        self.receiver = Receiver(self)
+        self.moves = Moves(self)
+        self.dispatcher = Dispatcher(self)
+        self.reservations = Reservations(self)
+        self.resolver = self.queues.resolver
         self.resolver.configure([name])
-        self._transacting = Transacting(self.core)
-        self._epochs = Epochs(self.core, self._transacting)
-        self.units = Units(self.core, self._transacting)
-        posting = Posting(self.core, clock, computer=name)
-        self.parts = Parts(self.core, posting, self.receiving, self.moving, self.subqueue)
+        self._transactions = Transactions(self)
+        self._epochs = Epochs(self, self._transactions)
+        self.units = Units(self, self._transactions)
+        sender = Sender(self, clock, computer=name)
+        self.parts = Parts(self, sender, self.receiver, self.moves, self.subqueue)
         self.state = ManagerState.READY
 
     def tick(self) -> bool:
-        """Let the rules know what time it is; comes before every call. True: see `Core.tick`."""
-        return self.core.tick(self._clock.now(), self._clock.elapsed())
+        """Let the rules know what time it is; comes before every call. See `Core.advance`."""
+        return self.advance(self._clock.now(), self._clock.elapsed())
 
     # Queues
 
-    def create_queue(self, name: str, **properties: Any) -> Pending[Queue]:
+    def create_queue(self, name: str, **properties: Any) -> Future[Queue]:
         """Create a queue with properties of `QueueProperties`."""
         path = self.resolver.local(parse_name(name))
         if path is None:
@@ -103,7 +105,7 @@ class LocalManager:
             raise IllegalQueuePathName(f"{name}: a queue that the manager itself makes")
         kind = QueueKind.PRIVATE if is_private(path) else QueueKind.PUBLIC
         now = int(self._clock.now())
-        return self.core.queues.create(
+        return self.queues.create(
             QueueProperties(path, self._clock.new_guid(), now, now, kind=kind, **properties)
         )
 
@@ -112,7 +114,11 @@ class LocalManager:
         local = self.resolver.local(parse_name(name))
         if local is None:
             raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
-        return self.core.queues.find(local)
+        return self.queues.find(local)
+
+    def delete_queue(self, name: str, caller: Caller = INTERNAL) -> Future[None]:
+        """Delete the queue with this name."""
+        return self.queues.delete(self.find_queue(name), caller)
 
     def open_queue(self, name: str, mode: Mode, caller: Caller = INTERNAL) -> QueueHandle:
         """Open Queue ([MS-MQDMPR] 3.1.7.1.5): a handle of the caller.
@@ -145,7 +151,7 @@ class LocalManager:
         if not mode.access & possible:
             raise UnsupportedFormatNameOperation(f"{name}: nobody sends to a {queue.kind} queue")
         mode = Mode(mode.access & possible, mode.share)
-        self.core.queues.open(queue, mode)
+        self.queues.open(queue, mode)
         return queue, mode
 
     def _open_several(self, name: MultipleName, mode: Mode) -> tuple[Queue, Mode]:
@@ -157,7 +163,7 @@ class LocalManager:
                 opened.append(self._open(element, only_send)[0])
         except MQError:
             for queue in opened:
-                self.core.queues.close(queue, only_send, self)
+                self.queues.close(queue, only_send, self)
             raise
         properties = QueueProperties(
             str(name), self._clock.new_guid(), 0, 0, kind=QueueKind.MULTIPLE
@@ -168,11 +174,11 @@ class LocalManager:
     def _open_local(self, local: str, mode: Mode) -> Queue:
         parts = split_queue(local)
         if not parts.subqueue:
-            return self.core.queues.find(local)
-        parent = self.core.queues.find(join_queue(parts._replace(subqueue="")))
+            return self.queues.find(local)
+        parent = self.queues.find(join_queue(parts._replace(subqueue="")))
         if mode.access is Access.SEND:
             raise UnsupportedFormatNameOperation(f"{local}: nobody sends to a subqueue")
-        return self.core.queues.subqueue(parent, parts.subqueue)
+        return self.queues.subqueue(parent, parts.subqueue)
 
     def _open_remote(self, name: PathName | FormatName, mode: Mode) -> Queue:
         """An outgoing queue; only sending goes through one."""
@@ -180,21 +186,21 @@ class LocalManager:
         if not mode.access & Access.SEND:
             raise QueueNotFound(f"{name}: queues elsewhere are only sent to")
         is_sendable = isinstance(destination, DirectName | PrivateName) or (
-            isinstance(destination, MulticastName) and self.core.transports.serves(destination)
+            isinstance(destination, MulticastName) and self.transports.serves(destination)
         )
         if not is_sendable or destination.is_read_only:
             raise UnsupportedFormatNameOperation(f"{name}: cannot be sent to from here")
-        return self.core.queues.outgoing(destination)
+        return self.queues.outgoing(destination)
 
-    def change_queue(self, queue: Queue, **changes: Any) -> Pending[None]:
+    def change_queue(self, queue: Queue, **changes: Any) -> Future[None]:
         """Give a queue other properties."""
-        return self.core.queues.change(queue, int(self._clock.now()), changes)
+        return self.queues.change(queue, int(self._clock.now()), changes)
 
     def retry(self, queue: Queue) -> None:
         """Let the next attempt to send what is in an outgoing queue be now."""
         if queue.transfer is None:
             raise UnsupportedOperation(f"{queue.name}: only messages on their way are sent")
-        transports = self.core.transports
+        transports = self.transports
         if not transports:
             raise UnsupportedOperation(f"{queue.name}: only a service sends (openmsmq serve)")
         if not self.dispatcher.can_send(queue):
@@ -205,16 +211,16 @@ class LocalManager:
         else:
             transport.retry(queue)
 
-    def configure(self, **changes: Any) -> Pending[None]:
+    def configure(self, **changes: Any) -> Future[None]:
         """Change settings of the manager."""
         known = set(Settings.__dataclass_fields__)
         for name in changes.keys() - known:
             there_are = ", ".join(sorted(known))
             raise PropertyNotAllowed(f"there is no setting {name}; there are {there_are}")
-        pending = self.core.configure(**changes)
+        pending = super().configure(**changes)
         if "journal_quota" in changes:
             quota = changes["journal_quota"]
-            journal = self.core.queues.system_journal
+            journal = self.queues.system_journal
             self.change_queue(journal, quota=NO_QUOTA if quota is None else quota)
         return pending
 
@@ -230,15 +236,15 @@ class LocalManager:
 
     def explain(self, message_id: str) -> list[HistoryEvent]:
         """All that is known of a message, oldest first."""
-        return explain(self.core, message_id)
+        return explain(self, message_id)
 
     # Transactions
 
     def begin(self, xid: str = "", *, stages: bool = False) -> Transaction:
         """A new transaction; with a name it can be prepared."""
-        return self._transacting.begin(xid, stages=stages)
+        return self._transactions.begin(xid, stages=stages)
 
-    def prepare(self, transaction: Transaction) -> Pending[None]:
+    def prepare(self, transaction: Transaction) -> Future[None]:
         """Write down all that the transaction did, and wait to be told the outcome."""
         return self._epochs.prepare(transaction)
 
@@ -247,25 +253,48 @@ class LocalManager:
         transaction: Transaction,
         participants: Sequence[str] = (),
         caller: Caller = INTERNAL,
-    ) -> Pending[None]:
+    ) -> Future[None]:
         """Let all that the transaction did take effect; a unit's others must be prepared."""
         if self.units.is_own(transaction):
             return self.units.commit(transaction, participants, caller)
         if participants:
             raise InvalidParameter("participants: only a unit that is decided here has some")
-        return self._transacting.commit(transaction, caller=caller)
+        return self._transactions.commit(transaction, caller=caller)
 
-    def abort(self, transaction: Transaction, caller: Caller = INTERNAL) -> Pending[None]:
+    def abort(self, transaction: Transaction, caller: Caller = INTERNAL) -> Future[None]:
         """Undo all that the transaction did."""
-        return self._transacting.abort(transaction, caller)
+        return self._transactions.abort(transaction, caller)
 
-    def prepared_ages(self) -> dict[str, int]:
-        """The transactions that wait for their outcome, and for how many seconds."""
-        return self._transacting.prepared_ages()
+    def prepared_ages(self, caller: Caller = INTERNAL) -> dict[str, int]:
+        """The transactions of a caller that wait for their outcome, and for how many seconds."""
+        found = self._transactions.prepared_ages()
+        return {xid: age for xid, age in found.items() if may_end(caller, self.prepared[xid])}
 
-    def commit_prepared(self, xid: str, caller: Caller = INTERNAL) -> Pending[None]:
+    def abandoned(self, seconds: int) -> dict[str, int]:
+        """Transactions prepared so long ago, and how long; parts of units elsewhere do not count.
+
+        The manager that decides a unit knows its outcome.
+        """
+        return {
+            xid: age
+            for xid, age in self._transactions.prepared_ages().items()
+            if age >= seconds
+            and self.prepared[xid].state is State.PREPARED
+            and decider_of(xid) is None
+        }
+
+    def is_prepared(self, transaction: Transaction) -> bool:
+        """Whether a transaction waits for its outcome."""
+        return self.prepared.get(transaction.xid) is transaction
+
+    def may_end_prepared(self, xid: str, caller: Caller) -> bool:
+        """Whether a caller has prepared the transaction with this name, or may end any."""
+        found = self.prepared.get(xid)
+        return found is not None and may_end(caller, found)
+
+    def commit_prepared(self, xid: str, caller: Caller = INTERNAL) -> Future[None]:
         """Commit the prepared transaction with this name."""
-        return self._transacting.commit_prepared(xid, caller)
+        return self._transactions.commit_prepared(xid, caller)
 
     def commit_epoch(
         self,
@@ -276,13 +305,13 @@ class LocalManager:
         *,
         once: bool = False,
         caller: Caller = INTERNAL,
-    ) -> Pending[bool]:
+    ) -> Future[bool]:
         """Commit the prepared transactions of a writer that count, abort its others, once."""
         return self._epochs.commit(writer, epoch, winners, owner, once=once, caller=caller)
 
-    def abort_prepared(self, xid: str, caller: Caller = INTERNAL) -> Pending[None]:
+    def abort_prepared(self, xid: str, caller: Caller = INTERNAL) -> Future[None]:
         """Abort the prepared transaction with this name."""
-        return self._transacting.abort_prepared(xid, caller)
+        return self._transactions.abort_prepared(xid, caller)
 
 
 def _no_directory(name: DistributionListName) -> NoReturn:

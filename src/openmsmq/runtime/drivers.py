@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.tables import Writer
 from openmsmq.errors import (
@@ -28,7 +28,7 @@ from openmsmq.runtime.failure import FaultLog, is_fatal, storage_failure
 from openmsmq.runtime.interrupts import Shield
 
 T = TypeVar("T")
-GiveUp = Callable[[Pending[T], MQError], bool]
+GiveUp = Callable[[Future[T], MQError], bool]
 "Takes a call that waits back; False if it does not wait any longer."
 CLOSED = "the queue manager is closed"
 
@@ -93,7 +93,7 @@ class ThreadDriver:
 
     def wait(
         self,
-        make: Callable[[], Pending[T]],
+        make: Callable[[], Future[T]],
         timeout: float | None = None,
         give_up: GiveUp[T] | None = None,
         undo: Callable[[T], None] | None = None,
@@ -217,7 +217,7 @@ class ThreadDriver:
 
 
 def _abandon(
-    pending: Pending[T], give_up: GiveUp[T] | None, undo: Callable[[T], None] | None
+    pending: Future[T], give_up: GiveUp[T] | None, undo: Callable[[T], None] | None
 ) -> None:
     """Nobody waits for this answer any longer."""
     if undo is None or (give_up is not None and give_up(pending, ReceiveTimeout())):
@@ -301,7 +301,7 @@ class LoopDriver:
 
     async def wait(
         self,
-        make: Callable[[], Pending[T]],
+        make: Callable[[], Future[T]],
         timeout: float | None = None,
         give_up: GiveUp[T] | None = None,
         undo: Callable[[T], None] | None = None,
@@ -330,7 +330,7 @@ class LoopDriver:
                 raise
         return pending.result()
 
-    def begin(self, make: Callable[[], Pending[T]], answered: Callable[[Pending[T]], None]) -> None:
+    def begin(self, make: Callable[[], Future[T]], answered: Callable[[Future[T]], None]) -> None:
         """Call the core and be told of the answer, at once or later."""
         self._require_open()
         self._tick()

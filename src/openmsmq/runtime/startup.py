@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 from openmsmq.clock import SystemClock
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.store.ballast import BALLAST_SIZE
 from openmsmq.store.lmdb import LmdbStore
 
@@ -18,7 +18,7 @@ def open_directory(
     quota: int | None = None,
     *,
     restored: bool = False,
-) -> LocalManager:
+) -> QueueManager:
     """The queue manager kept in `directory`, which is made if it is not there.
 
     `name` is what other computers call this one; by default the host's own name. `quota` limits
@@ -27,7 +27,7 @@ def open_directory(
     """
     store = LmdbStore.open(Path(directory), ballast=BALLAST_SIZE)
     try:
-        manager = LocalManager(
+        manager = QueueManager(
             store,
             SystemClock(),
             name=name or socket.gethostname(),
@@ -37,5 +37,5 @@ def open_directory(
         store.close()
         raise
     if quota is not None:
-        manager.core.settings = manager.core.settings.changed(quota=quota)
+        manager.settings = manager.settings.changed(quota=quota)
     return manager

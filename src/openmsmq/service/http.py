@@ -18,7 +18,7 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import InvalidParameter
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
@@ -62,7 +62,7 @@ class ConsoleDoor:
             raise InvalidParameter(
                 f"console on {host}: other computers can reach it, so it needs TLS and a token"
             )
-        self.manager: LocalManager | None = None
+        self.manager: QueueManager | None = None
         "The queue manager, as soon as there is one."
         self._metrics = metrics
         self._address = host, port

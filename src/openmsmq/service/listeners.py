@@ -15,7 +15,7 @@ from openmsmq.app_server.server import AppServer
 from openmsmq.capture.recorder import Recorder
 from openmsmq.clock import SystemClock
 from openmsmq.engine.authorization import is_allowed
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config, ConfigError
@@ -77,7 +77,7 @@ class StandardDoors:
         return {"console": self._console}
 
     def late(
-        self, local: LocalManager, driver: LoopDriver, config: Config, tokens: Tokens
+        self, local: QueueManager, driver: LoopDriver, config: Config, tokens: Tokens
     ) -> Mapping[str, Door]:
         """The doors for programs and for other managers, all to one manager ([MS-MQDMPR] 3.1.1)."""
         clients, sessions, _ = self._shares
@@ -106,7 +106,7 @@ class StandardDoors:
             if binary is not None:
                 recorder = binary.recorder  # two would give their files the same numbers
             doors["ping"] = PingDoor(
-                local.core.identity,
+                local.identity,
                 config.peer_bind,
                 config.ping_port,
                 refuses=lambda: binary is None or binary.transport.refuses_sessions,

@@ -22,7 +22,7 @@ from types import FrameType
 from typing import Final, Protocol, TypeAlias
 
 from openmsmq.access.tokens import Tokens
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
     MQError,
     ServiceNotAvailable,
@@ -77,7 +77,7 @@ class Doors(Protocol):
         ...
 
     def late(
-        self, local: LocalManager, driver: LoopDriver, config: Config, tokens: Tokens
+        self, local: QueueManager, driver: LoopDriver, config: Config, tokens: Tokens
     ) -> Mapping[str, Door]:
         """Those that are opened then."""
         ...
@@ -109,7 +109,7 @@ class Service:
         self._reload = reload
         self._retry_after = retry_after
         self._tokens = Tokens(config.data)
-        self._local: LocalManager | None = None
+        self._local: QueueManager | None = None
         self._driver: LoopDriver | None = None
         self._open: dict[str, Door] = {}
         self._addresses: dict[str, Address] = {}
@@ -153,7 +153,7 @@ class Service:
         self._enter(ManagerState.STOPPING)
         self.stop(f"cannot go on: {error}")
 
-    async def _initialize(self) -> tuple[LocalManager, LoopDriver] | None:
+    async def _initialize(self) -> tuple[QueueManager, LoopDriver] | None:
         """Open the store, again and again if it takes that; None if it is to stop before.
 
         (Initialization Retry Timer, [MS-MQSO] 6.4.4.1, 6.6.2.)
@@ -175,7 +175,7 @@ class Service:
             delay = later
         return None
 
-    def _open_store(self) -> tuple[LocalManager, LoopDriver]:
+    def _open_store(self) -> tuple[QueueManager, LoopDriver]:
         config = self.config
         self._tokens.refresh()
         local = open_directory(config.data, config.name, restored=config.restored)
@@ -185,7 +185,7 @@ class Service:
             host_names=(socket.gethostname(), socket.getfqdn()),
             takes_all=config.ignore_os_name_validation,
         )
-        self._local, self._driver = local, LoopDriver(local.core, local.tick)
+        self._local, self._driver = local, LoopDriver(local, local.tick)
         self._driver.on_broken = self._break_off
         self._enter(ManagerState.INITIALIZING)
         return local, self._driver
@@ -201,11 +201,11 @@ class Service:
                 raise CannotStart(_why(name, error)) from error
             log_event(_log, "door open", door=name, address=_shown(self._addresses[name]))
 
-    def _announce(self, local: LocalManager) -> None:
+    def _announce(self, local: QueueManager) -> None:
         """Tell those who wait for it that the manager is ready."""
         self._enter(ManagerState.READY)
         self._write_down(local)
-        identity = str(local.core.identity)
+        identity = str(local.identity)
         if self.config.ready_file is not None:
             document = {"pid": os.getpid(), "id": identity, "name": local.name}
             places = {name: self._addresses.get(name) for name in DOORS}
@@ -215,7 +215,7 @@ class Service:
         )
         notify_systemd("READY=1")
 
-    def _write_down(self, local: LocalManager) -> None:
+    def _write_down(self, local: QueueManager) -> None:
         """Keep how the manager was started, for backups."""
         try:
             write_down(self.config, local.name)

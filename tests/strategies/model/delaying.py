@@ -7,7 +7,7 @@ from typing import Final
 
 from openmsmq.properties.message import MessageClass
 from tests.strategies.model.commits import Error, Outset
-from tests.strategies.model.expiring import Expiring
+from tests.strategies.model.expiring import Expiry
 from tests.strategies.model.parts import KIB, Kind, Position, Queue
 
 REJECTED: Final = MessageClass.NACK_RECEIVE_REJECTED
@@ -15,7 +15,7 @@ Place = tuple[int, int, int]
 Once = tuple[Queue, str]
 
 
-class Delaying(Expiring):
+class Delays(Expiry):
     """What is not read in its turn: later, once, or never again."""
 
     def __init__(self, outset: Outset) -> None:

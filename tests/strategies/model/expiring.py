@@ -10,7 +10,7 @@ from tests.strategies.model.parts import NEVER, Position, Queue
 Place = tuple[int, int, int]
 
 
-class Expiring(Emptying):
+class Expiry(Emptying):
     """Messages that do not live for ever."""
 
     def __init__(self, outset: Outset) -> None:

@@ -14,10 +14,10 @@ from tests.strategies.model.parts import (
     State,
     Transaction,
 )
-from tests.strategies.model.transacting import Transacting
+from tests.strategies.model.transacting import Transactions
 
 
-class Model(Transacting):
+class Model(Transactions):
     """The queue manager."""
 
     # Queues

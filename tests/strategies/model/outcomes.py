@@ -42,7 +42,7 @@ ASKED: Final[Mapping[MessageClass, Acknowledge]] = {
 }
 
 
-class Outcomes(Commits):
+class Dispositions(Commits):
     """The ends of messages; what an express message leaves behind is express too."""
 
     def __init__(self, outset: Outset) -> None:

@@ -16,7 +16,7 @@ from openmsmq.errors import (
 )
 from openmsmq.types.read import Seek
 from tests.strategies.model.commits import Error
-from tests.strategies.model.outcomes import RECEIVED, Outcomes
+from tests.strategies.model.outcomes import RECEIVED, Dispositions
 from tests.strategies.model.parts import (
     REMOVING,
     Answer,
@@ -30,7 +30,7 @@ from tests.strategies.model.parts import (
 )
 
 
-class Reading(Outcomes):
+class Reading(Dispositions):
     """Reads; what they remove leaves with a commit."""
 
     now = 0

@@ -16,7 +16,7 @@ from openmsmq.errors import (
     TransactionUsage,
 )
 from tests.strategies.model.commits import Error, Outset
-from tests.strategies.model.delaying import Delaying
+from tests.strategies.model.delaying import Delays
 from tests.strategies.model.outcomes import PURGED, RECEIVED
 from tests.strategies.model.parts import (
     KIB,
@@ -31,7 +31,7 @@ from tests.strategies.model.parts import (
 )
 
 
-class Transacting(Delaying):
+class Transactions(Delays):
     """Work that takes effect together."""
 
     def __init__(self, outset: Outset) -> None:

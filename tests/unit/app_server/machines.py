@@ -16,8 +16,8 @@ from openmsmq.app_protocol.frames import FROM_SERVER, Framer, Kind
 from openmsmq.app_protocol.members import Members
 from openmsmq.app_server.server import AppServer
 from openmsmq.app_server.session import AppSession
-from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.manager import QueueManager
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import ServiceMetrics
 from openmsmq.store.memory import MemoryStore
@@ -30,23 +30,23 @@ class InstantDriver:
 
     is_closed = False
 
-    def __init__(self, local: LocalManager) -> None:
+    def __init__(self, local: QueueManager) -> None:
         self._local = local
 
     def call(self, make: Callable[[], T]) -> T:
         self._local.tick()
         result = make()
-        commit_all(self._local.core)
+        commit_all(self._local)
         return result
 
-    def begin(self, make: Callable[[], Pending[T]], answered: Callable[[Pending[T]], None]) -> None:
+    def begin(self, make: Callable[[], Future[T]], answered: Callable[[Future[T]], None]) -> None:
         self._local.tick()
         pending = make()
         if pending.done:
             answered(pending)
         else:
             pending.on_done = lambda: answered(pending)
-        commit_all(self._local.core)
+        commit_all(self._local)
 
 
 class PlainWire:
@@ -131,7 +131,7 @@ class Desk:
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.now = 1000.0
-        self.local = LocalManager(MemoryStore(), HandClock(), name="HOST")
+        self.local = QueueManager(MemoryStore(), HandClock(), name="HOST")
         self.metrics = ServiceMetrics()
         self.tokens = Tokens(folder)
         self.server = AppServer(

@@ -26,7 +26,7 @@ from openmsmq.app_protocol.members import Members
 from openmsmq.app_server.listener import AppListener
 from openmsmq.app_server.server import AppServer
 from openmsmq.app_server.session import AppSession
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import MQError
@@ -263,8 +263,8 @@ class House:
         self.folder = folder
         self.store = SlowStore()
         self.clock = HandClock()
-        self.local = LocalManager(self.store, self.clock, name="HOST")
-        self.driver = LoopDriver(self.local.core, self.local.tick)
+        self.local = QueueManager(self.store, self.clock, name="HOST")
+        self.driver = LoopDriver(self.local, self.local.tick)
         self.metrics = ServiceMetrics()
         self.tokens = Tokens(folder)
         config = Config(data=folder, app_port=None, app_socket=folder / "app")
@@ -314,8 +314,8 @@ class House:
 
     def _check_nothing_is_left(self) -> None:
         """Of connections that are over."""
-        prepared = set(map(id, self.local.core.prepared.values()))
-        for queue in self.local.core.queues.everything:
+        prepared = set(map(id, self.local.prepared.values()))
+        for queue in self.local.queues.everything:
             assert not queue.waiters, queue.name
             assert not queue.modes, queue.name
             for lookup in queue.holds:
@@ -343,7 +343,7 @@ class House:
 
     def queue(self, name: str = "orders") -> Queue:
         """A private queue as the rules know it."""
-        return self.local.core.queues.find(f"private$\\{name}")
+        return self.local.queues.find(f"private$\\{name}")
 
     async def open_tcp(self, *, is_local: bool = True, **given: Any) -> tuple[AppListener, int]:
         """A listener on a port, as if others could reach it if it is not local; the port."""

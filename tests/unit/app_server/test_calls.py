@@ -430,7 +430,7 @@ async def test_the_next_attempt_can_be_asked_for(house: House) -> None:
     program = await house.program()
     away = await program.open(ELSEWHERE)
     transport = FakeTransport()
-    house.local.core.transports.add([AddressKind.BINARY], transport)
+    house.local.transports.add([AddressKind.BINARY], transport)
     await program.call("retry", handle=away)
     assert [(call, queue.name) for call, queue in transport.told] == [("retry", ELSEWHERE)]
 
@@ -466,7 +466,7 @@ async def test_a_message_is_explained(house: House) -> None:
     handle = await program.create()
     sent = await program.send(handle, "a")
     await program.end(handle, *lookups(await program.read(handle)))
-    message_id = f"{house.local.core.identity}\\{sent.first_id}"
+    message_id = f"{house.local.identity}\\{sent.first_id}"
     events = (await program.call("explain", message_id=message_id))["events"]
     assert [event["event"] for event in events] == ["arrived", "received"]
     assert {event["by"] for event in events} == {"worker at a local socket"}
@@ -643,14 +643,14 @@ async def test_every_name_of_a_queue_is_held_to_the_same_right(house: House) -> 
         "localhost\\PRIVATE$\\SECRET",
         "DIRECT=OS:.\\private$\\secret",
         "FormatName:DIRECT=TCP:127.0.0.1\\private$\\secret",
-        f"PRIVATE={house.local.core.identity}\\{number:x}",
+        f"PRIVATE={house.local.identity}\\{number:x}",
         "secret;sub",
         ".\\private$\\secret\\Journal$",
         ".\\DeadLetter$",
         ELSEWHERE,
     ):
         await refused(program.open(name), AccessDenied)
-    await program.open(f"PRIVATE={house.local.core.identity}\\{house.queue().number:x}")
+    await program.open(f"PRIVATE={house.local.identity}\\{house.queue().number:x}")
     await program.open("orders;sub", "receive")
 
 

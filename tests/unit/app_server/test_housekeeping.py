@@ -368,7 +368,7 @@ async def test_that_is_tried_again_as_well(house: House) -> None:
     house.look()
     house.look()  # one is under way
     house.store.gate.set()
-    transaction = house.local.core.prepared["tx"]
+    transaction = house.local.prepared["tx"]
     await until(lambda: transaction.state is State.PREPARED)
     assert house.metrics.aborted["abandoned"] == 0
     house.look()

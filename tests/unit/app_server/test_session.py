@@ -64,7 +64,7 @@ async def test_the_welcome_says_what_a_program_needs_to_know(house: House) -> No
     assert welcome.pop("server").startswith("openmsmq ")
     assert welcome == {
         "protocol": 1,
-        "manager": str(house.local.core.identity),
+        "manager": str(house.local.identity),
         "name": "HOST",
         "max_frame": FRAME_SIZE_MAX,
         "requests": 7,
@@ -138,7 +138,7 @@ async def test_requests_may_come_with_the_greeting(house: House) -> None:
     welcome, opened = await program.next(), await program.next()
     assert (welcome.kind, opened.members["handle"]) == (Kind.WELCOME, 1)
     found = app.Sent.decode((await program.answer(sent)).payload)
-    message_id = f"{house.local.core.identity}\\{found.first_id}"
+    message_id = f"{house.local.identity}\\{found.first_id}"
     [event] = (await first.call("explain", message_id=message_id))["events"]
     assert event["by"] == "quick at a local socket"
 
@@ -161,7 +161,7 @@ async def test_the_history_names_who_did_it(house: House, client: str, shown: st
     handle = await program.create()
     sent = await program.send(handle, "a", "b")
     await program.end(handle, *lookups(await program.read(handle)))
-    message_id = f"{house.local.core.identity}\\{sent.first_id}"
+    message_id = f"{house.local.identity}\\{sent.first_id}"
     events = (await program.call("explain", message_id=message_id))["events"]
     assert [event["by"] for event in events] == [f"{shown} at a local socket"] * 2
 
@@ -363,7 +363,7 @@ async def test_messages_get_ids_that_count_up(house: House) -> None:
     found = await program.read(handle, count=9, mode=app.Mode.PEEK)
     received = [ReceivedMessage(m.packet, lookup_id=m.lookup_id) for m in found]
     assert [m.id for m in received] == [
-        f"{house.local.core.identity}\\{first.first_id + at}" for at in range(3)
+        f"{house.local.identity}\\{first.first_id + at}" for at in range(3)
     ]
     assert bodies(found) == ["a", "b", "c"]
 

@@ -19,7 +19,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_server import streams as module
 from openmsmq.app_server.session import AppSession
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.errors import (
     AccessDenied,
@@ -317,7 +317,7 @@ async def test_an_error_that_is_none_of_ours_is_not_hidden(house: House) -> None
     await program.subscribe(handle, 1)
     [session] = house.server.sessions
     [subscription] = session.streams._found.values()
-    failed: Pending[list[Entry]] = Pending()
+    failed: Future[list[Entry]] = Future()
     failed.error = ZeroDivisionError()
     with pytest.raises(ZeroDivisionError):
         session.streams._came(subscription, failed)

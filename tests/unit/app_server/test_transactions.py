@@ -112,7 +112,7 @@ async def test_a_name_is_one_of_a_prepared_transaction(house: House) -> None:
 
 
 def name_of(house: House, number: int = 0) -> str:
-    return unit_name(house.local.core.identity, f"{number:024x}")
+    return unit_name(house.local.identity, f"{number:024x}")
 
 
 async def decided(house: House, program: Program) -> str:
@@ -166,7 +166,7 @@ async def test_a_unit_that_is_decided_when_its_program_is_gone_is_left_to_others
     work = await program.transaction(unit)
     house.store.gate.clear()
     program.begin("commit", transaction=work, participants=OTHERS)
-    await until(lambda: house.local.core.is_committing)
+    await until(lambda: house.local.is_committing)
     program.cut()
     await until(lambda: len(house.server.sessions) == 1)
     house.store.gate.set()

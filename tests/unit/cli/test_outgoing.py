@@ -9,7 +9,7 @@ from tests.unit.cli.commands import Cli, ServiceCli
 
 from openmsmq.cli.options import Location
 from openmsmq.cli.outgoing import notes
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.outgoing.info import ONLY_A_SERVICE
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
@@ -173,10 +173,10 @@ def test_the_next_attempt_can_be_now(served: ServiceCli, monkeypatch: pytest.Mon
     wait(served)
     tried: list[str] = []
 
-    def retry(_: LocalManager, queue: Queue) -> None:
+    def retry(_: QueueManager, queue: Queue) -> None:
         tried.append(queue.name)
 
-    monkeypatch.setattr(LocalManager, "retry", retry)
+    monkeypatch.setattr(QueueManager, "retry", retry)
     assert served.lines("outgoing", "retry", OFFICE) == [f"trying {OFFICE}"]
     served("outgoing", "pause", STORE)
     assert served.lines("outgoing", "retry", "--all") == [f"trying {OFFICE}"]

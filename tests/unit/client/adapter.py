@@ -20,7 +20,7 @@ from openmsmq.app_server.listener import AppListener
 from openmsmq.app_server.server import AppServer
 from openmsmq.client._async import embedded as embedded_aio
 from openmsmq.client._sync import embedded as embedded_sync
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.runtime.drivers import LoopDriver, ThreadDriver
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.configuration import Config
@@ -62,7 +62,7 @@ class Api(Protocol):
         """Open a directory."""
         ...
 
-    def over(self, local: LocalManager) -> openmsmq.Manager:
+    def over(self, local: QueueManager) -> openmsmq.Manager:
         """A manager over rules and a store that the test has made."""
         ...
 
@@ -92,8 +92,8 @@ class SyncApi:
     ) -> openmsmq.Manager:
         return self._kept(openmsmq.open(directory, name=name, quota=quota))
 
-    def over(self, local: LocalManager) -> openmsmq.Manager:
-        driver = ThreadDriver(local.core, local.tick)
+    def over(self, local: QueueManager) -> openmsmq.Manager:
+        driver = ThreadDriver(local, local.tick)
         return self._kept(openmsmq.Manager(embedded_sync.Embedded(local, driver)))
 
     def distributed(
@@ -117,7 +117,7 @@ class SyncApi:
 class Served:
     """A service in a thread of its own, over rules and a store that the test has made."""
 
-    def __init__(self, local: LocalManager) -> None:
+    def __init__(self, local: QueueManager) -> None:
         self.directory = Path(tempfile.mkdtemp())
         self.address = f"unix:{self.directory / 'app'}"
         self._loop = asyncio.new_event_loop()
@@ -125,8 +125,8 @@ class Served:
         self._thread.start()
         self._driver, self._listener = self._run(self._start(local))
 
-    async def _start(self, local: LocalManager) -> tuple[LoopDriver, AppListener]:
-        driver = LoopDriver(local.core, local.tick)
+    async def _start(self, local: QueueManager) -> tuple[LoopDriver, AppListener]:
+        driver = LoopDriver(local, local.tick)
         config = Config(data=self.directory, app_port=None, app_socket=self.directory / "app")
         tokens, metrics = Tokens(self.directory), ServiceMetrics()
         listener = AppListener(AppServer(local, driver, config, tokens, metrics=metrics))
@@ -157,7 +157,7 @@ class ServiceApi(SyncApi):
     ) -> openmsmq.Manager:
         return self.over(open_directory(directory, name, quota))
 
-    def over(self, local: LocalManager) -> openmsmq.Manager:
+    def over(self, local: QueueManager) -> openmsmq.Manager:
         served = Served(local)
         manager = openmsmq.connect(served.address, reconnect=0)
         close = manager.close
@@ -187,8 +187,8 @@ class AsyncApi:
 
         return self._kept(self.run(opened()))
 
-    def over(self, local: LocalManager) -> openmsmq.Manager:
-        driver = LoopDriver(local.core, local.tick)
+    def over(self, local: QueueManager) -> openmsmq.Manager:
+        driver = LoopDriver(local, local.tick)
         return self._kept(aio.Manager(embedded_aio.Embedded(local, driver)))
 
     def distributed(
@@ -282,7 +282,7 @@ class AsyncServiceApi(AsyncApi):
     ) -> openmsmq.Manager:
         return self.over(open_directory(directory, name, quota))
 
-    def over(self, local: LocalManager) -> openmsmq.Manager:
+    def over(self, local: QueueManager) -> openmsmq.Manager:
         served = Served(local)
 
         async def connected() -> aio.Manager:

@@ -13,7 +13,7 @@ from tests.unit.service.stores import SlowStore
 
 import openmsmq
 from openmsmq.clock import SystemClock
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 
 
 @pytest.fixture(
@@ -36,7 +36,7 @@ def store() -> SlowStore:
 @pytest.fixture
 def manager(api: Api, store: SlowStore) -> openmsmq.Manager:
     """A new manager."""
-    return api.over(LocalManager(store, SystemClock(), name="server1"))
+    return api.over(QueueManager(store, SystemClock(), name="server1"))
 
 
 @pytest.fixture(params=[False, True], ids=["sync", "aio"])

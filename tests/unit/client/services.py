@@ -65,7 +65,7 @@ class Service:
 
     async def _start(self) -> tuple[LoopDriver, AppListener]:
         local = open_directory(self.data, "server1")
-        driver = LoopDriver(local.core, local.tick)
+        driver = LoopDriver(local, local.tick)
         place: dict[str, Any] = {"app_port": None, "app_socket": self.path}
         if self._tls is not None:
             place = {"app_port": 0, "app_socket": None}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.types.access import Mode
@@ -16,35 +16,35 @@ from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 
 
-def handle(local: LocalManager, queue: Queue, caller: Caller = INTERNAL) -> QueueHandle:
+def handle(local: QueueManager, queue: Queue, caller: Caller = INTERNAL) -> QueueHandle:
     """A handle on a queue that does not count as one."""
     return QueueHandle(local.parts, queue, Mode(), caller)
 
 
 def send(
-    local: LocalManager,
+    local: QueueManager,
     queue: Queue,
     messages: Sequence[Message],
     transaction: Transaction | None,
     delivery: Delivery | None = None,
     caller: Caller = INTERNAL,
-) -> Pending[Sequence[SentId]]:
+) -> Future[Sequence[SentId]]:
     """Send messages to a queue."""
     return handle(local, queue, caller).send(messages, transaction, delivery)
 
 
 def send_packets(
-    local: LocalManager,
+    local: QueueManager,
     queue: Queue,
     packets: Sequence[bytes],
     transaction: Transaction | None,
-) -> Pending[Sequence[SentId]]:
+) -> Future[Sequence[SentId]]:
     """Send messages that are packed."""
     return handle(local, queue).send_packets(packets, transaction)
 
 
 def move(
-    local: LocalManager, queue: Queue, lookup: int, target: str, transaction: Transaction | None
-) -> Pending[None]:
+    local: QueueManager, queue: Queue, lookup: int, target: str, transaction: Transaction | None
+) -> Future[None]:
     """Move a message."""
     return handle(local, queue).move(lookup, target, transaction)

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 from tests.unit.engine import handles
 from tests.unit.engine.world import NOW, OWNER, HandClock, commit_all
 
-from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.manager import LocalManager, received
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.manager import QueueManager, received
 from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
@@ -32,7 +32,7 @@ class Manager:
     ) -> None:
         self.store = MemoryStore(disk)
         self.clock = HandClock(now)
-        self.local = LocalManager(self.store, self.clock, name=name)
+        self.local = QueueManager(self.store, self.clock, name=name)
 
     def restart(self, seconds: float = 0) -> Manager:
         """The next process, some time later."""
@@ -40,18 +40,18 @@ class Manager:
 
     def stop(self) -> None:
         """End as a driver ends it, in good order."""
-        self.local.core.stop()
-        commit_all(self.local.core)
+        self.local.stop()
+        commit_all(self.local)
 
     def tick(self, seconds: float = 0) -> None:
         """Let time pass and have done what is due then."""
         self.clock.wait(seconds)
         self.local.tick()
-        commit_all(self.local.core)
+        commit_all(self.local)
 
-    def done(self, pending: Pending[T]) -> T:
+    def done(self, pending: Future[T]) -> T:
         """The answer, after all commits it takes."""
-        commit_all(self.local.core)
+        commit_all(self.local)
         return pending.result()
 
     def create(self, name: str = "orders", **given: Any) -> Queue:
@@ -78,12 +78,12 @@ class Manager:
 
     def peek(self, queue: Queue) -> list[ReceivedMessage]:
         """What can be read in a queue."""
-        found = self.local.receiving.peek(queue, 100, OWNER, wait=False)
+        found = self.local.receiver.peek(queue, 100, OWNER, wait=False)
         return [] if found.error else received(found.result())
 
     def receive(self, queue: Queue, holder: Holder = REMOVING) -> ReceivedMessage:
         """Take the first message."""
-        pending = self.local.receiving.receive(
+        pending = self.local.receiver.receive(
             queue, 1, OWNER, wait=False, holder=holder, caller=self.caller
         )
         return received(self.done(pending))[0]

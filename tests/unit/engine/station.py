@@ -9,9 +9,9 @@ from uuid import UUID
 from tests.unit.engine.world import HERE, ME, NOW, SOMEBODY, World, commit_all
 
 from openmsmq.engine.arrivals.arrival import Origin
-from openmsmq.engine.arrivals.arrivals import Arriving
+from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.arrivals.incoming import SOURCE, destination_key
-from openmsmq.engine.outgoing.confirmations import Confirming
+from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
@@ -103,8 +103,8 @@ class Station:
         self.world = world or World()
         self.core = self.world.core
         self.dispatcher = Dispatcher(self.core)
-        self.confirming = Confirming(self.core)
-        self.arriving = Arriving(self.core, self.confirming)
+        self.confirming = Confirmations(self.core)
+        self.arriving = Arrivals(self.core, self.confirming)
         self.origin = Origin(ADDRESS, "somebody", SOMEBODY.bytes_le)
         self.dispatcher.on_answered = self.confirming.answered
         self.orders: list[tuple[str, int]] = []

@@ -19,7 +19,7 @@ from tests.unit.engine.world import (
 )
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.system import NAMES
 from openmsmq.engine.storage.recovery import MESSAGE_ID_BLOCK, NUMBERS_LEFT
@@ -60,7 +60,7 @@ def names(world: World) -> list[str]:
 
 def test_one_commit_serves_all_who_asked_before_it(world: World) -> None:
     queue = world.queue()
-    sends = [world.sending.send(queue, [message(str(n))]) for n in range(5)]
+    sends = [world.enqueuer.send(queue, [message(str(n))]) for n in range(5)]
     created = world.core.queues.create(properties("new"))
     commits = world.store.writes
     world.commit()
@@ -75,7 +75,7 @@ def test_how_much_waits_to_be_committed_is_known(world: World) -> None:
     queue = world.queue()
     assert world.core.operations_waiting == 0
     for number in range(3):
-        world.sending.send(queue, [message(str(number))])
+        world.enqueuer.send(queue, [message(str(number))])
     assert world.core.operations_waiting == 3
     world.commit()
     assert world.core.operations_waiting == 0
@@ -83,11 +83,11 @@ def test_how_much_waits_to_be_committed_is_known(world: World) -> None:
 
 def test_what_is_asked_during_a_commit_belongs_to_the_next(world: World) -> None:
     queue = world.queue()
-    first = world.sending.send(queue, [message("1")])
+    first = world.enqueuer.send(queue, [message("1")])
     assert world.core.wants_commit
     assert not world.core.is_committing
     world.core.start_commit(world.store.begin())
-    second = world.sending.send(queue, [message("2")])
+    second = world.enqueuer.send(queue, [message("2")])
     assert world.core.is_committing
     assert not world.core.wants_commit
     world.store.commit()
@@ -108,9 +108,9 @@ def test_when_a_commit_fails_everybody_is_told_and_nothing_has_changed(world: Wo
     queue = world.queue(label="old")
     world.send(queue, "a", "b")
     disk = world.store.committed
-    asked: list[Pending[Any]] = [
-        world.sending.send(queue, [message("c")]),
-        world.receiving.receive(queue, 1, OWNER, wait=False),
+    asked: list[Future[Any]] = [
+        world.enqueuer.send(queue, [message("c")]),
+        world.receiver.receive(queue, 1, OWNER, wait=False),
         world.core.queues.create(properties("new")),
         world.core.queues.change(queue, NOW, {"label": "new"}),
     ]
@@ -127,11 +127,11 @@ def test_when_a_commit_fails_everybody_is_told_and_nothing_has_changed(world: Wo
 def test_on_a_full_disk_what_frees_room_is_tried_again(world: World) -> None:
     queue, other = world.queue(), world.queue("other")
     world.send(queue, "a", "b")
-    sends = world.sending.send(other, [message("c")])
-    receives = world.receiving.receive(queue, 1, OWNER, wait=False)
+    sends = world.enqueuer.send(other, [message("c")])
+    receives = world.receiver.receive(queue, 1, OWNER, wait=False)
     purge = world.core.queues.purge(queue)
     world.commit(StorageFull("disk"))
-    later = world.sending.send(other, [message("d")])
+    later = world.enqueuer.send(other, [message("d")])
     assert isinstance(sends.error, StorageFull)
     assert not receives.done
     assert packets(world.done(receives)) == ["a"]
@@ -144,8 +144,8 @@ def test_on_a_full_disk_what_frees_room_is_tried_again(world: World) -> None:
 def test_on_a_full_disk_what_is_alone_is_refused(world: World, grows: bool) -> None:
     queue = world.queue()
     world.send(queue, "a")
-    send = world.sending.send
-    pending: Pending[Any] = send(queue, [message("b")]) if grows else world.core.queues.purge(queue)
+    send = world.enqueuer.send
+    pending: Future[Any] = send(queue, [message("b")]) if grows else world.core.queues.purge(queue)
     world.commit(StorageFull("disk"))
     assert isinstance(pending.error, StorageFull)
     assert world.read(queue) == ["a"]
@@ -159,9 +159,9 @@ def test_an_operation_that_cannot_be_written_fails_alone(world: World) -> None:
         batch.insert_many(queue, [message("never")], "")
         raise ZeroDivisionError("a mistake")
 
-    first = world.sending.send(queue, [message("1")])
+    first = world.enqueuer.send(queue, [message("1")])
     world.core.submit(apply, lambda: failed.clear(), failed.append)
-    second = world.sending.send(queue, [message("2")])
+    second = world.enqueuer.send(queue, [message("2")])
     commit_all(world.core)
     (error,) = failed
     assert isinstance(error, GenericError)
@@ -192,7 +192,7 @@ def test_what_the_store_cannot_write_is_nobodys_fault(
     def apply(batch: Batch) -> None:
         raise error
 
-    pending = world.sending.send(queue, [message("1")])
+    pending = world.enqueuer.send(queue, [message("1")])
     world.core.submit(apply, lambda: None, lambda error: None, grows=True)
     world.commit()
     assert pending.error is error
@@ -206,9 +206,9 @@ def test_rows_that_cannot_be_written_cost_only_the_operation_that_has_them(world
     def apply(batch: Batch) -> None:
         batch._index_rows.append((b"", b"no key is empty"))
 
-    sends = [world.sending.send(queue, [message(str(n))]) for n in range(3)]
+    sends = [world.enqueuer.send(queue, [message(str(n))]) for n in range(3)]
     world.core.submit(apply, lambda: None, failed.append)
-    sends += [world.sending.send(queue, [message(str(n))]) for n in range(3, 6)]
+    sends += [world.enqueuer.send(queue, [message(str(n))]) for n in range(3, 6)]
     commit_all(world.core)
     assert len(failed) == 1
     assert all(send.error is None for send in sends)
@@ -219,12 +219,12 @@ def test_on_a_full_disk_ballast_lets_messages_be_received(world: World) -> None:
     queue = world.queue()
     world.send(queue, "a", "b")
     world.store.ballast = 1
-    received = world.receiving.receive(queue, 1, OWNER, wait=False)
+    received = world.receiver.receive(queue, 1, OWNER, wait=False)
     world.commit(StorageFull("disk"))
     assert not received.done
     world.commit()
     assert packets(received.result()) == ["a"]
-    received = world.receiving.receive(queue, 1, OWNER, wait=False)
+    received = world.receiver.receive(queue, 1, OWNER, wait=False)
     world.commit(StorageFull("disk"))
     assert isinstance(received.error, StorageFull), "there is none left"
 
@@ -251,7 +251,7 @@ def test_a_queue_that_cannot_be_created_cannot_be_changed_with_the_same_commit(
         made = world.core.queues.create(properties("new"))
         queue = world.core.queues.find("new")
         changed = world.core.queues.change(queue, NOW, {"label": "x"})
-        sent = world.sending.send(queue, [message("a")])
+        sent = world.enqueuer.send(queue, [message("a")])
         commit_all(world.core)
     assert isinstance(made.error, GenericError)
     assert isinstance(changed.error, QueueNotAvailable)
@@ -262,8 +262,8 @@ def test_a_queue_that_cannot_be_created_cannot_be_changed_with_the_same_commit(
 def test_when_no_commit_can_be_begun_everybody_is_told(world: World) -> None:
     queue = world.queue()
     world.send(queue, "a")
-    send = world.sending.send(queue, [message("b")])
-    receive = world.receiving.receive(queue, 1, OWNER, wait=False)
+    send = world.enqueuer.send(queue, [message("b")])
+    receive = world.receiver.receive(queue, 1, OWNER, wait=False)
     waiting = world.wait_peek(queue)
     world.core.refuse(StorageFailed("disk"))
     assert isinstance(send.error, StorageFailed)
@@ -337,7 +337,7 @@ def test_a_queue_that_could_not_be_created_is_not_there(world: World) -> None:
     pending = world.core.queues.create(properties())
     queue = world.core.queues.find("q")
     world.core.start_commit(world.store.begin())
-    send = world.sending.send(queue, [message("a")])
+    send = world.enqueuer.send(queue, [message("a")])
     world.store.abort()
     world.core.finish_commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
@@ -496,7 +496,7 @@ def test_a_queue_that_could_be_neither_created_nor_deleted_is_not_there(world: W
 def test_a_message_received_while_its_queue_is_deleted_is_received(world: World) -> None:
     queue = world.queue()
     world.send(queue, "a", "b")
-    pending = world.receiving.receive(queue, 1, OWNER, wait=False)
+    pending = world.receiver.receive(queue, 1, OWNER, wait=False)
     world.core.queues.delete(queue)
     assert packets(world.done(pending)) == ["a"]
     assert not world.rows(Table.PACKETS)
@@ -529,7 +529,7 @@ def test_a_purge_leaves_what_comes_after_it(world: World, small_steps: None) -> 
     queue = world.queue()
     world.send(queue, *"abc")
     pending = world.core.queues.purge(queue)
-    world.sending.send(queue, [message("d"), message("e", priority=7)])
+    world.enqueuer.send(queue, [message("d"), message("e", priority=7)])
     world.commit()
     assert world.read(queue) == ["e", "d"]
     assert world.done(pending) == 3
@@ -545,7 +545,7 @@ def test_a_purge_leaves_locked_messages_to_whoever_holds_them(world: World) -> N
     world.send(queue, "d")
     assert world.done(world.core.queues.purge(queue)) == 1
     assert queue.total_size == 3
-    world.done(world.receiving.end(queue, [entry.lookup for entry in taken], READER, delete=False))
+    world.done(world.receiver.end(queue, [entry.lookup for entry in taken], READER, delete=False))
     assert world.read(queue) == []
     assert queue.total_size == 0
 
@@ -570,7 +570,7 @@ def test_a_purge_that_fails_leaves_the_messages_readable(world: World, small_ste
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert packets(waiting.result()) == ["c"]
-    world.done(world.receiving.end(queue, [taken[0].lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, [taken[0].lookup], READER, delete=False))
     assert world.read(queue) == list("acde")
 
 
@@ -578,7 +578,7 @@ def test_a_purge_tried_again_counts_once(world: World) -> None:
     queue = world.queue()
     world.send(queue, *"abc")
     pending = world.core.queues.purge(queue)
-    world.sending.send(queue, [message("d")])
+    world.enqueuer.send(queue, [message("d")])
     world.commit(StorageFull("disk"))
     assert world.done(pending) == 3
 
@@ -656,7 +656,7 @@ def test_readers_wake_after_all_effects_of_a_commit(world: World) -> None:
     queue = world.queue()
     waiting = world.wait_receive(queue)
     for priority in (1, 7, 3):
-        world.sending.send(queue, [message(str(priority), priority=priority)])
+        world.enqueuer.send(queue, [message(str(priority), priority=priority)])
     world.commit()
     assert packets(world.done(waiting)) == ["7"]
     assert world.read(queue) == ["3", "1"]
@@ -664,7 +664,7 @@ def test_readers_wake_after_all_effects_of_a_commit(world: World) -> None:
 
 def test_after_a_full_disk_work_goes_on(world: World) -> None:
     queue = world.queue()
-    send = world.sending.send(queue, [message("x")])
+    send = world.enqueuer.send(queue, [message("x")])
     change = world.core.queues.change(queue, NOW, {})
     world.commit(StorageFull("disk"))
     assert isinstance(send.error, StorageFull)
@@ -713,7 +713,7 @@ def test_under_flow_control_nothing_new_is_accepted(world: World, express: bool)
     world.core.begin_flow_control()
     assert world.core.is_throttled
     with pytest.raises(InsufficientResources):
-        world.sending.send(queue, [message("b", express=express)])
+        world.enqueuer.send(queue, [message("b", express=express)])
     assert world.receive(queue) == ["a"]
     world.core.end_flow_control()
     assert not world.core.is_throttled
@@ -727,7 +727,7 @@ def test_flow_control_begins_and_ends_with_the_room_on_the_disk(world: World) ->
     world.store.room = False
     for _ in range(2):
         with pytest.raises(StorageFull):
-            world.sending.send(queue, [message("a")])
+            world.enqueuer.send(queue, [message("a")])
     assert world.core.is_throttled
     assert world.count("flow control") == 1
     world.store.room = True
@@ -735,7 +735,7 @@ def test_flow_control_begins_and_ends_with_the_room_on_the_disk(world: World) ->
     assert not world.core.is_throttled
     world.core.begin_flow_control()
     with pytest.raises(InsufficientResources):
-        world.sending.send(queue, [message("c")])
+        world.enqueuer.send(queue, [message("c")])
 
 
 # The end
@@ -748,7 +748,7 @@ def test_numbers_that_were_reserved_for_nothing_are_given_back(world: World) -> 
         world.send(queue, "a", "b")
         world.core.take_message_ids(2)
         used, given = world.core.numbers.arrival, world.core.numbers.message_id
-        pending = world.sending.send(queue, [message("c")])
+        pending = world.enqueuer.send(queue, [message("c")])
         world.core.stop()
         world.done(pending)
         world = world.restart()

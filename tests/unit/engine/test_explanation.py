@@ -11,9 +11,9 @@ from tests.unit.engine.station import parcel
 from tests.unit.engine.world import NOW, OWNER
 
 from openmsmq.engine.arrivals.arrival import Origin
-from openmsmq.engine.arrivals.arrivals import Arriving
+from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.explanation import _TEXTS, parse_id
-from openmsmq.engine.outgoing.confirmations import Confirming
+from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event
 from openmsmq.errors import InvalidParameter
@@ -69,7 +69,7 @@ def test_what_happened_is_told_with_time_place_and_doer(manager: Manager, orders
 
 
 def test_of_an_unknown_message_nothing_is_known(manager: Manager) -> None:
-    assert manager.local.explain(f"{manager.local.core.identity}\\99") == []
+    assert manager.local.explain(f"{manager.local.identity}\\99") == []
 
 
 def test_an_identifier_may_be_written_with_braces(manager: Manager, orders: Queue) -> None:
@@ -150,9 +150,9 @@ def test_discarded_copies_are_told(manager: Manager, orders: Queue) -> None:
 
 def test_a_purge_and_a_delete_are_told(manager: Manager, orders: Queue) -> None:
     (purged,) = manager.send(orders, Message(b"1"))
-    manager.done(manager.local.core.queues.purge(orders))
+    manager.done(manager.local.queues.purge(orders))
     (deleted,) = manager.send(orders, Message(b"2"))
-    manager.done(manager.local.core.queues.delete(orders))
+    manager.done(manager.local.queues.delete(orders))
     assert events(manager, purged) == ["arrived", "purged"]
     found = manager.local.explain(deleted)
     assert [event.text for event in found] == [
@@ -164,8 +164,8 @@ def test_a_purge_and_a_delete_are_told(manager: Manager, orders: Queue) -> None:
 
 def test_a_receive_that_was_undone_is_told(manager: Manager, orders: Queue) -> None:
     (sent,) = manager.send(orders, Message(b"x"))
-    pending = manager.local.receiving.receive(orders, 1, OWNER, wait=False)
-    manager.local.receiving.put_back(orders, manager.done(pending))
+    pending = manager.local.receiver.receive(orders, 1, OWNER, wait=False)
+    manager.local.receiver.put_back(orders, manager.done(pending))
     manager.tick()
     assert texts(manager, sent)[-1] == (
         f"is back in {ORDERS}: whoever received it was gone before the answer"
@@ -191,7 +191,7 @@ def test_an_outgoing_queue_that_is_empty_has_its_name_in_the_history(
 ) -> None:
     """It comes and goes by itself; nobody has deleted it."""
     name = "DIRECT=OS:other\\private$\\q"
-    core = manager.local.core
+    core = manager.local
     outgoing = core.queues.outgoing(parse_format_name(name))
     message = Message(b"x", recoverable=recoverable, time_to_reach_queue=5)
     (sent,) = manager.send(outgoing, message)
@@ -229,11 +229,11 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
     manager: Manager, answer: MessageClass, told: str
 ) -> None:
     name = "DIRECT=OS:other\\private$\\q"
-    core = manager.local.core
+    core = manager.local
     outgoing = manager.open(name)
     (sent,) = manager.send_in(outgoing, Message(b"x", journal=True))
     manager.local.dispatcher.take(outgoing, 1, 1, NO_GUID)
-    confirming = Confirming(core)
+    confirming = Confirmations(core)
     sequence = outgoing.sequences.all[0].identifier
     origin = Origin("192.0.2.9", "other", NO_GUID.bytes_le)
     confirming.ordered(origin, sequence, 1)
@@ -250,9 +250,9 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
 
 
 def test_that_a_message_from_elsewhere_was_not_accepted_is_told(manager: Manager) -> None:
-    core = manager.local.core
+    core = manager.local
     packet = parcel("1", to="DIRECT=OS:localhost\\none")
-    Arriving(core, Confirming(core)).take(Origin("192.0.2.9", "x"), [packet], lambda error: None)
+    Arrivals(core, Confirmations(core)).take(Origin("192.0.2.9", "x"), [packet], lambda error: None)
     manager.tick()
     event, kept = manager.local.explain(PacketView(packet).id)
     assert kept.text.startswith(r"is kept in .\Refused$: the destination queue cannot be reached")
@@ -296,14 +296,14 @@ def test_one_that_had_ended_before_is_not_lost(manager: Manager, orders: Queue, 
         case "received":
             manager.receive(orders)
         case "purged":
-            manager.done(manager.local.core.queues.purge(orders))
+            manager.done(manager.local.queues.purge(orders))
         case "expired":
             manager.tick(10)
         case "moved":
             manager.done(handles.move(manager.local, orders, found.lookup_id, "retry", None))
             manager.receive(manager.open(ORDERS + ";retry"))
         case "deleted":
-            manager.done(manager.local.core.queues.delete(orders))
+            manager.done(manager.local.queues.delete(orders))
     manager.stop()
     assert "lost" not in events(manager.restart(100), sent)
 
@@ -315,8 +315,8 @@ def test_one_that_was_elsewhere_is_lost_there(manager: Manager, orders: Queue, h
     if how == "moved":
         manager.done(handles.move(manager.local, orders, found.lookup_id, "retry", None))
     else:
-        pending = manager.local.receiving.receive(orders, 1, OWNER, wait=False)
-        manager.local.receiving.put_back(orders, manager.done(pending))
+        pending = manager.local.receiver.receive(orders, 1, OWNER, wait=False)
+        manager.local.receiver.put_back(orders, manager.done(pending))
     assert "lost" not in events(manager, sent)
     manager.stop()
     again = manager.restart(100)

@@ -139,7 +139,7 @@ def test_what_is_no_name_is_refused_and_changes_nothing(
         with pytest.raises(error):
             attempt(name)
     assert manager.store.committed == before
-    assert list(manager.local.core.queues) == []
+    assert list(manager.local.queues) == []
 
 
 def test_a_queue_is_created_now_with_an_identifier_of_its_own(manager: Manager) -> None:
@@ -183,7 +183,7 @@ def test_a_message_arrives_as_it_was_sent(manager: Manager) -> None:
     assert found.sent_time == found.arrived_time == datetime.fromtimestamp(NOW, UTC)
     assert str(found.destination_queue) == "DIRECT=OS:Server1\\private$\\orders"
     assert str(found.admin_queue) == "DIRECT=OS:Server1\\private$\\answers"
-    assert found.source_manager == manager.local.core.identity
+    assert found.source_manager == manager.local.identity
     assert found.lookup_id & (1 << 56) - 1 == found.arrival
     assert (found.abort_count, found.move_count, found.transactional) == (0, 0, False)
 
@@ -196,7 +196,7 @@ def test_identifiers_are_unique_whatever_happens(manager: Manager) -> None:
         manager.send(queue, Message(b"1"), Message(b"2", recoverable=False), Message(b"3"))
         manager.send(queue, Message(b"4", recoverable=False))
         ids += [found.id for found in manager.peek(queue)]
-        queue_of = manager.local.receiving.receive(queue, 100, OWNER, wait=False)
+        queue_of = manager.local.receiver.receive(queue, 100, OWNER, wait=False)
         manager.done(queue_of)
         manager = manager.restart()
         queue = manager.local.find_queue("orders")
@@ -213,7 +213,7 @@ def test_the_time_a_message_may_be_received_is_kept(
     """Counted from when it was sent (A-10, DMPR-088)."""
     queue = manager.create()
     manager.send(queue, Message(b"", time_to_be_received=seconds))
-    (entry,) = manager.local.receiving.peek(queue, 1, OWNER, wait=False).result()
+    (entry,) = manager.local.receiver.peek(queue, 1, OWNER, wait=False).result()
     assert Record.unpack(entry.record).expires == expires
 
 
@@ -258,26 +258,26 @@ def test_an_aborted_receive_is_counted(manager: Manager) -> None:
     manager.send(queue, Message(b""), transaction=transaction)
     manager.done(manager.local.commit(transaction))
     again = manager.local.begin()
-    manager.done(manager.local.receiving.receive(queue, 1, OWNER, wait=False, holder=again))
+    manager.done(manager.local.receiver.receive(queue, 1, OWNER, wait=False, holder=again))
     manager.done(manager.local.abort(again))
     assert [message.abort_count for message in manager.peek(queue)] == [1]
 
 
 def test_one_message_too_large_and_none_is_sent(manager: Manager) -> None:
     queue = manager.create()
-    before = manager.local.core.numbers.message_id
+    before = manager.local.numbers.message_id
     with pytest.raises(MessageTooLarge) as info:
         handles.send(manager.local, queue, [Message(b"a"), Message(b"x" * (4 << 20))], None)
     assert info.value.hresult == 0xC00E0027
     assert manager.peek(queue) == []
-    assert manager.local.core.numbers.message_id == before
+    assert manager.local.numbers.message_id == before
     manager.send(queue, Message(b"x" * ((4 << 20) - 1000)))
 
 
 def test_what_is_held_elsewhere_does_not_matter_to_sending(manager: Manager) -> None:
     queue = manager.create()
     manager.send(queue, Message(b"1"))
-    manager.local.receiving.receive(queue, 1, OWNER, wait=False, holder=Holder())
+    manager.local.receiver.receive(queue, 1, OWNER, wait=False, holder=Holder())
     manager.send(queue, Message(b"2"))
     assert [message.body for message in manager.peek(queue)] == [b"2"]
 
@@ -319,7 +319,7 @@ def test_a_prepared_transaction_can_be_aborted_by_its_name(manager: Manager) -> 
 def test_a_manager_keeps_its_identity(manager: Manager) -> None:
     """DMPR-004."""
     again = manager.restart()
-    assert again.local.core.identity == manager.local.core.identity
+    assert again.local.identity == manager.local.identity
 
 
 # Opening
@@ -378,7 +378,7 @@ def test_nobody_sends_to_what_the_manager_keeps(manager: Manager, name: str) -> 
     with pytest.raises(UnsupportedFormatNameOperation) as info:
         manager.local.open_queue(name, Mode(Access.SEND))
     assert info.value.hresult == 0xC00E0020
-    assert list(manager.local.core.queues.find("private$\\orders").subqueues) == []
+    assert list(manager.local.queues.find("private$\\orders").subqueues) == []
 
 
 @pytest.mark.parametrize("access", [Access.RECEIVE, Access.PEEK, Access.RECEIVE | Access.PEEK])
@@ -445,8 +445,8 @@ def test_settings_are_changed_for_good(manager: Manager) -> None:
     """DMPR-001."""
     manager.done(manager.local.configure(history=5, time_to_reach_queue=None))
     for found in (manager, manager.restart()):
-        assert (found.local.core.settings.history, found.local.core.history.limit) == (5, 5 << 20)
-        assert found.local.core.settings.time_to_reach_queue is None
+        assert (found.local.settings.history, found.local.history.limit) == (5, 5 << 20)
+        assert found.local.settings.time_to_reach_queue is None
 
 
 @pytest.mark.parametrize(("quota", "kept"), [(7, 7), (None, NO_QUOTA)])
@@ -454,11 +454,11 @@ def test_the_journal_of_sent_messages_has_the_quota_that_is_set(
     manager: Manager, quota: int | None, kept: int
 ) -> None:
     """DMPR-010, DMPR-067."""
-    assert manager.local.core.queues.system_journal.properties.quota == NO_QUOTA == 0xFFFFFFFF
+    assert manager.local.queues.system_journal.properties.quota == NO_QUOTA == 0xFFFFFFFF
     manager.done(manager.local.configure(journal_quota=5))
     manager.done(manager.local.configure(journal_quota=quota))
-    assert manager.local.core.queues.system_journal.properties.quota == kept
-    assert manager.restart().local.core.queues.system_journal.properties.quota == kept
+    assert manager.local.queues.system_journal.properties.quota == kept
+    assert manager.restart().local.queues.system_journal.properties.quota == kept
 
 
 def test_an_unknown_setting_is_refused(manager: Manager) -> None:
@@ -467,7 +467,7 @@ def test_an_unknown_setting_is_refused(manager: Manager) -> None:
     assert info.value.hresult == 0xC00E003E
     with pytest.raises(IllegalPropertyValue):
         manager.local.configure(journal_quota=-1)
-    assert not manager.local.core.wants_commit
+    assert not manager.local.wants_commit
 
 
 def test_a_manager_is_ready_when_it_has_started(manager: Manager) -> None:

@@ -8,20 +8,20 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from openmsmq.engine.commit.batch import NewMessage
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.cursor import Cursor
-from openmsmq.engine.messages.receive import Receiving
-from openmsmq.engine.messages.send import Sending
+from openmsmq.engine.messages.enqueue import Enqueuer
+from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.queue import Queue, QueueProperties
-from openmsmq.engine.queues.subqueues import Moving
+from openmsmq.engine.queues.subqueues import Moves
 from openmsmq.engine.queues.system import FIRST_QUEUE_NUMBER
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Record, owed
 from openmsmq.engine.storage.tables import Table
-from openmsmq.engine.transactions.lifecycle import Transacting
+from openmsmq.engine.transactions.lifecycle import Transactions
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
@@ -186,12 +186,12 @@ class World:
             self.store, new_identity=ME, now=now, elapsed=self.elapsed, restored=restored
         )
         self.core.queues.resolver.configure(["here"], takes_all=True)
-        self.sending = Sending(self.core)
-        self.receiving = Receiving(self.core)
-        self.moving = Moving(self.core)
+        self.enqueuer = Enqueuer(self.core)
+        self.receiver = Receiver(self.core)
+        self.moves = Moves(self.core)
         self.caller = INTERNAL
         "Who calls from now on."
-        self.transacting = Transacting(self.core)
+        self.transactions = Transactions(self.core)
 
     def restart(self, seconds: float = 0) -> World:
         """The next process, some time later, on what this one had committed when it died."""
@@ -206,13 +206,13 @@ class World:
         """The same without the commits; what the core says to it."""
         self.now += seconds + jump
         self.elapsed += seconds
-        return self.core.tick(self.now, self.elapsed)
+        return self.core.advance(self.now, self.elapsed)
 
     def commit(self, error: BaseException | None = None) -> None:
         """Do one commit, or let it fail."""
         commit(self.core, error)
 
-    def done(self, pending: Pending[T]) -> T:
+    def done(self, pending: Future[T]) -> T:
         """The answer, after all commits it takes."""
         commit_all(self.core)
         return pending.result()
@@ -267,31 +267,31 @@ class World:
             message(one, priority=priority, express=express) if isinstance(one, str) else one
             for one in sent
         ]
-        self.done(self.sending.send(queue, outgoing, transaction, self.caller))
+        self.done(self.enqueuer.send(queue, outgoing, transaction, self.caller))
 
     def fill(self, queue: Queue, *sent: str) -> None:
         """Send messages to a transactional queue."""
-        transaction = self.transacting.begin()
+        transaction = self.transactions.begin()
         self.send(queue, *sent, transaction=transaction)
-        self.done(self.transacting.commit(transaction, caller=self.caller))
+        self.done(self.transactions.commit(transaction, caller=self.caller))
 
     def send_in(self, queue: Queue, *sent: NewMessage) -> None:
         """Send messages in a transaction of their own."""
-        transaction = self.transacting.begin()
-        self.done(self.sending.send(queue, list(sent), transaction, self.caller))
-        self.done(self.transacting.commit(transaction, caller=self.caller))
+        transaction = self.transactions.begin()
+        self.done(self.enqueuer.send(queue, list(sent), transaction, self.caller))
+        self.done(self.transactions.commit(transaction, caller=self.caller))
 
     def move(
         self, queue: Queue, lookup: int, target: Queue, transaction: Transaction | None = None
     ) -> None:
         """Move a message and wait until it is there."""
-        self.done(self.moving.move(queue, lookup, target, transaction, self.caller))
+        self.done(self.moves.move(queue, lookup, target, transaction, self.caller))
 
     # Reading
 
     def entries(self, queue: Queue) -> list[Entry]:
         """What can be read in a queue, in order, with all that is known of it."""
-        pending = self.receiving.peek(queue, MANY, OWNER, wait=False)
+        pending = self.receiver.peek(queue, MANY, OWNER, wait=False)
         return [] if pending.error else pending.result()
 
     def records(self, queue: Queue) -> list[Record]:
@@ -321,26 +321,26 @@ class World:
     def take(self, queue: Queue, count: int = 1, holder: Holder = REMOVING) -> list[Entry]:
         """Take messages that are there, as entries."""
         return self.done(
-            self.receiving.receive(
+            self.receiver.receive(
                 queue, count, OWNER, wait=False, holder=holder, caller=self.caller
             )
         )
 
     def wait_receive(
         self, queue: Queue, count: int = 1, holder: Holder = REMOVING, owner: object = OWNER
-    ) -> Pending[list[Entry]]:
+    ) -> Future[list[Entry]]:
         """Begin to wait for messages."""
-        return self.receiving.receive(queue, count, owner, wait=True, holder=holder)
+        return self.receiver.receive(queue, count, owner, wait=True, holder=holder)
 
-    def wait_peek(self, queue: Queue, count: int = 1) -> Pending[list[Entry]]:
+    def wait_peek(self, queue: Queue, count: int = 1) -> Future[list[Entry]]:
         """Begin to wait for messages to look at."""
-        return self.receiving.peek(queue, count, OWNER, wait=True)
+        return self.receiver.peek(queue, count, OWNER, wait=True)
 
     def lookup(
         self, queue: Queue, lookup: int, seek: Seek = Seek.CURRENT, *, peek: bool = True
     ) -> str:
         """The message a lookup identifier leads to."""
-        found = self.done(self.receiving.by_lookup(queue, lookup, seek, peek=peek))
+        found = self.done(self.receiver.by_lookup(queue, lookup, seek, peek=peek))
         assert len(found) == 1
         return found[0].packet.decode()
 
@@ -348,12 +348,12 @@ class World:
 
     def cursor_peek(
         self, queue: Queue, cursor: Cursor, *, following: bool = False, wait: bool = False
-    ) -> Pending[list[Entry]]:
+    ) -> Future[list[Entry]]:
         """Peek with a cursor, at the current message or at the next."""
-        return self.receiving.peek_cursor(queue, cursor, OWNER, wait=wait, following=following)
+        return self.receiver.peek_cursor(queue, cursor, OWNER, wait=wait, following=following)
 
     def cursor_receive(
         self, queue: Queue, cursor: Cursor, *, wait: bool = False, holder: Holder = REMOVING
-    ) -> Pending[list[Entry]]:
+    ) -> Future[list[Entry]]:
         """Receive with a cursor."""
-        return self.receiving.receive_cursor(queue, cursor, OWNER, wait=wait, holder=holder)
+        return self.receiver.receive_cursor(queue, cursor, OWNER, wait=wait, holder=holder)

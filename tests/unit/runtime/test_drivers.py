@@ -10,7 +10,8 @@ import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future as ThreadFuture
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
@@ -19,10 +20,10 @@ from tests.unit.engine.world import NOW, OWNER, commit_all, letter, message, pac
 from tests.unit.service.stores import PATIENCE, SlowStore, until
 
 from openmsmq.engine.commit.batch import Batch, NewMessage
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.receive import Receiving
-from openmsmq.engine.messages.send import Sending
+from openmsmq.engine.messages.enqueue import Enqueuer
+from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.recovery import MESSAGE_ID_BLOCK
@@ -70,38 +71,38 @@ class Setting:
         self.clock = QuickClock()
         now, elapsed = self.clock.now(), self.clock.elapsed()
         self.core = Core(self.store, new_identity=UUID(int=7), now=now, elapsed=elapsed)
-        self.sending = Sending(self.core)
-        self.receiving = Receiving(self.core)
+        self.enqueuer = Enqueuer(self.core)
+        self.receiver = Receiver(self.core)
         pending = self.core.queues.create(properties())
         commit_all(self.core)
         self.queue: Queue = pending.result()
         self.store.commits = 0
 
     def tick(self) -> bool:
-        return self.core.tick(self.clock.now(), self.clock.elapsed())
+        return self.core.advance(self.clock.now(), self.clock.elapsed())
 
-    def post(self, *letters: NewMessage) -> Pending[None]:
-        return self.sending.send(self.queue, list(letters))
+    def post(self, *letters: NewMessage) -> Future[None]:
+        return self.enqueuer.send(self.queue, list(letters))
 
-    def receive_dead(self) -> Pending[list[Entry]]:
-        return self.receiving.receive(self.core.queues.dead_letter, 1, OWNER, wait=True)
+    def receive_dead(self) -> Future[list[Entry]]:
+        return self.receiver.receive(self.core.queues.dead_letter, 1, OWNER, wait=True)
 
-    def send(self, *sent: str, express: bool = False) -> Pending[None]:
+    def send(self, *sent: str, express: bool = False) -> Future[None]:
         outgoing = [message(one, express=express) for one in sent]
-        return self.sending.send(self.queue, outgoing)
+        return self.enqueuer.send(self.queue, outgoing)
 
-    def receive(self, *, wait: bool = True) -> Pending[list[Entry]]:
-        return self.receiving.receive(self.queue, 1, OWNER, wait=wait)
+    def receive(self, *, wait: bool = True) -> Future[list[Entry]]:
+        return self.receiver.receive(self.queue, 1, OWNER, wait=wait)
 
-    def give_up(self, pending: Pending[list[Entry]], error: MQError) -> bool:
+    def give_up(self, pending: Future[list[Entry]], error: MQError) -> bool:
         return self.core.cancel(self.queue, pending, error)
 
     def undo(self, entries: list[Entry]) -> None:
-        self.receiving.put_back(self.queue, entries)
+        self.receiver.put_back(self.queue, entries)
 
     @property
     def readable(self) -> list[str]:
-        found = self.receiving.peek(self.queue, 100, OWNER, wait=False)
+        found = self.receiver.peek(self.queue, 100, OWNER, wait=False)
         return [] if found.error else packets(found.result())
 
 
@@ -118,7 +119,7 @@ class Threads:
         self.driver = ThreadDriver(setting.core, setting.tick)
         self._pool = ThreadPoolExecutor(32)
 
-    def start(self, call: Callable[[], T]) -> Future[T]:
+    def start(self, call: Callable[[], T]) -> ThreadFuture[T]:
         return self._pool.submit(call)
 
     def send(self, *sent: str) -> None:
@@ -133,7 +134,7 @@ class Threads:
         setting = self.setting
         dead = setting.core.queues.dead_letter
 
-        def give_up(pending: Pending[list[Entry]], error: MQError) -> bool:
+        def give_up(pending: Future[list[Entry]], error: MQError) -> bool:
             return setting.core.cancel(dead, pending, error)
 
         return self.driver.wait(setting.receive_dead, timeout, give_up)
@@ -245,9 +246,9 @@ class Mistake(Exception):
     """What an operation raises that has a mistake."""
 
 
-def submit_mistake(setting: Setting) -> Pending[None]:
+def submit_mistake(setting: Setting) -> Future[None]:
     """Ask for something that cannot be written."""
-    pending: Pending[None] = Pending()
+    pending: Future[None] = Future()
 
     def apply(batch: Batch) -> None:
         raise Mistake
@@ -452,7 +453,7 @@ def test_a_store_that_breaks_ends_the_manager_and_hangs_nobody(
     setting.store.gate.set()
     first.result(PATIENCE)
     told = []
-    asked: list[Future[Any]] = [*gathering, waiting]
+    asked: list[ThreadFuture[Any]] = [*gathering, waiting]
     for one in asked:
         with pytest.raises((StorageError, type(error))) as info:
             one.result(PATIENCE)
@@ -482,7 +483,7 @@ def test_so_does_an_answer_that_fails(threads: Threads, setting: Setting) -> Non
     def answered() -> None:
         raise Mistake
 
-    def submit() -> Pending[None]:
+    def submit() -> Future[None]:
         setting.core.submit(lambda batch: None, answered, lambda error: None)
         return setting.send("a")
 
@@ -638,9 +639,9 @@ def test_nobody_sees_what_should_be_gone(threads: Threads, setting: Setting) -> 
     assert threads.driver.call(lambda: setting.queue.messages) == 0
     threads.driver.wait(lambda: setting.post(dying(setting, seconds=-1)))
     dead = setting.core.queues.dead_letter
-    pending: Pending[int] = Pending()
+    pending: Future[int] = Future()
 
-    def count() -> Pending[int]:
+    def count() -> Future[int]:
         pending.succeed(dead.messages)
         return pending
 
@@ -968,7 +969,7 @@ def test_a_store_that_breaks_while_a_loop_closes_it_is_closed(setting: Setting) 
 
 def test_so_does_an_answer_that_fails_in_a_loop(setting: Setting) -> None:
     async def test(loop: Loop) -> None:
-        def answered(pending: Pending[Any]) -> None:
+        def answered(pending: Future[Any]) -> None:
             raise Mistake
 
         loop.driver.begin(lambda: setting.send("a"), answered)
@@ -1091,7 +1092,7 @@ def test_no_thread_is_left_behind(setting: Setting) -> None:
 
 def test_a_call_may_be_answered_without_anybody_waiting(setting: Setting) -> None:
     async def test(loop: Loop) -> None:
-        answers: list[Pending[Any]] = []
+        answers: list[Future[Any]] = []
         loop.driver.begin(lambda: setting.send("a", express=True), answers.append)
         assert [answer.done for answer in answers] == [True]
         loop.driver.begin(lambda: setting.send("b"), answers.append)

@@ -16,19 +16,19 @@ from openmsmq.runtime.startup import open_directory
 def test_a_directory_is_made_and_named_after_the_host(tmp_path: Path) -> None:
     manager = open_directory(tmp_path / "a" / "b")
     assert manager.name == socket.gethostname()
-    assert list(manager.core.queues) == []
-    assert manager.core.settings.quota is None
-    manager.core.store.close()
+    assert list(manager.queues) == []
+    assert manager.settings.quota is None
+    manager.store.close()
 
 
 def test_it_keeps_its_identity_and_may_be_given_a_name_and_a_quota(tmp_path: Path) -> None:
     """DMPR-004."""
     first = open_directory(str(tmp_path), "one")
-    first.core.store.close()
+    first.store.close()
     second = open_directory(tmp_path, "two", 7)
-    assert (second.name, second.core.settings.quota) == ("two", 7)
-    assert second.core.identity == first.core.identity
-    second.core.store.close()
+    assert (second.name, second.settings.quota) == ("two", 7)
+    assert second.identity == first.identity
+    second.store.close()
 
 
 def test_a_second_opener_is_told_who_has_the_directory(tmp_path: Path) -> None:
@@ -37,8 +37,8 @@ def test_a_second_opener_is_told_who_has_the_directory(tmp_path: Path) -> None:
         open_directory(tmp_path)
     assert info.value.hresult == 0xC00E0009
     assert f"process {os.getpid()} on {socket.gethostname()}" in str(info.value)
-    manager.core.store.close()
-    open_directory(tmp_path).core.store.close()
+    manager.store.close()
+    open_directory(tmp_path).store.close()
 
 
 def test_a_directory_is_let_go_when_opening_fails(
@@ -51,4 +51,4 @@ def test_a_directory_is_let_go_when_opening_fails(
         broken.setattr(SystemClock, "new_guid", fail)
         with pytest.raises(RuntimeError):
             open_directory(tmp_path)
-    open_directory(tmp_path).core.store.close()
+    open_directory(tmp_path).store.close()

@@ -15,7 +15,7 @@ from aiohttp import web
 from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.engine.office import Manager
 
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import InvalidParameter
 from openmsmq.service import http as console_door
 from openmsmq.service.http import ConsoleDoor, is_loopback
@@ -257,7 +257,7 @@ class Slow:
         self.ended = 0
 
     async def render(
-        self, local: LocalManager | None, service: ServiceMetrics, now: float
+        self, local: QueueManager | None, service: ServiceMetrics, now: float
     ) -> bytes:
         self.begun += 1
         try:

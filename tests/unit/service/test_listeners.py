@@ -53,7 +53,7 @@ def with_tls(config: Config, made: Path, *, client_ca: bool = False) -> Config:
 async def late(config: Config, tokens: Tokens) -> Mapping[str, Door]:
     """The doors beside an open store."""
     local = open_directory(config.data)
-    driver = LoopDriver(local.core, local.tick)
+    driver = LoopDriver(local, local.tick)
     try:
         return StandardDoors(config).late(local, driver, config, tokens)
     finally:
@@ -87,7 +87,7 @@ def test_the_console_tells_how_it_goes_before_the_store_is_open(config: Config) 
         where = await address(early["console"])
         assert await status(where, "/healthz", tls=False) == 503
         local = open_directory(config.data)
-        driver = LoopDriver(local.core, local.tick)
+        driver = LoopDriver(local, local.tick)
         assert list(doors.late(local, driver, config, tokens)) == ["app"]
         assert await status(where, "/healthz", tls=False) == 200
         assert await status(where, "/metrics", tls=False) == 200
@@ -102,7 +102,7 @@ def test_commits_are_counted(config: Config) -> None:
 
     async def check() -> None:
         local = open_directory(config.data)
-        driver = LoopDriver(local.core, local.tick)
+        driver = LoopDriver(local, local.tick)
         before = driver.observer
         StandardDoors(quiet).late(local, driver, quiet, Tokens(config.data))
         assert driver.observer != before

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from openmsmq.access.tokens import TOKENS_FILE, Tokens, TokensDamaged
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
     AccessDenied,
     MQError,
@@ -81,7 +81,7 @@ class House:
     new_config: Config | MQError | None = None
     log: list[str] = field(default_factory=list)
     renewed: int = 0
-    local: LocalManager | None = None
+    local: QueueManager | None = None
     driver: LoopDriver | None = None
     tokens: Tokens | None = None
 
@@ -94,7 +94,7 @@ class House:
         return {"console": self.console}
 
     def late(
-        self, local: LocalManager, driver: LoopDriver, config: Config, tokens: Tokens
+        self, local: QueueManager, driver: LoopDriver, config: Config, tokens: Tokens
     ) -> Mapping[str, Door]:
         self.local, self.driver, self.tokens = local, driver, tokens
         self.log.append(f"store opens: {local.state}")
@@ -197,7 +197,7 @@ def test_what_it_holds_is_there_at_the_next_start(house: House) -> None:
     assert pending[0].done()
     again = open_directory(house.config.data)
     assert again.find_queue("orders").name == r"private$\orders"
-    again.core.store.close()
+    again.store.close()
 
 
 def test_the_ready_file_is_there_while_it_is_ready(house: House, tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_the_ready_file_is_there_while_it_is_ready(house: House, tmp_path: Path)
     assert seen == [
         {
             "pid": os.getpid(),
-            "id": str(house.local.core.identity),
+            "id": str(house.local.identity),
             "name": socket.gethostname(),
             "binary": None,
             "ping": None,
@@ -277,7 +277,7 @@ def test_a_start_that_fails_is_tried_again(house: House, caplog: pytest.LogCaptu
         await until(lambda: len(events(caplog, "cannot start yet")) == 3)
         assert house.service.state is ManagerState.STOPPED
         assert house.log == ["console opens"], "it tells how it goes meanwhile"
-        other.core.store.close()
+        other.store.close()
         await house.until_ready()
         house.service.stop("enough")
         await running
@@ -301,7 +301,7 @@ def test_it_can_be_stopped_while_it_waits_to_try_again(house: House) -> None:
         await running
 
     asyncio.run(asyncio.wait_for(life(), PATIENCE))
-    other.core.store.close()
+    other.store.close()
     assert house.log == ["console opens", "console closes: enough"]
     assert house.service.state is ManagerState.STOPPED
 
@@ -311,7 +311,7 @@ def test_without_retry_the_first_failure_is_the_last(house: House) -> None:
     house = House(replace(house.config, retry=False))
     with pytest.raises(StoreInUse):
         house.live()
-    other.core.store.close()
+    other.store.close()
     assert house.log[0] == "console opens"
     assert house.log[1].startswith("console closes: cannot start: Another process works")
 
@@ -363,7 +363,7 @@ def test_a_store_that_fails_ends_the_service(
     async def work() -> None:
         assert house.local is not None
         assert house.driver is not None
-        store, local = house.local.core.store, house.local
+        store, local = house.local.store, house.local
         house.app.ending = look
 
         def broken() -> None:
@@ -383,7 +383,7 @@ def test_a_store_that_fails_ends_the_service(
     assert any(record.levelno == logging.CRITICAL for record in caplog.records)
     assert house.config.ready_file is not None
     assert not house.config.ready_file.exists()
-    open_directory(house.config.data).core.store.close()
+    open_directory(house.config.data).store.close()
 
 
 def test_damaged_tokens_end_the_start(house: House) -> None:
@@ -412,7 +412,7 @@ def test_a_door_that_cannot_be_opened_ends_the_start(
     assert words in info.value.detail
     assert house.log[-2].startswith("app closes: "), "a part of it may be open"
     assert house.log[-1].startswith("console closes: cannot start: ")
-    open_directory(house.config.data).core.store.close()
+    open_directory(house.config.data).store.close()
     assert house.config.ready_file is not None
     assert not house.config.ready_file.exists()
 
@@ -437,7 +437,7 @@ def test_a_door_that_does_not_close_keeps_nobody(
     house.live()
     assert events(caplog, "door not closed") == [{"door": "app"}]
     assert house.log[-1] == "console closes: enough"
-    open_directory(house.config.data).core.store.close()
+    open_directory(house.config.data).store.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda n: n.name)

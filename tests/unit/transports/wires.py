@@ -12,7 +12,7 @@ from tests.simulation.events import Event, Scheduler
 from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW, commit, commit_all
 
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.net.wire import Wire
 from openmsmq.packet.framing import PacketFramer
@@ -237,7 +237,7 @@ class Station(Manager):
         "Why the next commit fails."
         self.store = MemoryStore(disk)
         clock = StationClock(net, number)
-        self.local = LocalManager(self.store, clock, name=name, restored=restored)
+        self.local = QueueManager(self.store, clock, name=name, restored=restored)
         known = {other: (f"10.0.0.{at}", PORT) for at, other in enumerate("abcdefgh", 1)}
         net.stations[self.host, port] = self
         self.transport = BinaryTransport(
@@ -274,11 +274,11 @@ class Station(Manager):
             self._commit()
 
     def _commit(self) -> None:
-        if self.error is not None and self.local.core.wants_commit:
+        if self.error is not None and self.local.wants_commit:
             error, self.error = self.error, None
-            commit(self.local.core, error)
+            commit(self.local, error)
         if not self.is_slow:
-            commit_all(self.local.core)
+            commit_all(self.local)
 
     def go_on(self) -> None:
         """Commit what waited for it."""
@@ -319,7 +319,7 @@ class Station(Manager):
 
     def count(self, name: str) -> int:
         """What the statistics say."""
-        return self.local.core.statistics.counts.get(name, 0)
+        return self.local.statistics.counts.get(name, 0)
 
 
 class Peer:

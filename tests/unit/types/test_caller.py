@@ -36,7 +36,7 @@ async def test_a_reader_that_waited_is_the_one_who_receives(house: House) -> Non
     sent = await sender.send(1, "a")
     (found,) = (await reader.answer(waiting)).messages
     await reader.end(handle, found.lookup_id)
-    message_id = f"{house.local.core.identity}\\{sent.first_id}"
+    message_id = f"{house.local.identity}\\{sent.first_id}"
     events = (await sender.call("explain", message_id=message_id))["events"]
     assert [event["by"].partition(" ")[0] for event in events] == ["sender", "reader"]
 
@@ -46,9 +46,9 @@ async def test_what_the_manager_does_itself_has_no_caller(house: House) -> None:
     program = await house.program(client="me")
     handle = await program.create()
     sent = await program.send(handle, "a")
-    queue = house.local.core.queues.find("private$\\orders")
-    await house.driver.wait(lambda: house.local.core.queues.purge(queue))
-    message_id = f"{house.local.core.identity}\\{sent.first_id}"
+    queue = house.local.queues.find("private$\\orders")
+    await house.driver.wait(lambda: house.local.queues.purge(queue))
+    message_id = f"{house.local.identity}\\{sent.first_id}"
     events = (await program.call("explain", message_id=message_id))["events"]
     assert [event["event"] for event in events] == ["arrived", "purged"]
     assert [event["by"].partition(" ")[0] for event in events] == ["me", ""]

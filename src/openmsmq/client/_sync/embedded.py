@@ -7,9 +7,9 @@ from typing import Any
 
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.client.payloads import packed
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
-from openmsmq.engine.manager import LocalManager, received
+from openmsmq.engine.manager import QueueManager, received
 from openmsmq.engine.messages import cursor as model_cursor
 from openmsmq.engine.outgoing.info import outgoing_infos
 from openmsmq.engine.queues import queue as model_queue
@@ -104,7 +104,7 @@ class EmbeddedReader:
 
     def __init__(
         self,
-        local: LocalManager,
+        local: QueueManager,
         driver: Driver,
         subscription: model_subscription.Subscription,
         owner: str,
@@ -169,7 +169,7 @@ class EmbeddedReader:
 class Embedded:
     """The queues of a directory, kept by this process."""
 
-    def __init__(self, local: LocalManager, driver: Driver) -> None:
+    def __init__(self, local: QueueManager, driver: Driver) -> None:
         self._local = local
         self._driver = driver
         self._caller = Caller(this_process())
@@ -182,7 +182,7 @@ class Embedded:
     @property
     def id(self) -> str:
         """The GUID of the queue manager."""
-        return str(self._local.core.identity)
+        return str(self._local.identity)
 
     @property
     def state(self) -> str:
@@ -195,8 +195,7 @@ class Embedded:
         self._driver.wait(lambda: self._local.create_queue(name, **properties))
 
     def delete_queue(self, name: str) -> None:
-        queue = self._driver.call(lambda: self._local.find_queue(name))
-        self._driver.wait(lambda: self._local.core.queues.delete(queue, self._caller))
+        self._driver.wait(lambda: self._local.delete_queue(name, self._caller))
 
     def open_queue(self, name: str, mode: Mode) -> EmbeddedHandle:
         open_queue, caller = self._local.open_queue, self._caller
@@ -206,7 +205,7 @@ class Embedded:
         self._driver.call(_opened(handle).close)
 
     def queues(self, *, everything: bool) -> list[QueueInfo]:
-        return self._driver.call(lambda: queue_infos(self._local.core, everything=everything))
+        return self._driver.call(lambda: queue_infos(self._local, everything=everything))
 
     def outgoing(self) -> list[OutgoingInfo]:
         return self._driver.call(lambda: outgoing_infos(self._local))
@@ -280,7 +279,7 @@ class Embedded:
     def _wait(
         self,
         opened: QueueHandle,
-        make: Callable[[], Pending[list[Entry]]],
+        make: Callable[[], Future[list[Entry]]],
         timeout: float | None,
         undo: Callable[[list[Entry]], None],
     ) -> list[ReceivedMessage]:
@@ -387,10 +386,10 @@ class Embedded:
         return self._driver.call(lambda: self._local.explain(message_id))
 
     def statistics(self) -> dict[str, int]:
-        return self._driver.call(lambda: self._local.core.statistics.counts)
+        return self._driver.call(lambda: self._local.statistics.counts)
 
     def settings(self) -> Settings:
-        return self._driver.call(lambda: self._local.core.settings)
+        return self._driver.call(lambda: self._local.settings)
 
     def configure(self, changes: dict[str, Any]) -> None:
         self._driver.wait(lambda: self._local.configure(**changes))
@@ -406,7 +405,7 @@ def _reader(
     read: Read,
     begun: model_transaction.Transaction | None,
     cursor: CursorHandle | None,
-) -> Callable[[], Pending[list[Entry]]]:
+) -> Callable[[], Future[list[Entry]]]:
     """The call that reads what is asked for."""
     wait = read.timeout != 0
     if isinstance(cursor, EmbeddedCursor):

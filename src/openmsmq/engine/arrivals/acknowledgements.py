@@ -59,7 +59,7 @@ INSECURE: Final = frozenset(
 _STRANGER: Final = Owed.STRANGER.value
 
 
-class Answering:
+class Acknowledgements:
     """Sends acknowledgements, as far as the senders of messages may ask for them."""
 
     def __init__(self, core: Core) -> None:

@@ -23,14 +23,14 @@ from openmsmq.engine.arrivals.incoming import (
     transaction_of,
 )
 from openmsmq.engine.arrivals.protection import PROTECTED
-from openmsmq.engine.arrivals.refusal import Refusing
-from openmsmq.engine.arrivals.reports import Reporting
+from openmsmq.engine.arrivals.refusal import Refusals
+from openmsmq.engine.arrivals.reports import Reports
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.send import EXPRESS_SIZE_MAX
-from openmsmq.engine.outgoing.confirmations import Confirming
+from openmsmq.engine.messages.enqueue import EXPRESS_SIZE_MAX
+from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
@@ -65,16 +65,16 @@ _STRANGER: Final = Owed.STRANGER.value
 _ACKNOWLEDGED: Final = Owed.ACK_RECEIVE | Owed.NACK_RECEIVE | Owed.ACK_ARRIVAL | Owed.NACK_ARRIVAL
 
 
-class Arriving:
+class Arrivals:
     """Takes messages of other managers."""
 
-    def __init__(self, core: Core, confirming: Confirming) -> None:
+    def __init__(self, core: Core, confirming: Confirmations) -> None:
         self._core = core
         self._confirming = confirming
-        self.reporting = Reporting(core)
+        self.reporting = Reports(core)
         self.on_refused: Callable[[Origin, bytes, MessageClass, bool], None] = _ignore_refused
         "Given a message that is refused without its sender's knowledge, why, and if it is kept."
-        self._refusing = Refusing(core)
+        self._refusing = Refusals(core)
         self.on_order: Callable[[Origin, bytes, bytes, int], None] = _ignore
         "Given how many messages of a sequence came, and the last: its sender is owed an OrderAck."
         self.on_gap: Callable[[IncomingSequence], None] = lambda sequence: None
@@ -156,7 +156,7 @@ class Arriving:
         assert batch is not None, "only express messages need none"
         for queue, messages in work.new.items():
             batch.insert_many(queue, messages, work.origin.name)
-            core.outcomes.arrived(batch, queue, messages)
+            core.dispositions.arrived(batch, queue, messages)
         core.incoming.write(batch.writer, work.sequences)
         surplus = core.incoming.surplus()
         if surplus:
@@ -469,13 +469,13 @@ class Arriving:
             batch.note(Event.REJECTED, queue, [0], ids, origin.name, words)
         flags = 0 if origin.is_known else _STRANGER
         if view.acknowledge & Acknowledge.NEG_ARRIVAL:
-            core.answering.acknowledge(batch, packet, reason, flags)
+            core.acknowledgements.acknowledge(batch, packet, reason, flags)
         if head.flags & UserFlags.TH:
             is_owed = self._destinations.is_here(head) or reason is WENT_ROUND
             if batch is not None and is_owed and self._may_answer(batch, origin, head):
-                core.answering.final_ack(batch, packet, reason, flags, origin.address)
+                core.acknowledgements.final_ack(batch, packet, reason, flags, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
-            core.outcomes.bury(batch, packet, view.priority, reason)
+            core.dispositions.dead_letter(batch, packet, view.priority, reason)
         else:
             is_kept = self._refusing.keep(batch, packet, view.priority, reason)
             self.on_refused(origin, packet, reason, is_kept)

@@ -125,7 +125,7 @@ def read_incoming_4(key: bytes, raw: bytes) -> IncomingSequence:
     return IncomingSequence(identifier, number, time, rejects, address, name, key[1:17])
 
 
-class Incoming:
+class IncomingSequences:
     """All incoming sequences of a manager."""
 
     def __init__(

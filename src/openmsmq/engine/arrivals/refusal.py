@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from openmsmq.engine.core import Core
 
 
-class Refusing:
+class Refusals:
     """Keeps refused messages, up to a bound; what comes twice was dropped before it gets here."""
 
     def __init__(self, core: Core) -> None:

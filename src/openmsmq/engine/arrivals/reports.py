@@ -17,7 +17,7 @@ _TRACED: Final = 1
 "In the fourth byte of a packet: TR of BaseHeader.Flags."
 
 
-class Reporting:
+class Reports:
     """Tells where messages pass that their senders want to trace."""
 
     def __init__(self, core: Core) -> None:

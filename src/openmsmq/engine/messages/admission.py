@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from openmsmq.engine.core import Core
 
 
-class Admitting:
+class Admission:
     """Puts messages into queues: at once, later, or not again."""
 
     def __init__(self, core: Core) -> None:
@@ -34,7 +34,7 @@ class Admitting:
         at_once = [message for message in fresh if message.due <= now]
         if at_once:
             batch.insert_many(queue, at_once, by)
-            self._core.outcomes.arrived(batch, queue, at_once)
+            self._core.dispositions.arrived(batch, queue, at_once)
         for message in fresh:
             if message.due > now:
                 number, size = batch.store_packet(message.packet), len(message.packet)
@@ -98,7 +98,7 @@ class Admitting:
         if record.flags & (Owed.JOURNAL | Owed.ACK_ARRIVAL):
             packet = batch.packet(record.pack())
             new = NewMessage(packet, priority, record.expires, False, record.flags)
-            self._core.outcomes.arrived(batch, queue, [new])
+            self._core.dispositions.arrived(batch, queue, [new])
         return lookup
 
     def note_delayed(

@@ -29,7 +29,7 @@ RETRY: Final = 1.0
 "Seconds until what could not be done is tried again."
 
 
-class Delaying:
+class Delays:
     """Lets messages go whose time has come."""
 
     def __init__(self, core: Core) -> None:
@@ -111,7 +111,7 @@ class Delaying:
             return waiting, lookup, lookup
         priority = PRIORITY_MAX - (lookup >> ARRIVAL_BITS)
         record = record._replace(arrived_time=batch.now)
-        put = self._core.admitting.put_stored
+        put = self._core.admission.put_stored
         return waiting, lookup, put(batch, queue, priority, record, ids, "")
 
     def _forget_purged(self, moved: list[tuple[Queue, int, int]]) -> None:

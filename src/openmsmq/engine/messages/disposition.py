@@ -68,7 +68,7 @@ _ON_ARRIVAL: Final = _ACK_ARRIVAL | _JOURNAL
 _REJECTED: Final = MessageClass.NACK_RECEIVE_REJECTED
 
 
-class Outcomes:
+class Dispositions:
     """Deals with messages that have arrived or are leaving."""
 
     def __init__(self, core: Core) -> None:
@@ -85,7 +85,8 @@ class Outcomes:
                 self._copy_new(batch, message)
             if message.flags & _ACK_ARRIVAL:
                 reason = MessageClass.ACK_REACH_QUEUE
-                self._core.answering.acknowledge(batch, message.packet, reason, message.flags)
+                acknowledge = self._core.acknowledgements.acknowledge
+                acknowledge(batch, message.packet, reason, message.flags)
 
     def _copy_new(self, batch: Batch, message: NewMessage) -> None:
         """A copy for the journal of sent messages; without room for it, none."""
@@ -110,13 +111,13 @@ class Outcomes:
             if flags & _JOURNAL:
                 self._copy_express(self._core.queues.system_journal, entry, 0, Event.JOURNALED)
             if flags & _ACK_ARRIVAL:
-                self._core.answering.acknowledge(
+                self._core.acknowledgements.acknowledge(
                     None, entry.packet, MessageClass.ACK_REACH_QUEUE, flags
                 )
 
     # Leaving
 
-    def let_go(
+    def remove(
         self,
         queue: Queue,
         entries: Sequence[Entry],
@@ -135,12 +136,12 @@ class Outcomes:
             # Even if the queue is being deleted: that was asked for later.
             gone = [(entry[0], entry[1]) for entry in stored]
             packets = [entry[2] for entry in stored]
-            self.left(batch, queue, gone, reason, by, packets)
+            self.removed(batch, queue, gone, reason, by, packets)
 
         def committed() -> None:
             core.forget(queue, lookups)
             if express:
-                self.left_express(queue, express, reason, by)
+                self.removed_express(queue, express, reason, by)
                 core.settle()
             succeed()
 
@@ -153,7 +154,7 @@ class Outcomes:
         else:
             committed()
 
-    def left(
+    def removed(
         self,
         batch: Batch,
         queue: Queue,
@@ -178,9 +179,9 @@ class Outcomes:
             if batch.take_out(queue, lookup, raw):
                 taken.append((lookup, raw))
                 starts += packets[place : place + 1] if packets else ()
-        self.settle(batch, queue, taken, reason, by, starts or None)
+        self.finalize(batch, queue, taken, reason, by, starts or None)
 
-    def settle(
+    def finalize(
         self,
         batch: Batch,
         queue: Queue,
@@ -203,9 +204,9 @@ class Outcomes:
             if flags & wanted:
                 start = start or batch.first_chunks([raw])[0]
                 if flags & wanted & _ACKNOWLEDGED:
-                    self._core.answering.acknowledge(batch, batch.packet(raw), reason, flags)
+                    self._core.acknowledgements.acknowledge(batch, batch.packet(raw), reason, flags)
                 if flags & _FINAL_ACK:
-                    self._core.answering.final_ack(batch, batch.packet(raw), reason, flags)
+                    self._core.acknowledgements.final_ack(batch, batch.packet(raw), reason, flags)
                 if flags & wanted & _DEAD_LETTER and flags & _OWN_LETTERS:
                     start = batch.packet(raw)
                 target = journal or place_of(self._core, start, flags & wanted, flags)
@@ -216,7 +217,7 @@ class Outcomes:
         for target, messages in kept.items():
             self._keep(batch, target, messages, reason)
 
-    def left_express(
+    def removed_express(
         self, queue: Queue, entries: Sequence[Entry], reason: MessageClass, by: str
     ) -> None:
         """The same for messages that were in memory only."""
@@ -233,7 +234,7 @@ class Outcomes:
         for entry in entries:
             all_flags = flags_of(entry.record)
             if all_flags & wanted & _ACKNOWLEDGED:
-                self._core.answering.acknowledge(None, entry.packet, reason, all_flags)
+                self._core.acknowledgements.acknowledge(None, entry.packet, reason, all_flags)
         for entry in entries:
             all_flags = flags_of(entry.record)
             flags = all_flags & wanted
@@ -326,7 +327,9 @@ class Outcomes:
         ids = identifiers(packets)
         batch.note(Event.DISCARDED, queue, [0] * len(packets), ids, "", _full(is_dead=is_dead))
 
-    def bury(self, batch: Batch | None, packet: bytes, priority: int, reason: MessageClass) -> None:
+    def dead_letter(
+        self, batch: Batch | None, packet: bytes, priority: int, reason: MessageClass
+    ) -> None:
         """A message of another manager that there is no room for becomes a dead letter here.
 
         (Only the queue is full; [MS-MQQB] 3.1.5.8.8.)
@@ -356,9 +359,9 @@ class Outcomes:
         batch.take_out(queue, lookup, raw)
         flags, packet = flags_of(raw), batch.packet(raw)
         if flags & _NACK_RECEIVE:
-            self._core.answering.acknowledge(batch, packet, reason, flags)
+            self._core.acknowledgements.acknowledge(batch, packet, reason, flags)
         if flags & _FINAL_ACK:
-            self._core.answering.final_ack(batch, packet, reason, flags)
+            self._core.acknowledgements.final_ack(batch, packet, reason, flags)
         self._keep(batch, target, [(lookup, raw, packet)], reason)
         return True
 

@@ -47,7 +47,7 @@ Sent = dict[Queue, list[int]]
 "Messages that were sent, by their queues."
 
 
-class Expiring:
+class Expiry:
     """Finds the messages whose time has come."""
 
     def __init__(self, core: Core) -> None:
@@ -129,7 +129,7 @@ class Expiring:
             if queue is not None and not queue.holds.is_held(item[2]):
                 entry = queue.express[item[2]]
                 self._core.drop_express(queue, [entry.lookup])
-                self._core.outcomes.left_express(queue, [entry], reason(queue), "")
+                self._core.dispositions.removed_express(queue, [entry], reason(queue), "")
                 expired += 1
 
     def _express(self, item: tuple[int, int, int]) -> Queue | None:
@@ -184,7 +184,7 @@ class Expiring:
                 if is_sent:
                     sent.setdefault(queue, []).append(lookup)
         for (queue, words), messages in gone.items():
-            self._core.outcomes.settle(batch, queue, messages, reason(queue), "", words=words)
+            self._core.dispositions.finalize(batch, queue, messages, reason(queue), "", words=words)
 
     def _give_up(self, queue: Queue, lookups: list[int]) -> None:
         """Messages in transit are gone; the next one closes the gap if no other is (AMB-27)."""

@@ -22,7 +22,7 @@ KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC)
 "Queues that have these rules; what is in a subqueue, somebody has put there."
 
 
-class Poisoning:
+class PoisonMessages:
     """Deals with messages that were aborted."""
 
     def __init__(self, core: Core) -> None:
@@ -52,14 +52,14 @@ class Poisoning:
                 due = self._core.timeline.millis + rules.retry_delay * 1000
                 batch.take_out(queue, lookup, raw)
                 batch.delay(queue, lookup, record, due)
-                self._core.admitting.note_delayed(batch, queue, lookup, ids, due, "")
+                self._core.admission.note_delayed(batch, queue, lookup, ids, due, "")
                 return False
         batch.rewrite(queue, lookup, record.pack())
         return True
 
     def _remove(self, batch: Batch, queue: Queue, lookup: int, record: Record, ids: bytes) -> bool:
         """Put poison out of the way; False if there is no room for it."""
-        outcomes, times = self._core.outcomes, str(record.abort_count)
+        outcomes, times = self._core.dispositions, str(record.abort_count)
         raw = record.pack()
         target = self._core.queues.transactional_dead_letter
         if queue.properties.poison is Poison.DEAD_LETTER:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.cursor import Cursor
 from openmsmq.engine.messages.scan import (
@@ -43,7 +43,7 @@ Entries = list[Entry]
 OVER = "the transaction ended while the read was waiting"
 
 
-class Receiving:
+class Receiver:
     """The reads of a queue manager; each is answered when what it removed is off the disk."""
 
     def __init__(self, core: Core) -> None:
@@ -58,13 +58,13 @@ class Receiving:
         wait: bool,
         after: int = 0,
         size_max: int = NO_LIMIT,
-    ) -> Pending[Entries]:
+    ) -> Future[Entries]:
         """Peek Message ([MS-MQDMPR] 3.1.7.1.15), up to `count` and `size_max` bytes at once."""
-        pending: Pending[Entries] = Pending()
+        pending: Future[Entries] = Future()
 
         def attempt(_: list[int]) -> bool:
             found = first_fitting(
-                self._core.snapshot, queue, count, after, self._core.expiring.overdue, size_max
+                self._core.snapshot, queue, count, after, self._core.expiry.overdue, size_max
             )
             if found:
                 pending.succeed(fetch(self._core.snapshot, queue, found))
@@ -82,20 +82,20 @@ class Receiving:
         holder: Holder = REMOVING,
         size_max: int = NO_LIMIT,
         caller: Caller = INTERNAL,
-    ) -> Pending[Entries]:
+    ) -> Future[Entries]:
         """Dequeue Message ([MS-MQDMPR] 3.1.7.1.10), up to `count` and `size_max` bytes at once.
 
         `holder` is a transaction, or for a read in two steps whoever will end it (.11).
         """
         _check_holder(queue, holder)
-        pending: Pending[Entries] = Pending()
+        pending: Future[Entries] = Future()
 
         def attempt(_: list[int]) -> bool:
             if _is_over(holder):
                 pending.fail(TransactionSequence(OVER))
                 return True
             found = first_fitting(
-                self._core.snapshot, queue, count, 0, self._core.expiring.overdue, size_max
+                self._core.snapshot, queue, count, 0, self._core.expiry.overdue, size_max
             )
             if found:
                 entries = fetch(self._core.snapshot, queue, found)
@@ -141,14 +141,14 @@ class Receiving:
         *,
         delete: bool,
         caller: Caller = INTERNAL,
-    ) -> Pending[None]:
+    ) -> Future[None]:
         """Dequeue Message End ([MS-MQDMPR] 3.1.7.1.12): remove what was taken, or give it back.
 
         `holder` is what has taken them.
         """
         _check_queue(queue)
         _check_held(queue, lookups, holder)
-        pending: Pending[None] = Pending()
+        pending: Future[None] = Future()
         gone = lookups if delete else ()
         if gone and queue.has_purged:
             gone = [lookup for lookup in lookups if not queue.is_purged(lookup)]
@@ -192,12 +192,12 @@ class Receiving:
         peek: bool,
         holder: Holder = REMOVING,
         caller: Caller = INTERNAL,
-    ) -> Pending[Entries]:
+    ) -> Future[Entries]:
         """Read Message By Lookup Identifier ([MS-MQDMPR] 3.1.7.1.13); never waits."""
         _check_queue(queue)
         if not peek:
             _check_holder(queue, holder)
-        pending: Pending[Entries] = Pending()
+        pending: Future[Entries] = Future()
         entries = fetch(self._core.snapshot, queue, [self._seek(queue, lookup, seek, peek=peek)])
         if peek:
             pending.succeed(entries)
@@ -222,13 +222,13 @@ class Receiving:
             case Seek.CURRENT:
                 return self._current(queue, lookup, peek=peek)
             case Seek.FIRST:
-                found = readable(snapshot, queue, 0, self._core.expiring.overdue)
+                found = readable(snapshot, queue, 0, self._core.expiry.overdue)
             case Seek.NEXT | Seek.BEHIND:
-                found = readable(snapshot, queue, lookup, self._core.expiring.overdue)
+                found = readable(snapshot, queue, lookup, self._core.expiry.overdue)
             case Seek.LAST:
-                found = readable_back(snapshot, queue, LOOKUP_MAX, self._core.expiring.overdue)
+                found = readable_back(snapshot, queue, LOOKUP_MAX, self._core.expiry.overdue)
             case Seek.PREVIOUS | Seek.AHEAD:
-                found = readable_back(snapshot, queue, lookup, self._core.expiring.overdue)
+                found = readable_back(snapshot, queue, lookup, self._core.expiry.overdue)
         for item in found:
             return item
         raise MessageNotFound(f"there is no {seek.name.lower()} message")
@@ -249,7 +249,7 @@ class Receiving:
             row = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
             assert row is not None, "the message was seen a moment ago"
             record = row
-        if place_and_expiry(record)[2] < self._core.expiring.overdue:
+        if place_and_expiry(record)[2] < self._core.expiry.overdue:
             raise MessageNotFound("the message has expired")
         return lookup, record, is_express
 
@@ -261,12 +261,12 @@ class Receiving:
 
     def peek_cursor(
         self, queue: Queue, cursor: Cursor, owner: object, *, wait: bool, following: bool
-    ) -> Pending[Entries]:
+    ) -> Future[Entries]:
         """Peek Message with a cursor, or Peek Next Message ([MS-MQDMPR] 3.1.7.1.14, .15)."""
         _check_queue(queue)
         _check_cursor(cursor)
         after = cursor.seek_peek_next() if following else cursor.seek_peek()
-        pending: Pending[Entries] = Pending()
+        pending: Future[Entries] = Future()
         if after is None:
             pending.succeed(fetch(self._core.snapshot, queue, [self._under(queue, cursor)]))
             return pending
@@ -290,13 +290,13 @@ class Receiving:
         wait: bool,
         holder: Holder = REMOVING,
         caller: Caller = INTERNAL,
-    ) -> Pending[Entries]:
+    ) -> Future[Entries]:
         """Dequeue Message with a cursor ([MS-MQDMPR] 3.1.7.1.10)."""
         _check_queue(queue)
         _check_cursor(cursor)
         _check_holder(queue, holder)
         after = cursor.seek_receive()
-        pending: Pending[Entries] = Pending()
+        pending: Future[Entries] = Future()
 
         def take(found: list[tuple[int, bytes, bool]]) -> None:
             cursor.received(found[0][0])
@@ -340,12 +340,12 @@ class Receiving:
 
     def _first(self, queue: Queue, after: int, fresh: list[int]) -> list[tuple[int, bytes, bool]]:
         """The next message behind a cursor; for one that waits, a new one anywhere (A-19)."""
-        found = first_readable(self._core.snapshot, queue, 1, after, self._core.expiring.overdue)
+        found = first_readable(self._core.snapshot, queue, 1, after, self._core.expiry.overdue)
         if found:
             return found
         for lookup in fresh:
             found = first_readable(
-                self._core.snapshot, queue, 1, lookup - 1, self._core.expiring.overdue
+                self._core.snapshot, queue, 1, lookup - 1, self._core.expiry.overdue
             )
             if found and found[0][0] == lookup:
                 return found
@@ -353,7 +353,7 @@ class Receiving:
 
     def _start(
         self, queue: Queue, waiter: Waiter, *, wait: bool, destructive: bool = False
-    ) -> Pending[Entries]:
+    ) -> Future[Entries]:
         """Try at once, else wait ([MS-MQDMPR] 3.1.7.3.1), in one step (A-57)."""
         _check_queue(queue)
         if waiter.attempt([]):
@@ -384,7 +384,7 @@ class Receiving:
         queue: Queue,
         entries: Entries,
         holder: Holder,
-        pending: Pending[Entries],
+        pending: Future[Entries],
         caller: Caller,
     ) -> None:
         """Messages were taken: remove them, or leave that to a transaction or a second step."""
@@ -404,7 +404,7 @@ class Receiving:
         caller: Caller,
     ) -> None:
         """Messages that are held were received."""
-        self._core.outcomes.let_go(
+        self._core.dispositions.remove(
             queue, entries, MessageClass.ACK_RECEIVE, succeed, fail, caller.name
         )
 

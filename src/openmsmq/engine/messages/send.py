@@ -1,211 +1,292 @@
-"""Sending: into a queue at once, or into a transaction."""
+"""Messages of programs on their way into queues: stamped, packed, and handed to the rules."""
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+from uuid import UUID
 
-from openmsmq.engine.commit.batch import Batch, NewMessage
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.clock import Clock
+from openmsmq.engine.commit.batch import NewMessage
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.dedup import find_once
+from openmsmq.engine.messages.dedup import once_key
+from openmsmq.engine.messages.enqueue import Enqueuer
+from openmsmq.engine.messages.stamp import Destination
+from openmsmq.engine.messages.stamper import Stamped, Stamper
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.queues.quota import within_quota
+from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
 from openmsmq.engine.transactions.transaction import Transaction
-from openmsmq.errors import (
-    InsufficientResources,
-    MachineQuotaExceeded,
-    QueueNotAvailable,
-    QueueQuotaExceeded,
-    StorageFull,
-    TransactionUsage,
-)
-from openmsmq.packet.view import PacketView
+from openmsmq.errors import IllegalPropertyValue
+from openmsmq.limits import U32_MAX
+from openmsmq.names.base import FormatName
+from openmsmq.names.direct import DirectName, Protocol
+from openmsmq.names.format import MultipleName, parse_format_name
+from openmsmq.names.mqf import MQFFormatNameElement
+from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders
+from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
+from openmsmq.packet.headers.trailer import letter_path
+from openmsmq.packet.headers.transaction import TransactionHeader
+from openmsmq.packet.headers.user import UserFlags
+from openmsmq.properties.message import INFINITE
 from openmsmq.types.caller import INTERNAL, Caller
+from openmsmq.types.delivery import Delivery
+from openmsmq.types.ids import MessageIds, SentId, sent_id
+from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
 from openmsmq.types.queues import QueueKind
 
-EXPRESS_SIZE_MAX = 1 << 30
-"Bytes of memory that the express messages of all queues may take."
-_is_express = attrgetter("express")
+_JOURNALING: Final = UserFlags.JN | UserFlags.JP
 
 
-class Sending:
-    """The sends of a queue manager; each is answered when what must last is on disk."""
+class Sender:
+    """Sends the messages of programs."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, clock: Clock, *, computer: str) -> None:
+        """`computer` is what others know this one by."""
         self._core = core
+        self._clock = clock
+        self._computer = computer
+        self._packer = Packer(core.identity, computer=computer)
+        self._enqueuer = Enqueuer(core)
 
     def send(
         self,
         queue: Queue,
-        messages: list[NewMessage],
-        transaction: Transaction | None = None,
+        messages: Sequence[Message],
+        transaction: Transaction | None,
+        delivery: Delivery | None = None,
         caller: Caller = INTERNAL,
-    ) -> Pending[None]:
-        """Enqueue Message ([MS-MQDMPR] 3.1.7.1.9), several at once: all of them or none."""
-        self.check(queue, messages, transaction)
-        if transaction is not None:
-            return self._send_in(transaction, queue, messages)
-        pending: Pending[None] = Pending()
-        express = [message for message in messages if message.express]
-        durable = [message for message in messages if not message.express] if express else messages
-        size = _size(messages)
-        core, by = self._core, caller.name
-        places: list[int] = []
-        core.reserve(queue, size)
+    ) -> Future[Sequence[SentId]]:
+        """Send messages to a queue, or to each of several: all of them or none.
 
-        def apply(batch: Batch) -> None:
-            if queue.deleted:
-                return
-            if express:
-                places[:] = _insert_between(batch, queue, messages, by)
-            else:
-                batch.insert_many(queue, durable, by)
-            core.outcomes.arrived(batch, queue, durable)
+        (Enqueue Message To An Open Queue, [MS-MQDMPR] 3.1.7.1.27; quotas are checked first, A-23.)
+        """
+        headers = _headers(queue.name) if queue.members else NO_HEADERS
 
-        def committed() -> None:
-            core.reserve(queue, -size)
-            if queue.deleted:
-                pending.fail(QueueNotAvailable(queue.name))
-                return
-            if express:
-                core.wake(queue, core.insert_express(queue, express, places, by=by))
-            pending.succeed(None)
+        def pack(target: Queue, first_id: int) -> list[NewMessage]:
+            return self._pack(target, messages, transaction, first_id, headers)
 
-        def failed(error: BaseException) -> None:
-            core.reserve(queue, -size)
-            pending.fail(error)
+        return self._send(queue, len(messages), pack, transaction, delivery, caller)
 
-        if durable:
-            core.submit(apply, committed, failed, grows=True)
-        else:
-            core.after_inserts(queue, committed)
-        return pending
-
-    def post(
+    def send_packets(
         self,
         queue: Queue,
-        messages: list[NewMessage],
-        transaction: Transaction | None = None,
+        packets: Sequence[bytes],
+        transaction: Transaction | None,
+        delivery: Delivery | None = None,
         caller: Caller = INTERNAL,
-    ) -> Pending[list[int]]:
-        """The same for messages with ids of their own, or that are not due yet; none is express.
+    ) -> Future[Sequence[SentId]]:
+        """The same with messages that a program has packed.
 
-        The answer is the numbers that they are known by: of one whose id is known, that of the
-        first that was sent under it.
+        `Malformed` if one of them is none that a program may send.
         """
-        core, by = self._core, caller.name
-        known = [find_once(core.snapshot, new.once) if new.once else None for new in messages]
-        fresh = [new for new, number in zip(messages, known, strict=True) if number is None]
-        answer: Pending[list[int]] = Pending()
-        numbers: list[int] = []
+        core = self._core
+        several = _headers(queue.name) if queue.members else NO_HEADERS
 
-        def sent() -> list[int]:
-            found = iter(numbers)
-            return [next(found) if number is None else number for number in known]
+        def stamp(target: Queue, first_id: int) -> list[NewMessage]:
+            transactional = _is_transactional(transaction, target)
+            headers = _with_transaction(several) if transactional else several
+            reach = core.settings.time_to_reach_queue if target.kind is QueueKind.OUTGOING else None
+            stamper = _stamper(
+                core.identity, self._name_of(target), headers, INFINITE if reach is None else reach
+            )
+            stamped = stamper.stamp(packets, first_id=first_id, sent_time=core.timeline.wall)
+            return self._new(target, stamped, transactional=transactional)
 
-        if len(fresh) < len(messages):
-            core.statistics.count("repeated sends", len(messages) - len(fresh))
-        if not fresh:  # whether there is room does not matter
-            answer.succeed(sent())
-            return answer
-        self.check(queue, fresh, transaction)
-        if transaction is not None:
-            transaction.is_special = True
-            numbers += [PacketView(new.packet).message_id for new in fresh]
-            self._send_in(transaction, queue, fresh).then(answer, lambda _: sent())
-            return answer
-        size = _size(fresh)
-        core.reserve(queue, size)
+        return self._send(queue, len(packets), stamp, transaction, delivery, caller)
 
-        def apply(batch: Batch) -> None:
-            if not queue.deleted:
-                numbers[:] = core.admitting.put(batch, queue, fresh, by)
+    def _send(
+        self,
+        queue: Queue,
+        count: int,
+        make: Callable[[Queue, int], list[NewMessage]],
+        transaction: Transaction | None,
+        delivery: Delivery | None,
+        caller: Caller,
+    ) -> Future[Sequence[SentId]]:
+        """Send what `make` gives for each target and its first message number."""
+        core = self._core
+        first_id = core.numbers.message_id + 1
+        targets = queue.members or (queue,)
+        made = [
+            (target, make(target, first_id + place * count)) for place, target in enumerate(targets)
+        ]
+        if delivery is not None:
+            made = [(target, self._special(target, new, delivery)) for target, new in made]
+        if queue.members:
+            for target, new in made:
+                self._enqueuer.check(target, new, transaction)
+        total = count * len(targets)
+        core.take_message_ids(total)  # before acknowledgements are sent and take the next
+        if delivery is not None:
+            return self._post(made, transaction, caller, first_id)
+        ids = MessageIds(core.identity, first_id, total)
+        for target, new in made:
+            answer = self._enqueuer.send(target, new, transaction, caller, ids)
+        return answer  # they are committed together, and the last is answered last
 
-        def committed() -> None:
-            core.reserve(queue, -size)
-            if queue.deleted:
-                answer.fail(QueueNotAvailable(queue.name))
-            else:
-                answer.succeed(sent())
+    def _special(self, queue: Queue, new: list[NewMessage], delivery: Delivery) -> list[NewMessage]:
+        """The same messages with ids and time of delivery; the disk keeps all of them."""
+        timeline, due = self._core.timeline, 0
+        if delivery.at or delivery.after:
+            start = max(timeline.millis, delivery.at - timeline.shift * 1000)
+            due = start + delivery.after
+        keys = [once_key(queue, one) for one in delivery.once] or [b""] * len(new)
+        found = []
+        for message, once in zip(new, keys, strict=True):
+            if message.expires != NEVER and (message.expires + 1) * 1000 <= due:
+                raise IllegalPropertyValue("deliver_at: the message would expire before")
+            found.append(message._replace(express=False, due=due, once=once))
+        return found
 
-        def failed(error: BaseException) -> None:
-            core.reserve(queue, -size)
-            answer.fail(error)
+    def _post(
+        self,
+        made: list[tuple[Queue, list[NewMessage]]],
+        transaction: Transaction | None,
+        caller: Caller,
+        first_id: int,
+    ) -> Future[Sequence[SentId]]:
+        """Send messages that are special, and answer when all are sent."""
+        answer: Future[Sequence[SentId]] = Future()
+        parts = [self._enqueuer.post(target, new, transaction, caller) for target, new in made]
 
-        core.submit(apply, committed, failed, grows=True)
+        def posted() -> None:
+            if answer.done or not all(part.done for part in parts):
+                return
+            for part in parts:
+                if part.error is not None:
+                    answer.fail(part.error)
+                    return
+            numbers = [number for part in parts for number in part.result()]
+            answer.succeed(
+                [
+                    sent_id(self._core.identity, number, known=number != own & U32_MAX)
+                    for own, number in enumerate(numbers, first_id)
+                ]
+            )
+
+        for part in parts:
+            part.on_done = posted
+        posted()
         return answer
 
-    def check(
-        self, queue: Queue, messages: list[NewMessage], transaction: Transaction | None
-    ) -> None:
-        """Refuse what cannot be sent, before anything changes."""
-        if queue.deleted:
-            raise QueueNotAvailable(queue.name)
-        if transaction is not None:
-            transaction.require_active()
-        is_local = queue.kind is not QueueKind.OUTGOING
-        in_transaction = transaction is not None and not transaction.is_plain_to(queue)
-        if is_local and queue.properties.transactional != in_transaction:
-            kind = "transactional" if queue.properties.transactional else "not transactional"
-            raise TransactionUsage(f"{queue.name} is {kind}")
-        size = _size(messages)
+    def _new(
+        self, queue: Queue, stamped: list[Stamped], *, transactional: bool
+    ) -> list[NewMessage]:
+        """What the rules want to know of packets that were stamped."""
+        start = self._core.timeline.now
+        is_outgoing = queue.kind is QueueKind.OUTGOING
+        new: list[NewMessage] = []
+        for (priority, reach, receive, flags, acknowledge, letters), packets in stamped:
+            expires = NEVER if receive == INFINITE else expiry(start, receive, NEVER)
+            if is_outgoing and reach != INFINITE:
+                expires = min(expires, expiry(start, reach, NEVER))
+            owed = 0
+            if acknowledge or transactional or flags & _JOURNALING:
+                owed = owed_for(flags, acknowledge)
+            if letters:
+                owed |= self._own_letters(letters, owed)
+            express = not flags & UserFlags.DM
+            new += [NewMessage(packet, priority, expires, express, owed) for packet in packets]
+        return new
+
+    def _own_letters(self, path: str, owed: int) -> int:
+        """What is owed beside for a message that names a dead-letter queue, which must be one."""
+        transactional = bool(owed & Owed.TRANSACTIONAL)
+        self._core.queues.for_letters(path, transactional=transactional)
+        return Owed.OWN_LETTERS.value
+
+    def _name_of(self, queue: Queue) -> FormatName:
+        if queue.kind is QueueKind.OUTGOING:
+            return _format_name(queue.name)
+        return _direct_name(self._computer, queue.name)
+
+    def _pack(
+        self,
+        queue: Queue,
+        messages: Sequence[Message],
+        transaction: Transaction | None,
+        first_id: int,
+        headers: OptionalHeaders,
+    ) -> list[NewMessage]:
         core = self._core
-        machine = core.settings.quota
-        if not within_quota(machine, core.total_size, size):
-            raise MachineQuotaExceeded(
-                f"sending {size} bytes would exceed the machine quota of {machine} KiB"
-            )
-        quota = queue.properties.quota
-        if not within_quota(quota, queue.quota_size, size):
-            raise QueueQuotaExceeded(
-                f"sending {size} bytes would exceed the quota of {queue.name}, {quota} KiB"
-            )
-        express = _size([message for message in messages if message.express])
-        if express and core.express_size + express > EXPRESS_SIZE_MAX:
-            raise InsufficientResources("express messages take all the memory they may")
-        core.watch_resources()
-        if core.is_throttled:
-            if not core.store.has_room():
-                raise StorageFull("the disk has no room for new messages")
-            raise InsufficientResources("flow control: nothing new is accepted for now")
-
-    def _send_in(
-        self, transaction: Transaction, queue: Queue, messages: list[NewMessage]
-    ) -> Pending[None]:
-        """Keep messages until their transaction commits; in the store, if they are many."""
-        pending: Pending[None] = Pending()
-        self._core.reserve(queue, _size(messages))
-        if not transaction.send(queue, messages):
-            pending.succeed(None)
-            return pending
-        spill = transaction.take_buffer()
-
-        def failed(error: BaseException) -> None:
-            transaction.doom()
-            pending.fail(error)
-
-        self._core.submit(
-            lambda batch: transaction.write_spill(batch, spill),
-            lambda: pending.succeed(None),
-            failed,
-            grows=True,
+        now = int(self._clock.now())
+        transactional = _is_transactional(transaction, queue)
+        is_outgoing = queue.kind is QueueKind.OUTGOING
+        reach = core.settings.time_to_reach_queue if is_outgoing else None
+        packets = self._packer.pack_many(
+            messages,
+            self._name_of(queue),
+            first_id=first_id,
+            sent_time=now,
+            transactional=transactional,
+            time_to_reach_queue=reach,
+            headers=headers,
         )
-        return pending
+        start = max(now - core.timeline.shift, core.timeline.now)
+        new = []
+        for packet, message in zip(packets, messages, strict=True):
+            expires = NEVER
+            if message.time_to_be_received is not None:
+                # Counted from now, as the packet's own clock is (A-10).
+                expires = expiry(start, message.time_to_be_received, NEVER)
+            if is_outgoing:
+                limit = message.time_to_reach_queue
+                expires = min(expires, expiry(start, reach if limit is None else limit, NEVER))
+            priority = 0 if transactional else message.priority
+            express = not (transactional or message.recoverable)
+            owed = _owed(message, transactional=transactional)
+            if message.dead_letter_queue is not None:
+                owed |= self._own_letters(letter_path(packet), owed)
+            new.append(NewMessage(packet, priority, expires, express, owed))
+        return new
 
 
-def _insert_between(batch: Batch, queue: Queue, messages: list[NewMessage], by: str) -> list[int]:
-    """Put messages into a queue; arrival numbers between them for those that are express."""
-    places: list[int] = []
-    for is_express, run in groupby(messages, _is_express):
-        together = list(run)
-        if is_express:
-            places += batch.numbers.arrivals(len(together))
-        else:
-            batch.insert_many(queue, together, by)
-    return places
+def _is_transactional(transaction: Transaction | None, queue: Queue) -> bool:
+    """Whether messages to a queue say that they were sent in a transaction."""
+    return transaction is not None and not transaction.is_plain_to(queue)
 
 
-def _size(messages: list[NewMessage]) -> int:
-    """The bytes of messages, as quotas count them."""
-    return sum([len(message.packet) for message in messages])
+@lru_cache(maxsize=1024)
+def _stamper(source: UUID, name: FormatName, headers: OptionalHeaders, reach: int) -> Stamper:
+    return Stamper(source, Destination.of(name), headers=headers, time_to_reach_queue=reach)
+
+
+@lru_cache(maxsize=256)
+def _with_transaction(headers: OptionalHeaders) -> OptionalHeaders:
+    return replace(headers, transaction=TransactionHeader())
+
+
+def _owed(message: Message, *, transactional: bool) -> int:
+    """What is to be done when this message arrives or leaves."""
+    flags = (
+        (UserFlags.JN if message.dead_letter else 0)
+        | (UserFlags.JP if message.journal else 0)
+        | (UserFlags.TH if transactional else 0)
+    )
+    acknowledge = 0 if message.admin_queue is None else message.acknowledge.value
+    return owed_for(flags, acknowledge) if flags or acknowledge else 0
+
+
+@lru_cache(maxsize=4096)
+def _direct_name(computer: str, queue: str) -> DirectName:
+    """The name of a queue here as others write it; parsing it takes longer than sending."""
+    return DirectName.from_wire(f"{Protocol.OS}:{computer}\\{queue}")
+
+
+@lru_cache(maxsize=4096)
+def _format_name(text: str) -> FormatName:
+    return parse_format_name(text)
+
+
+@lru_cache(maxsize=256)
+def _headers(text: str) -> OptionalHeaders:
+    """All destinations of a message, which each copy carries ([MS-MQDMPR] 3.1.7.1.27)."""
+    name = parse_format_name(text)
+    assert isinstance(name, MultipleName), "several queues have a name of several elements"
+    elements = tuple(MQFFormatNameElement.of(element) for element in name.elements)
+    return OptionalHeaders(multi_queue=MultiQueueFormatHeader.make(elements))

@@ -55,7 +55,7 @@ PARKED_MAX: Final = 10_000
 _parked: Final = Struct(">cIII16s")
 
 
-class Confirming:
+class Confirmations:
     """Takes what is said of messages that were sent."""
 
     def __init__(self, core: Core) -> None:
@@ -177,7 +177,7 @@ class Confirming:
         holder = queue.holds.holder_of(lookup)
         if holder is None:
             _, _, expires = place_and_expiry(raw)
-            return bool(expires >= self._core.expiring.overdue)
+            return bool(expires >= self._core.expiry.overdue)
         return holder is IN_TRANSIT
 
     def _reached(self, batch: Batch, queue: Queue, gone: list[tuple[int, bytes]]) -> None:
@@ -185,7 +185,7 @@ class Confirming:
         done = [item for item in gone if not flags_of(item[1]) & _WAITS]
         if done:
             reason = MessageClass.ACK_REACH_QUEUE
-            self._core.outcomes.settle(batch, queue, done, reason, "")
+            self._core.dispositions.finalize(batch, queue, done, reason, "")
         waiting = [item for item in gone if flags_of(item[1]) & _WAITS]
         if not waiting:
             return
@@ -278,7 +278,7 @@ class Confirming:
             reason = MessageClass(message_class)
         except ValueError:
             reason = MessageClass.NACK_RECEIVE_REJECTED
-        self._core.outcomes.confirmed(batch, queue, lookup, raw, reason)
+        self._core.dispositions.confirmed(batch, queue, lookup, raw, reason)
 
         def committed() -> None:
             if queue.holds.holder_of(lookup) is IN_TRANSIT:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import Found, fetch, first_readable, hold, up_to
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, PEERS_MAX, SENT_STEP, OutgoingSequence
@@ -108,7 +108,7 @@ class Dispatcher:
         if not self.can_send(queue):
             return []
         core = self._core
-        found = first_readable(core.snapshot, queue, count, 0, core.expiring.overdue)
+        found = first_readable(core.snapshot, queue, count, 0, core.expiry.overdue)
         for place, (lookup, raw, _) in enumerate(found):
             if flags_of(raw) & _TRANSACTIONAL and self._must_wait(queue, lookup):
                 return found[:place]
@@ -154,13 +154,13 @@ class Dispatcher:
 
     # What became of it
 
-    def delivered(self, queue: Queue, entries: Sequence[Entry]) -> Pending[None]:
+    def delivered(self, queue: Queue, entries: Sequence[Entry]) -> Future[None]:
         """Messages have reached the next hop: they leave, copies stay if they were asked for.
 
         (Remove Message From Dispatch Collection, [MS-MQDMPR] 3.1.7.1.29.) Transactional ones stay
         until they are acknowledged in order.
         """
-        pending: Pending[None] = Pending()
+        pending: Future[None] = Future()
         in_transit = self._in_transit.get(queue, set())
         gone = []
         for entry in entries:
@@ -169,7 +169,8 @@ class Dispatcher:
                 gone.append(entry)
         queue.holds.hold([entry.lookup for entry in gone], REMOVING)
         reason = MessageClass.ACK_REACH_QUEUE
-        self._core.outcomes.let_go(queue, gone, reason, lambda: pending.succeed(None), pending.fail)
+        remove = self._core.dispositions.remove
+        remove(queue, gone, reason, lambda: pending.succeed(None), pending.fail)
         return pending
 
     def take_back(self, queue: Queue) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from openmsmq.engine.core import Core
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages.scan import oldest
 from openmsmq.engine.outgoing.state import Attempt, Transfer
 from openmsmq.engine.outgoing.transport import RouteStatus
@@ -26,16 +26,16 @@ _STEPS: Final = (ConnectionStatus.IN_PROCESS, ConnectionStatus.ESTABLISH_PACKET_
 "What is noted while an attempt is under way."
 
 
-def outgoing_infos(local: LocalManager) -> list[OutgoingInfo]:
+def outgoing_infos(local: QueueManager) -> list[OutgoingInfo]:
     """All outgoing queues, by name."""
-    queues = local.core.queues.by_number.values()
+    queues = local.queues.by_number.values()
     found = [queue for queue in queues if queue.kind is QueueKind.OUTGOING and not queue.deleted]
     return [outgoing_info(local, queue) for queue in sorted(found, key=lambda queue: queue.name)]
 
 
-def outgoing_info(local: LocalManager, queue: Queue) -> OutgoingInfo:
+def outgoing_info(local: QueueManager, queue: Queue) -> OutgoingInfo:
     """What is known about an outgoing queue now."""
-    transfer, journal, core = queue.transfer, queue.journal, local.core
+    transfer, journal, core = queue.transfer, queue.journal, local
     assert transfer is not None, "an outgoing queue knows its way"
     arrived = oldest(core.snapshot, queue)
     size = queue.size + queue.express.size + (0 if journal is None else journal.size)

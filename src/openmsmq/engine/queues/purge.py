@@ -8,7 +8,7 @@ from struct import pack
 from typing import TYPE_CHECKING
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import DELETED_ROW, PURGED_ROW, index_key, queue_key
@@ -32,7 +32,7 @@ def drop_messages(core: Core, queue: Queue, by: str = "", *, after: int = 0) -> 
 
     def apply(batch: Batch) -> None:
         rows[:] = _rows(batch.writer, queue, after)
-        core.outcomes.left(batch, queue, rows, MessageClass.NACK_Q_DELETED, by)
+        core.dispositions.removed(batch, queue, rows, MessageClass.NACK_Q_DELETED, by)
         if len(rows) < STEP:
             batch.writer.delete(Table.QUEUES, queue_key(queue.number, DELETED_ROW))
 
@@ -43,7 +43,7 @@ def drop_messages(core: Core, queue: Queue, by: str = "", *, after: int = 0) -> 
     core.submit(apply, committed, lambda error: None)
 
 
-def purge(core: Core, queue: Queue, by: str) -> Pending[int]:
+def purge(core: Core, queue: Queue, by: str) -> Future[int]:
     """Purge Queue ([MS-MQDMPR] 3.1.7.1.7); the answer is the number of messages removed.
 
     Those that cannot be read yet go, too.
@@ -51,7 +51,7 @@ def purge(core: Core, queue: Queue, by: str) -> Pending[int]:
     if queue.delayed is None:
         return _purge(core, queue, by)
     parts = [_purge(core, queue, by), _purge(core, queue.delayed, by)]
-    answer: Pending[int] = Pending()
+    answer: Future[int] = Future()
 
     def purged() -> None:
         if all(part.done for part in parts):
@@ -66,13 +66,13 @@ def purge(core: Core, queue: Queue, by: str) -> Pending[int]:
     return answer
 
 
-def _purge(core: Core, queue: Queue, by: str) -> Pending[int]:
+def _purge(core: Core, queue: Queue, by: str) -> Future[int]:
     """Remove all messages that one place holds.
 
     What has arrived so far is unreadable at once and removed with the next commits. Messages
     held by somebody are removed when they are given back; uncommitted sends stay (A-30).
     """
-    pending: Pending[int] = Pending()
+    pending: Future[int] = Future()
     queue.purge_mark = mark = core.numbers.arrival
     queue.purges.append(mark)
     queue.spared.clear()
@@ -80,7 +80,7 @@ def _purge(core: Core, queue: Queue, by: str) -> Pending[int]:
     queue.purge_pending |= held
     express = [queue.express[at] for at in queue.express.lookups() if not queue.holds.is_held(at)]
     core.drop_express(queue, [entry.lookup for entry in express])
-    core.outcomes.left_express(queue, express, reason(queue), by)
+    core.dispositions.removed_express(queue, express, reason(queue), by)
 
     def failed(error: BaseException) -> None:
         queue.purge_pending -= held
@@ -125,7 +125,7 @@ def remove_purged(core: Core, queue: Queue, lookups: list[int]) -> None:
     """Messages that were purged while somebody held them are given back: now they go."""
     express = [queue.express[lookup] for lookup in lookups if lookup in queue.express]
     core.drop_express(queue, [entry.lookup for entry in express])
-    core.outcomes.left_express(queue, express, reason(queue), "")
+    core.dispositions.removed_express(queue, express, reason(queue), "")
     queue.purge_pending.difference_update(entry.lookup for entry in express)
     stored = [lookup for lookup in lookups if lookup in queue.purge_pending]
     if not stored:
@@ -137,7 +137,7 @@ def remove_purged(core: Core, queue: Queue, lookups: list[int]) -> None:
             return
         found = [(at, batch.writer.get(Table.INDEX, index_key(queue.number, at))) for at in stored]
         gone = [(lookup, raw) for lookup, raw in found if raw is not None]
-        core.outcomes.left(batch, queue, gone, reason(queue), "")
+        core.dispositions.removed(batch, queue, gone, reason(queue), "")
         note_purged(batch, queue)
 
     core.submit(apply, lambda: core.forget(queue, stored), lambda error: None)
@@ -169,7 +169,7 @@ def _purge_step(
             and batch.take_out(queue, lookup, raw)
         ]
         removed = len(gone)
-        core.outcomes.settle(batch, queue, gone, reason(queue), by)
+        core.dispositions.finalize(batch, queue, gone, reason(queue), by)
         if len(rows) < STEP:
             note_purged(batch, queue)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid5
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.outgoing.sequences import forget_sequence
 from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.queues.access import check_sharing
@@ -261,7 +261,7 @@ class Queues:
 
     # Creating, changing, deleting
 
-    def create(self, properties: QueueProperties) -> Pending[Queue]:
+    def create(self, properties: QueueProperties) -> Future[Queue]:
         """Create Queue ([MS-MQDMPR] 3.1.7.1.3); a name taken is refused (A-28)."""
         name = fold(properties.name)
         if name in self._by_name:
@@ -269,7 +269,7 @@ class Queues:
         number = self._take_number()
         queue = Queue(number, properties)
         self.by_number[number] = self._by_name[name] = queue
-        pending: Pending[Queue] = Pending()
+        pending: Future[Queue] = Future()
 
         def failed(error: BaseException) -> None:
             self._withdraw(_family(queue), "")
@@ -282,7 +282,7 @@ class Queues:
         self._core.submit(apply, lambda: pending.succeed(queue), failed, grows=True)
         return pending
 
-    def change(self, queue: Queue, now: int, changes: Mapping[str, Any]) -> Pending[None]:
+    def change(self, queue: Queue, now: int, changes: Mapping[str, Any]) -> Future[None]:
         """Give a queue other properties; its name and kind stay.
 
         Changes under way together are made one after the other.
@@ -291,7 +291,7 @@ class Queues:
             raise QueueNotAvailable(queue.name)
         if queue.kind not in (*VISIBLE, QueueKind.SYSTEM):
             raise UnsupportedFormatNameOperation(f"a {queue.kind} queue has no properties")
-        pending: Pending[None] = Pending()
+        pending: Future[None] = Future()
         changed = queue.properties.changed(now, **changes)  # refused now, if ever
 
         def apply(batch: Batch) -> None:
@@ -309,7 +309,7 @@ class Queues:
         self._core.submit(apply, committed, pending.fail, grows=True)
         return pending
 
-    def delete(self, queue: Queue, caller: Caller = INTERNAL) -> Pending[None]:
+    def delete(self, queue: Queue, caller: Caller = INTERNAL) -> Future[None]:
         """Delete Queue ([MS-MQDMPR] 3.1.7.1.4): gone at once, its messages step by step.
 
         Its journal and subqueues go with it. Readers that wait are told (A-29); messages held by
@@ -317,7 +317,7 @@ class Queues:
         again when this is answered.
         """
         _check_deletable(queue)
-        pending: Pending[None] = Pending()
+        pending: Future[None] = Future()
         family = _family(queue)
         self._hide(family)
 
@@ -360,7 +360,7 @@ class Queues:
     def _drop_express(self, queue: Queue, by: str) -> None:
         entries = [queue.express[lookup] for lookup in queue.express.lookups()]
         self._core.drop_express(queue, queue.express.lookups())
-        self._core.outcomes.left_express(queue, entries, MessageClass.NACK_Q_DELETED, by)
+        self._core.dispositions.removed_express(queue, entries, MessageClass.NACK_Q_DELETED, by)
 
     def _revive(self, family: list[Queue]) -> None:
         """Queues that could not be deleted are there again."""
@@ -369,7 +369,7 @@ class Queues:
             if queue.kind not in (QueueKind.JOURNAL, QueueKind.DELAYED):
                 self.by_number[queue.number] = queue
             self.touch(queue)
-            self._core.expiring.released(queue, queue.express.lookups())
+            self._core.expiry.released(queue, queue.express.lookups())
         self._core.recount()
 
     def _forget(self, queue: Queue) -> None:
@@ -383,7 +383,7 @@ class Queues:
             if queue.parent.subqueues.get(name) is queue:
                 del queue.parent.subqueues[name]
 
-    def purge(self, queue: Queue, caller: Caller = INTERNAL) -> Pending[int]:
+    def purge(self, queue: Queue, caller: Caller = INTERNAL) -> Future[int]:
         """Purge Queue ([MS-MQDMPR] 3.1.7.1.7); the answer is the number of messages removed."""
         if queue.deleted:
             raise QueueNotAvailable(queue.name)

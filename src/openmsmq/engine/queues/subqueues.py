@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import Queue
@@ -25,7 +25,7 @@ from openmsmq.types.queues import QueueKind
 KINDS = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.SUBQUEUE)
 
 
-class Moving:
+class Moves:
     """The moves of a queue manager."""
 
     def __init__(self, core: Core) -> None:
@@ -38,7 +38,7 @@ class Moving:
         target: Queue,
         transaction: Transaction | None = None,
         caller: Caller = INTERNAL,
-    ) -> Pending[None]:
+    ) -> Future[None]:
         """Move Message ([MS-MQDMPR] 3.1.7.1.16); the checks are those of [MS-MQRR] 3.1.4.10.
 
         The message keeps its lookup identifier and with it its place (A-39); there is no quota to
@@ -49,7 +49,7 @@ class Moving:
         if is_express:
             return self._move_express(queue, lookup, record, target, caller.name)
         target.pins += 1
-        pending: Pending[None] = Pending()
+        pending: Future[None] = Future()
         if transaction is not None:
             queue.holds.hold([lookup], transaction)
             transaction.moved[queue, lookup] = record, target
@@ -112,7 +112,7 @@ class Moving:
 
     def _move_express(
         self, queue: Queue, lookup: int, raw: bytes, target: Queue, by: str
-    ) -> Pending[None]:
+    ) -> Future[None]:
         core = self._core
         entry = queue.express[lookup]
         core.drop_express(queue, [lookup])
@@ -125,6 +125,6 @@ class Moving:
         core.settle()
         core.queues.touch(queue)
         core.queues.tidy()
-        pending: Pending[None] = Pending()
+        pending: Future[None] = Future()
         pending.succeed(None)
         return pending

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.messages.cursor import Cursor
 
 
@@ -14,7 +14,7 @@ class Waiter(NamedTuple):
 
     attempt: Callable[[list[int]], bool]
     "Tries again, told which messages have just become readable; True if it was satisfied."
-    pending: Pending[Any]
+    pending: Future[Any]
     owner: object
     "The handle it reads through."
     cursor: Cursor | None = None

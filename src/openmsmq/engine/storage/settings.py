@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.types.settings import Settings
 
@@ -30,9 +30,9 @@ def load_settings(snapshot: Snapshot) -> Settings:
     return Settings(**{name: values[name] for name in fields if name in values})
 
 
-def configure(core: Core, changes: dict[str, Any]) -> Pending[None]:
+def configure(core: Core, changes: dict[str, Any]) -> Future[None]:
     """Change settings of a manager."""
-    pending: Pending[None] = Pending()
+    pending: Future[None] = Future()
     core.settings.changed(**changes)  # refused now, if ever
 
     def apply(batch: Batch) -> None:

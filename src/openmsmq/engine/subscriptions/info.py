@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from openmsmq.app_protocol.payloads import COUNT_MAX, room_for
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.info import path_name
 from openmsmq.engine.queues.queue import Queue
@@ -22,15 +22,15 @@ READ_SIZE_MAX: Final = room_for(COUNT_MAX)
 "Bytes of the packets that are read at once, unless it is a single one: they fit a frame."
 
 
-def subscription_infos(local: LocalManager) -> list[SubscriptionInfo]:
+def subscription_infos(local: QueueManager) -> list[SubscriptionInfo]:
     """All subscriptions, by queue and name."""
-    found = [_info(subscription, local.core) for subscription in local.reservations]
+    found = [_info(subscription, local) for subscription in local.reservations]
     return sorted(found, key=lambda info: (fold(info.queue), fold(info.name)))
 
 
 def _info(subscription: Subscription, core: Core) -> SubscriptionInfo:
     now = core.timeline.wall
-    behind, arrived = subscription.behind(core.snapshot, core.expiring.overdue)
+    behind, arrived = subscription.behind(core.snapshot, core.expiry.overdue)
     source, store = subscription.source, subscription.store
     return SubscriptionInfo(
         name=subscription.name,
@@ -50,20 +50,20 @@ def _info(subscription: Subscription, core: Core) -> SubscriptionInfo:
 
 
 def open_subscription(
-    local: LocalManager, queue: Queue, name: str, *, copy: bool
-) -> Pending[Subscription]:
+    local: QueueManager, queue: Queue, name: str, *, copy: bool
+) -> Future[Subscription]:
     """The subscription of a queue, begun if it is not there yet."""
     return local.reservations.open(name, queue, Way.COPY if copy else Way.TAKE)
 
 
-def find_subscription(local: LocalManager, name: str, queue: str) -> Subscription:
+def find_subscription(local: QueueManager, name: str, queue: str) -> Subscription:
     """The subscription with this name of a queue, which may be deleted meanwhile."""
     path = local.resolver.local(parse_name(queue))
     return local.reservations.find(name, queue if path is None else path)
 
 
 def read_reserved(
-    local: LocalManager, subscription: Subscription, after: int, last: int, owner: str
+    local: QueueManager, subscription: Subscription, after: int, last: int, owner: str
 ) -> list[Entry]:
     """Messages that it was given behind one position, up to another or as many as fit a frame."""
     last = min(last, after + COUNT_MAX)
@@ -71,13 +71,13 @@ def read_reserved(
 
 
 def finish_reserved(
-    local: LocalManager,
+    local: QueueManager,
     subscription: Subscription,
     position: int,
     move_to: str,
     owner: str,
     caller: Caller = INTERNAL,
-) -> Pending[None]:
+) -> Future[None]:
     """The reader is done with all up to a position; with a name they go to that subqueue."""
     source = subscription.source
     target = local.subqueue(source, move_to) if move_to and not source.deleted else None
@@ -85,11 +85,11 @@ def finish_reserved(
 
 
 def bind_subscription(
-    local: LocalManager, subscription: Subscription, owner: str, binding: Binding
-) -> Pending[None]:
+    local: QueueManager, subscription: Subscription, owner: str, binding: Binding
+) -> Future[None]:
     """Let a subscription belong to an owner."""
     return bind(
-        local.core,
+        local,
         subscription,
         owner,
         take_over=binding.take_over,
@@ -98,19 +98,19 @@ def bind_subscription(
 
 
 def mark_reserved(
-    local: LocalManager, subscription: Subscription, owner: str, after: int, last: int
-) -> Pending[None]:
+    local: QueueManager, subscription: Subscription, owner: str, after: int, last: int
+) -> Future[None]:
     """Remember what its owner has read, behind one position up to another."""
-    return mark_read(local.core, subscription, owner, after, last)
+    return mark_read(local, subscription, owner, after, last)
 
 
 def drop_subscription(
-    local: LocalManager,
+    local: QueueManager,
     subscription: Subscription,
     *,
     unread: bool,
     caller: Caller = INTERNAL,
-) -> Pending[int]:
+) -> Future[int]:
     """End a subscription, or give back only what it has skipped; how many messages it gives."""
     reservations = local.reservations
     return (reservations.give_back if unread else reservations.drop)(subscription, caller)

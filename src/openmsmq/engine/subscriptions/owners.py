@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.layout import READ_ROW, queue_key
 from openmsmq.engine.storage.tables import Table
@@ -46,7 +46,7 @@ def bind(
     *,
     take_over: bool = False,
     read: int = 0,
-) -> Pending[None]:
+) -> Future[None]:
     """Let a subscription belong to an owner, if it has none, or to do so again.
 
     On purpose (`take_over`) it passes from another one, which cannot take it back: two readers that
@@ -56,7 +56,7 @@ def bind(
     if not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
         raise InvalidParameter(f"{owner!r}: an owner has 1 to {OWNER_MAX} printable characters")
 
-    def work(pending: Pending[None]) -> None:
+    def work(pending: Future[None]) -> None:
         has = subscription.owner
         if has == owner:
             pending.succeed(None)
@@ -88,7 +88,7 @@ def bind(
 
 def mark_read(
     core: Core, subscription: Subscription, owner: str, after: int, last: int
-) -> Pending[None]:
+) -> Future[None]:
     """Remember that its owner has read what it was given behind one position, up to another.
 
     What many parts of a reader say at once is committed at once, so this does not wait for its
@@ -112,7 +112,7 @@ def mark_read(
             f" {RANGES_MAX}: read in larger parts"
         )
     subscription.read = known
-    pending: Pending[None] = Pending()
+    pending: Future[None] = Future()
     core.submit(
         lambda batch: _write_read(batch, subscription, subscription.read),
         lambda: pending.succeed(None),

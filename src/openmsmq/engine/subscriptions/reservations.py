@@ -18,7 +18,7 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import Found, fetch, first_readable, up_to
 from openmsmq.engine.queues.entry import Entry
@@ -117,9 +117,9 @@ class Reservations:
             raise QueueNotFound(f"{path} has no subscription {name}")
         return min(found, key=lambda subscription: subscription.source.deleted)
 
-    def open(self, name: str, queue: Queue, way: Way) -> Pending[Subscription]:
+    def open(self, name: str, queue: Queue, way: Way) -> Future[Subscription]:
         """The subscription of a queue, begun if it is not there yet."""
-        pending: Pending[Subscription] = Pending()
+        pending: Future[Subscription] = Future()
         known = self._all.get((fold(name), queue.number))
         if known is not None:
             if known.way is not way:
@@ -147,14 +147,14 @@ class Reservations:
 
     def reserve(
         self, subscription: Subscription, after: int, count: int, size_max: int
-    ) -> Pending[int]:
+    ) -> Future[int]:
         """Up to which position messages can be read that come after `after`.
 
         What was given before is given again, as many as are asked for. If that was all, so many
         are given of those that can be read now.
         """
 
-        def work(pending: Pending[int]) -> None:
+        def work(pending: Future[int]) -> None:
             _check_place(subscription, after, after)
             if after < subscription.end:
                 pending.succeed(self._given(subscription, after, count, size_max))
@@ -177,7 +177,7 @@ class Reservations:
     def _give(
         self,
         subscription: Subscription,
-        pending: Pending[int],
+        pending: Future[int],
         count: int,
         size_max: int,
         *,
@@ -213,7 +213,7 @@ class Reservations:
     def _candidates(self, subscription: Subscription, count: int) -> tuple[list[Found], bool]:
         """Messages that can be given now, and whether there are no others."""
         core, source = self._core, subscription.source
-        overdue = core.expiring.overdue
+        overdue = core.expiry.overdue
         if subscription.way is Way.COPY:
             return subscription.candidates(core.snapshot, overdue, count)
         return first_readable(core.snapshot, source, count, 0, overdue), True
@@ -317,7 +317,7 @@ class Reservations:
         target: Queue | None = None,
         owner: str = "",
         caller: Caller = INTERNAL,
-    ) -> Pending[None]:
+    ) -> Future[None]:
         """The reader is done with all up to a position: they are received, or moved to a subqueue.
 
         What an owner has not read stays where it is. To say it again does nothing.
@@ -327,7 +327,7 @@ class Reservations:
             target.pins += 1
         by = caller.name
 
-        def work(pending: Pending[None]) -> None:
+        def work(pending: Future[None]) -> None:
             check_owner(subscription, owner)
             if position > subscription.end:
                 raise InvalidParameter(
@@ -340,7 +340,7 @@ class Reservations:
                 target.pins -= 1
             finished.then(answer, lambda value: value)
 
-        answer: Pending[None] = Pending()
+        answer: Future[None] = Future()
         finished = subscription.in_turn(work)
         if finished.done:
             over()
@@ -354,7 +354,7 @@ class Reservations:
         position: int,
         target: Queue | None,
         by: str,
-        pending: Pending[None],
+        pending: Future[None],
     ) -> None:
         if position <= subscription.done:
             pending.succeed(None)
@@ -399,14 +399,14 @@ class Reservations:
     ) -> None:
         """Messages are at their end; of a queue that is deleted there is no journal any more."""
         queue = _gone(source.number, source.name) if source.deleted else source
-        self._core.outcomes.settle(batch, queue, gone, reason, by)
+        self._core.dispositions.finalize(batch, queue, gone, reason, by)
 
-    def drop(self, subscription: Subscription, caller: Caller = INTERNAL) -> Pending[int]:
+    def drop(self, subscription: Subscription, caller: Caller = INTERNAL) -> Future[int]:
         """End a subscription: what it was given and is not done with is back in its queue."""
         by = caller.name
         return subscription.in_turn(lambda pending: self._drop(subscription, 0, by, pending))
 
-    def give_back(self, subscription: Subscription, caller: Caller = INTERNAL) -> Pending[int]:
+    def give_back(self, subscription: Subscription, caller: Caller = INTERNAL) -> Future[int]:
         """What it says it is done with and has not read is back in its queue; it goes on."""
         by = caller.name
         return subscription.in_turn(
@@ -418,7 +418,7 @@ class Reservations:
         subscription: Subscription,
         before: int,
         by: str,
-        pending: Pending[int],
+        pending: Future[int],
         *,
         unread: bool = False,
     ) -> None:

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from struct import Struct, pack, unpack
 from typing import Final, TypeVar
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.messages.scan import Found, oldest, readable
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import RECORD_SIZE, local_facts
@@ -98,12 +98,12 @@ class Subscription:
         self.past = tuple(past)
         self.read = Ranges.unpack(read).behind(self.done)
 
-    def in_turn(self, work: Callable[[Pending[T]], None]) -> Pending[T]:
+    def in_turn(self, work: Callable[[Future[T]], None]) -> Future[T]:
         """Do something when all is done that was asked for before: each builds on the last."""
-        answer: Pending[T] = Pending()
+        answer: Future[T] = Future()
 
         def begin() -> None:
-            doing: Pending[T] = Pending()
+            doing: Future[T] = Future()
 
             def over() -> None:
                 self._is_busy = False

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.tables import Snapshot, Table
-from openmsmq.engine.transactions.lifecycle import Also, Transacting
+from openmsmq.engine.transactions.lifecycle import Also, Transactions
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.errors import InsufficientResources, InvalidParameter, TransactionSequence
 from openmsmq.types.caller import INTERNAL, Caller
@@ -64,9 +64,9 @@ class UnitRow(NamedTuple):
 class Units:
     """The units that this manager decides."""
 
-    def __init__(self, core: Core, transacting: Transacting) -> None:
+    def __init__(self, core: Core, transacting: Transactions) -> None:
         self._core = core
-        self._transacting = transacting
+        self._transactions = transacting
         self._decided = _load(core.snapshot)
 
     def is_own(self, transaction: Transaction) -> bool:
@@ -75,13 +75,13 @@ class Units:
 
     def commit(
         self, transaction: Transaction, participants: Sequence[str], caller: Caller = INTERNAL
-    ) -> Pending[None]:
+    ) -> Future[None]:
         """Commit the part of this manager, and with it the whole unit."""
         name = transaction.xid
         self._check(name, participants)
         if not participants:  # the outcome is remembered for who does not get the answer
             decisions = self._core.decisions
-            return self._transacting.commit(
+            return self._transactions.commit(
                 transaction,
                 Also(
                     lambda batch: decisions.write(batch.writer, name, committed=True),
@@ -95,7 +95,7 @@ class Units:
             self._decided[name] = unit
 
         also = Also(lambda batch: _put(batch, unit), noted)
-        return self._transacting.commit(transaction, also, caller)
+        return self._transactions.commit(transaction, also, caller)
 
     def _check(self, name: str, participants: Sequence[str]) -> None:
         if name in self._decided or self._core.decisions.get(name) is not None:
@@ -117,13 +117,13 @@ class Units:
         unit = self._decided.get(name)
         if unit is not None:
             return unit.state
-        if name in self._transacting.units:
+        if name in self._transactions.units:
             return UnitState.ACTIVE
         return UnitState.COMMITTED if self._core.decisions.get(name) else UnitState.ABORTED
 
-    def finish(self, name: str, confirmed: Collection[str]) -> Pending[None]:
+    def finish(self, name: str, confirmed: Collection[str]) -> Future[None]:
         """Some have confirmed, and whoever says so does no more about it; again does no harm."""
-        pending: Pending[None] = Pending()
+        pending: Future[None] = Future()
         unit = self._decided.get(name)
         if unit is None:
             pending.succeed(None)

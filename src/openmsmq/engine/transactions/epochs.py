@@ -15,10 +15,10 @@ from typing import Final
 
 from openmsmq.engine.authorization import is_allowed, may_end
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.tables import Table
-from openmsmq.engine.transactions.lifecycle import Transacting
+from openmsmq.engine.transactions.lifecycle import Transactions
 from openmsmq.engine.transactions.outcomes import Decisions
 from openmsmq.engine.transactions.transaction import State, Transaction
 from openmsmq.errors import AccessDenied, EpochDecided, InvalidParameter, TransactionSequence
@@ -57,9 +57,9 @@ class Epoch:
 class Epochs:
     """The epochs of the writers of a queue manager."""
 
-    def __init__(self, core: Core, transacting: Transacting) -> None:
+    def __init__(self, core: Core, transacting: Transactions) -> None:
         self._core = core
-        self._transacting = transacting
+        self._transactions = transacting
         self._once = Decisions(core.snapshot, _ONCE)
         "Epochs of writers that have no other one: the latest of them."
         self._deciding: dict[str, int] = {}
@@ -69,13 +69,13 @@ class Epochs:
         raw = self._core.snapshot.get(Table.META, _key(writer))
         return None if raw is None else Epoch.unpack(raw)
 
-    def prepare(self, transaction: Transaction) -> Pending[None]:
+    def prepare(self, transaction: Transaction) -> Future[None]:
         """Prepare a transaction, unless its name is one of an epoch that is decided."""
         writer, _, rest = transaction.xid.partition("/")
         number = rest.partition("/")[0]
         if number.isdecimal() and self._is_late(writer, int(number), transaction.token):
             raise EpochDecided(f"epoch {number} of {writer} is decided")
-        return self._transacting.prepare(transaction)
+        return self._transactions.prepare(transaction)
 
     def _is_late(self, writer: str, epoch: int, token: str) -> bool:
         try:
@@ -97,7 +97,7 @@ class Epochs:
         *,
         once: bool = False,
         caller: Caller = INTERNAL,
-    ) -> Pending[bool]:
+    ) -> Future[bool]:
         """Commit those that count, abort the others; False if the epoch was decided before.
 
         Transactions of a writer are those whose names begin with its own and a slash, then the
@@ -105,7 +105,7 @@ class Epochs:
         has an `owner` is refused to others, who number their epochs anew. With `once` the name
         of the writer is used for this epoch only, and need not be remembered for ever.
         """
-        pending: Pending[bool] = Pending()
+        pending: Future[bool] = Future()
         row = Epoch(epoch, owner, caller.grant.holder)
         packed = row.pack()
         before = self.last(writer)
@@ -143,7 +143,7 @@ class Epochs:
 
         with self._core.together():
             for transaction in chosen:
-                self._transacting.commit(transaction, caller=caller)
+                self._transactions.commit(transaction, caller=caller)
             self._drop(writer, epoch, caller, is_its_own=is_its_own)
             self._core.submit(apply, committed, failed, grows=True)
         return pending
@@ -164,7 +164,7 @@ class Epochs:
                 and _is_up_to(transaction.xid, writer, epoch)
                 and (is_its_own or may_end(caller, transaction))
             ):
-                self._transacting.abort(transaction, caller)
+                self._transactions.abort(transaction, caller)
 
 
 def _is_of(writer: str, before: Epoch | None, now: Epoch, caller: Caller) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import State, Transaction
@@ -26,7 +26,7 @@ class Also(NamedTuple):
     "It is on disk."
 
 
-class Transacting:
+class Transactions:
     """The transactions of a queue manager."""
 
     def __init__(self, core: Core) -> None:
@@ -48,12 +48,12 @@ class Transacting:
             self.units[xid] = transaction
         return transaction
 
-    def prepare(self, transaction: Transaction) -> Pending[None]:
+    def prepare(self, transaction: Transaction) -> Future[None]:
         """Transaction Prepare ([MS-MQDMPR] 3.1.4.3): from here on a crash changes nothing."""
         transaction.require_active()
         if not transaction.xid or transaction.xid in self._core.prepared:
             raise TransactionSequence("a transaction needs a name of its own to be prepared")
-        pending: Pending[None] = Pending()
+        pending: Future[None] = Future()
         transaction.state = State.PREPARING
         transaction.prepared_at = self._core.timeline.now
         self._core.prepared[transaction.xid] = transaction
@@ -76,7 +76,7 @@ class Transacting:
 
     def commit(
         self, transaction: Transaction, also: Also | None = None, caller: Caller = INTERNAL
-    ) -> Pending[None]:
+    ) -> Future[None]:
         """Transaction Commit ([MS-MQDMPR] 3.1.4.4); something else may be part of it."""
         core, by = self._core, caller.name
 
@@ -98,7 +98,7 @@ class Transacting:
         is_nothing = transaction.is_empty and also is None
         return self._end(transaction, apply, ended, grows=True, is_nothing=is_nothing)
 
-    def abort(self, transaction: Transaction, caller: Caller = INTERNAL) -> Pending[None]:
+    def abort(self, transaction: Transaction, caller: Caller = INTERNAL) -> Future[None]:
         """Transaction Abort ([MS-MQDMPR] 3.1.4.5): all is as before, but for the abort counts."""
         core, by = self._core, caller.name
         away: set[tuple[Queue, int]] = set()
@@ -127,28 +127,28 @@ class Transacting:
             found[xid] = max(0, core.timeline.now - transaction.prepared_at)
         return found
 
-    def commit_prepared(self, xid: str, caller: Caller = INTERNAL) -> Pending[None]:
+    def commit_prepared(self, xid: str, caller: Caller = INTERNAL) -> Future[None]:
         """Commit a prepared transaction by its name; done before, it is not done again."""
         transaction = self._core.prepared.get(xid)
         if transaction is None:
             return self._ended_before(xid, committed=True)
         return self.commit(transaction, caller=caller)
 
-    def abort_prepared(self, xid: str, caller: Caller = INTERNAL) -> Pending[None]:
+    def abort_prepared(self, xid: str, caller: Caller = INTERNAL) -> Future[None]:
         """Abort a prepared transaction by its name; done before, it is not done again."""
         transaction = self._core.prepared.get(xid)
         if transaction is None:
             return self._ended_before(xid, committed=False)
         return self.abort(transaction, caller)
 
-    def _ended_before(self, xid: str, *, committed: bool) -> Pending[None]:
+    def _ended_before(self, xid: str, *, committed: bool) -> Future[None]:
         outcome = self._core.decisions.get(xid)
         if outcome is None:
             raise TransactionSequence(f"no transaction {xid} is prepared")
         if outcome is not committed:
             words = "committed" if outcome else "aborted"
             raise TransactionSequence(f"{xid} was {words} before")
-        pending: Pending[None] = Pending()
+        pending: Future[None] = Future()
         pending.succeed(None)
         return pending
 
@@ -160,11 +160,11 @@ class Transacting:
         *,
         grows: bool,
         is_nothing: bool,
-    ) -> Pending[None]:
+    ) -> Future[None]:
         before = transaction.state
         if before not in (State.ACTIVE, State.PREPARED, State.DOOMED):
             raise TransactionSequence(f"the transaction is {before.name.lower()}")
-        pending: Pending[None] = Pending()
+        pending: Future[None] = Future()
         transaction.state = State.ENDING
         if is_nothing and before is State.ACTIVE:
             self._finish(transaction)

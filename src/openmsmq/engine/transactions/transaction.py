@@ -261,16 +261,16 @@ class Transaction(Holder):
                 continue
             new = [message for _, message in messages]
             if self.is_special:
-                core.admitting.put(batch, queue, new, by)
+                core.admission.put(batch, queue, new, by)
             else:
                 batch.insert_many(queue, new, by)
-                core.outcomes.arrived(batch, queue, new)
+                core.dispositions.arrived(batch, queue, new)
         gone: dict[Queue, list[tuple[int, bytes]]] = defaultdict(list)
         for (queue, lookup), record in self.received.items():
             if not queue.deleted:
                 gone[queue].append((lookup, record))
         for queue, taken in gone.items():
-            core.outcomes.left(batch, queue, taken, MessageClass.ACK_RECEIVE, by)
+            core.dispositions.removed(batch, queue, taken, MessageClass.ACK_RECEIVE, by)
         self._move(batch, by)
 
     def _move(self, batch: Batch, by: str) -> None:
@@ -297,7 +297,7 @@ class Transaction(Holder):
                 queue, places, sizes, priorities, expires, flags, b"".join(ids), by
             )
             return
-        put = core.admitting
+        put = core.admission
         for sent in found:
             number = int.from_bytes(sent.identifier[16:], "little")
             if queue is None or put.is_known(batch, sent.once, number):
@@ -319,10 +319,10 @@ class Transaction(Holder):
             if queue.deleted:
                 continue
             if queue.is_purged(lookup):
-                core.outcomes.left(batch, queue, [(lookup, raw)], purge_reason(queue), by)
+                core.dispositions.removed(batch, queue, [(lookup, raw)], purge_reason(queue), by)
                 continue
             counts = (queue, lookup) in self.received
-            if not core.poisoning.aborted(batch, queue, lookup, raw, by, counts=counts):
+            if not core.poison.aborted(batch, queue, lookup, raw, by, counts=counts):
                 away.add((queue, lookup))
         return away
 

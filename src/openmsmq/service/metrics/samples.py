@@ -22,7 +22,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
 from openmsmq.engine.arrivals.arrivals import REASONS, REJECTED
 from openmsmq.engine.core import Core
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages.scan import oldest
 from openmsmq.engine.outgoing.confirmations import FORGED
 from openmsmq.engine.outgoing.info import unprocessed
@@ -191,7 +191,7 @@ def _report_disk(page: Page, directory: Path) -> None:
     page.add("openmsmq_disk_free_bytes", disk.f_bavail * disk.f_frsize)
 
 
-async def render(local: LocalManager | None, service: ServiceMetrics, now: float) -> bytes:
+async def render(local: QueueManager | None, service: ServiceMetrics, now: float) -> bytes:
     """The page of metrics; where there is no manager yet, those of the service only.
 
     `now` is what the clock shows: the manager itself may not have looked for a while. With many
@@ -220,8 +220,8 @@ def _process() -> CollectorRegistry:
     return registry
 
 
-def _report_manager(page: Page, local: LocalManager) -> None:
-    core = local.core
+def _report_manager(page: Page, local: QueueManager) -> None:
+    core = local
     page.add("openmsmq_info", 1, _version(), local.name)
     counts = Counter(core.statistics.counts)
     for event in Event:
@@ -241,9 +241,9 @@ def _report_manager(page: Page, local: LocalManager) -> None:
     page.add("openmsmq_prepared_transactions", len(core.prepared))
 
 
-def _report_sessions(page: Page, local: LocalManager) -> None:
+def _report_sessions(page: Page, local: QueueManager) -> None:
     """What goes between managers; zeros where nothing does."""
-    binary = [one for one in local.core.transports if isinstance(one, BinaryTransport)]
+    binary = [one for one in local.transports if isinstance(one, BinaryTransport)]
     all_links = [link for transport in binary for link in transport.links]
     links = [link for link in all_links if link.is_open]
     begun = sum(link.session.is_initiator for link in links)
@@ -259,8 +259,8 @@ def _report_sessions(page: Page, local: LocalManager) -> None:
     page.add("openmsmq_transfer_bytes_total", sent, "outgoing")
 
 
-async def _report_queues(page: Page, local: LocalManager, now: float) -> None:
-    core, machine = local.core, local.name
+async def _report_queues(page: Page, local: QueueManager, now: float) -> None:
+    core, machine = local, local.name
     _report_computer(page, core)
     _report_subscriptions(page, local, now)
     queues = [
@@ -286,7 +286,7 @@ async def _report_queues(page: Page, local: LocalManager, now: float) -> None:
                 _report_outgoing(page, local, queue)
 
 
-def _report_subscriptions(page: Page, local: LocalManager, now: float) -> None:
+def _report_subscriptions(page: Page, local: QueueManager, now: float) -> None:
     for subscription in local.reservations:
         if subscription.source.deleted:  # there may be another queue of this name
             continue
@@ -350,7 +350,7 @@ def _age(core: Core, queue: Queue, now: float) -> int:
     return 0 if arrived is None else max(0, int(now) - arrived)
 
 
-def _report_outgoing(page: Page, local: LocalManager, queue: Queue) -> None:
+def _report_outgoing(page: Page, local: QueueManager, queue: Queue) -> None:
     assert queue.transfer is not None, "an outgoing queue knows its way"
     messages, size = _held_in(queue)
     unacknowledged = local.dispatcher.in_transit(queue)

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from openmsmq.engine.arrivals.arrival import Origin
-from openmsmq.engine.arrivals.arrivals import Arriving
+from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
@@ -51,7 +51,7 @@ class LinkHost(Protocol):
     timing: Timing
     answers_early: bool
     dispatcher: Dispatcher
-    arriving: Arriving
+    arriving: Arrivals
 
     def now(self) -> float:
         """Seconds, counted by what never jumps."""

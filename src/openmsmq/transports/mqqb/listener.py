@@ -15,7 +15,7 @@ from typing import Final
 from openmsmq.capture.recorder import FLUSH_AFTER, Recorder, Recording
 from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.peers import Pin
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import MQError
 from openmsmq.net.connection import Connection
 from openmsmq.net.wire import Wire
@@ -50,7 +50,7 @@ class BinaryDoor:
     """Lets other managers in, and connects to them; the network of `BinaryTransport`."""
 
     def __init__(
-        self, local: LocalManager, driver: LoopDriver, config: Config, clock: Clock
+        self, local: QueueManager, driver: LoopDriver, config: Config, clock: Clock
     ) -> None:
         self._driver = driver
         self._config = config

@@ -122,7 +122,7 @@ class Ordering:
                 return False
             carrier.send_ack(self._build(packet, sequence))
             return True
-        target = core.answering.queue_for(order_queue(source), source, of_stranger=False)
+        target = core.acknowledgements.queue_for(order_queue(source), source, of_stranger=False)
         if target is None:
             core.statistics.count(DROPPED)
             return True

@@ -15,10 +15,10 @@ from uuid import UUID
 
 from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.arrival import Origin
-from openmsmq.engine.arrivals.arrivals import Arriving
+from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.arrivals.peers import Identity, Pin
-from openmsmq.engine.manager import LocalManager
-from openmsmq.engine.outgoing.confirmations import Confirming
+from openmsmq.engine.manager import QueueManager
+from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
 from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.names.parts import host_key
@@ -53,7 +53,7 @@ class BinaryTransport:
 
     def __init__(
         self,
-        local: LocalManager,
+        local: QueueManager,
         clock: Clock,
         network: Network,
         *,
@@ -74,10 +74,10 @@ class BinaryTransport:
         self.timing = timing or Timing()
         self.answers_early = answers_early
         self._sessions_max = sessions_max
-        self.identity = local.core.identity
+        self.identity = local.identity
         self.dispatcher = local.dispatcher
-        self.confirming = Confirming(local.core)
-        self.arriving = Arriving(local.core, self.confirming)
+        self.confirming = Confirmations(local)
+        self.arriving = Arrivals(local, self.confirming)
         self.ended_by: Counter[str] = Counter()
         "Sessions that ended, by reason."
         self.bytes_received = self.bytes_sent = 0
@@ -90,12 +90,12 @@ class BinaryTransport:
         self._sweep_timer: Timer | None = None
         self._unidentified = set(self.confirming.unknown())
         "Queues whose destinations are dialled until it is known who answers there."
-        self.session_table = SessionTable(local.core, self._connect_idle)
-        self._ordering = Ordering(local.core, self.session_table.carrier)
+        self.session_table = SessionTable(local, self._connect_idle)
+        self._ordering = Ordering(local, self.session_table.carrier)
         self._order_timer: Timer | None = None
         self._resending = Resending(self.dispatcher, network)
         self._is_stopped = False
-        self.known = local.core.peers
+        self.known = local.peers
         self.known.configure(identity, {host_key(name): pin for name, pin in pins.items()})
         log = ArrivalLog(self.now)
         self.arriving.on_order = self._came
@@ -179,7 +179,7 @@ class BinaryTransport:
         if self._is_stopped:
             return
         now, waiting = self.now(), self._unsent
-        answering = self.local.core.answering
+        answering = self.local.acknowledgements
         queues = answering.queues(Purpose.UNSOLICITED)
         self._unsent = {
             queue: waiting.get(queue, now) for queue in queues if self._carrier(queue) is None
@@ -323,7 +323,7 @@ class BinaryTransport:
         if known is None and name:
             return self._addresses.of_host(name)  # it is pinned: sessions say nothing about it
         came_from = [link.address for link in self.session_table.of(peer.key)]
-        came_from += self.local.core.incoming.addresses(peer.key)
+        came_from += self.local.incoming.addresses(peer.key)
         return self._addresses.of_manager(known, came_from)
 
     def _failed(self, peer: Peer[Link], status: ConnectionStatus, error: str) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from uuid import UUID
 
 from openmsmq.engine.arrivals.peers import KnownPeer
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.outgoing.transport import PeerSessions
 from openmsmq.types.peers import PeerInfo
 
 
-def peer_infos(local: LocalManager) -> list[PeerInfo]:
+def peer_infos(local: QueueManager) -> list[PeerInfo]:
     """All managers that are known, have sessions here, or of which messages are missing."""
-    core = local.core
+    core = local
     missing: dict[UUID, int] = {}
     for sequence in core.incoming.items():
         if sequence.missing:

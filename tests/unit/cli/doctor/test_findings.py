@@ -19,8 +19,8 @@ from openmsmq import Message
 from openmsmq.cli.doctor.findings import DISK_LOW, JOURNAL_LONG, OLD, Finding, Level, check_up
 from openmsmq.cli.options import Location
 from openmsmq.engine.arrivals.arrival import Origin
-from openmsmq.engine.arrivals.arrivals import Arriving
-from openmsmq.engine.outgoing.confirmations import Confirming
+from openmsmq.engine.arrivals.arrivals import Arrivals
+from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.errors import StoreDamaged
 from openmsmq.properties.message import MessageClass
 from openmsmq.runtime.startup import open_directory
@@ -308,11 +308,11 @@ def test_dead_letters_are_found_by_reason(cli: Cli) -> None:
 def test_refused_messages_are_found_by_reason(cli: Cli) -> None:
     cli.open().close()
     local = open_directory(cli.directory)
-    arriving = Arriving(local.core, Confirming(local.core))
+    arriving = Arrivals(local, Confirmations(local))
     packets = [parcel(number=n, to=HERE + "none") for n in (1, 2)]
     arriving.take(Origin("192.0.2.9", "x"), packets, lambda error: None)
-    commit_all(local.core)
-    local.core.store.close()
+    commit_all(local)
+    local.store.close()
     [found] = [f for f in check_up(Location(cli.directory)) if f.subject == r".\Refused$"]
     assert found.level == Level.PROBLEM
     assert found.text.startswith("2 messages of other queue managers refused: the destination")

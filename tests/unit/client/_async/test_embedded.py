@@ -12,8 +12,8 @@ import openmsmq
 from openmsmq import Manager
 from openmsmq.client._sync.embedded import Embedded
 from openmsmq.clock import SystemClock
-from openmsmq.engine.commit.pending import Pending
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
     AccessDenied,
     InvalidHandle,
@@ -84,7 +84,7 @@ class Interrupted(ThreadDriver):
 
     def wait(
         self,
-        make: Callable[[], Pending[T]],
+        make: Callable[[], Future[T]],
         timeout: float | None = None,
         give_up: GiveUp[T] | None = None,
         undo: Callable[[T], None] | None = None,
@@ -97,8 +97,8 @@ class Interrupted(ThreadDriver):
 
 
 def test_what_an_interrupted_caller_took_is_back_and_what_it_saw_is_there_once() -> None:
-    local = LocalManager(MemoryStore(), SystemClock(), name="server1")
-    with Manager(Embedded(local, Interrupted(local.core, local.tick))) as manager:
+    local = QueueManager(MemoryStore(), SystemClock(), name="server1")
+    with Manager(Embedded(local, Interrupted(local, local.tick))) as manager:
         queue = manager.create_queue("orders")
         queue.send("a")
         reads: list[Callable[[], object]] = [
@@ -111,4 +111,4 @@ def test_what_an_interrupted_caller_took_is_back_and_what_it_saw_is_there_once()
                 read()
         queue.send("b")
         assert queue.info().messages == 2
-        assert not local.core.queues.find("private$\\orders").holds
+        assert not local.queues.find("private$\\orders").holds

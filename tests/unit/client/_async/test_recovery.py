@@ -15,7 +15,7 @@ from openmsmq import Manager
 from openmsmq.access.tokens import Tokens
 from openmsmq.client._sync.participants import FORMAT
 from openmsmq.clock import SystemClock
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import AccessDenied, ConnectionLost, DtcConnect
 from openmsmq.store.memory import MemoryStore
 from openmsmq.types.units import unit_name
@@ -81,7 +81,7 @@ def test_what_cannot_be_ended_now_is_said_and_tried_again(
 
 def test_a_part_of_another_manager_is_found(api: Api, manager: Manager) -> None:
     unit = unit_name(UUID(manager.id), "0" * 24)
-    other = api.over(LocalManager(MemoryStore(), SystemClock(), name="server2"))
+    other = api.over(QueueManager(MemoryStore(), SystemClock(), name="server2"))
     queue = other.create_queue("done", transactional=True)
     part = other.transaction(unit)
     queue.send("x", transaction=part)

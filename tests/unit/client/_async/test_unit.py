@@ -13,7 +13,7 @@ from tests.unit.service.stores import SlowStore
 import openmsmq
 from openmsmq import Manager
 from openmsmq.clock import SystemClock
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
     DtcConnect,
     InvalidParameter,
@@ -33,7 +33,7 @@ def database() -> Database:
 @pytest.fixture
 def other(api: Api) -> Manager:
     """A second manager, with a queue `done`."""
-    made = api.over(LocalManager(SlowStore(), SystemClock(), name="server2"))
+    made = api.over(QueueManager(SlowStore(), SystemClock(), name="server2"))
     made.create_queue("done", transactional=True)
     return made
 

@@ -20,7 +20,7 @@ import openmsmq
 from openmsmq import Access, Manager, Message, Queue, Seek, Share, Transaction
 from openmsmq.client._sync.embedded import Embedded
 from openmsmq.clock import SystemClock
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
     AccessDenied,
     IllegalCursorAction,
@@ -126,16 +126,16 @@ def test_threads_transact_beside_each_other(tmp_path: Path) -> None:
 def test_a_receive_that_is_interrupted_loses_no_message() -> None:
     """Ctrl-C while the message is being removed."""
     store = SlowStore()
-    local = LocalManager(store, SystemClock(), name="server1")
-    with openmsmq.Manager(Embedded(local, ThreadDriver(local.core, local.tick))) as manager:
+    local = QueueManager(store, SystemClock(), name="server1")
+    with openmsmq.Manager(Embedded(local, ThreadDriver(local, local.tick))) as manager:
         queue = manager.create_queue("orders")
         queue.send_many(["1", "2"])
         store.gate.clear()
         other = start(lambda: queue.send("3"))
-        until(lambda: local.core.is_committing)
+        until(lambda: local.is_committing)
 
         def interrupt() -> None:
-            until(lambda: local.core.queues.find("private$\\orders").holds)
+            until(lambda: local.queues.find("private$\\orders").holds)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
         interrupting = start(interrupt)

@@ -9,7 +9,7 @@ from tests.unit.engine.station import ADMIN, Station, parcel
 from tests.unit.engine.world import HERE, ME, SOMEBODY, commit_all, letter
 
 from openmsmq.engine.arrivals import acknowledgements as module
-from openmsmq.engine.arrivals.acknowledgements import DROPPED, Answering
+from openmsmq.engine.arrivals.acknowledgements import DROPPED, Acknowledgements
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.names.format import parse_format_name
@@ -35,8 +35,8 @@ def station() -> Station:
 
 
 @pytest.fixture
-def answering(station: Station) -> Answering:
-    return station.core.answering
+def answering(station: Station) -> Acknowledgements:
+    return station.core.acknowledgements
 
 
 def known(station: Station) -> None:
@@ -92,7 +92,7 @@ def test_what_a_stranger_brought_is_a_stranger_s_when_it_is_read(station: Statio
 
 
 def test_a_program_that_sends_to_such_a_queue_makes_it_ordinary(
-    station: Station, answering: Answering
+    station: Station, answering: Acknowledgements
 ) -> None:
     """For good: what programs send is never dropped."""
     station.take(wanting(1, third(1)))
@@ -108,7 +108,7 @@ def test_a_program_that_sends_to_such_a_queue_makes_it_ordinary(
 
 @pytest.mark.parametrize("admin", [third(1), str(order_queue(SOMEBODY))])
 def test_a_known_peer_that_names_such_a_queue_frees_it_of_its_bounds(
-    station: Station, answering: Answering, admin: str
+    station: Station, answering: Acknowledgements, admin: str
 ) -> None:
     """A stranger that names it first takes nothing from those who are known."""
     station.take(wanting(1, admin))
@@ -124,7 +124,7 @@ def test_a_known_peer_that_names_such_a_queue_frees_it_of_its_bounds(
 def test_the_purpose_of_a_queue_is_known_after_a_restart(station: Station) -> None:
     station.take(wanting(1, third(1)))
     station.take(wanting(2, str(order_queue(SOMEBODY))))
-    again = station.restart().core.answering
+    again = station.restart().core.acknowledgements
     assert len(again.queues(Purpose.UNSOLICITED)) == 1
     assert len(again.queues(Purpose.ANSWER)) == 1
 
@@ -221,7 +221,7 @@ def test_final_acks_for_strangers_wait_and_the_network_with_the_most_loses_its_o
         station.take(final_wanting(1, source), origin=from_network(source, "192.0.2.66"))
     assert len(station.finals(honest)) == 1
     assert [source for source in flood if station.finals(source)] == flood[-3:]
-    assert len(station.core.answering.queues(Purpose.ANSWER)) == 4
+    assert len(station.core.acknowledgements.queues(Purpose.ANSWER)) == 4
     assert station.world.count(DROPPED) == 7
 
 
@@ -299,7 +299,7 @@ def test_what_waits_for_strangers_has_a_bound_for_its_bytes(
 
 
 def test_what_cannot_be_sent_is_given_up_and_counted(
-    station: Station, answering: Answering
+    station: Station, answering: Acknowledgements
 ) -> None:
     station.take(wanting(1, third(1)), wanting(2, third(1)))
     (queue,) = outgoing(station)

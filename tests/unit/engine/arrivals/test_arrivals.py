@@ -14,7 +14,7 @@ from openmsmq.engine.arrivals.arrival import Origin, Refused
 from openmsmq.engine.arrivals.duplicates import SEEN
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence, sequence_key
 from openmsmq.engine.arrivals.peers import Identity, Pin
-from openmsmq.engine.arrivals.reports import Reporting
+from openmsmq.engine.arrivals.reports import Reports
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
@@ -222,7 +222,7 @@ def test_the_journal_of_its_sender_is_not_ours(station: Station) -> None:
     assert station.world.bodies(station.core.queues.system_journal) == []
 
 
-class Reports(Reporting):
+class RecordedReports(Reports):
     """Remembers what it was to report."""
 
     def __init__(self, station: Station) -> None:
@@ -239,7 +239,7 @@ class Reports(Reporting):
 @EXPRESS
 def test_a_report_is_sent_about_what_is_in_its_queue(strict: Station, express: bool) -> None:
     """MQQB-306: not about what is rejected."""
-    reports = strict.arriving.reporting = Reports(strict)
+    reports = strict.arriving.reporting = RecordedReports(strict)
     packet = parcel("1", express=express)
     give(strict, packet, express=express)
     give(strict, parcel("2", number=2, to=HERE + "full", express=express), express=express)
@@ -889,10 +889,10 @@ def test_what_is_received_in_a_transaction_counts_when_that_commits(station: Sta
     give(station, wanting(journal=True))
     queue, world = station.world.find("t"), station.world
     for commits in (False, True):
-        transaction = world.transacting.begin()
+        transaction = world.transactions.begin()
         world.take(queue, holder=transaction)
         assert station.finals() == []
-        end = world.transacting.commit if commits else world.transacting.abort
+        end = world.transactions.commit if commits else world.transactions.abort
         world.done(end(transaction))
         assert station.finals() == [(MessageClass.ACK_RECEIVE, 1)] * commits
 
@@ -1044,7 +1044,7 @@ def test_a_destination_that_is_no_name_is_refused_and_harms_no_other_message(
     other = Origin("192.0.2.10", "other")
     good = station.begin(parcel("1", number=1, source=UUID(int=98)), origin=other)
     refused = station.begin(bad)
-    sent = station.world.sending.send(station.world.find("q"), [letter("2")])
+    sent = station.world.enqueuer.send(station.world.find("q"), [letter("2")])
     commit_all(station.core)
     assert (good, refused, sent.error) == ([None], [None], None)
     assert station.bodies() == ["1", "2"]

@@ -13,8 +13,8 @@ from openmsmq.engine.arrivals import incoming
 from openmsmq.engine.arrivals.incoming import (
     INCOMING,
     RESTORED_KEY,
-    Incoming,
     IncomingSequence,
+    IncomingSequences,
     destination_key,
     destination_text,
     head_of,
@@ -180,7 +180,7 @@ class Shelf:
 
     def __init__(self, store: MemoryStore | None = None) -> None:
         self.store = store or MemoryStore()
-        self.incoming = Incoming(self.store.snapshot, lambda source: source == PEER)
+        self.incoming = IncomingSequences(self.store.snapshot, lambda source: source == PEER)
 
     def stage(
         self,

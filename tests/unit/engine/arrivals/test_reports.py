@@ -10,7 +10,7 @@ from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.transports.wires import Station, pair
 
-from openmsmq.engine.arrivals.reports import Reporting
+from openmsmq.engine.arrivals.reports import Reports
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.debug import DebugHeader
@@ -37,7 +37,7 @@ class Desk:
     def __init__(self) -> None:
         self.manager = Manager()
         self.queue: Queue = self.manager.create(".\\reports")
-        self.reporting = Reporting(self.manager.local.core)
+        self.reporting = Reports(self.manager.local)
         self.manager.done(self.manager.local.configure(reports=True))
 
     def reports(self) -> list[ReceivedMessage]:
@@ -91,7 +91,7 @@ def test_a_report_for_a_queue_that_is_not_here_is_discarded(desk: Desk) -> None:
     """MQQB-310: and counted."""
     desk.reporting.send(traced(ELSEWHERE))
     assert desk.reports() == []
-    assert desk.manager.local.core.statistics.counts["reports without a queue"] == 1
+    assert desk.manager.local.statistics.counts["reports without a queue"] == 1
 
 
 @pytest.mark.parametrize("recoverable", [True, False], ids=["recoverable", "express"])

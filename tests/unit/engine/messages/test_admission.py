@@ -28,30 +28,30 @@ def once(queue: Queue, name: str, number: int, *, transactional: bool = False) -
 
 
 def test_a_message_is_sent_once_under_an_id(world: World, queue: Queue) -> None:
-    assert world.done(world.sending.post(queue, [once(queue, "a", 1)])) == [1]
-    assert world.done(world.sending.post(queue, [once(queue, "a", 2)])) == [1]
+    assert world.done(world.enqueuer.post(queue, [once(queue, "a", 1)])) == [1]
+    assert world.done(world.enqueuer.post(queue, [once(queue, "a", 2)])) == [1]
     assert world.bodies(queue) == ["a-1"]
     assert world.count("repeated sends") == 1
 
 
 def test_it_is_so_after_it_was_received(world: World, queue: Queue) -> None:
-    world.done(world.sending.post(queue, [once(queue, "a", 1)]))
+    world.done(world.enqueuer.post(queue, [once(queue, "a", 1)]))
     world.take(queue)
-    world.done(world.sending.post(queue, [once(queue, "a", 2)]))
+    world.done(world.enqueuer.post(queue, [once(queue, "a", 2)]))
     assert world.bodies(queue) == []
 
 
 def test_it_is_so_after_a_restart(world: World, queue: Queue) -> None:
-    world.done(world.sending.post(queue, [once(queue, "a", 1)]))
+    world.done(world.enqueuer.post(queue, [once(queue, "a", 1)]))
     again = world.restart()
     found = again.find()
-    assert again.done(again.sending.post(found, [once(found, "a", 2)])) == [1]
+    assert again.done(again.enqueuer.post(found, [once(found, "a", 2)])) == [1]
     assert again.bodies(found) == ["a-1"]
 
 
 def test_two_that_are_committed_together_are_one(world: World, queue: Queue) -> None:
-    first = world.sending.post(queue, [once(queue, "a", 1)])
-    second = world.sending.post(queue, [once(queue, "b", 2), once(queue, "a", 3)])
+    first = world.enqueuer.post(queue, [once(queue, "a", 1)])
+    second = world.enqueuer.post(queue, [once(queue, "b", 2), once(queue, "a", 3)])
     assert world.done(first) == [1]
     assert world.done(second) == [2, 1]
     assert world.bodies(queue) == ["a-1", "b-2"]
@@ -59,29 +59,29 @@ def test_two_that_are_committed_together_are_one(world: World, queue: Queue) -> 
 
 def test_the_same_id_twice_in_one_send_is_one_message(world: World, queue: Queue) -> None:
     both = [once(queue, "a", 1), once(queue, "a", 2)]
-    assert world.done(world.sending.post(queue, both)) == [1, 1]
+    assert world.done(world.enqueuer.post(queue, both)) == [1, 1]
     assert world.bodies(queue) == ["a-1"]
 
 
 def test_a_commit_that_failed_leaves_no_id(world: World, queue: Queue) -> None:
-    sent = world.sending.post(queue, [once(queue, "a", 1)])
+    sent = world.enqueuer.post(queue, [once(queue, "a", 1)])
     world.commit(StorageFailed("broken"))
     assert sent.error is not None
     assert queue.reserved == 0
-    assert world.done(world.sending.post(queue, [once(queue, "a", 2)])) == [2]
+    assert world.done(world.enqueuer.post(queue, [once(queue, "a", 2)])) == [2]
 
 
 def test_a_known_message_needs_no_room(world: World) -> None:
     queue = world.queue(quota=1)
     first = letter("x" * 700)._replace(once=once_key(queue, "a"))
-    world.done(world.sending.post(queue, [first]))
-    assert world.done(world.sending.post(queue, [first])) == [1]
+    world.done(world.enqueuer.post(queue, [first]))
+    assert world.done(world.enqueuer.post(queue, [first])) == [1]
     with pytest.raises(QueueQuotaExceeded):
-        world.sending.post(queue, [first._replace(once=once_key(queue, "b"))])
+        world.enqueuer.post(queue, [first._replace(once=once_key(queue, "b"))])
 
 
 def test_a_queue_that_is_deleted_meanwhile_takes_no_id(world: World, queue: Queue) -> None:
-    sent = world.sending.post(queue, [once(queue, "a", 1)])
+    sent = world.enqueuer.post(queue, [once(queue, "a", 1)])
     world.core.queues.delete(queue)
     with pytest.raises(QueueNotAvailable):
         world.done(sent)
@@ -90,10 +90,10 @@ def test_a_queue_that_is_deleted_meanwhile_takes_no_id(world: World, queue: Queu
 def test_in_a_transaction_the_id_counts_when_it_commits(world: World) -> None:
     queue = world.queue(transactional=True)
     for number, ends in enumerate(("abort", "commit", "commit"), 1):
-        transaction = world.transacting.begin()
+        transaction = world.transactions.begin()
         message = once(queue, "a", number, transactional=True)
-        world.done(world.sending.post(queue, [message], transaction))
-        world.done(getattr(world.transacting, ends)(transaction))
+        world.done(world.enqueuer.post(queue, [message], transaction))
+        world.done(getattr(world.transactions, ends)(transaction))
     assert world.bodies(queue) == ["a-2"]
 
 
@@ -104,13 +104,13 @@ def test_of_two_transactions_with_the_same_id_the_first_that_commits_sends(
     if spills:
         monkeypatch.setattr(transaction_module, "SPILL_SIZE", 0)
     queue = world.queue(transactional=True)
-    both = [world.transacting.begin("x"), world.transacting.begin("y")]
+    both = [world.transactions.begin("x"), world.transactions.begin("y")]
     for number, transaction in enumerate(both, 1):
         message = once(queue, "a", number, transactional=True)
-        world.done(world.sending.post(queue, [message], transaction))
-    world.done(world.transacting.prepare(both[0]))
-    world.done(world.transacting.commit(both[1]))
+        world.done(world.enqueuer.post(queue, [message], transaction))
+    world.done(world.transactions.prepare(both[0]))
+    world.done(world.transactions.commit(both[1]))
     again = world.restart()
-    again.done(again.transacting.commit_prepared("x"))
+    again.done(again.transactions.commit_prepared("x"))
     assert again.bodies(again.find()) == ["a-2"]
     assert again.core.total_size == again.find().size

@@ -35,7 +35,7 @@ def later(world: World, seconds: float, body: str = "late", **given: object) -> 
 
 
 def post(world: World, queue: Queue, *messages: NewMessage) -> None:
-    world.done(world.sending.post(queue, list(messages)))
+    world.done(world.enqueuer.post(queue, list(messages)))
 
 
 def test_a_message_is_hidden_until_it_is_due(world: World, queue: Queue) -> None:
@@ -137,7 +137,7 @@ def test_it_counts_against_the_quota(world: World) -> None:
     queue = world.queue(quota=1)
     post(world, queue, later(world, 5, "x" * 700))
     with pytest.raises(QueueQuotaExceeded):
-        world.sending.send(queue, [letter("x" * 700)])
+        world.enqueuer.send(queue, [letter("x" * 700)])
     assert queue.delayed is not None
     assert world.core.total_size == queue.delayed.size > 700
 
@@ -197,7 +197,7 @@ def test_what_comes_meanwhile_is_not_forgotten(world: World, queue: Queue) -> No
     post(world, queue, later(world, 1))
     world.pass_time(1)
     world.core.start_commit(world.store.begin())
-    sent = world.sending.post(queue, [later(world, 3, "next")])
+    sent = world.enqueuer.post(queue, [later(world, 3, "next")])
     world.store.commit()
     world.core.finish_commit()
     world.done(sent)
@@ -245,13 +245,13 @@ def test_what_is_due_is_delivered_at_once(world: World, queue: Queue) -> None:
 
 def test_a_transaction_delivers_later_what_it_sends(world: World) -> None:
     queue = world.queue(transactional=True)
-    transaction = world.transacting.begin("x")
+    transaction = world.transactions.begin("x")
     late = later(world, 5, transactional=True)
-    world.done(world.sending.post(queue, [late], transaction))
-    world.done(world.transacting.prepare(transaction))
+    world.done(world.enqueuer.post(queue, [late], transaction))
+    world.done(world.transactions.prepare(transaction))
     again = world.restart()
     found = again.find()
-    again.done(again.transacting.commit_prepared("x"))
+    again.done(again.transactions.commit_prepared("x"))
     assert again.bodies(found) == []
     again.tick(5)
     assert again.bodies(found) == ["late"]

@@ -205,7 +205,7 @@ def test_what_is_sent_in_a_transaction_is_copied_when_it_commits(world: World) -
     queue = world.queue(transactional=True)
     journal = world.core.queues.system_journal
     for size in (1, SPILL_SIZE + 1):
-        transaction = world.transacting.begin()
+        transaction = world.transactions.begin()
         world.send(
             queue,
             letter("x" * size, journal=True, transactional=True),
@@ -213,13 +213,13 @@ def test_what_is_sent_in_a_transaction_is_copied_when_it_commits(world: World) -
             transaction=transaction,
         )
         assert count(journal) == 0
-        world.done(world.transacting.commit(transaction))
+        world.done(world.transactions.commit(transaction))
         (view,) = world.views(journal)
         assert view.message_size == size
         world.done(world.core.queues.purge(journal))
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.send(queue, letter(journal=True, transactional=True), transaction=transaction)
-    world.done(world.transacting.abort(transaction))
+    world.done(world.transactions.abort(transaction))
     assert count(journal) == 0
 
 
@@ -284,15 +284,15 @@ def test_every_way_of_receiving_leaves_a_copy(world: World, way: str) -> None:
             world.take(queue)
         case "two steps":
             world.take(queue, 1, READER)
-            world.done(world.receiving.end(queue, [lookup], READER, delete=True))
+            world.done(world.receiver.end(queue, [lookup], READER, delete=True))
         case "lookup":
-            entries = world.receiving.by_lookup(queue, lookup, Seek.CURRENT, peek=False)
+            entries = world.receiver.by_lookup(queue, lookup, Seek.CURRENT, peek=False)
             world.done(entries)
         case "transaction":
-            transaction = world.transacting.begin()
+            transaction = world.transactions.begin()
             world.take(queue, 1, transaction)
             assert count(journal_of(queue)) == 0
-            world.done(world.transacting.commit(transaction))
+            world.done(world.transactions.commit(transaction))
     assert world.bodies(journal_of(queue)) == ["a"]
 
 
@@ -307,9 +307,9 @@ def test_what_leaves_in_another_way_leaves_none(world: World) -> None:
     world.send_in(queue, letter("moved", transactional=True))
     world.move(queue, world.lookups(queue)[0], world.subqueue(queue))
     world.send_in(queue, letter("aborted", transactional=True))
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.take(queue, 1, transaction)
-    world.done(world.transacting.abort(transaction))
+    world.done(world.transactions.abort(transaction))
     assert count(journal) == 0
     world.done(world.core.queues.delete(queue))
     assert not world.rows(Table.INDEX)
@@ -534,7 +534,7 @@ def test_five_classes_are_withheld_from_strangers(
     admin = world.queue("admin")
     world.done(world.core.configure(insecure_nacks=insecure))
     packet = letter(acknowledge=ALL, admin=ADMIN, express=True).packet
-    world.core.answering.acknowledge(None, packet, reason, 0)
+    world.core.acknowledgements.acknowledge(None, packet, reason, 0)
     is_sent = insecure or reason not in INSECURE_CLASSES
     assert classes(world, admin) == [reason] * is_sent
 
@@ -608,17 +608,17 @@ def test_what_a_transaction_does_is_acknowledged_when_it_commits(world: World) -
     """Not if it aborts (DMPR-079, DMPR-080)."""
     queue, admin = world.queue(transactional=True), world.queue("admin")
     for commits in (False, True):
-        transaction = world.transacting.begin()
+        transaction = world.transactions.begin()
         sent = letter(transactional=True, acknowledge=ALL, admin=ADMIN)
         world.send(queue, sent, transaction=transaction)
         assert count(admin) == 0
-        end = world.transacting.commit if commits else world.transacting.abort
+        end = world.transactions.commit if commits else world.transactions.abort
         world.done(end(transaction))
     assert classes(world, admin) == [MessageClass.ACK_REACH_QUEUE]
     for commits in (False, True):
-        transaction = world.transacting.begin()
+        transaction = world.transactions.begin()
         world.take(queue, 1, transaction)
-        end = world.transacting.commit if commits else world.transacting.abort
+        end = world.transactions.commit if commits else world.transactions.abort
         world.done(end(transaction))
     assert classes(world, admin) == [MessageClass.ACK_REACH_QUEUE, MessageClass.ACK_RECEIVE]
 
@@ -638,7 +638,7 @@ def test_when_the_commit_fails_nothing_was_acknowledged(
     world: World, queue: Queue, error: Exception
 ) -> None:
     admin = world.queue("admin")
-    world.sending.send(queue, [letter(acknowledge=ALL, admin=ADMIN, journal=True)])
+    world.enqueuer.send(queue, [letter(acknowledge=ALL, admin=ADMIN, journal=True)])
     world.commit(error)
     assert (count(queue), count(admin), count(world.core.queues.system_journal)) == (0, 0, 0)
     assert (world.count("acknowledged"), world.count("journaled")) == (0, 0)
@@ -711,7 +711,7 @@ def test_the_second_step_of_a_read_acknowledges_what_it_removes(
     world.send(queue, letter("a", express=express, acknowledge=asked, admin=ADMIN))
     (taken,) = world.take(queue, 1, READER)
     assert classes(world, admin) == []
-    world.done(world.receiving.end(queue, [taken.lookup], READER, delete=delete))
+    world.done(world.receiver.end(queue, [taken.lookup], READER, delete=delete))
     assert classes(world, admin) == [MessageClass.ACK_RECEIVE] * delete
     assert count(queue) == int(not delete)
 
@@ -727,10 +727,10 @@ def test_messages_that_a_transaction_holds_are_acknowledged_once_when_their_queu
         for text in "ab"
     ]
     world.send_in(queue, *sent)
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.take(queue, 2, transaction)
     world.done(world.core.queues.delete(queue))
     assert classes(world, admin) == [MessageClass.NACK_Q_DELETED] * 2
-    end = world.transacting.commit if commits else world.transacting.abort
+    end = world.transactions.commit if commits else world.transactions.abort
     world.done(end(transaction))
     assert classes(world, admin) == [MessageClass.NACK_Q_DELETED] * 2

@@ -82,7 +82,7 @@ def test_what_has_expired_is_out_of_reach_before_it_is_removed(
     lookup = world.lookups(queue)[0]
     world.now, world.elapsed = world.now + 5, world.elapsed + 5
     world.core.timeline.observe(world.now, world.elapsed)
-    assert world.core.expiring.is_due
+    assert world.core.expiry.is_due
     assert world.read(queue) == ["keep"]
     for seek in (Seek.FIRST, Seek.LAST, Seek.NEXT):
         assert world.lookup(queue, lookup, seek) == "keep"
@@ -92,7 +92,7 @@ def test_what_has_expired_is_out_of_reach_before_it_is_removed(
         world.lookup(queue, lookup, peek=False)
     assert packets(world.cursor_peek(queue, Cursor()).result()) == ["keep"]
     with pytest.raises(MessageNotFound):
-        world.moving.move(queue, lookup, world.subqueue(queue))
+        world.moves.move(queue, lookup, world.subqueue(queue))
     assert world.receive(queue, MANY) == ["keep"]
     world.tick()
     assert (queue.messages, queue.total_size) == (0, 0)
@@ -230,12 +230,12 @@ def test_what_a_transaction_holds_expires_after_the_abort(world: World) -> None:
     """DMPR-312."""
     queue = world.queue(transactional=True)
     world.send_in(queue, message("a", priority=0, expires=NOW + 5), message("b", priority=0))
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.receive(queue, 2, transaction)
     world.tick(10)
     assert queue.messages == 2
     assert world.core.next_deadline is None
-    world.done(world.transacting.abort(transaction))
+    world.done(world.transactions.abort(transaction))
     assert world.read(queue) == ["b"]
     world.tick()
     assert (queue.messages, world.count("expired")) == (1, 1)
@@ -245,10 +245,10 @@ def test_what_a_transaction_received_in_time_does_not_expire(world: World) -> No
     """DMPR-312."""
     queue = world.queue(transactional=True)
     world.send_in(queue, message("a", priority=0, expires=NOW + 5))
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.receive(queue, 1, transaction)
     world.tick(10)
-    world.done(world.transacting.commit(transaction))
+    world.done(world.transactions.commit(transaction))
     world.tick()
     assert (queue.messages, world.count("expired"), world.count("received")) == (0, 0, 1)
     assert not world.rows(Table.EXPIRY)
@@ -262,7 +262,7 @@ def test_what_a_reader_gives_back_too_late_has_expired(
     (entry,) = world.take(queue, 1, READER)
     world.tick(10)
     assert queue.messages + len(queue.express) == 1
-    world.done(world.receiving.end(queue, [entry.lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, [entry.lookup], READER, delete=False))
     assert world.read(queue) == []
     world.tick()
     assert (queue.messages + len(queue.express), world.count("expired")) == (0, 1)
@@ -275,7 +275,7 @@ def test_what_a_reader_gives_back_in_time_expires_later(
     send(world, queue, "a", 5, express=express)
     (entry,) = world.take(queue, 1, READER)
     world.tick(3)
-    world.done(world.receiving.end(queue, [entry.lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, [entry.lookup], READER, delete=False))
     assert world.read(queue) == ["a"]
     world.tick(3)
     assert (queue.messages + len(queue.express), world.count("expired")) == (0, 1)
@@ -285,13 +285,13 @@ def test_a_prepared_transaction_holds_through_a_restart(world: World) -> None:
     """DMPR-312."""
     queue = world.queue(transactional=True)
     world.send_in(queue, message("a", priority=0, expires=NOW + 5))
-    transaction = world.transacting.begin("xid")
+    transaction = world.transactions.begin("xid")
     world.receive(queue, 1, transaction)
-    world.done(world.transacting.prepare(transaction))
+    world.done(world.transactions.prepare(transaction))
     again = world.restart(60)
     again.tick()
     assert again.find().messages == 1
-    again.done(again.transacting.abort(again.core.prepared["xid"]))
+    again.done(again.transactions.abort(again.core.prepared["xid"]))
     again.tick()
     assert (again.find().messages, again.count("expired")) == (0, 1)
 
@@ -304,7 +304,7 @@ def test_what_comes_while_a_sweep_is_written_is_not_forgotten(
     send(world, queue, "a", 1)
     world.pass_time(5)
     expires = world.core.timeline.now - 1
-    pending = world.sending.send(queue, [message("b", expires=expires, express=express)])
+    pending = world.enqueuer.send(queue, [message("b", expires=expires, express=express)])
     world.commit()
     assert pending.done
     assert world.read(queue) == []
@@ -317,9 +317,9 @@ def test_what_is_given_back_while_a_sweep_is_written_is_not_forgotten(world: Wor
     queue = world.queue(transactional=True)
     world.send_in(queue, message("a", priority=0, expires=NOW + 1))
     world.send_in(queue, message("b", priority=0, expires=NOW + 1))
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.receive(queue, 1, transaction)
-    aborted = world.transacting.abort(transaction)
+    aborted = world.transactions.abort(transaction)
     world.pass_time(5)
     world.commit()
     assert aborted.done
@@ -341,7 +341,7 @@ def test_a_message_purged_in_the_commit_that_lets_it_expire_goes_once(
 
 def test_what_is_received_while_it_expires_is_received(world: World, queue: Queue) -> None:
     send(world, queue, "a", 1)
-    pending = world.receiving.receive(queue, 1, world, wait=False)
+    pending = world.receiver.receive(queue, 1, world, wait=False)
     world.pass_time(5)
     assert packets(world.done(pending)) == ["a"]
     assert (world.count("expired"), world.count("received")) == (0, 1)
@@ -376,12 +376,12 @@ def test_express_messages_that_are_gone_do_not_fill_the_memory(
     world: World, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(expiring, "STALE_MAX", 10)
-    world.core.expiring._tidy_at = 10
+    world.core.expiry._tidy_at = 10
     send(world, queue, "stays", 1000, express=True)
     for number in range(100):
         send(world, queue, str(number), 1000, express=True)
         world.lookup(queue, world.lookups(queue)[1], peek=False)
-        assert len(world.core.expiring._heap) <= 12
+        assert len(world.core.expiry._heap) <= 12
     world.tick(1001)
     assert world.read(queue) == []
     assert world.count("expired") == 1
@@ -391,12 +391,12 @@ def test_a_message_given_back_again_and_again_is_known_once(
     world: World, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(expiring, "STALE_MAX", 10)
-    world.core.expiring._tidy_at = 10
+    world.core.expiry._tidy_at = 10
     send(world, queue, "a", 1000, express=True)
     for _ in range(100):
         (entry,) = world.take(queue, 1, READER)
-        world.done(world.receiving.end(queue, [entry.lookup], READER, delete=False))
-        assert len(world.core.expiring._heap) <= 11
+        world.done(world.receiver.end(queue, [entry.lookup], READER, delete=False))
+        assert len(world.core.expiry._heap) <= 11
     world.tick(1001)
     assert world.count("expired") == 1
 
@@ -495,7 +495,7 @@ def test_it_is_told_in_the_history(world: World, queue: Queue) -> None:
 def test_without_messages_that_expire_nothing_is_due(world: World, queue: Queue) -> None:
     """DMPR-307."""
     world.send(queue, "a")
-    assert world.core.expiring.next == NEVER
+    assert world.core.expiry.next == NEVER
     world.tick(10**9)
     assert world.read(queue) == ["a"]
 
@@ -505,7 +505,7 @@ def test_a_wait_for_a_message_that_expires_first_goes_on(world: World, queue: Qu
     entry = world.take(queue, 1, READER)[0]
     waiting = world.wait_receive(queue)
     world.tick(5)
-    world.done(world.receiving.end(queue, [entry.lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, [entry.lookup], READER, delete=False))
     world.tick()
     assert not waiting.done
     world.core.cancel(queue, waiting, ReceiveTimeout())

@@ -22,9 +22,9 @@ def world() -> World:
 
 def abort(world: World, queue: Queue, count: int = 1) -> None:
     """Take messages in a transaction that is aborted."""
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.take(queue, count, transaction)
-    world.done(world.transacting.abort(transaction))
+    world.done(world.transactions.abort(transaction))
 
 
 def fill(world: World, queue: Queue, *bodies: str) -> None:
@@ -48,9 +48,9 @@ def test_poison_goes_to_the_subqueue_with_the_abort_that_is_too_much(world: Worl
     for _ in range(2):
         abort(world, queue)
     assert world.bodies(queue) == ["bad", "good"]
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.take(queue, 1, transaction)
-    world.transacting.abort(transaction)
+    world.transactions.abort(transaction)
     world.commit()  # the one that counts the abort
     poison = world.subqueue(queue, "poison")
     assert world.bodies(poison) == ["bad"]
@@ -168,9 +168,9 @@ def test_what_was_purged_does_not_come_back(world: World, when: str) -> None:
     fill(world, queue, "bad")
     abort(world, queue)
     world.tick(5)
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.take(queue, 1, transaction)
-    ended = world.transacting.abort(transaction)
+    ended = world.transactions.abort(transaction)
     if when == "before the commit":
         world.core.queues.purge(queue)
     world.core.start_commit(world.store.begin())
@@ -187,11 +187,11 @@ def test_what_was_purged_does_not_come_back(world: World, when: str) -> None:
 def test_a_prepared_transaction_counts_when_it_is_aborted(world: World) -> None:
     queue = world.queue(transactional=True, abort_limit=1)
     fill(world, queue, "bad")
-    transaction = world.transacting.begin("x")
+    transaction = world.transactions.begin("x")
     world.take(queue, 1, transaction)
-    world.done(world.transacting.prepare(transaction))
+    world.done(world.transactions.prepare(transaction))
     again = world.restart()
-    again.done(again.transacting.abort_prepared("x"))
+    again.done(again.transactions.abort_prepared("x"))
     assert again.bodies(again.subqueue(again.find(), "poison")) == ["bad"]
 
 
@@ -199,7 +199,7 @@ def test_a_reader_that_is_gone_counts_for_nothing(world: World) -> None:
     """As in MSMQ: what a crash of the manager or a read in two steps gives back is no abort."""
     queue = world.queue(transactional=True, abort_limit=1)
     fill(world, queue, "fine")
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.take(queue, 1, transaction)
     again = world.restart()
     assert [record.abort_count for record in again.records(again.find())] == [0]

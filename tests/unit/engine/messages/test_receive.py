@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.engine.world import HERE, OWNER, READER, World, commit_all, letter, message, packets
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.messages.cursor import Cursor, CursorState
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING, Holder
@@ -61,13 +61,13 @@ def held(world: World) -> Queue:
     return queue
 
 
-def failure(pending: Pending[Any]) -> MQError:
+def failure(pending: Future[Any]) -> MQError:
     """The error a call was answered with."""
     assert isinstance(pending.error, MQError)
     return pending.error
 
 
-def result(world: World, pending: Pending[list[Entry]]) -> list[str]:
+def result(world: World, pending: Future[list[Entry]]) -> list[str]:
     return packets(world.done(pending))
 
 
@@ -88,7 +88,7 @@ def test_a_receive_takes_the_first_messages_and_they_are_gone(world: World, queu
 def test_a_receive_is_answered_when_the_removal_is_on_disk(world: World, empty: Queue) -> None:
     """Meanwhile nobody else sees the message (DMPR-204)."""
     world.send(empty, "a")
-    pending = world.receiving.receive(empty, 1, OWNER, wait=False)
+    pending = world.receiver.receive(empty, 1, OWNER, wait=False)
     assert not pending.done
     assert world.read(empty) == []
     world.commit()
@@ -100,7 +100,7 @@ def test_a_receive_is_answered_when_the_removal_is_on_disk(world: World, empty: 
 def test_a_removal_that_fails_gives_the_message_back(world: World, empty: Queue) -> None:
     world.send(empty, "a")
     world.send(empty, "b", express=True)
-    pending = world.receiving.receive(empty, 2, OWNER, wait=False)
+    pending = world.receiver.receive(empty, 2, OWNER, wait=False)
     waiting = world.wait_peek(empty)
     world.commit(StorageFailed("disk"))
     assert isinstance(failure(pending), StorageFailed)
@@ -112,21 +112,21 @@ def test_a_peek_changes_nothing(world: World, queue: Queue) -> None:
     """DMPR-220."""
     before = world.store.writes
     assert world.read(queue) == world.read(queue) == list("abcde")
-    assert packets(world.receiving.peek(queue, 2, OWNER, wait=True).result()) == ["a", "b"]
+    assert packets(world.receiver.peek(queue, 2, OWNER, wait=True).result()) == ["a", "b"]
     assert world.store.writes == before
 
 
 def test_a_peek_can_go_on_behind_a_message(world: World, queue: Queue) -> None:
     second = world.lookups(queue)[1]
-    found = world.receiving.peek(queue, 2, OWNER, wait=False, after=second)
+    found = world.receiver.peek(queue, 2, OWNER, wait=False, after=second)
     assert packets(found.result()) == ["c", "d"]
 
 
 def test_an_empty_queue_answers_at_once_if_nobody_wants_to_wait(world: World, empty: Queue) -> None:
     """DMPR-266."""
     for pending in (
-        world.receiving.receive(empty, 1, OWNER, wait=False),
-        world.receiving.peek(empty, 1, OWNER, wait=False),
+        world.receiver.receive(empty, 1, OWNER, wait=False),
+        world.receiver.peek(empty, 1, OWNER, wait=False),
     ):
         assert failure(pending).hresult == 0xC00E001B
         assert isinstance(pending.error, ReceiveTimeout)
@@ -135,7 +135,7 @@ def test_an_empty_queue_answers_at_once_if_nobody_wants_to_wait(world: World, em
 
 def test_messages_that_somebody_holds_are_passed_over(world: World, held: Queue) -> None:
     """DMPR-204, DMPR-294."""
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     assert world.receive(held, 2, transaction) == ["a", "b"]
     assert world.receive(held, 1, READER) == ["c"]
     assert world.read(held) == ["d", "e"]
@@ -152,7 +152,7 @@ def test_a_transaction_reads_from_transactional_queues_only(
     world: World, queue: Queue, way: str
 ) -> None:
     """DMPR-398."""
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     with pytest.raises(TransactionUsage) as info:
         take(world, queue, way, transaction)
     assert info.value.hresult == 0xC00E0050
@@ -161,8 +161,8 @@ def test_a_transaction_reads_from_transactional_queues_only(
 
 @pytest.mark.parametrize("way", ["receive", "cursor", "lookup"])
 def test_a_transaction_that_is_over_takes_nothing(world: World, held: Queue, way: str) -> None:
-    transaction = world.transacting.begin()
-    world.done(world.transacting.abort(transaction))
+    transaction = world.transactions.begin()
+    world.done(world.transactions.abort(transaction))
     with pytest.raises(TransactionSequence):
         take(world, held, way, transaction)
     assert world.read(held) == list("abcde")
@@ -175,19 +175,19 @@ def take(world: World, queue: Queue, way: str, holder: Holder) -> list[str]:
     if way == "cursor":
         return result(world, world.cursor_receive(queue, Cursor(), holder=holder))
     first = world.lookups(queue)[0]
-    pending = world.receiving.by_lookup(queue, first, Seek.CURRENT, peek=False, holder=holder)
+    pending = world.receiver.by_lookup(queue, first, Seek.CURRENT, peek=False, holder=holder)
     return result(world, pending)
 
 
 @pytest.mark.parametrize("way", ["receive", "cursor", "lookup"])
 def test_a_message_taken_in_a_transaction_is_locked(world: World, held: Queue, way: str) -> None:
     """DMPR-209, DMPR-231, DMPR-294."""
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     assert take(world, held, way, transaction) == ["a"]
     assert world.read(held) == list("bcde")
     assert not world.core.wants_commit
     assert held.messages == 5
-    world.done(world.transacting.abort(transaction))
+    world.done(world.transactions.abort(transaction))
     assert world.read(held) == list("abcde")
 
 
@@ -236,7 +236,7 @@ def test_no_message_is_missed_that_is_committed_while_a_reader_begins_to_wait(
     world: World, empty: Queue
 ) -> None:
     """DMPR-401."""
-    world.sending.send(empty, [message("a")])
+    world.enqueuer.send(empty, [message("a")])
     world.core.start_commit(world.store.begin())
     waiting = world.wait_receive(empty)
     assert not waiting.done
@@ -257,7 +257,7 @@ def test_a_read_that_waits_can_be_cancelled(world: World, empty: Queue) -> None:
 def test_a_read_that_does_not_wait_cannot_be_cancelled(world: World, empty: Queue) -> None:
     """DMPR-272, DMPR-273."""
     waiting = world.wait_receive(empty)
-    stranger: Pending[list[Entry]] = Pending()
+    stranger: Future[list[Entry]] = Future()
     assert not world.core.cancel(empty, stranger, OperationCancelled())
     assert not stranger.done
     world.send(empty, "a")
@@ -271,12 +271,12 @@ def test_a_transaction_that_ends_while_it_waits_gets_no_message(
 ) -> None:
     """A message it took then would be locked for ever."""
     queue = world.queue(transactional=True)
-    transaction, cursor = world.transacting.begin(), Cursor()
+    transaction, cursor = world.transactions.begin(), Cursor()
     if with_cursor:
         waiting = world.cursor_receive(queue, cursor, wait=True, holder=transaction)
     else:
         waiting = world.wait_receive(queue, holder=transaction)
-    world.done(world.transacting.commit(transaction))
+    world.done(world.transactions.commit(transaction))
     world.fill(queue, "a")
     assert isinstance(failure(waiting), TransactionSequence)
     assert not queue.waiters
@@ -289,7 +289,7 @@ def test_a_receive_whose_caller_is_gone_is_undone(world: World, queue: Queue) ->
     taken = world.take(queue, 3)
     waiting = world.wait_peek(queue, 5)
     assert packets(waiting.result()) == ["d", "e"]
-    world.receiving.put_back(queue, taken)
+    world.receiver.put_back(queue, taken)
     commit_all(world.core)
     assert world.read(queue) == list("abcde")
     assert world.lookups(queue) == lookups
@@ -301,7 +301,7 @@ def test_what_is_put_back_goes_to_those_who_wait(world: World, empty: Queue) -> 
         world.send(empty, "a", express=express)
         taken = world.take(empty)
         waiting = world.wait_receive(empty)
-        world.receiving.put_back(empty, taken)
+        world.receiver.put_back(empty, taken)
         assert result(world, waiting) == ["a"]
 
 
@@ -314,7 +314,7 @@ def test_a_purge_does_not_keep_back_what_was_received_before_it(
     purged = world.core.queues.purge(queue)
     if not meanwhile:
         assert world.done(purged) == 3
-    world.receiving.put_back(queue, taken)
+    world.receiver.put_back(queue, taken)
     assert world.done(purged) == 3
     assert world.read(queue) == ["a", "b"]
     assert queue.total_size == 2
@@ -325,7 +325,7 @@ def test_nothing_is_put_back_into_a_deleted_queue(world: World, queue: Queue, wh
     taken = world.take(queue, 2)
     if when == "before":
         world.done(world.core.queues.delete(queue))
-    world.receiving.put_back(queue, taken)
+    world.receiver.put_back(queue, taken)
     if when == "meanwhile":
         world.core.queues.delete(queue)
     commit_all(world.core)
@@ -336,7 +336,7 @@ def test_nothing_is_put_back_into_a_deleted_queue(world: World, queue: Queue, wh
 
 def test_what_cannot_be_put_back_is_counted(world: World, empty: Queue) -> None:
     world.send(empty, "a", "b")
-    world.receiving.put_back(empty, world.take(empty, 2))
+    world.receiver.put_back(empty, world.take(empty, 2))
     world.commit(StorageFailed("disk"))
     assert world.read(empty) == []
     assert world.count("messages lost because they could not be put back") == 2
@@ -356,7 +356,7 @@ def test_a_read_in_two_steps_locks_what_it_began_with(world: World, queue: Queue
 def test_the_second_step_removes_what_was_read(world: World, queue: Queue) -> None:
     """DMPR-216."""
     taken = world.take(queue, 2, READER)
-    world.done(world.receiving.end(queue, [entry.lookup for entry in taken], READER, delete=True))
+    world.done(world.receiver.end(queue, [entry.lookup for entry in taken], READER, delete=True))
     assert world.read(queue) == list("cde")
     assert queue.total_size == 3
 
@@ -367,9 +367,9 @@ def test_the_second_step_gives_it_back_to_its_place(world: World, queue: Queue) 
     waiting = world.wait_receive(queue, count=9)
     assert result(world, waiting) == list("cde")
     waiting = world.wait_receive(queue)
-    world.done(world.receiving.end(queue, [second.lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, [second.lookup], READER, delete=False))
     assert result(world, waiting) == ["b"]
-    world.done(world.receiving.end(queue, [first.lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, [first.lookup], READER, delete=False))
     assert world.read(queue) == ["a"]
     assert world.lookups(queue) == [first.lookup]
 
@@ -384,7 +384,7 @@ def test_a_message_purged_meanwhile_is_removed_by_the_second_step(
     kept = world.take(queue, 1, READER)[0]
     waiting = world.wait_receive(queue)
     lookups = [purged.lookup, kept.lookup]
-    world.done(world.receiving.end(queue, lookups, READER, delete=False))
+    world.done(world.receiver.end(queue, lookups, READER, delete=False))
     assert result(world, waiting) == ["new"]
     assert world.read(queue) == []
     assert queue.total_size == 0
@@ -399,32 +399,32 @@ def test_the_sender_hears_that_it_was_purged(world: World, queue: Queue, delete:
     world.send(queue, letter("x", acknowledge=asked, admin=HERE + "admin"))
     (taken,) = world.take(queue, 1, READER)
     world.done(world.core.queues.purge(queue))
-    world.done(world.receiving.end(queue, [taken.lookup], READER, delete=delete))
+    world.done(world.receiver.end(queue, [taken.lookup], READER, delete=delete))
     assert [view.message_class for view in world.views(admin)] == [MessageClass.NACK_Q_PURGED]
 
 
 def test_only_what_was_begun_can_be_ended(world: World, held: Queue) -> None:
     """Not what is available, in a transaction, or being removed (DMPR-214)."""
     lookups = world.lookups(held)
-    world.receive(held, holder=world.transacting.begin())
-    world.receiving.receive(held, 1, OWNER, wait=False)
-    begun = world.receiving.receive(held, 1, OWNER, wait=False, holder=READER).result()[0]
+    world.receive(held, holder=world.transactions.begin())
+    world.receiver.receive(held, 1, OWNER, wait=False)
+    begun = world.receiver.receive(held, 1, OWNER, wait=False, holder=READER).result()[0]
     for wrong in (lookups[0], lookups[1], lookups[3], 12345):
         with pytest.raises(TransactionSequence) as info:
-            world.receiving.end(held, [begun.lookup, wrong], READER, delete=True)
+            world.receiver.end(held, [begun.lookup, wrong], READER, delete=True)
         assert info.value.hresult == 0xC00E0051
     assert world.read(held) == ["d", "e"]
-    world.done(world.receiving.end(held, [begun.lookup], READER, delete=True))
+    world.done(world.receiver.end(held, [begun.lookup], READER, delete=True))
     with pytest.raises(TransactionSequence):
-        world.receiving.end(held, [begun.lookup], READER, delete=True)
+        world.receiver.end(held, [begun.lookup], READER, delete=True)
 
 
 def test_a_second_step_that_fails_gives_the_message_back(world: World, empty: Queue) -> None:
     world.send(empty, "a")
     taken = world.take(empty, 1, READER)[0]
-    pending = world.receiving.end(empty, [taken.lookup], READER, delete=True)
+    pending = world.receiver.end(empty, [taken.lookup], READER, delete=True)
     with pytest.raises(TransactionSequence):
-        world.receiving.end(empty, [taken.lookup], READER, delete=False)
+        world.receiver.end(empty, [taken.lookup], READER, delete=False)
     world.commit(StorageFailed("disk"))
     assert isinstance(failure(pending), StorageFailed)
     assert world.read(empty) == ["a"]
@@ -440,12 +440,12 @@ def test_a_deleted_queue_cannot_be_read(world: World, queue: Queue) -> None:
     taken = world.take(queue, 1, READER)[0]
     lookup = world.lookups(queue)[0]
     world.core.queues.delete(queue)
-    reads: list[Callable[[], Pending[Any]]] = [
-        lambda: world.receiving.receive(queue, 1, OWNER, wait=True),
-        lambda: world.receiving.peek(queue, 1, OWNER, wait=False),
-        lambda: world.receiving.end(queue, [taken.lookup], READER, delete=True),
-        lambda: world.receiving.by_lookup(queue, lookup, Seek.CURRENT, peek=True),
-        lambda: world.receiving.by_lookup(queue, 0, Seek.FIRST, peek=False),
+    reads: list[Callable[[], Future[Any]]] = [
+        lambda: world.receiver.receive(queue, 1, OWNER, wait=True),
+        lambda: world.receiver.peek(queue, 1, OWNER, wait=False),
+        lambda: world.receiver.end(queue, [taken.lookup], READER, delete=True),
+        lambda: world.receiver.by_lookup(queue, lookup, Seek.CURRENT, peek=True),
+        lambda: world.receiver.by_lookup(queue, 0, Seek.FIRST, peek=False),
         lambda: world.cursor_peek(queue, cursor),
         lambda: world.cursor_peek(queue, read),
         lambda: world.cursor_peek(queue, read, following=True),
@@ -477,14 +477,14 @@ def test_a_transaction_may_decide_on_what_a_read_in_two_steps_holds(world: World
     world.fill(queue, *"abc")
     lookups = [entry.lookup for entry in world.take(queue, 2, READER)]
     for commits in (False, True):
-        transaction = world.transacting.begin()
-        world.receiving.enlist(queue, lookups, READER, transaction)
+        transaction = world.transactions.begin()
+        world.receiver.enlist(queue, lookups, READER, transaction)
         with pytest.raises(TransactionSequence):
-            world.receiving.end(queue, lookups, READER, delete=True)
+            world.receiver.end(queue, lookups, READER, delete=True)
         if commits:
-            world.done(world.transacting.commit(transaction))
+            world.done(world.transactions.commit(transaction))
         else:
-            world.done(world.transacting.abort(transaction))
+            world.done(world.transactions.abort(transaction))
             assert world.read(queue) == list("abc")
             world.take(queue, 2, READER)
     assert world.read(queue) == ["c"]
@@ -494,18 +494,18 @@ def test_a_transaction_decides_on_nothing_else(world: World, queue: Queue) -> No
     ledger = world.queue("ledger", transactional=True)
     world.fill(ledger, *"abc")
     held, free = [entry.lookup for entry in world.take(ledger, 1, READER)], world.lookups(ledger)
-    transaction, over = world.transacting.begin(), world.transacting.begin()
-    world.done(world.transacting.commit(over))
+    transaction, over = world.transactions.begin(), world.transactions.begin()
+    world.done(world.transactions.commit(over))
     with pytest.raises(TransactionSequence):
-        world.receiving.enlist(ledger, [*held, free[0]], READER, transaction)
+        world.receiver.enlist(ledger, [*held, free[0]], READER, transaction)
     with pytest.raises(TransactionSequence):
-        world.receiving.enlist(ledger, held, READER, over)
+        world.receiver.enlist(ledger, held, READER, over)
     with pytest.raises(TransactionUsage):
-        world.receiving.enlist(queue, [], READER, transaction)
+        world.receiver.enlist(queue, [], READER, transaction)
     assert ledger.holds.holder_of(held[0]) is READER
     world.done(world.core.queues.delete(ledger))
     with pytest.raises(QueueNotAvailable):
-        world.receiving.enlist(ledger, held, READER, transaction)
+        world.receiver.enlist(ledger, held, READER, transaction)
 
 
 # Lookup identifiers
@@ -545,10 +545,10 @@ def test_a_lookup_receive_removes_the_message(world: World, queue: Queue) -> Non
 def test_a_lookup_receive_in_two_steps_locks_the_message(world: World, queue: Queue) -> None:
     """DMPR-231."""
     second = world.lookups(queue)[1]
-    world.receiving.by_lookup(queue, second, Seek.CURRENT, peek=False, holder=READER)
+    world.receiver.by_lookup(queue, second, Seek.CURRENT, peek=False, holder=READER)
     assert world.read(queue) == list("acde")
     assert not world.core.wants_commit
-    world.done(world.receiving.end(queue, [second], READER, delete=False))
+    world.done(world.receiver.end(queue, [second], READER, delete=False))
     assert world.read(queue) == list("abcde")
 
 
@@ -561,7 +561,7 @@ def test_an_unknown_lookup_identifier_leads_nowhere(
     gone = world.take(queue, 1)[0].lookup
     for lookup in (gone, 0, 1, -1, LOOKUP_MAX, LOOKUP_MAX + 1, 1 << 80):
         with pytest.raises(MessageNotFound) as info:
-            world.receiving.by_lookup(queue, lookup, seek, peek=peek)
+            world.receiver.by_lookup(queue, lookup, seek, peek=peek)
         assert info.value.hresult == 0xC00E0088
     assert world.read(queue) == list("bcde")
 
@@ -582,7 +582,7 @@ def test_there_is_nothing_beyond_the_ends(world: World, queue: Queue, empty: Que
 def test_a_locked_message_is_not_given_out_by_its_identifier(world: World, held: Queue) -> None:
     """DMPR-235, DMPR-237."""
     lookups = world.lookups(held)
-    world.receive(held, 1, world.transacting.begin())
+    world.receive(held, 1, world.transactions.begin())
     world.receive(held, 1, READER)
     for lookup in lookups[:2]:
         with pytest.raises(TransactionUsage) as usage:
@@ -595,7 +595,7 @@ def test_a_locked_message_is_not_given_out_by_its_identifier(world: World, held:
 def test_neighbours_that_somebody_holds_are_passed_over(world: World, held: Queue) -> None:
     """DMPR-245."""
     lookups = world.lookups(held)
-    world.receiving.by_lookup(held, lookups[2], Seek.CURRENT, peek=False, holder=READER)
+    world.receiver.by_lookup(held, lookups[2], Seek.CURRENT, peek=False, holder=READER)
     assert world.lookup(held, lookups[1], Seek.NEXT) == "d"
     assert world.lookup(held, lookups[3], Seek.PREVIOUS) == "b"
     assert world.lookup(held, lookups[2], Seek.NEXT) == "d"
@@ -604,17 +604,17 @@ def test_neighbours_that_somebody_holds_are_passed_over(world: World, held: Queu
 def test_a_message_being_removed_or_purged_is_not_found(world: World, empty: Queue) -> None:
     world.send(empty, "a", "b")
     first, second = world.lookups(empty)
-    world.receiving.receive(empty, 1, OWNER, wait=False)
+    world.receiver.receive(empty, 1, OWNER, wait=False)
     world.core.queues.purge(empty)
     for lookup in (first, second):
         for peek in (True, False):
             with pytest.raises(MessageNotFound):
-                world.receiving.by_lookup(empty, lookup, Seek.CURRENT, peek=peek)
+                world.receiver.by_lookup(empty, lookup, Seek.CURRENT, peek=peek)
     world.send(empty, "c")
     third = world.lookups(empty)[0]
-    world.receiving.receive(empty, 1, OWNER, wait=False)
+    world.receiver.receive(empty, 1, OWNER, wait=False)
     with pytest.raises(MessageNotFound):
-        world.receiving.by_lookup(empty, third, Seek.CURRENT, peek=True)
+        world.receiver.by_lookup(empty, third, Seek.CURRENT, peek=True)
 
 
 # Cursors
@@ -664,7 +664,7 @@ def test_a_message_under_a_cursor_that_another_took_has_its_own_error(
     if how == "purged":
         world.core.queues.purge(queue)
     elif how == "being removed":
-        world.receiving.receive(queue, 1, OWNER, wait=False)
+        world.receiver.receive(queue, 1, OWNER, wait=False)
     else:
         world.take(queue, 1, READER if how == "locked" else REMOVING)
     for read in (world.cursor_peek, world.cursor_receive):
@@ -791,7 +791,7 @@ def test_a_receive_that_waited_in_vain_leaves_the_cursor_at_the_end(
     world.core.cancel(empty, waiting, ReceiveTimeout())
     assert isinstance(failure(waiting), ReceiveTimeout)
     assert cursor.position == taken[1].lookup
-    world.done(world.receiving.end(empty, [entry.lookup for entry in taken], READER, delete=False))
+    world.done(world.receiver.end(empty, [entry.lookup for entry in taken], READER, delete=False))
     assert isinstance(world.cursor_receive(empty, cursor).error, MessageNotFound)
 
 
@@ -812,10 +812,10 @@ def test_a_peek_that_waited_in_vain_leaves_the_cursor_where_it_was(
 
 def test_a_deleted_queue_has_no_cursors(world: World, queue: Queue) -> None:
     """DMPR-246."""
-    assert world.receiving.open_cursor(queue).state is CursorState.UNREAD
+    assert world.receiver.open_cursor(queue).state is CursorState.UNREAD
     world.done(world.core.queues.delete(queue))
     with pytest.raises(QueueNotAvailable):
-        world.receiving.open_cursor(queue)
+        world.receiver.open_cursor(queue)
 
 
 def test_closing_a_cursor_ends_its_wait_and_its_use(world: World, empty: Queue) -> None:
@@ -823,7 +823,7 @@ def test_closing_a_cursor_ends_its_wait_and_its_use(world: World, empty: Queue) 
     cursor, other = Cursor(), Cursor()
     waiting = world.cursor_peek(empty, cursor, wait=True)
     still = [world.cursor_peek(empty, other, wait=True), world.wait_peek(empty)]
-    world.receiving.close_cursor(empty, cursor)
+    world.receiver.close_cursor(empty, cursor)
     assert failure(waiting).hresult == 0xC00E0008
     assert isinstance(waiting.error, OperationCancelled)
     assert not any(pending.done for pending in still)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.engine.world import NOW, OWNER, World, message, packets
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.messages.cursor import Cursor, CursorState
 from openmsmq.engine.messages.scan import (
     fetch,
@@ -167,7 +167,7 @@ def test_the_oldest_message_is_found_whatever_its_priority() -> None:
 
 def test_a_read_that_waits_no_longer_frees_its_cursor() -> None:
     """DMPR-104, DMPR-267."""
-    pending: Pending[list[Entry]] = Pending()
+    pending: Future[list[Entry]] = Future()
     cursor = Cursor()
     cursor.wait(0, destructive=False)
     Waiter(lambda fresh: False, pending, OWNER, cursor).give_up()

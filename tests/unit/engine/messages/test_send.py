@@ -1,377 +1,312 @@
-"""Sending: order, quotas, durability, transactions."""
+"""Messages of programs on their way into queues."""
 
 from __future__ import annotations
 
-import pytest
-from tests.unit.engine.world import OWNER, World, message, packets
+from uuid import UUID
 
-from openmsmq.engine.messages import send as sending
+import pytest
+from tests.unit.engine import handles
+from tests.unit.engine.office import Manager
+from tests.unit.engine.world import NOW, OWNER
+
 from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.storage.tables import Table
-from openmsmq.engine.transactions.transaction import SPILL_SIZE
+from openmsmq.engine.storage.layout import NEVER, Owed, Record, split_due_key
 from openmsmq.errors import (
-    InsufficientResources,
+    IllegalPropertyValue,
     MachineQuotaExceeded,
-    MQError,
     QueueNotAvailable,
     QueueQuotaExceeded,
-    StorageFailed,
-    StorageFull,
-    TransactionSequence,
     TransactionUsage,
 )
-from openmsmq.types.settings import Settings
+from openmsmq.names.format import parse_format_name
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import INFINITE, Acknowledge
+from openmsmq.types.delivery import Delivery
+from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
+from openmsmq.types.queues import QueueKind
 
-KIB = 1024
+THERE = "DIRECT=OS:there\\private$\\q"
+ASKED = [
+    (Message(), Owed.NOTHING),
+    (Message(dead_letter=True), Owed.DEAD_LETTER),
+    (Message(journal=True), Owed.JOURNAL),
+    (Message(acknowledge=Acknowledge.FULL_RECEIVE), Owed.NOTHING),
+    (
+        Message(acknowledge=Acknowledge.FULL_REACH_QUEUE, admin_queue="a"),
+        Owed.ACK_ARRIVAL | Owed.NACK_ARRIVAL,
+    ),
+    (
+        Message(acknowledge=Acknowledge.FULL_RECEIVE, admin_queue="a", dead_letter=True),
+        Owed.ACK_RECEIVE | Owed.NACK_ARRIVAL | Owed.NACK_RECEIVE | Owed.DEAD_LETTER,
+    ),
+]
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def manager() -> Manager:
+    return Manager()
 
 
-def state(world: World) -> object:
-    """All that a refused send must leave as it was."""
-    queues = [
-        (queue.number, world.read(queue), world.lookups(queue), queue.total_size, queue.messages)
-        for queue in world.core.queues
-    ]
-    return queues, world.store.committed, world.core.wants_commit
+def records(manager: Manager, queue: Queue) -> list[Record]:
+    found = manager.local.receiver.peek(queue, 100, OWNER, wait=False)
+    return [] if found.error else [Record.unpack(entry.record) for entry in found.result()]
 
 
-def test_messages_are_read_by_priority_then_arrival(world: World) -> None:
-    """DMPR-043, DMPR-192."""
-    queue = world.queue()
-    for number, priority in enumerate((3, 0, 7, 3, 7, 0)):
-        world.send(queue, f"{priority}-{number}", priority=priority)
-    assert world.read(queue) == ["7-2", "7-4", "3-0", "3-3", "0-1", "0-5"]
-    lookups = world.lookups(queue)
-    assert lookups == sorted(set(lookups))
-
-
-def test_every_message_raises_the_arrival_number_by_one_in_any_queue(world: World) -> None:
-    """DMPR-030, DMPR-189."""
-    queues = [world.queue(name) for name in "ab"]
-    arrivals = []
-    for turn in range(6):
-        queue = queues[turn % 2]
-        world.send(queue, str(turn), express=turn % 3 == 0)
-        arrivals.append(max(lookup & (1 << 56) - 1 for lookup in world.lookups(queue)))
-    assert arrivals == list(range(arrivals[0], arrivals[0] + 6))
-
-
-def test_a_recoverable_message_is_answered_for_and_seen_when_it_is_on_disk(world: World) -> None:
-    """DMPR-061, DMPR-194."""
-    queue = world.queue()
-    pending = world.sending.send(queue, [message("a")])
-    assert not pending.done
-    assert world.read(queue) == []
-    world.core.start_commit(world.store.begin())
-    assert world.read(queue) == []
-    world.store.commit()
-    world.core.finish_commit()
-    assert pending.done
-    assert world.read(queue) == ["a"]
-    again = world.restart()
-    assert again.read(again.core.queues.find("q")) == ["a"]
-
-
-def test_an_express_message_is_there_at_once_and_gone_after_a_restart(world: World) -> None:
-    queue = world.queue()
-    before = world.store.writes
-    pending = world.sending.send(queue, [message("a", express=True)])
-    assert pending.done
-    assert world.read(queue) == ["a"]
-    assert world.store.writes == before
-    again = world.restart()
-    assert again.read(again.core.queues.find("q")) == []
-
-
-def test_messages_sent_together_all_arrive_or_none(world: World) -> None:
-    queue = world.queue()
-    both = [message("a"), message("b", express=True), message("c")]
-    failing = world.sending.send(queue, both)
-    world.commit(StorageFailed("disk"))
-    assert isinstance(failing.error, StorageFailed)
-    assert world.read(queue) == []
-    assert queue.total_size == 0
-    world.send(queue, *both)
-    assert world.read(queue) == ["a", "b", "c"]
-
-
-def test_messages_sent_together_keep_their_order_whatever_keeps_them(world: World) -> None:
-    """DMPR-043."""
-    queue = world.queue()
-    kinds = [True, False, False, True, True, False]
-    for start in "xy":
-        sent = [message(f"{start}{n}", express=express) for n, express in enumerate(kinds)]
-        world.send(queue, *sent)
-    assert world.read(queue) == [f"{start}{n}" for start in "xy" for n in range(6)]
-    again = world.restart()
-    left = [f"{start}{n}" for start in "xy" for n in (1, 2, 5)]
-    assert again.read(again.core.queues.find("q")) == left
-
-
-def test_sending_nothing_is_done_at_once(world: World) -> None:
-    queue = world.queue()
-    assert world.sending.send(queue, []).done
-    assert not world.core.wants_commit
-
-
-def test_an_express_message_stays_behind_those_that_are_being_committed(world: World) -> None:
-    """Whoever sent it is answered when it is there (DMPR-043)."""
-    queue, other = world.queue(), world.queue("other")
-    durable = world.sending.send(queue, [message("first")])
-    world.core.start_commit(world.store.begin())
-    express = world.sending.send(queue, [message("second", express=True)])
-    elsewhere = world.sending.send(other, [message("x", express=True)])
-    assert (durable.done, express.done, elsewhere.done) == (False, False, True)
-    world.store.commit()
-    world.core.finish_commit()
-    assert durable.done
-    assert express.done
-    assert world.read(queue) == ["first", "second"]
-
-
-def test_an_express_message_to_a_queue_deleted_meanwhile_is_refused(world: World) -> None:
-    queue = world.queue()
-    world.sending.send(queue, [message("first")])
-    world.core.start_commit(world.store.begin())
-    express = world.sending.send(queue, [message("second", express=True)])
-    world.core.queues.delete(queue)
-    world.store.commit()
-    world.core.finish_commit()
-    assert isinstance(express.error, QueueNotAvailable)
-    assert world.core.express_size == 0
-
-
-def test_only_a_transaction_that_stages_sends_to_a_plain_queue(world: World) -> None:
-    queue = world.queue()
-    with pytest.raises(TransactionUsage):
-        world.sending.send(queue, [message("a")], world.transacting.begin())
-    transaction = world.transacting.begin(stages=True)
-    world.send(queue, "b", transaction=transaction)
-    assert world.read(queue) == []
-    world.done(world.transacting.commit(transaction))
-    assert world.read(queue) == ["b"]
-
-
-def test_waiting_readers_get_what_is_sent(world: World) -> None:
-    """DMPR-194."""
-    queue = world.queue()
-    waiting = [world.wait_receive(queue) for _ in range(2)]
-    world.send(queue, "durable")
-    world.send(queue, "express", express=True)
-    assert [packets(pending.result()) for pending in waiting] == [["durable"], ["express"]]
-
-
-# What is refused
-
-
-def test_nothing_is_sent_to_a_deleted_queue(world: World) -> None:
-    queue = world.queue()
-    world.done(world.core.queues.delete(queue))
-    with pytest.raises(QueueNotAvailable) as info:
-        world.sending.send(queue, [message("a")])
-    assert info.value.hresult == 0xC00E004B
-
-
-@pytest.mark.parametrize("commits_first", [False, True])
-def test_a_send_that_meets_a_delete_is_refused(world: World, commits_first: bool) -> None:
-    queue = world.queue()
-    pending = world.sending.send(queue, [message("a"), message("b", express=True)])
-    if commits_first:
-        world.core.start_commit(world.store.begin())
-    world.core.queues.delete(queue)
-    if commits_first:
-        world.store.commit()
-        world.core.finish_commit()
-    with pytest.raises(QueueNotAvailable):
-        world.done(pending)
-    assert world.core.express_size == 0
-    for table in (Table.QUEUES, Table.INDEX, Table.PACKETS):
-        assert not world.rows(table)
-
-
-@pytest.mark.parametrize("transactional", [False, True])
-def test_transactions_and_queues_must_fit(world: World, transactional: bool) -> None:
-    queue = world.queue(transactional=transactional)
-    transaction = None if transactional else world.transacting.begin()
-    before = state(world)
-    with pytest.raises(TransactionUsage) as info:
-        world.sending.send(queue, [message("a")], transaction)
-    assert info.value.hresult == 0xC00E0050
-    assert state(world) == before
-
-
-def test_a_transaction_that_is_over_takes_nothing_more(world: World) -> None:
-    queue = world.queue(transactional=True)
-    transaction = world.transacting.begin()
-    world.done(world.transacting.commit(transaction))
-    before = state(world)
-    with pytest.raises(TransactionSequence) as info:
-        world.sending.send(queue, [message("a")], transaction)
-    assert info.value.hresult == 0xC00E0051
-    assert state(world) == before
-
-
-def quota_error(world: World, queue: Queue, size: int, *, express: bool = False) -> MQError | None:
-    try:
-        world.send(queue, message(b"x" * size, express=express))
-    except MQError as error:
-        return error
-    return None
-
-
-@pytest.mark.parametrize("express", [False, True])
-def test_a_queue_takes_what_its_quota_allows_and_no_byte_more(world: World, express: bool) -> None:
-    """DMPR-187."""
-    queue = world.queue(quota=2)
-    assert quota_error(world, queue, KIB) is None
-    before = state(world)
-    error = quota_error(world, queue, KIB + 1, express=express)
-    assert isinstance(error, QueueQuotaExceeded)
-    assert error.hresult == 0xC00E0027
-    assert state(world) == before
-    assert quota_error(world, queue, KIB, express=express) is None
-    assert quota_error(world, queue, 1) is not None
-
-
-def test_the_machine_takes_what_its_quota_allows_over_all_queues(world: World) -> None:
-    """DMPR-186."""
-    first, second = world.queue("a"), world.queue("b")
-    world.core.settings = Settings(quota=2)
-    assert quota_error(world, first, KIB) is None
-    before = state(world)
-    error = quota_error(world, second, KIB + 1)
-    assert isinstance(error, MachineQuotaExceeded)
-    assert error.hresult == 0xC00E0027
-    assert state(world) == before
-    assert quota_error(world, second, KIB) is None
-
-
-def test_the_quota_of_the_machine_is_tested_first(world: World) -> None:
-    """DMPR-188."""
-    queue = world.queue(quota=1)
-    world.core.settings = Settings(quota=1)
-    assert isinstance(quota_error(world, queue, KIB + 1), MachineQuotaExceeded)
-
-
-def test_what_is_on_its_way_counts_against_the_quota(world: World) -> None:
-    """Not committed yet, in an open transaction, or express behind a commit (A-04)."""
-    plain, transactional = world.queue(quota=1), world.queue("t", transactional=True, quota=1)
-    world.sending.send(plain, [message(b"x" * 1000)])
-    with pytest.raises(QueueQuotaExceeded):
-        world.sending.send(plain, [message(b"y" * 100)])
-    world.core.start_commit(world.store.begin())
-    world.sending.send(plain, [message(b"y" * 20, express=True)])
-    with pytest.raises(QueueQuotaExceeded):
-        world.sending.send(plain, [message(b"y" * 20, express=True)])
-    world.store.commit()
-    world.core.finish_commit()
-    assert plain.total_size == 1020
-    transaction = world.transacting.begin()
-    world.send(transactional, "x" * 1000, transaction=transaction)
-    with pytest.raises(QueueQuotaExceeded):
-        world.send(transactional, "y" * 100, transaction=transaction)
-    world.done(world.transacting.abort(transaction))
-    assert transactional.total_size == 0
-
-
-def test_a_message_that_was_taken_counts_until_it_is_gone(world: World) -> None:
-    """Once, however often it is taken and given back (DMPR-313, DMPR-315)."""
-    queue = world.queue(transactional=True)
-    world.fill(queue, "abc")
-    for _ in range(2):
-        transaction = world.transacting.begin()
-        world.receive(queue, holder=transaction)
-        assert queue.total_size == 3
-        world.done(world.transacting.abort(transaction))
-        assert queue.total_size == 3
-    world.receive(queue)
-    assert queue.total_size == 0
-
-
-def test_a_disk_without_room_takes_no_new_messages_but_gives_out_old_ones(world: World) -> None:
-    queue = world.queue()
-    world.send(queue, "a")
-    world.store.room = False
-    before = state(world)
-    with pytest.raises(StorageFull) as info:
-        world.sending.send(queue, [message("b")])
-    assert info.value.hresult == 0xC00E002A
-    assert state(world) == before
-    assert world.receive(queue) == ["a"]
-
-
-def test_express_messages_take_a_bounded_part_of_the_memory(
-    world: World, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("message", "owed"), ASKED, ids=[str(owed) for _, owed in ASKED])
+def test_what_a_message_asks_for_is_kept_with_it(
+    manager: Manager, message: Message, owed: Owed
 ) -> None:
-    monkeypatch.setattr(sending, "EXPRESS_SIZE_MAX", 10)
-    first, second = world.queue("a"), world.queue("b")
-    world.send(first, "x" * 6, express=True)
-    with pytest.raises(InsufficientResources):
-        world.send(second, "y" * 5, express=True)
-    world.send(second, "y" * 5)
-    world.send(second, "z" * 4, express=True)
-    world.receive(first)
-    world.send(first, "x" * 6, express=True)
+    """DMPR-065, DMPR-068, DMPR-078."""
+    outgoing = manager.open(THERE)
+    manager.send(outgoing, message)
+    assert [record.flags for record in records(manager, outgoing)] == [owed]
 
 
-# In transactions
+def test_what_a_transaction_sends_is_marked_as_such(manager: Manager) -> None:
+    outgoing = manager.open(THERE)
+    transaction = manager.local.begin()
+    manager.send(outgoing, Message(dead_letter=True), transaction=transaction)
+    manager.done(manager.local.commit(transaction))
+    assert records(manager, outgoing)[0].flags == Owed.DEAD_LETTER | Owed.TRANSACTIONAL
 
 
-def test_what_a_transaction_sends_is_seen_by_nobody(world: World) -> None:
-    """DMPR-195, DMPR-295."""
-    queue = world.queue(transactional=True)
-    transaction = world.transacting.begin()
-    waiting = world.wait_receive(queue)
-    world.send(queue, "a", transaction=transaction)
-    assert world.read(queue) == []
-    assert not waiting.done
-    assert queue.messages == 0
+# Lifetimes
 
 
-def test_a_large_transaction_keeps_its_messages_in_the_store(world: World) -> None:
-    """They stay invisible there, and in order."""
-    queue = world.queue(transactional=True)
-    transaction = world.transacting.begin()
-    sent = [str(number) * (SPILL_SIZE // 3) for number in range(8)]
-    for one in sent:
-        world.send(queue, one, transaction=transaction)
-    assert transaction.buffered <= SPILL_SIZE
-    assert sum(len(part) for part in world.rows(Table.PACKETS).values()) > SPILL_SIZE
-    assert world.read(queue) == []
-    assert queue.total_size == sum(map(len, sent))
-    world.done(world.transacting.commit(transaction))
-    assert world.read(queue) == sent
-    assert (queue.messages, queue.total_size) == (8, sum(map(len, sent)))
-    assert world.receive(queue, 8) == sent
-    assert not world.rows(Table.PACKETS)
-    assert not world.rows(Table.TRANSACTIONS)
+@pytest.mark.parametrize(
+    ("received", "reached", "expires"),
+    [
+        (None, None, NOW + 0x54600),
+        (None, 60, NOW + 60),
+        (30, None, NOW + 30),
+        (30, 60, NOW + 30),
+        (90, 60, NOW + 60),
+        (None, 0, NOW - 1),
+        (None, INFINITE - 1, INFINITE - 1),
+    ],
+)
+def test_on_its_way_a_message_expires_at_the_earlier_of_both_limits(
+    manager: Manager, received: int | None, reached: int | None, expires: int
+) -> None:
+    """DMPR-086, DMPR-087 (A-10)."""
+    outgoing = manager.open(THERE)
+    manager.local.expiry.next = NEVER
+    message = Message(time_to_be_received=received, time_to_reach_queue=reached)
+    pending = handles.send(manager.local, outgoing, [message], None)
+    manager.done(pending)
+    raw = next(iter(manager.store.committed.tables[2].values()))
+    assert Record.unpack(raw).expires == expires
+    packet = next(iter(manager.store.committed.tables[3].values()))
+    view = PacketView(packet)
+    assert view.time_to_reach_queue == (0x54600 if reached is None else reached)
+    assert view.sent_time == NOW
 
 
-def test_a_transaction_that_could_not_be_written_can_only_be_aborted(world: World) -> None:
-    queue = world.queue(transactional=True)
-    transaction = world.transacting.begin()
-    world.send(queue, "kept", transaction=transaction)
-    pending = world.sending.send(queue, [message(b"x" * SPILL_SIZE)], transaction)
-    world.commit(StorageFull("disk"))
-    assert isinstance(pending.error, StorageFull)
-    with pytest.raises(TransactionSequence):
-        world.transacting.commit(transaction)
-    with pytest.raises(TransactionSequence):
-        world.transacting.prepare(transaction)
-    with pytest.raises(TransactionSequence):
-        world.sending.send(queue, [message("more")], transaction)
-    world.done(world.transacting.abort(transaction))
-    assert world.read(queue) == []
-    assert queue.total_size == 0
+def test_how_long_it_may_travel_can_be_set(manager: Manager) -> None:
+    """DMPR-086."""
+    for setting, expires in ((100, NOW + 100), (None, NEVER)):
+        manager.done(manager.local.configure(time_to_reach_queue=setting))
+        outgoing = manager.open(f"DIRECT=OS:there\\private$\\q{setting}")
+        manager.send(outgoing, Message())
+        assert [record.expires for record in records(manager, outgoing)] == [expires]
 
 
-def test_a_waiting_peek_sees_an_express_message_without_taking_it(world: World) -> None:
-    queue = world.queue()
-    peek = world.receiving.peek(queue, 1, OWNER, wait=True)
-    world.send(queue, "a", express=True)
-    assert packets(peek.result()) == ["a"]
-    assert world.read(queue) == ["a"]
+def test_in_a_queue_here_the_time_to_reach_it_is_over_on_arrival(manager: Manager) -> None:
+    """DMPR-196."""
+    queue = manager.create()
+    manager.send(queue, Message(b"x", time_to_reach_queue=0))
+    assert records(manager, queue)[0].expires == NEVER
+    assert manager.peek(queue)[0].time_to_reach_queue == 0
+
+
+def test_lifetimes_count_without_the_jumps_of_the_clock(manager: Manager) -> None:
+    queue = manager.create()
+    manager.clock.time += 3600
+    manager.local.tick()
+    manager.send(queue, Message(time_to_be_received=60))
+    assert records(manager, queue)[0].expires == NOW + 60
+    manager.tick(61)
+    assert records(manager, queue) == []
+
+
+# Messages that programs have packed
+
+BATCH = [
+    Message(b"1"),
+    Message(b"2", priority=6, recoverable=False),
+    Message(b"3", time_to_be_received=30, time_to_reach_queue=60, journal=True),
+    Message(b"4", acknowledge=Acknowledge.FULL_RECEIVE, admin_queue="DIRECT=OS:a\\q"),
+    Message(b"5", dead_letter=True, time_to_reach_queue=20),
+]
+
+
+def packed(messages: list[Message]) -> list[bytes]:
+    """Messages as a program packs them, which knows neither number nor time."""
+    destination = parse_format_name("DIRECT=OS:nowhere\\q")
+    return Packer(UUID(int=5)).pack_many(messages, destination, first_id=0, sent_time=0)
+
+
+def stored(manager: Manager, queue: Queue) -> list[tuple[object, ...]]:
+    """All that is known of messages in a queue, but for where they are."""
+    entries = manager.local.receiver.peek(queue, 100, OWNER, wait=False).result()
+    found: list[tuple[object, ...]] = []
+    for entry in entries:
+        record = Record.unpack(entry.record)._replace(packet_number=0)
+        found.append((entry.lookup, record, entry.packet, entry.express))
+    return found
+
+
+@pytest.mark.parametrize("way", ["plain", "transaction"])
+@pytest.mark.parametrize("name", ["orders", THERE, "DIRECT=OS:.\\private$\\orders," + THERE])
+def test_what_a_program_has_packed_is_sent_as_if_it_had_not(name: str, way: str) -> None:
+    """To a queue here, elsewhere, or several."""
+    found = []
+    for packs in (False, True):
+        manager = Manager()
+        manager.create(transactional=way == "transaction")
+        queue = manager.open(name)
+        transaction = manager.local.begin() if way == "transaction" else None
+        if packs:
+            pending = handles.send_packets(manager.local, queue, packed(BATCH), transaction)
+        else:
+            pending = handles.send(manager.local, queue, BATCH, transaction)
+        answer = manager.done(pending)
+        ids = list(answer)
+        if transaction is not None:
+            manager.done(manager.local.commit(transaction))
+        targets = queue.members or (queue,)
+        found.append((ids, [stored(manager, target) for target in targets]))
+    assert found[0] == found[1]
+    assert len(found[0][0]) == len(BATCH) * len(found[0][1])
+
+
+# Several queues at once
+
+
+@pytest.fixture
+def several(manager: Manager) -> Queue:
+    """Two queues here and one elsewhere, opened together."""
+    manager.create("a")
+    manager.create("b")
+    names = ("DIRECT=OS:.\\private$\\a", "DIRECT=OS:.\\private$\\b", THERE)
+    return manager.open(",".join(names))
+
+
+def test_a_message_to_several_queues_arrives_in_each(manager: Manager, several: Queue) -> None:
+    """With identifiers of their own, and the names of all (DMPR-198, DMPR-199, MQQB-097)."""
+    ids = manager.send(several, Message(b"1"), Message(b"2"))
+    assert len(set(ids)) == 6
+    assert several.kind is QueueKind.MULTIPLE
+    found = []
+    for member in several.members:
+        assert manager.bodies(member) == [b"1", b"2"]
+        found += [message.id for message in manager.peek(member)]
+    assert found == ids
+    for member in several.members:
+        view = PacketView(manager.peek(member)[0].packet)
+        header = view.message().multi_queue
+        assert header is not None
+        names = [str(element.name()) for element in header.destination.elements]
+        assert ",".join(names) == several.name
+        assert str(view.destination).endswith(member.name.removeprefix("DIRECT=OS:"))
+
+
+def test_all_quotas_are_looked_at_before_anything_is_sent(manager: Manager, several: Queue) -> None:
+    """DMPR-200 (A-23)."""
+    last = several.members[-2]
+    manager.done(manager.local.change_queue(last, quota=0))
+    with pytest.raises(QueueQuotaExceeded):
+        handles.send(manager.local, several, [Message(b"x")], None)
+    assert [manager.bodies(member) for member in several.members] == [[], [], []]
+    assert not manager.local.wants_commit
+
+
+def test_each_message_has_the_number_after_the_last_one(manager: Manager) -> None:
+    """MQQB-196: in whatever queue it is."""
+    sent = manager.send(manager.create(), Message(b"1"), Message(b"2"))
+    sent = [*sent, *manager.send(manager.open(THERE), Message(b"3"))]
+    first, *others = [int(str(identifier).rpartition("\\")[2]) for identifier in sent]
+    assert others == [first + 1, first + 2]
+
+
+def test_a_member_that_is_gone_lets_the_send_fail(manager: Manager, several: Queue) -> None:
+    """DMPR-200."""
+    manager.done(manager.local.queues.delete(several.members[0]))
+    with pytest.raises(QueueNotAvailable):
+        handles.send(manager.local, several, [Message(b"x")], None)
+
+
+def test_in_a_transaction_all_members_must_be_transactional(
+    manager: Manager, several: Queue
+) -> None:
+    with pytest.raises(TransactionUsage):
+        handles.send(manager.local, several, [Message(b"x")], manager.local.begin())
+
+
+def test_several_transactional_queues_get_their_copies_together(manager: Manager) -> None:
+    """DMPR-198."""
+    for name in "ab":
+        manager.create(name, transactional=True)
+    several = manager.open("DIRECT=OS:.\\private$\\a,DIRECT=OS:.\\private$\\b")
+    transaction = manager.local.begin()
+    manager.send(several, Message(b"x"), transaction=transaction)
+    assert [manager.bodies(member) for member in several.members] == [[], []]
+    manager.done(manager.local.commit(transaction))
+    assert [manager.bodies(member) for member in several.members] == [[b"x"], [b"x"]]
+
+
+def test_sending_nothing_is_nothing(manager: Manager, several: Queue) -> None:
+    assert manager.send(several) == []
+    assert manager.send(manager.create()) == []
+
+
+def test_the_quota_of_the_machine_is_that_of_all(manager: Manager) -> None:
+    """DMPR-186."""
+    manager.done(manager.local.configure(quota=1))
+    with pytest.raises(MachineQuotaExceeded):
+        handles.send(manager.local, manager.create(), [Message(b"x" * 1024)], None)
+
+
+# Once, and later
+
+
+def test_a_message_for_another_computer_waits_here(manager: Manager) -> None:
+    outgoing = manager.open(THERE)
+    sent = handles.send(manager.local, outgoing, [Message("x")], None, Delivery(after=5000))
+    manager.done(sent)
+    assert outgoing.messages == 0
+    assert outgoing.delayed is not None
+    assert outgoing.delayed.messages == 1
+    with pytest.raises(IllegalPropertyValue, match="expire before"):
+        handles.send(manager.local, outgoing, [Message("x")], None, Delivery(after=400_000_000))
+
+
+def test_a_time_that_was_said_counts_by_the_clock_of_lifetimes(manager: Manager) -> None:
+    queue = manager.create("q")
+    manager.clock.time += 3600
+    manager.local.tick()
+    assert manager.local.timeline.shift == 3600
+    at = int(manager.clock.now() + 5) * 1000
+    manager.done(handles.send(manager.local, queue, [Message("x")], None, Delivery(at=at)))
+    (row,) = manager.store.committed.tables[8]
+    assert split_due_key(row)[0] == at - 3600 * 1000
+
+
+def test_of_several_destinations_each_has_its_own_ids(manager: Manager) -> None:
+    for name in "ab":
+        manager.create(name)
+    several = manager.open("DIRECT=OS:.\\private$\\a,DIRECT=OS:.\\private$\\b")
+    first = manager.done(
+        handles.send(manager.local, manager.open("a"), [Message("x")], None, Delivery(once=("1",)))
+    )
+    once = Delivery(once=("1",))
+    ids = manager.done(handles.send(manager.local, several, [Message("x")], None, once))
+    assert [one.known for one in ids] == [True, False]
+    assert ids[0] == first[0]
+
+
+def test_a_wrong_message_uses_up_no_id(manager: Manager) -> None:
+    queue = manager.create("q", transactional=True)
+    with pytest.raises(TransactionUsage):
+        handles.send(manager.local, queue, [Message("x")], None, Delivery(once=("1",)))

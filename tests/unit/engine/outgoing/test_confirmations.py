@@ -257,10 +257,10 @@ def test_a_message_that_is_sent_meanwhile_keeps_its_sequence(station: Station) -
     world, queue = station.world, station.out
     station.confirming.ordered(station.origin, station.identifier(1), 1)
     world.commit()  # now the sequence is to end with the next commit
-    transaction = world.transacting.begin()
-    world.sending.send(queue, [letter("2", number=2, transactional=True)], transaction)
+    transaction = world.transactions.begin()
+    world.enqueuer.send(queue, [letter("2", number=2, transactional=True)], transaction)
     operations = station.core._operations._waiting
-    world.transacting.commit(transaction)
+    world.transactions.commit(transaction)
     operations.insert(0, operations.pop())  # before it
     commit_all(station.core)
     station.dispatcher.resume(queue)
@@ -278,11 +278,11 @@ def test_a_message_that_is_sent_right_after_begins_another(station: Station) -> 
     station.confirming.ordered(station.origin, station.identifier(1), 1)
     station.confirming.ordered(station.origin, station.identifier(1), 1)
     world.commit()
-    transaction = world.transacting.begin()
-    world.sending.send(queue, [letter("2", number=2, transactional=True)], transaction)
+    transaction = world.transactions.begin()
+    world.enqueuer.send(queue, [letter("2", number=2, transactional=True)], transaction)
     operations = station.core._operations._waiting
     assert len(operations) == 2  # each tries to end it
-    world.transacting.commit(transaction)
+    world.transactions.commit(transaction)
     operations.insert(1, operations.pop())  # between the two
     commit_all(station.core)
     station.dispatcher.resume(queue)

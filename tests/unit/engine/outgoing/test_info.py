@@ -164,7 +164,7 @@ def test_a_connection_that_the_other_side_began_has_no_port() -> None:
     net, a, b = pair()
     a.create("back")
     send(net, a)
-    queue = f"PRIVATE={a.local.core.identity}\\{a.local.find_queue('back').number:08x}"
+    queue = f"PRIVATE={a.local.identity}\\{a.local.find_queue('back').number:08x}"
     (end,) = net.between(a, b)
     a.send(a.out(TO_B), Message("x", acknowledge=3, admin_queue=queue))
     end.deliver()

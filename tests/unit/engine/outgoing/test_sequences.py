@@ -206,10 +206,10 @@ def test_the_rows_go_with_the_queue(station: Station) -> None:
 
 def test_a_sequence_begins_only_if_the_commit_succeeds(station: Station) -> None:
     world = station.world
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     queue = station.out
-    world.done(world.sending.send(queue, [letter("1", transactional=True)], transaction))
-    pending = world.transacting.commit(transaction)
+    world.done(world.enqueuer.send(queue, [letter("1", transactional=True)], transaction))
+    pending = world.transactions.commit(transaction)
     world.commit(OSError("disk"))
     assert pending.error is not None
     assert not queue.sequences.all

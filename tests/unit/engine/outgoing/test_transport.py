@@ -56,7 +56,7 @@ def test_a_second_transport_carries_messages_for_its_own_addresses(manager: Mana
     to_binary, to_http = manager.open(BINARY), manager.open(HTTP)
     manager.send(to_binary, Message(b"1"))
     manager.send(to_http, Message(b"2", recoverable=True), Message(b"3"))
-    commit_all(manager.local.core)
+    commit_all(manager.local)
     carried = [(name, PacketView(packet).body) for name, packet in http.carried]
     assert carried == [(HTTP, b"2"), (HTTP, b"3")]
     assert {queue for _, queue in binary.told} == {to_binary}
@@ -90,7 +90,7 @@ def test_without_any_transport_every_queue_says_that_a_service_is_needed(manager
 
 
 def test_a_kind_of_address_has_one_transport(manager: Manager) -> None:
-    transports = manager.local.core.transports
+    transports = manager.local.transports
     transports.add([AddressKind.HTTP], FakeTransport())
     with pytest.raises(AssertionError, match="HTTP has a transport"):
         transports.add([AddressKind.HTTP], FakeTransport())
@@ -120,7 +120,7 @@ def test_a_multicast_address_can_be_opened_when_a_transport_serves_it(manager: M
     group = FakeTransport()
     manager.local.dispatcher.register([AddressKind.MULTICAST], group)
     queue = manager.open(MULTICAST)
-    assert manager.local.core.transports.get(queue) is group
+    assert manager.local.transports.get(queue) is group
 
 
 @pytest.mark.parametrize(("name", "is_reachable"), [(BINARY, True), (HTTP, False)])
@@ -128,7 +128,7 @@ def test_only_the_binary_protocol_is_waited_for_without_a_transport(
     manager: Manager, name: str, is_reachable: bool
 ) -> None:
     """[MS-MQQB] 3.1.7.4: what cannot leave is not acknowledged to."""
-    transports, parsed = manager.local.core.transports, parse_format_name(name)
+    transports, parsed = manager.local.transports, parse_format_name(name)
     assert transports.is_reachable(parsed) is is_reachable
     transports.add([AddressKind.HTTP], FakeTransport())
     assert transports.is_reachable(parsed)

@@ -50,7 +50,7 @@ def test_messages_of_every_kind_count_until_they_are_gone() -> None:
     world.receive(queue, holder=Holder())
     assert (info(world, queue).messages, info(world, queue).bytes) == (2, 5)
     ledger = world.queue("ledger", transactional=True)
-    world.send(ledger, "x", transaction=world.transacting.begin())
+    world.send(ledger, "x", transaction=world.transactions.begin())
     assert (info(world, ledger).messages, info(world, ledger).bytes) == (0, 0)
 
 
@@ -92,7 +92,7 @@ def test_the_age_is_that_of_the_oldest_message_whatever_its_priority() -> None:
     queue = world.queue()
     assert info(world, queue).oldest_age is None
     world.send(queue, "old", priority=0)
-    world.core.tick(NOW + 60, 60)
+    world.core.advance(NOW + 60, 60)
     world.send(queue, "new", priority=7)
     world.send(queue, "newer", priority=7, express=True)
     assert info(world, queue).oldest_age == 60

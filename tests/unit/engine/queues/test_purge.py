@@ -20,7 +20,7 @@ def test_others_send_between_the_steps_of_a_purge(world: World) -> None:
     queue, other = world.queue(), world.queue("other")
     world.send(queue, *"abcdefg")
     purged = world.core.queues.purge(queue)
-    sent = [world.sending.send(other, [message(str(n))]) for n in range(3)]
+    sent = [world.enqueuer.send(other, [message(str(n))]) for n in range(3)]
     world.commit()
     assert not purged.done
     assert all(pending.done for pending in sent)
@@ -43,7 +43,7 @@ def test_a_purge_that_was_answered_holds_after_a_crash_for_messages_somebody_had
 ) -> None:
     queue = world.queue(transactional=True)
     world.fill(queue, *"abc")
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.take(queue, 1, transaction)
     assert world.done(world.core.queues.purge(queue)) == 2
     again = world.restart()
@@ -59,7 +59,7 @@ def test_what_was_purged_and_given_back_goes_with_a_queue_deleted_meanwhile(
     world.send(queue, "a")
     (entry,) = world.take(queue, 1, READER)
     world.done(world.core.queues.purge(queue))
-    pending = world.receiving.end(queue, [entry.lookup], READER, delete=False)
+    pending = world.receiver.end(queue, [entry.lookup], READER, delete=False)
     world.core.queues.delete(queue)
     world.done(pending)
     for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):

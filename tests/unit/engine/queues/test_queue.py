@@ -122,7 +122,7 @@ def test_all_bytes_of_a_queue_count_from_acceptance_to_removal() -> None:
     queue = world.queue()
     world.send(queue, "abc")
     world.send(queue, "de", express=True)
-    world.sending.send(queue, [message("f")])
+    world.enqueuer.send(queue, [message("f")])
     assert queue.total_size == 6
     world.commit()
     assert queue.total_size == 6

@@ -167,7 +167,7 @@ def test_a_subqueue_that_somebody_reads_in_two_steps_stays(world: World, queue: 
     (entry,) = world.take(sub, 1, READER)
     world.send(queue, "b")
     assert not sub.deleted
-    world.done(world.receiving.end(sub, [entry.lookup], READER, delete=True))
+    world.done(world.receiver.end(sub, [entry.lookup], READER, delete=True))
     commit_all(world.core)
     assert sub.deleted
 
@@ -208,7 +208,7 @@ def test_its_messages_count_against_the_quota_of_its_queue(world: World) -> None
     world.move(queue, world.lookups(queue)[0], world.subqueue(queue))
     assert (queue.total_size, queue.quota_size) == (0, 600)
     with pytest.raises(QueueQuotaExceeded):
-        world.sending.send(queue, [message(b"y" * 500)])
+        world.enqueuer.send(queue, [message(b"y" * 500)])
     world.send(queue, message(b"y" * 400))
 
 
@@ -288,16 +288,16 @@ def test_a_long_name_has_a_shorter_label(world: World) -> None:
 def test_what_a_transaction_sends_keeps_it(world: World) -> None:
     """Until the outcome is known, and through a restart."""
     queue = world.core.queues.outgoing(THERE)
-    transaction = world.transacting.begin("xid")
+    transaction = world.transactions.begin("xid")
     world.send(queue, letter("a", transactional=True), transaction=transaction)
     world.queue()
     assert not queue.deleted
-    world.done(world.transacting.prepare(transaction))
+    world.done(world.transactions.prepare(transaction))
     again = world.restart()
     again.queue("other")
-    again.done(again.transacting.commit(again.core.prepared["xid"]))
+    again.done(again.transactions.commit(again.core.prepared["xid"]))
     assert len(again.views(again.core.queues.outgoing(THERE))) == 1
-    world.done(world.transacting.abort(transaction))
+    world.done(world.transactions.abort(transaction))
     commit_all(world.core)
     assert queue.deleted
     assert kinds(world.restart(), QueueKind.OUTGOING) == []
@@ -427,7 +427,7 @@ def test_a_deleted_queue_is_not_opened_through_its_parts(world: World) -> None:
     world.done(world.core.queues.delete(queue))
     for member in (queue, sub, journal):
         with pytest.raises(QueueNotAvailable):
-            world.receiving.receive(member, 1, OWNER, wait=False)
+            world.receiver.receive(member, 1, OWNER, wait=False)
         with pytest.raises(QueueNotAvailable):
             world.core.queues.purge(member)
 

@@ -130,20 +130,20 @@ def test_nobody_reads_a_message_while_it_moves(world: World, queue: Queue) -> No
     world.send(queue, "a")
     (lookup,) = world.lookups(queue)
     target = world.subqueue(queue)
-    pending = world.moving.move(queue, lookup, target)
+    pending = world.moves.move(queue, lookup, target)
     assert (world.read(queue), world.read(target), pending.done) == ([], [], False)
     with pytest.raises(MessageNotFound):
-        world.moving.move(queue, lookup, target)
+        world.moves.move(queue, lookup, target)
     world.done(pending)
     assert world.read(target) == ["a"]
 
 
 def test_a_move_that_fails_leaves_the_message_where_it_was(world: World, queue: Queue) -> None:
     world.send(queue, "a")
-    waiting = world.receiving.peek(queue, 1, world, wait=True)
+    waiting = world.receiver.peek(queue, 1, world, wait=True)
     assert waiting.done
     target = world.subqueue(queue)
-    pending = world.moving.move(queue, world.lookups(queue)[0], target)
+    pending = world.moves.move(queue, world.lookups(queue)[0], target)
     again = world.wait_peek(queue)
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
@@ -167,7 +167,7 @@ def test_a_move_survives_a_restart(world: World, queue: Queue) -> None:
 
 def test_a_queue_deleted_while_a_message_moves_takes_it_with_it(world: World, queue: Queue) -> None:
     world.send(queue, "a")
-    world.moving.move(queue, world.lookups(queue)[0], world.subqueue(queue))
+    world.moves.move(queue, world.lookups(queue)[0], world.subqueue(queue))
     world.core.queues.delete(queue)
     commit_all(world.core)
     for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
@@ -181,14 +181,14 @@ def test_a_move_in_a_transaction_takes_place_when_it_commits(world: World, ledge
     """DMPR-277, DMPR-280, DMPR-287, DMPR-402."""
     lookups = world.lookups(ledger)
     target = world.subqueue(ledger)
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.move(ledger, lookups[1], target, transaction)
     assert not transaction.is_empty
     assert (world.read(ledger), world.read(target)) == (["a", "c"], [])
     assert list(ledger.holds) == [lookups[1]]
     assert ledger.holds.holder_of(lookups[1]) is transaction
     waiting = world.wait_peek(target)
-    world.done(world.transacting.commit(transaction))
+    world.done(world.transactions.commit(transaction))
     assert (world.read(ledger), world.read(target)) == (["a", "c"], ["b"])
     assert packets(waiting.result()) == ["b"]
     assert (world.lookups(target), list(ledger.holds), target.pins) == ([lookups[1]], [], 0)
@@ -202,9 +202,9 @@ def test_an_abort_leaves_it_where_it_was(world: World, ledger: Queue) -> None:
     world.send_in(ledger, sent)
     lookup = world.lookups(ledger)[-1]
     target = world.subqueue(ledger)
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.move(ledger, lookup, target, transaction)
-    world.done(world.transacting.abort(transaction))
+    world.done(world.transactions.abort(transaction))
     assert world.lookups(ledger)[-1] == lookup
     assert (world.records(ledger)[-1].move_count, world.records(ledger)[-1].abort_count) == (0, 0)
     assert (target.pins, ledger.subqueues) == (0, {})
@@ -217,10 +217,10 @@ def test_a_prepared_move_waits_through_a_restart(
 ) -> None:
     """DMPR-277, DMPR-284, DMPR-287."""
     lookups = world.lookups(ledger)
-    transaction = world.transacting.begin("xid")
+    transaction = world.transactions.begin("xid")
     world.move(ledger, lookups[0], world.subqueue(ledger), transaction)
     world.take(ledger, 1, transaction)
-    world.done(world.transacting.prepare(transaction))
+    world.done(world.transactions.prepare(transaction))
     for _ in range(2):
         world = world.restart()
         found = world.find("ledger")
@@ -228,7 +228,7 @@ def test_a_prepared_move_waits_through_a_restart(
         target = world.subqueue(found)
         assert (world.read(target), target.pins) == ([], 1)
     again = world.core.prepared["xid"]
-    end = world.transacting.commit if commits else world.transacting.abort
+    end = world.transactions.commit if commits else world.transactions.abort
     world.done(end(again))
     assert world.read(found) == (["c"] if commits else ["a", "b", "c"])
     assert (list(found.holds), target.pins) == ([], 0)
@@ -245,13 +245,13 @@ def test_a_prepared_move_waits_through_a_restart(
 def test_a_prepared_move_of_a_queue_deleted_meanwhile_does_nothing(
     world: World, ledger: Queue, restarts: bool
 ) -> None:
-    transaction = world.transacting.begin("xid")
+    transaction = world.transactions.begin("xid")
     world.move(ledger, world.lookups(ledger)[0], world.subqueue(ledger), transaction)
-    world.done(world.transacting.prepare(transaction))
+    world.done(world.transactions.prepare(transaction))
     world.done(world.core.queues.delete(ledger))
     if restarts:
         world = world.restart()
-    world.done(world.transacting.commit(world.core.prepared["xid"]))
+    world.done(world.transactions.commit(world.core.prepared["xid"]))
     for table in (Table.INDEX, Table.PACKETS, Table.QUEUES, Table.TRANSACTIONS):
         assert not world.rows(table)
 
@@ -260,11 +260,11 @@ def test_a_transaction_may_move_to_several_places_and_receive_too(
     world: World, ledger: Queue
 ) -> None:
     first, second, third = world.lookups(ledger)
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.move(ledger, first, world.subqueue(ledger, "one"), transaction)
     world.move(ledger, third, world.subqueue(ledger, "two"), transaction)
     assert [entry.lookup for entry in world.take(ledger, MANY, transaction)] == [second]
-    world.done(world.transacting.commit(transaction))
+    world.done(world.transactions.commit(transaction))
     assert world.read(ledger) == []
     assert world.read(world.subqueue(ledger, "one")) == ["a"]
     assert world.read(world.subqueue(ledger, "two")) == ["c"]
@@ -278,14 +278,14 @@ def test_a_plain_move_out_of_a_transactional_queue_is_allowed(world: World, ledg
 
 
 def test_a_transaction_that_cannot_be_written_moves_nothing(world: World, ledger: Queue) -> None:
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     target = world.subqueue(ledger)
     world.move(ledger, world.lookups(ledger)[0], target, transaction)
-    pending = world.transacting.commit(transaction)
+    pending = world.transactions.commit(transaction)
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert (target.pins, world.read(ledger)) == (1, ["b", "c"])
-    world.done(world.transacting.abort(transaction))
+    world.done(world.transactions.abort(transaction))
     assert world.read(ledger) == ["a", "b", "c"]
 
 
@@ -303,7 +303,7 @@ def test_what_is_moved_while_the_target_is_purged_stays(
     target = world.subqueue(queue)
     world.move(queue, lookups[0], target)
     purged = world.core.queues.purge(target)
-    moved = world.moving.move(queue, lookups[1], target)
+    moved = world.moves.move(queue, lookups[1], target)
     assert world.done(purged) == 1
     assert moved.done
     assert world.read(target) == ["b"]
@@ -315,7 +315,7 @@ def test_what_was_purged_cannot_be_moved(world: World, queue: Queue) -> None:
     (lookup,) = world.lookups(queue)
     world.core.queues.purge(queue)
     with pytest.raises(MessageNotFound):
-        world.moving.move(queue, lookup, world.subqueue(queue))
+        world.moves.move(queue, lookup, world.subqueue(queue))
 
 
 @pytest.mark.parametrize("commits", [True, False])
@@ -323,15 +323,15 @@ def test_a_purge_of_the_source_does_not_undo_a_move_that_commits(
     world: World, ledger: Queue, commits: bool
 ) -> None:
     """DMPR-105, DMPR-137, DMPR-292."""
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     target = world.subqueue(ledger)
     world.move(ledger, world.lookups(ledger)[0], target, transaction)
     assert world.done(world.core.queues.purge(ledger)) == 2
     if commits:
-        world.done(world.transacting.commit(transaction))
+        world.done(world.transactions.commit(transaction))
         assert world.read(target) == ["a"]
     else:
-        world.done(world.transacting.abort(transaction))
+        world.done(world.transactions.abort(transaction))
         assert target.deleted
     assert (world.read(ledger), ledger.messages, ledger.total_size) == ([], 0, 0)
     assert not ledger.purge_pending
@@ -347,11 +347,11 @@ def test_what_is_not_there_cannot_be_moved(world: World, queue: Queue) -> None:
     target = world.subqueue(queue)
     for wrong in (0, -1, lookup + 1, LOOKUP_MAX, LOOKUP_MAX + 1):
         with pytest.raises(MessageNotFound) as info:
-            world.moving.move(queue, wrong, target)
+            world.moves.move(queue, wrong, target)
         assert info.value.hresult == 0xC00E0088
     world.receive(queue)
     with pytest.raises(MessageNotFound):
-        world.moving.move(queue, lookup, world.subqueue(queue))
+        world.moves.move(queue, lookup, world.subqueue(queue))
 
 
 @EXPRESS
@@ -360,7 +360,7 @@ def test_what_has_expired_cannot_be_moved(world: World, queue: Queue, express: b
     (lookup,) = world.lookups(queue)
     world.pass_time(10)
     with pytest.raises(MessageNotFound):
-        world.moving.move(queue, lookup, world.subqueue(queue))
+        world.moves.move(queue, lookup, world.subqueue(queue))
 
 
 @EXPRESS
@@ -368,7 +368,7 @@ def test_what_somebody_holds_cannot_be_moved(world: World, queue: Queue, express
     world.send(queue, "a", express=express)
     (entry,) = world.take(queue, 1, Holder())
     with pytest.raises(MessageLockedUnderTransaction) as info:
-        world.moving.move(queue, entry.lookup, world.subqueue(queue))
+        world.moves.move(queue, entry.lookup, world.subqueue(queue))
     assert info.value.hresult == 0xC00E009C
 
 
@@ -388,9 +388,9 @@ def test_messages_move_only_between_a_queue_and_its_subqueues(
         "outgoing": world.core.queues.outgoing(parse_format_name("DIRECT=OS:there\\q")),
         "cousin": world.subqueue(other),
     }
-    for transaction in (None, world.transacting.begin()):
+    for transaction in (None, world.transactions.begin()):
         with pytest.raises((InvalidParameter, TransactionUsage)):
-            world.moving.move(queue, lookup, targets[target], transaction)
+            world.moves.move(queue, lookup, targets[target], transaction)
     assert world.read(queue) == ["a"]
 
 
@@ -399,18 +399,18 @@ def test_nothing_moves_out_of_a_system_queue(world: World, queue: Queue) -> None
     world.tick(5)
     dead = world.core.queues.dead_letter
     with pytest.raises(InvalidParameter) as info:
-        world.moving.move(dead, world.lookups(dead)[0], queue)
+        world.moves.move(dead, world.lookups(dead)[0], queue)
     assert info.value.hresult == 0xC00E0006
 
 
 def refusals(world: World, ledger: Queue) -> list[tuple[type[MQError], Queue, Transaction]]:
-    over = world.transacting.begin()
-    world.done(world.transacting.commit(over))
+    over = world.transactions.begin()
+    world.done(world.transactions.commit(over))
     plain = world.queue("plain")
     world.send(plain, "p")
     return [
         (TransactionSequence, ledger, over),
-        (TransactionUsage, plain, world.transacting.begin()),
+        (TransactionUsage, plain, world.transactions.begin()),
     ]
 
 
@@ -418,7 +418,7 @@ def test_transactions_must_be_open_and_fit_the_queue(world: World, ledger: Queue
     for error, source, transaction in refusals(world, ledger):
         (lookup, *_) = before = world.lookups(source)
         with pytest.raises(error):
-            world.moving.move(source, lookup, world.subqueue(source), transaction)
+            world.moves.move(source, lookup, world.subqueue(source), transaction)
         assert world.lookups(source) == before
 
 
@@ -429,7 +429,7 @@ def test_queues_that_are_gone_take_part_in_no_move(world: World, queue: Queue) -
     world.done(world.core.queues.delete(queue))
     for source, other in ((queue, target), (target, queue)):
         with pytest.raises(QueueNotAvailable):
-            world.moving.move(source, lookup, other)
+            world.moves.move(source, lookup, other)
 
 
 @EXPRESS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.messages.cursor import Cursor, CursorState
 from openmsmq.engine.queues.waiter import Waiter
 
@@ -10,9 +10,9 @@ from openmsmq.engine.queues.waiter import Waiter
 def test_a_waiter_that_gives_up_ends_the_wait_of_its_cursor() -> None:
     cursor = Cursor()
     cursor.wait(5, destructive=False)
-    Waiter(lambda fresh: False, Pending(), object(), cursor).give_up()
+    Waiter(lambda fresh: False, Future(), object(), cursor).give_up()
     assert cursor.state is CursorState.UNREAD
 
 
 def test_a_waiter_without_a_cursor_has_nothing_to_give_up() -> None:
-    Waiter(lambda fresh: False, Pending(), object()).give_up()
+    Waiter(lambda fresh: False, Future(), object()).give_up()

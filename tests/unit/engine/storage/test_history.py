@@ -261,7 +261,7 @@ def test_events_of_express_messages_do_not_fill_the_memory() -> None:
     world = World()
     queue = world.queue()
     for number in range(2 * PENDING_MAX // 30):
-        world.sending.send(queue, [letter(number=number, express=True)])
+        world.enqueuer.send(queue, [letter(number=number, express=True)])
         if world.core.wants_commit:
             world.commit()
         assert world.core.history.pending_size <= PENDING_MAX + 100

@@ -87,8 +87,8 @@ def test_messages_that_a_dead_reader_had_locked_are_readable() -> None:
     queue = world.queue(transactional=True)
     world.fill(queue, *"abc")
     world.receive(queue, 1, Holder())
-    world.receive(queue, 1, world.transacting.begin())
-    world.receiving.receive(queue, 1, object(), wait=False)
+    world.receive(queue, 1, world.transactions.begin())
+    world.receiver.receive(queue, 1, object(), wait=False)
     again = world.restart()
     assert again.read(again.core.queues.find("q")) == list("abc")
 
@@ -115,7 +115,7 @@ def test_transactions_that_were_not_prepared_are_aborted() -> None:
     queue = world.queue(transactional=True)
     world.fill(queue, "a")
     for xid in ("", "named"):
-        transaction = world.transacting.begin(xid)
+        transaction = world.transactions.begin(xid)
         world.send(queue, "x" * (SPILL_SIZE + 1), transaction=transaction)
     assert world.rows(Table.TRANSACTIONS)
     again = world.restart()
@@ -267,7 +267,7 @@ def test_a_subqueue_that_a_disk_failed_to_let_go_does_not_outlive_its_queue() ->
     world.send(queue, "a")
     subqueue = world.subqueue(queue)
     world.move(queue, world.lookups(queue)[0], subqueue)
-    world.receiving.receive(subqueue, 1, OWNER, wait=False)
+    world.receiver.receive(subqueue, 1, OWNER, wait=False)
     world.commit()
     assert subqueue.deleted
     world.commit(StorageFailed("broken"))  # which would have taken it off the disk

@@ -7,13 +7,13 @@ from tests.unit.client.adapter import SyncApi
 from tests.unit.service.stores import SlowStore
 
 from openmsmq.clock import SystemClock
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.subscriptions.info import find_subscription, subscription_infos
 from openmsmq.errors import QueueNotFound
 
 
 def test_subscriptions_are_found_by_name_and_listed_by_queue() -> None:
-    local = LocalManager(SlowStore(), SystemClock(), name="server1")
+    local = QueueManager(SlowStore(), SystemClock(), name="server1")
     api = SyncApi()
     manager = api.over(local)
     for queue, name in (("b", "x"), ("a", "y"), ("a", "X")):

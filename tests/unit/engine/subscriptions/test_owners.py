@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.engine.world import World, letter
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.subscriptions import owners as owning
 from openmsmq.engine.subscriptions.owners import OWNER_MAX, PAST_MAX, bind, mark_read
@@ -169,7 +169,7 @@ def test_while_the_owner_changes_nothing_is_marked(reader: Reader) -> None:
     with pytest.raises(StorageFailed):
         changing.result()
     reader.mark("me", 0, 3)
-    ending: Pending[int] = reader.reservations.drop(lake)
+    ending: Future[int] = reader.reservations.drop(lake)
     while not lake.is_changing:
         reader.world.commit()
     with pytest.raises(SubscriptionTaken, match="or ends"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.engine.world import World, letter
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.messages.scan import Found
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import RECORD_SIZE
@@ -142,10 +142,10 @@ def test_what_it_was_not_given_is_counted(looker: Looker, monkeypatch: pytest.Mo
 
 
 def test_one_thing_is_done_after_the_other(looker: Looker) -> None:
-    begun: list[Pending[int]] = []
+    begun: list[Future[int]] = []
     subscription = looker.subscription
 
-    def refuse(pending: Pending[int]) -> None:
+    def refuse(pending: Future[int]) -> None:
         raise InvalidParameter
 
     answers = [
@@ -167,10 +167,10 @@ def test_one_thing_is_done_after_the_other(looker: Looker) -> None:
 
 
 def test_many_that_are_done_at_once_may_wait(looker: Looker) -> None:
-    begun: list[Pending[int]] = []
+    begun: list[Future[int]] = []
     looker.subscription.in_turn(begun.append)
 
-    def be_done(pending: Pending[int]) -> None:
+    def be_done(pending: Future[int]) -> None:
         pending.succeed(1)
 
     answers = [looker.subscription.in_turn(be_done) for _ in range(5000)]

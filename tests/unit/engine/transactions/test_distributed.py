@@ -36,11 +36,11 @@ def queue(world: World) -> Queue:
 
 @pytest.fixture
 def units(world: World) -> Units:
-    return Units(world.core, world.transacting)
+    return Units(world.core, world.transactions)
 
 
 def begun(world: World, queue: Queue, name: str = NAME) -> Transaction:
-    transaction = world.transacting.begin(name)
+    transaction = world.transactions.begin(name)
     world.send(queue, "x", transaction=transaction)
     return transaction
 
@@ -71,7 +71,7 @@ def test_what_is_neither_at_work_nor_decided_is_aborted(
 ) -> None:
     assert units.state(NAME) is UnitState.ABORTED
     transaction = begun(world, queue)
-    world.done(world.transacting.abort(transaction))
+    world.done(world.transactions.abort(transaction))
     assert units.state(NAME) is UnitState.ABORTED
 
 
@@ -81,13 +81,13 @@ def test_a_decision_outlives_a_crash_and_its_program_does_not(
     world.done(units.commit(begun(world, queue), OTHERS))
     begun(world, queue, lost := unit_name(ME, "1" * 24))
     again = world.restart()
-    found = Units(again.core, again.transacting)
+    found = Units(again.core, again.transactions)
     assert found.state(NAME) is UnitState.COMMITTED
     assert found.state(lost) is UnitState.ABORTED
     assert waiting(found) == {NAME: OTHERS}
     again.done(found.finish(NAME, OTHERS))
     last = again.restart()
-    assert waiting(Units(last.core, last.transacting)) == {}
+    assert waiting(Units(last.core, last.transactions)) == {}
 
 
 def test_a_crash_before_the_commit_leaves_neither_decision_nor_message(
@@ -95,14 +95,14 @@ def test_a_crash_before_the_commit_leaves_neither_decision_nor_message(
 ) -> None:
     units.commit(begun(world, queue), OTHERS)
     again = world.restart()
-    assert Units(again.core, again.transacting).state(NAME) is UnitState.ABORTED
+    assert Units(again.core, again.transactions).state(NAME) is UnitState.ABORTED
     assert again.read(again.find()) == []
 
 
 def test_a_unit_with_nothing_done_here_is_decided_all_the_same(world: World, units: Units) -> None:
-    world.done(units.commit(world.transacting.begin(NAME), OTHERS))
+    world.done(units.commit(world.transactions.begin(NAME), OTHERS))
     again = world.restart()
-    assert waiting(Units(again.core, again.transacting)) == {NAME: OTHERS}
+    assert waiting(Units(again.core, again.transactions)) == {NAME: OTHERS}
 
 
 def test_a_unit_without_participants_leaves_its_outcome_only(
@@ -111,7 +111,7 @@ def test_a_unit_without_participants_leaves_its_outcome_only(
     world.done(units.commit(begun(world, queue), ()))
     assert (waiting(units), units.state(NAME)) == ({}, UnitState.COMMITTED)
     again = world.restart()
-    assert Units(again.core, again.transacting).state(NAME) is UnitState.COMMITTED
+    assert Units(again.core, again.transactions).state(NAME) is UnitState.COMMITTED
 
 
 def test_a_commit_that_fails_decides_nothing(world: World, queue: Queue, units: Units) -> None:
@@ -134,7 +134,7 @@ def test_a_transaction_that_is_doomed_meanwhile_decides_nothing(
         world.done(pending)
     assert units.state(NAME) is UnitState.ACTIVE
     again = world.restart()
-    assert Units(again.core, again.transacting).state(NAME) is UnitState.ABORTED
+    assert Units(again.core, again.transactions).state(NAME) is UnitState.ABORTED
 
 
 def test_the_end_of_its_program_lets_others_finish_a_unit(
@@ -155,7 +155,7 @@ def test_to_finish_again_or_what_nobody_knows_does_no_harm(
         world.done(pending)
     assert waiting(units) == {}
     again = world.restart()
-    assert waiting(Units(again.core, again.transacting)) == {}
+    assert waiting(Units(again.core, again.transactions)) == {}
 
 
 def test_a_confirmation_that_could_not_be_written_is_still_owed(
@@ -174,21 +174,21 @@ def test_a_confirmation_that_could_not_be_written_is_still_owed(
 def test_a_name_is_used_once(world: World, queue: Queue, units: Units) -> None:
     transaction = begun(world, queue)
     with pytest.raises(TransactionSequence, match="at work already"):
-        world.transacting.begin(NAME)
+        world.transactions.begin(NAME)
     world.done(units.commit(transaction, OTHERS))
     for confirmed in (0, 2):
         world.done(units.finish(NAME, OTHERS[:confirmed]))
-        again = world.transacting.begin(NAME)
+        again = world.transactions.begin(NAME)
         with pytest.raises(TransactionSequence, match="decided before"):
             units.commit(again, OTHERS)
-        world.done(world.transacting.abort(again))
+        world.done(world.transactions.abort(again))
 
 
 def test_the_part_in_a_unit_of_another_manager_is_not_decided_here(
     world: World, units: Units
 ) -> None:
     name = unit_name(UUID(int=8), "0" * 24)
-    assert not units.is_own(world.transacting.begin(name))
+    assert not units.is_own(world.transactions.begin(name))
     assert units.state(name) is UnitState.ABORTED
 
 

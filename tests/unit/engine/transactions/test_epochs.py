@@ -32,14 +32,14 @@ def queue(world: World) -> Queue:
 
 
 def prepare(world: World, queue: Queue, xid: str, token: str = "") -> None:
-    transaction = world.transacting.begin(xid)
+    transaction = world.transactions.begin(xid)
     transaction.token = token
     world.send(queue, xid, transaction=transaction)
-    world.done(world.transacting.prepare(transaction))
+    world.done(world.transactions.prepare(transaction))
 
 
 def epochs(world: World) -> Epochs:
-    return Epochs(world.core, world.transacting)
+    return Epochs(world.core, world.transactions)
 
 
 def test_winners_commit_and_the_rest_of_the_writer_is_aborted(world: World, queue: Queue) -> None:
@@ -144,24 +144,24 @@ def test_what_is_late_is_not_prepared(world: World, queue: Queue) -> None:
     found = epochs(world)
     world.done(found.commit("w", 1, []))
     for number in (0, 1):
-        late = world.transacting.begin(f"w/{number}/0/a")
+        late = world.transactions.begin(f"w/{number}/0/a")
         with pytest.raises(EpochDecided, match=f"epoch {number} of w is decided"):
             found.prepare(late)
     for xid in ("w/2/0/a", "v/1/0/a", "w", "w/x", "/1/0", "\ud800/1/0", f"{'w' * 401}/1/0"):
-        transaction = world.transacting.begin(xid)
+        transaction = world.transactions.begin(xid)
         world.send(queue, "x", transaction=transaction)
         world.done(found.prepare(transaction))
-        world.done(world.transacting.abort(transaction))
+        world.done(world.transactions.abort(transaction))
 
 
 def test_what_is_prepared_meanwhile_is_dropped(world: World, queue: Queue) -> None:
     """It began before the epoch was decided, and is written by the same commit."""
     found = epochs(world)
-    slow = world.transacting.begin("w/1/0/slow")
+    slow = world.transactions.begin("w/1/0/slow")
     world.send(queue, "slow", transaction=slow)
     found.prepare(slow)
     decided = found.commit("w", 1, [])
-    later = world.transacting.begin("w/1/0/later")
+    later = world.transactions.begin("w/1/0/later")
     with pytest.raises(EpochDecided):
         found.prepare(later)
     assert world.done(decided) is True
@@ -190,7 +190,7 @@ def test_one_epoch_is_decided_once_and_leaves_no_row_for_ever(world: World, queu
     found = epochs(again)
     assert again.done(found.commit("w", 0, ["w/0/0/a"], once=True)) is False
     with pytest.raises(EpochDecided):
-        found.prepare(again.transacting.begin("w/0/0/b"))
+        found.prepare(again.transactions.begin("w/0/0/b"))
     assert len(again.read(again.core.queues.find(queue.name))) == 1
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.unit.engine.world import MANY, OWNER, World, commit_all, message, packets
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.layout import Record
 from openmsmq.engine.storage.tables import Table
@@ -35,10 +35,10 @@ def queue(world: World) -> Queue:
     return queue
 
 
-def ending(world: World, transaction: Transaction, *, commits: bool) -> Pending[None]:
+def ending(world: World, transaction: Transaction, *, commits: bool) -> Future[None]:
     if commits:
-        return world.transacting.commit(transaction)
-    return world.transacting.abort(transaction)
+        return world.transactions.commit(transaction)
+    return world.transactions.abort(transaction)
 
 
 def end(world: World, transaction: Transaction, *, commits: bool = True) -> None:
@@ -46,7 +46,7 @@ def end(world: World, transaction: Transaction, *, commits: bool = True) -> None
 
 
 def abort_counts(world: World, queue: Queue) -> list[int]:
-    found = world.receiving.peek(queue, MANY, OWNER, wait=False).result()
+    found = world.receiver.peek(queue, MANY, OWNER, wait=False).result()
     return [Record.unpack(entry.record).abort_count for entry in found]
 
 
@@ -56,7 +56,7 @@ def abort_counts(world: World, queue: Queue) -> list[int]:
 def test_a_commit_makes_sends_appear_and_receives_disappear(world: World, queue: Queue) -> None:
     """In the order in which they were sent (DMPR-285, DMPR-286, DMPR-288)."""
     other = world.queue("other", transactional=True)
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     assert world.receive(queue, 2, transaction) == ["a", "b"]
     world.send(other, "1", transaction=transaction)
     world.send(queue, "f", transaction=transaction)
@@ -69,10 +69,10 @@ def test_a_commit_makes_sends_appear_and_receives_disappear(world: World, queue:
 
 
 def test_a_commit_takes_effect_when_it_is_on_disk(world: World, queue: Queue) -> None:
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.receive(queue, 5, transaction)
     world.send(queue, "f", transaction=transaction)
-    pending = world.transacting.commit(transaction)
+    pending = world.transactions.commit(transaction)
     assert not pending.done
     before = world.restart()
     assert before.read(before.core.queues.find("q")) == list("abcde")
@@ -91,10 +91,10 @@ def test_readers_that_wait_get_what_is_committed(world: World) -> None:
 
 
 def test_a_commit_that_fails_leaves_the_transaction_as_it_was(world: World, queue: Queue) -> None:
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.receive(queue, 1, transaction)
     world.send(queue, "f", transaction=transaction)
-    pending = world.transacting.commit(transaction)
+    pending = world.transactions.commit(transaction)
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert transaction.is_open
@@ -107,7 +107,7 @@ def test_a_commit_that_fails_leaves_the_transaction_as_it_was(world: World, queu
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_transaction_that_did_nothing_ends_without_a_commit(world: World, commits: bool) -> None:
     """DMPR-288, DMPR-293."""
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     assert ending(world, transaction, commits=commits).done
     assert not world.core.wants_commit
     assert transaction.state is State.ENDED
@@ -119,7 +119,7 @@ def test_a_transaction_that_did_nothing_ends_without_a_commit(world: World, comm
 def test_an_abort_leaves_everything_as_before(world: World, queue: Queue) -> None:
     """DMPR-290, DMPR-291, DMPR-293."""
     lookups = world.lookups(queue)
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.receive(queue, 3, transaction)
     world.send(queue, "f", "x" * (SPILL_SIZE + 1), transaction=transaction)
     end(world, transaction, commits=False)
@@ -133,7 +133,7 @@ def test_an_abort_leaves_everything_as_before(world: World, queue: Queue) -> Non
 
 def test_an_abort_is_counted_on_the_messages_it_gives_back(world: World, queue: Queue) -> None:
     for _ in range(3):
-        transaction = world.transacting.begin()
+        transaction = world.transactions.begin()
         world.receive(queue, 2, transaction)
         end(world, transaction, commits=False)
     assert abort_counts(world, queue) == [3, 3, 0, 0, 0]
@@ -146,9 +146,9 @@ def test_a_reader_that_waits_for_an_abort_gets_the_first_message_of_the_queue(
 ) -> None:
     """Whatever the order in which they were received (DMPR-404)."""
     lookups = world.lookups(queue)
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     for lookup in (lookups[3], lookups[1]):
-        world.receiving.by_lookup(queue, lookup, Seek.CURRENT, peek=False, holder=transaction)
+        world.receiver.by_lookup(queue, lookup, Seek.CURRENT, peek=False, holder=transaction)
     world.receive(queue, 3)
     waiting = world.wait_receive(queue)
     end(world, transaction, commits=False)
@@ -157,9 +157,9 @@ def test_a_reader_that_waits_for_an_abort_gets_the_first_message_of_the_queue(
 
 
 def test_an_abort_that_fails_can_be_tried_again(world: World, queue: Queue) -> None:
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.receive(queue, 1, transaction)
-    pending = world.transacting.abort(transaction)
+    pending = world.transactions.abort(transaction)
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert world.read(queue) == list("bcde")
@@ -169,11 +169,11 @@ def test_an_abort_that_fails_can_be_tried_again(world: World, queue: Queue) -> N
 
 def test_an_abort_goes_through_on_a_full_disk(world: World, queue: Queue) -> None:
     """What needs room is refused in the same commit, and the abort is tried again."""
-    aborted, committed = world.transacting.begin(), world.transacting.begin()
+    aborted, committed = world.transactions.begin(), world.transactions.begin()
     world.receive(queue, 1, aborted)
     world.send(queue, "f", transaction=committed)
-    refused = world.transacting.commit(committed)
-    pending = world.transacting.abort(aborted)
+    refused = world.transactions.commit(committed)
+    pending = world.transactions.abort(aborted)
     world.commit(StorageFull("disk"))
     assert isinstance(refused.error, StorageFull)
     assert not pending.done
@@ -186,22 +186,22 @@ def test_a_commit_does_not_succeed_if_a_send_before_it_fails(
     world: World, queue: Queue, together: bool
 ) -> None:
     """In the same commit of the store, or in the one before."""
-    transaction = world.transacting.begin("named")
+    transaction = world.transactions.begin("named")
     world.receive(queue, 1, transaction)
-    send = world.sending.send(queue, [message(b"x" * (SPILL_SIZE + 1))], transaction)
+    send = world.enqueuer.send(queue, [message(b"x" * (SPILL_SIZE + 1))], transaction)
     if together:
-        pending = world.transacting.commit(transaction)
+        pending = world.transactions.commit(transaction)
         world.commit(StorageFailed("disk"))
     else:
         world.core.start_commit(world.store.begin())
-        pending = world.transacting.commit(transaction)
+        pending = world.transactions.commit(transaction)
         world.store.abort()
         world.core.finish_commit(StorageFailed("disk"))
         world.commit()
     assert isinstance(send.error, StorageFailed)
     assert isinstance(pending.error, StorageFailed if together else TransactionSequence)
     with pytest.raises(TransactionSequence):
-        world.transacting.commit(transaction)
+        world.transactions.commit(transaction)
     end(world, transaction, commits=False)
     assert world.read(queue) == list("abcde")
 
@@ -212,15 +212,15 @@ def test_a_commit_does_not_succeed_if_a_send_before_it_fails(
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_transaction_ends_once(world: World, queue: Queue, commits: bool) -> None:
     """DMPR-284, DMPR-289, DMPR-296."""
-    transaction = world.transacting.begin("named")
+    transaction = world.transactions.begin("named")
     world.receive(queue, 1, transaction)
-    first = world.transacting.commit(transaction)
+    first = world.transactions.commit(transaction)
     for _ in range(2):
         with pytest.raises(TransactionSequence) as info:
             ending(world, transaction, commits=commits)
         assert info.value.hresult == 0xC00E0051
         with pytest.raises(TransactionSequence):
-            world.transacting.prepare(transaction)
+            world.transactions.prepare(transaction)
         world.done(first)
     assert world.read(queue) == list("bcde")
 
@@ -230,7 +230,7 @@ def test_messages_purged_while_they_were_locked_are_gone_either_way(
     world: World, queue: Queue, commits: bool
 ) -> None:
     """What was sent stays: it was not in the queue yet (DMPR-137, DMPR-292)."""
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.receive(queue, 2, transaction)
     world.send(queue, "f", transaction=transaction)
     assert world.done(world.core.queues.purge(queue)) == 3
@@ -243,9 +243,9 @@ def test_messages_purged_while_they_were_locked_are_gone_either_way(
 def test_a_purge_that_comes_while_an_abort_is_committed_takes_the_messages(
     world: World, queue: Queue
 ) -> None:
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.receive(queue, 2, transaction)
-    pending = world.transacting.abort(transaction)
+    pending = world.transactions.abort(transaction)
     world.core.start_commit(world.store.begin())
     purge = world.core.queues.purge(queue)
     world.store.commit()
@@ -262,7 +262,7 @@ def test_a_queue_deleted_meanwhile_is_not_revived(
 ) -> None:
     """DMPR-395."""
     other = world.queue("other", transactional=True)
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.receive(queue, 2, transaction)
     world.send(queue, "f", "x" * (SPILL_SIZE + 1), transaction=transaction)
     world.send(queue, "g", transaction=transaction)
@@ -277,9 +277,9 @@ def test_a_queue_deleted_meanwhile_is_not_revived(
 
 def test_transactions_have_numbers_that_were_never_used(world: World, queue: Queue) -> None:
     """DMPR-281."""
-    numbers = [world.transacting.begin().number for _ in range(3)]
+    numbers = [world.transactions.begin().number for _ in range(3)]
     assert len(set(numbers)) == 3
-    assert world.restart().transacting.begin().number > max(numbers)
+    assert world.restart().transactions.begin().number > max(numbers)
 
 
 # Prepare
@@ -287,10 +287,10 @@ def test_transactions_have_numbers_that_were_never_used(world: World, queue: Que
 
 def prepared(world: World, queue: Queue) -> Transaction:
     """A transaction that has received a and b, sent f, and is prepared."""
-    transaction = world.transacting.begin("xid-1")
+    transaction = world.transactions.begin("xid-1")
     world.receive(queue, 2, transaction)
     world.send(queue, "f", transaction=transaction)
-    world.done(world.transacting.prepare(transaction))
+    world.done(world.transactions.prepare(transaction))
     return transaction
 
 
@@ -319,12 +319,12 @@ def test_the_age_of_a_prepared_transaction_is_known_through_crashes(
 ) -> None:
     world.tick(100)
     prepared(world, queue)
-    assert world.transacting.prepared_ages() == {"xid-1": 0}
+    assert world.transactions.prepared_ages() == {"xid-1": 0}
     world.tick(50, jump=100_000)
-    assert world.transacting.prepared_ages() == {"xid-1": 50}, "a clock that is set ages nobody"
+    assert world.transactions.prepared_ages() == {"xid-1": 50}, "a clock that is set ages nobody"
     world = world.restart(7)
-    assert world.transacting.prepared_ages() == {"xid-1": 57}
-    assert world.restart(-1000).transacting.prepared_ages() == {"xid-1": 0}
+    assert world.transactions.prepared_ages() == {"xid-1": 57}
+    assert world.restart(-1000).transactions.prepared_ages() == {"xid-1": 0}
 
 
 def test_one_that_was_prepared_before_that_was_written_down_is_as_old_as_the_process(
@@ -342,41 +342,41 @@ def test_one_that_was_prepared_before_that_was_written_down_is_as_old_as_the_pro
     world.store.commit()
     world = world.restart(1000)
     world.tick(5)
-    assert world.transacting.prepared_ages() == {"xid-1": 5}
+    assert world.transactions.prepared_ages() == {"xid-1": 5}
 
 
 def test_nothing_more_is_done_in_a_prepared_transaction(world: World, queue: Queue) -> None:
     transaction = prepared(world, queue)
     with pytest.raises(TransactionSequence):
-        world.sending.send(queue, [message("g")], transaction)
+        world.enqueuer.send(queue, [message("g")], transaction)
     with pytest.raises(TransactionSequence):
         world.receive(queue, holder=transaction)
     with pytest.raises(TransactionSequence):
-        world.transacting.prepare(transaction)
+        world.transactions.prepare(transaction)
 
 
 def test_a_transaction_needs_a_name_of_its_own_to_be_prepared(world: World, queue: Queue) -> None:
     """DMPR-282."""
-    same = world.transacting.begin("xid-1")
+    same = world.transactions.begin("xid-1")
     prepared(world, queue)
-    for transaction in (same, world.transacting.begin()):
+    for transaction in (same, world.transactions.begin()):
         with pytest.raises(TransactionSequence) as info:
-            world.transacting.prepare(transaction)
+            world.transactions.prepare(transaction)
         assert info.value.hresult == 0xC00E0051
         assert transaction.is_open
     with pytest.raises(TransactionSequence):
-        world.transacting.begin("xid-1")
+        world.transactions.begin("xid-1")
     end(world, world.core.prepared["xid-1"])
-    world.done(world.transacting.prepare(same))
+    world.done(world.transactions.prepare(same))
 
 
 def test_a_prepare_that_fails_leaves_the_transaction_open(world: World, queue: Queue) -> None:
-    transaction = world.transacting.begin("xid-1")
+    transaction = world.transactions.begin("xid-1")
     world.receive(queue, 1, transaction)
     world.send(queue, "f", transaction=transaction)
-    pending = world.transacting.prepare(transaction)
+    pending = world.transactions.prepare(transaction)
     with pytest.raises(TransactionSequence):
-        world.transacting.commit(transaction)
+        world.transactions.commit(transaction)
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert not world.core.prepared
@@ -389,8 +389,8 @@ def test_a_prepare_that_fails_leaves_the_transaction_open(world: World, queue: Q
 def test_a_prepared_transaction_that_did_nothing_is_gone_after_its_outcome(
     world: World, commits: bool
 ) -> None:
-    transaction = world.transacting.begin("xid-1")
-    world.done(world.transacting.prepare(transaction))
+    transaction = world.transactions.begin("xid-1")
+    world.done(world.transactions.prepare(transaction))
     assert list(world.restart().core.prepared) == ["xid-1"]
     end(world, transaction, commits=commits)
     assert not world.restart().core.prepared
@@ -415,11 +415,11 @@ def test_what_was_purged_while_a_transaction_is_in_doubt_does_not_come_back(
 
 
 def test_a_large_transaction_can_be_prepared(world: World, queue: Queue) -> None:
-    transaction = world.transacting.begin("xid-1")
+    transaction = world.transactions.begin("xid-1")
     sent = [str(number) * SPILL_SIZE for number in range(3)]
     for one in sent:
         world.send(queue, one, transaction=transaction)
-    world.done(world.transacting.prepare(transaction))
+    world.done(world.transactions.prepare(transaction))
     again = world.restart()
     end(again, again.core.prepared["xid-1"])
     assert again.read(again.core.queues.find("q")) == [*"abcde", *sent]

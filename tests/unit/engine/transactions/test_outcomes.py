@@ -77,9 +77,9 @@ def world() -> World:
 @pytest.fixture
 def queue(world: World) -> Queue:
     queue = world.queue(transactional=True)
-    transaction = world.transacting.begin("xid")
+    transaction = world.transactions.begin("xid")
     world.send(queue, "a", transaction=transaction)
-    world.done(world.transacting.prepare(transaction))
+    world.done(world.transactions.prepare(transaction))
     return queue
 
 
@@ -91,7 +91,7 @@ def test_to_ask_for_the_same_outcome_again_does_no_harm(
     """DMPR-284, DMPR-289."""
 
     def end(world: World, *, commits: bool) -> None:
-        transacting = world.transacting
+        transacting = world.transactions
         call = transacting.commit_prepared if commits else transacting.abort_prepared
         world.done(call("xid"))
 
@@ -105,17 +105,17 @@ def test_to_ask_for_the_same_outcome_again_does_no_harm(
 
 
 def test_an_outcome_that_could_not_be_written_was_none(world: World, queue: Queue) -> None:
-    pending = world.transacting.commit_prepared("xid")
+    pending = world.transactions.commit_prepared("xid")
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert world.core.decisions.get("xid") is None
-    world.done(world.transacting.abort_prepared("xid"))
+    world.done(world.transactions.abort_prepared("xid"))
     assert world.read(queue) == []
 
 
 def test_a_transaction_that_was_never_prepared_is_unknown(world: World) -> None:
-    transaction = world.transacting.begin("other")
-    world.done(world.transacting.commit(transaction))
-    for end in (world.transacting.commit_prepared, world.transacting.abort_prepared):
+    transaction = world.transactions.begin("other")
+    world.done(world.transactions.commit(transaction))
+    for end in (world.transactions.commit_prepared, world.transactions.abort_prepared):
         with pytest.raises(TransactionSequence, match="no transaction other is prepared"):
             end("other")

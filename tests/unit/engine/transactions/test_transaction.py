@@ -87,9 +87,9 @@ def test_it_is_not_buffered_again_behind_later_messages(queue: Queue) -> None:
 
 def test_without_history_an_abort_is_only_counted(world: World, queue: Queue) -> None:
     world.core.history.limit = 0
-    transaction = world.transacting.begin()
+    transaction = world.transactions.begin()
     world.receive(queue, 1, transaction)
-    world.done(world.transacting.abort(transaction))
+    world.done(world.transactions.abort(transaction))
     assert world.count("aborted") == 1
     assert [record.abort_count for record in world.records(queue)] == [1, 0, 0]
 
@@ -101,17 +101,17 @@ def test_the_first_and_the_last_message_to_a_queue_are_marked(
 ) -> None:
     """DMPR-283 (A-33), MQQB-079, MQQB-080: and all say the same number."""
     queue, other = world.queue("one", transactional=True), world.queue("two", transactional=True)
-    transaction = world.transacting.begin("xid")
+    transaction = world.transactions.begin("xid")
     body = "x" * (SPILL_SIZE if large else 1)
     for target, count in ((queue, 3), (other, 1)):
         for _ in range(count):
             sent = letter(body, transactional=True)
             world.send(target, sent, transaction=transaction)
     if prepares:
-        world.done(world.transacting.prepare(transaction))
+        world.done(world.transactions.prepare(transaction))
         world = world.restart()
         transaction = world.core.prepared["xid"]
-    world.done(world.transacting.commit(transaction))
+    world.done(world.transactions.commit(transaction))
 
     def marks(name: str) -> list[int]:
         headers = [view.transaction for view in world.views(world.find(name))]
@@ -129,7 +129,7 @@ def test_transactions_have_numbers_of_their_own(world: World) -> None:
     """MQQB-080: 20 bits, never 0, and a restart does not begin with the same ones."""
     found = []
     for _ in range(3):
-        found += [packed_id(world.transacting.begin().number) >> 4 for _ in range(100)]
+        found += [packed_id(world.transactions.begin().number) >> 4 for _ in range(100)]
         world = world.restart()
     assert len(set(found)) == 300
     assert all(0 < number <= 0xFFFFF for number in found)
@@ -138,10 +138,10 @@ def test_transactions_have_numbers_of_their_own(world: World) -> None:
 
 def test_what_a_crash_leaves_is_told_apart(world: World, queue: Queue) -> None:
     """DMPR-107, DMPR-108."""
-    prepared, abandoned = world.transacting.begin("kept"), world.transacting.begin("lost")
+    prepared, abandoned = world.transactions.begin("kept"), world.transactions.begin("lost")
     world.send(queue, "p", transaction=prepared)
     world.receive(queue, 2, prepared)
-    world.done(world.transacting.prepare(prepared))
+    world.done(world.transactions.prepare(prepared))
     world.send(queue, "x" * (SPILL_SIZE + 1), transaction=abandoned)
 
     found = load_transactions(world.core.snapshot, world.core.queues.by_number)
@@ -154,17 +154,17 @@ def test_what_a_crash_leaves_is_told_apart(world: World, queue: Queue) -> None:
 
 def test_a_prepared_receive_whose_message_is_gone_is_left_out(world: World, queue: Queue) -> None:
     """Its queue was deleted, or the row of its message is missing."""
-    transaction = world.transacting.begin("kept")
+    transaction = world.transactions.begin("kept")
     other = world.queue("other", transactional=True)
     world.fill(other, "o")
     world.receive(other, holder=transaction)
     world.receive(queue, holder=transaction)
-    world.done(world.transacting.prepare(transaction))
+    world.done(world.transactions.prepare(transaction))
     world.core.queues.delete(other)
     for _ in range(2):  # its messages are removed by the second commit
         world.commit()
         (again,), _ = load_transactions(world.core.snapshot, world.core.queues.by_number)
         assert [place[0] for place in again.received] == [queue]
     only_queue = {queue.number: Queue(queue.number, queue.properties)}
-    world.done(world.transacting.commit(transaction))
+    world.done(world.transactions.commit(transaction))
     assert load_transactions(world.core.snapshot, only_queue) == ([], [])

@@ -19,7 +19,7 @@ from tests.unit.engine.world import OWNER, commit_all
 from tests.unit.transports.wires import pair
 
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
-from openmsmq.engine.manager import LocalManager
+from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages import scan as reading
 from openmsmq.engine.outgoing.confirmations import FORGED
 from openmsmq.engine.queues.queue import Queue, QueueProperties
@@ -70,7 +70,7 @@ class Watched:
         self.manager = Manager()
         self.service = ServiceMetrics()
 
-    def scrape(self, local: LocalManager | None = None, now: float | None = None) -> Scrape:
+    def scrape(self, local: QueueManager | None = None, now: float | None = None) -> Scrape:
         now = self.manager.clock.now() if now is None else now
         page = asyncio.run(render(local or self.manager.local, self.service, now))
         return parse(page.decode())
@@ -140,7 +140,7 @@ def test_readers_that_wait_and_messages_that_are_held_are_reported(watched: Watc
     manager = watched.manager
     queue = manager.create()
     for _ in range(2):
-        manager.local.receiving.receive(queue, 1, OWNER, wait=True)
+        manager.local.receiver.receive(queue, 1, OWNER, wait=True)
     assert of_queue(watched.scrape(), ORDERS)["openmsmq_waiting_readers"] == 2
     other = manager.create("other", transactional=True)
     manager.send_in(other, Message(b"a"), Message(b"b"), Message(b"c"))
@@ -176,7 +176,7 @@ def test_dead_letters_and_the_journal_of_sent_messages_are_the_computers_queues(
     manager.send(queue, dying, dying)
     manager.send_in(strict, dying)
     manager.tick(5)
-    core = manager.local.core
+    core = manager.local
     manager.done(core.queues.change(core.queues.system_journal, 0, {"quota": 3}))
     scrape = watched.scrape()
     computer = of_queue(scrape, "Computer Queues")
@@ -221,7 +221,7 @@ def test_subscriptions_are_reported_with_what_waits_for_them(watched: Watched) -
     assert watched.scrape()["openmsmq_subscription_messages", labels] == 1
     assert watched.scrape()["openmsmq_subscription_unread_messages", labels] == 0
     assert watched.scrape()["openmsmq_subscription_idle_seconds", labels] == 2
-    manager.done(bind(manager.local.core, lake, "me"))
+    manager.done(bind(manager.local, lake, "me"))
     manager.done(manager.local.reservations.finish(lake, 3, owner="me"))
     assert watched.scrape()["openmsmq_subscription_messages", labels] == 0
     assert watched.scrape()["openmsmq_subscription_unread_messages", labels] == 1
@@ -230,7 +230,7 @@ def test_subscriptions_are_reported_with_what_waits_for_them(watched: Watched) -
 def test_a_queue_that_is_deleted_is_gone_from_the_page(watched: Watched) -> None:
     manager = watched.manager
     queue = manager.create()
-    manager.done(manager.local.core.queues.delete(queue))
+    manager.done(manager.local.queues.delete(queue))
     assert of_queue(watched.scrape(), ORDERS) == {}
 
 
@@ -368,7 +368,7 @@ def test_without_a_door_for_others_there_are_no_sessions(watched: Watched) -> No
 
 
 def test_a_destination_that_is_no_computer_has_no_host(watched: Watched) -> None:
-    core = watched.manager.local.core
+    core = watched.manager.local
     name = "MULTICAST=234.1.1.1:8001"
     core.queues.outgoing(parse_format_name(name))
     found = watched.value("msmq_outgoing_queue_state", queue_name=name, connection_host="")
@@ -429,7 +429,7 @@ def test_what_happens_to_messages_is_counted_by_event(watched: Watched) -> None:
 
 
 def test_everything_that_the_rules_count_is_reported(watched: Watched) -> None:
-    statistics = watched.manager.local.core.statistics
+    statistics = watched.manager.local.statistics
     for incident in INCIDENTS:
         assert watched.value("openmsmq_incidents_total", incident=incident) == 0
     statistics.count("flow control", 2)
@@ -439,7 +439,7 @@ def test_everything_that_the_rules_count_is_reported(watched: Watched) -> None:
 
 
 def test_rejected_messages_are_reported_by_reason(watched: Watched) -> None:
-    statistics = watched.manager.local.core.statistics
+    statistics = watched.manager.local.statistics
     statistics.count("rejected: the destination queue is full", 3)
     reason = "the destination queue is full"
     assert watched.value("openmsmq_messages_rejected_total", reason=reason) == 3
@@ -463,7 +463,7 @@ def test_the_state_of_the_manager_is_reported(watched: Watched) -> None:
     assert watched.value("openmsmq_clock_jumps_total") == 0
     assert watched.value("openmsmq_manager_quota_bytes") == inf
     local.state = ManagerState.STOPPING
-    local.core.begin_flow_control()
+    local.begin_flow_control()
     watched.manager.clock.time += 1000
     watched.manager.tick()
     watched.manager.done(local.configure(quota=5))
@@ -581,7 +581,7 @@ def test_the_room_on_the_disk_is_told(watched: Watched, tmp_path: Path) -> None:
         assert 0 < watched.value("openmsmq_store_bytes") < 1 << 20
         assert watched.value("openmsmq_disk_free_bytes") > 0
     finally:
-        local.core.store.close()
+        local.store.close()
 
 
 # Many queues
@@ -595,7 +595,7 @@ def test_others_get_their_turns_while_many_queues_are_reported(watched: Watched)
     async def test() -> bytes:
         rendering = asyncio.create_task(render(manager.local, watched.service, 0))
         await asyncio.sleep(0)
-        manager.done(manager.local.core.queues.delete(queues[-1]))
+        manager.done(manager.local.queues.delete(queues[-1]))
         manager.create("another")
         assert not rendering.done()
         return await rendering
@@ -607,7 +607,7 @@ def test_others_get_their_turns_while_many_queues_are_reported(watched: Watched)
 
 def test_a_thousand_queues_are_reported_quickly(watched: Watched) -> None:
     """Ten thousand take about a fifth of a second, twice as long if all have messages."""
-    core = watched.manager.local.core
+    core = watched.manager.local
     for number in range(1000):
         watched.manager.local.create_queue(f"q{number}")
     commit_all(core)

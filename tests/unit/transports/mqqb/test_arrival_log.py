@@ -59,5 +59,5 @@ def test_managers_log_what_they_refuse(caplog: pytest.LogCaptureFixture) -> None
     net.wait(5)
     (fields,) = lines(caplog)
     assert fields["destination"] == r"DIRECT=OS:b\private$\none"
-    assert sorted(b.bodies(b.local.core.queues.refused)) == [b"1", b"2"]
+    assert sorted(b.bodies(b.local.queues.refused)) == [b"1", b"2"]
     assert a.count("delivered") == 2

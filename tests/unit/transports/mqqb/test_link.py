@@ -41,7 +41,7 @@ def opened(net: Net, a: Station, *, window: int = 64, name: str = TO_C) -> tuple
     queue = a.out(name)
     a.send(queue, *messages("first", recoverable=False))
     net.run()
-    peer.send(establish(a.local.core.identity, PEER), parameters(window=window))
+    peer.send(establish(a.local.identity, PEER), parameters(window=window))
     net.run()
     assert bodies(peer.packets()) == ["first"]
     peer.send(ack(1))
@@ -98,7 +98,7 @@ def test_a_copy_of_what_arrived_goes_to_the_journal() -> None:
     peer, queue = opened(net, a)
     a.send(queue, Message(b"1", journal=True))
     net.run()
-    journal = a.local.core.queues.system_journal
+    journal = a.local.queues.system_journal
     assert a.bodies(journal) == []
     peer.send(ack(2, 1, 1))
     net.run()
@@ -120,7 +120,7 @@ def test_what_was_on_its_way_is_sent_again(recoverable: bool) -> None:
     a.send(queue, *messages("3", recoverable=recoverable))
     net.wait(0.3)
     peer.packets()
-    peer.send(establish(a.local.core.identity, PEER), parameters())
+    peer.send(establish(a.local.identity, PEER), parameters())
     net.run()
     assert first
     assert first in peer.data, "every byte as before: the same identifiers"
@@ -348,7 +348,7 @@ def test_one_who_means_somebody_else_is_told_who_is_here() -> None:
     (answer,) = peer.packets()
     assert isinstance(answer, EstablishConnection)
     assert answer.refused
-    assert answer.header.server_guid == a.local.core.identity
+    assert answer.header.server_guid == a.local.identity
     assert peer.is_lost
 
 

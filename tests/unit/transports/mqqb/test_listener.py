@@ -16,7 +16,7 @@ from tests.unit.service.stores import PATIENCE
 from tests.unit.transports.mqqb.joined import PEER, establish, parameters
 
 from openmsmq.clock import SystemClock
-from openmsmq.engine.manager import LocalManager, received
+from openmsmq.engine.manager import QueueManager, received
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.errors import MQError
 from openmsmq.limits import PACKET_SIZE_MAX
@@ -48,8 +48,8 @@ class House:
         config = Config(data=folder, binary_port=0)
         self.config = replace(config, **options)  # type: ignore[arg-type] # as the tests give them
         clock = SystemClock()
-        self.local = LocalManager(MemoryStore(), clock, name=name)
-        self.driver = LoopDriver(self.local.core, self.local.tick)
+        self.local = QueueManager(MemoryStore(), clock, name=name)
+        self.driver = LoopDriver(self.local, self.local.tick)
         self.door = BinaryDoor(self.local, self.driver, self.config, clock)
         self.transport = self.door.transport
 
@@ -68,7 +68,7 @@ class House:
         found: list[str] = []
         while len(found) < count:
             taken = await self.driver.wait(
-                lambda: self.local.receiving.receive(queue, count, self, wait=True), PATIENCE
+                lambda: self.local.receiver.receive(queue, count, self, wait=True), PATIENCE
             )
             found += [message.body.decode() for message in received(taken)]
         return found
@@ -198,7 +198,7 @@ def test_somebody_who_connects_is_answered(tmp_path: Path) -> None:
             writer.write(establish(PEER))
             answer = decode_packet(await reader.readexactly(572))
             assert isinstance(answer, EstablishConnection)
-            assert answer.header.server_guid == a.local.core.identity
+            assert answer.header.server_guid == a.local.identity
             writer.write(parameters())
             assert len(await reader.readexactly(32)) == 32
             await until(lambda: [link.is_open for link in a.transport.links] == [True])

@@ -71,7 +71,7 @@ class Desk:
     """Acknowledgements of a manager's own, for messages that a test says have come."""
 
     def __init__(self, station: Station | None = None) -> None:
-        self.core = (station or Station(Net(), "b")).local.core
+        self.core = (station or Station(Net(), "b")).local
         self.line = Line()
         self.origin = Origin("10.0.0.9", "somebody", SOURCE_ID.bytes_le, carrier=self.line)
         self.due = Ordering(self.core, self.find)
@@ -131,7 +131,7 @@ def test_and_before_its_sender_gives_a_message_up(watched: Watched) -> None:
         watched.a.send_in(watched.queue, message)
         watched.net.wait(0.4)
     watched.net.wait(5)
-    dead = watched.a.local.core.queues.transactional_dead_letter
+    dead = watched.a.local.queues.transactional_dead_letter
     assert watched.a.bodies(dead) == []
     assert watched.unacknowledged == 0
 
@@ -165,7 +165,7 @@ def test_the_acknowledgement_names_sequence_and_number(
     assert view.acknowledge == Acknowledge.NONE
     assert view.admin_queue is None
     assert view.response_queue is None
-    assert not [queue for queue in watched.b.local.core.queues.everything if queue.transfer]
+    assert not [queue for queue in watched.b.local.queues.everything if queue.transfer]
 
 
 def test_what_is_not_on_disk_is_not_acknowledged(watched: Watched) -> None:

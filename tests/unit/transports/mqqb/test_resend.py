@@ -54,7 +54,7 @@ class Deaf:
 
     def confirm(self, header: TransactionHeader) -> None:
         """An OrderAck for a message."""
-        identity = self.a.local.core.identity
+        identity = self.a.local.identity
         number = header.tx_sequence_number
         body = OrderAckBody(header.tx_sequence_id, number, number - 1)
         order = order_queue(identity)
@@ -133,7 +133,7 @@ def test_a_new_session_begins_the_schedule_anew() -> None:
     deaf.net.wait(1)
     assert resends(deaf) == 0
     deaf.peer.packets()
-    deaf.peer.send(establish(deaf.a.local.core.identity, PEER), parameters())
+    deaf.peer.send(establish(deaf.a.local.identity, PEER), parameters())
     deaf.net.run()
     assert bodies(deaf.peer.packets()) == ["1"]
     deaf.peer.send(ack(1, 1, 1))

@@ -77,12 +77,12 @@ def test_a_manager_that_answers_when_it_is_dialled_is_known() -> None:
     net, a, b = pair()
     a.send(a.out(TO_B), *messages("1"))
     net.run()
-    identity = b.local.core.identity
+    identity = b.local.identity
     known = a.transport.known.get(identity)
     assert known is not None
     assert (known.names, known.address, known.port) == (("B",), b.host, PORT)
     assert a.restart_here().transport.known.get(identity) == known
-    assert b.transport.known.get(a.local.core.identity) is None, "it came by itself"
+    assert b.transport.known.get(a.local.identity) is None, "it came by itself"
 
 
 def test_another_manager_at_a_name_replaces_the_one_before_and_that_is_logged(
@@ -99,8 +99,8 @@ def test_another_manager_at_a_name_replaces_the_one_before_and_that_is_logged(
     with caplog.at_level(logging.WARNING):
         net.wait(6)
     assert c.texts("q") == ["2"]
-    assert a.transport.known.get(b.local.core.identity) is None
-    assert a.transport.known.get(c.local.core.identity) is not None
+    assert a.transport.known.get(b.local.identity) is None
+    assert a.transport.known.get(c.local.identity) is not None
     assert "another manager answers" in caplog.text
 
 
@@ -111,8 +111,8 @@ def test_where_a_manager_is_pinned_no_other_is_given_messages() -> None:
     net.wait(6)
     assert b.texts("q") == []
     assert a.ended(Reason.NOT_PINNED) >= 1
-    assert a.transport.known.get(b.local.core.identity) is None
-    a.transport.known.configure(Identity.ADDRESS, {"B": Pin(b.local.core.identity)})
+    assert a.transport.known.get(b.local.identity) is None
+    a.transport.known.configure(Identity.ADDRESS, {"B": Pin(b.local.identity)})
     net.wait(6)
     assert b.texts("q") == ["1"]
 
@@ -137,7 +137,7 @@ def test_what_a_manager_sent_as_a_stranger_is_not_forgotten_for_other_strangers(
     a.create("t", transactional=True)
     b.send_in(b.out(r"DIRECT=OS:a\private$\t"), *messages("1"))
     net.run()
-    incoming = a.local.core.incoming
+    incoming = a.local.incoming
     assert incoming._stranger_count == 1
     a.send(a.out(TO_B), *messages("1"))
     net.run()
@@ -196,7 +196,7 @@ def known_b() -> tuple[Net, Station, Station]:
 
 def test_a_session_from_elsewhere_than_its_manager_is_proves_nothing() -> None:
     net, a, b = known_b()
-    claim(net, a, b.local.core.identity)
+    claim(net, a, b.local.identity)
     origin = link_from(a, "10.0.0.9").origin
     assert (origin.is_proven, origin.is_known, origin.is_relay) == (False, False, False)
 
@@ -213,10 +213,10 @@ def test_before_that_is_called_a_conflict_the_manager_is_dialled_again() -> None
     del net.stations[b.host, PORT]
     b.host = moved
     a.transport._addresses._configured["B"] = (moved, PORT)
-    claim(net, a, b.local.core.identity, moved)
+    claim(net, a, b.local.identity, moved)
     net.run()
     assert [(item.host, item.port) for item in net.tries] == [(moved, PORT)]
-    known = a.transport.known.get(b.local.core.identity)
+    known = a.transport.known.get(b.local.identity)
     assert known is not None
     assert known.address == moved
     assert all(link.origin.is_proven for link in a.transport.links)
@@ -228,17 +228,17 @@ def test_it_is_not_dialled_for_every_session_from_elsewhere() -> None:
     net.wait(5)
     net.tries.clear()
     for _ in range(5):
-        claim(net, a, b.local.core.identity)
+        claim(net, a, b.local.identity)
     assert len(net.tries) == 1
     net.wait(VERIFY_EVERY)
-    claim(net, a, b.local.core.identity)
+    claim(net, a, b.local.identity)
     assert len(net.tries) == 2
 
 
 def test_a_pinned_manager_is_dialled_when_a_session_claims_to_be_it() -> None:
     """Until it has answered, nothing proves that the session is of it."""
     net, a, b = pair()
-    identity = b.local.core.identity
+    identity = b.local.identity
     a.transport.known.configure(Identity.PINNED, {"B": Pin(identity, address="b.example.com")})
     b.is_up = False
     claim(net, a, identity, "10.0.0.66")
@@ -258,7 +258,7 @@ def test_in_mode_claimed_nothing_is_dialled_again() -> None:
     net, a, b = known_b()
     a.transport.known.configure(Identity.CLAIMED, {})
     net.tries.clear()
-    claim(net, a, b.local.core.identity)
+    claim(net, a, b.local.identity)
     assert net.tries == []
     assert link_from(a, "10.0.0.9").origin.is_proven
 
@@ -321,13 +321,13 @@ def test_a_newer_session_from_the_same_place_takes_over_what_the_older_one_carri
     for end in ends:
         end.cut()
     net.stations.pop((b.host, PORT))
-    first = claim(net, a, b.local.core.identity, b.host)
-    admin = f"PRIVATE={b.local.core.identity}\\00000009"
+    first = claim(net, a, b.local.identity, b.host)
+    admin = f"PRIVATE={b.local.identity}\\00000009"
     a.create("in")
     wanting = parcel(
         "1",
         to=r"DIRECT=OS:a\private$\in",
-        source=b.local.core.identity,
+        source=b.local.identity,
         acknowledge=3,  # type: ignore[arg-type] # as the header has it
         admin=admin,
     )
@@ -337,7 +337,7 @@ def test_a_newer_session_from_the_same_place_takes_over_what_the_older_one_carri
     older = link_from(a, b.host)
     assert len(a.transport.carried_by(older)) == 1
     second = net.dial(a, b.host)
-    second.send(establish(b.local.core.identity, a.transport.identity), parameters())
+    second.send(establish(b.local.identity, a.transport.identity), parameters())
     net.run()
     assert older.is_superseded
     assert not a.transport.carried_by(older)
@@ -374,13 +374,13 @@ def test_an_order_ack_that_waits_goes_when_a_session_of_that_identity_opens() ->
     new.send(establish(PEER, b.transport.identity), parameters())
     net.wait(1)
     assert order_acks(new.packets()) == [1]
-    assert not [queue for queue in b.local.core.queues.everything if queue.transfer]
+    assert not [queue for queue in b.local.queues.everything if queue.transfer]
 
 
 def test_an_order_ack_never_goes_by_a_session_that_claims_the_identity_from_elsewhere() -> None:
     """Its state is another one, when the table says where the manager is."""
     net, a, b = known_b()
-    identity = b.local.core.identity
+    identity = b.local.identity
     b.die()
     true = claim(net, a, identity, b.host)
     a.create("t", transactional=True)
@@ -413,7 +413,7 @@ def test_an_order_ack_never_goes_by_a_session_that_claims_the_identity_from_else
 def test_messages_for_an_identity_go_only_to_a_manager_that_answered_with_it() -> None:
     """Not to a session that claims it."""
     net, a, b = pair()
-    identity = b.local.core.identity
+    identity = b.local.identity
     number = b.local.find_queue("q").number
     liar = claim(net, a, identity)
     del net.stations[b.host, PORT]
@@ -437,7 +437,7 @@ def test_messages_for_a_pinned_identity_go_where_the_configuration_says(
 ) -> None:
     """Whoever claims it, and though it was never dialled."""
     net, a, b = pair()
-    identity = b.local.core.identity
+    identity = b.local.identity
     number = b.local.find_queue("q").number
     a.transport.known.configure(mode, {"B": Pin(identity, address=b.host)})
     if is_claimed:
@@ -500,7 +500,7 @@ def test_acknowledgements_for_an_identity_are_brought_where_its_message_came_fro
 
 def test_acknowledgements_for_a_known_manager_do_not_go_to_who_claims_to_be_it() -> None:
     net, a, b = known_b()
-    identity = b.local.core.identity
+    identity = b.local.identity
     b.die()
     net.wait(1)
     a.create("in")
@@ -548,7 +548,7 @@ def test_the_receiver_may_acknowledge_by_a_session_that_it_opened_itself() -> No
     a.send_in(queue, *messages("1"))
     net.run()
     sequence = queue.sequences.all[0]
-    assert sequence.peers == (b.local.core.identity,)
+    assert sequence.peers == (b.local.identity,)
     b.send(b.out(r"DIRECT=OS:a\private$\back"), *messages("x"))
     net.run()
     (accepted,) = [link for link in a.transport.links if not link.is_initiator]
@@ -570,7 +570,7 @@ def test_a_session_that_is_over_is_forgotten() -> None:
 def test_messages_for_a_known_identity_do_not_go_to_another_name_that_answers_with_it() -> None:
     """A program here has it dialled, and it says that it is the manager known elsewhere."""
     net, a, b = known_b()
-    identity = b.local.core.identity
+    identity = b.local.identity
     number = b.local.find_queue("plain").number
     b.die()
     net.wait(1)

@@ -93,7 +93,7 @@ def test_a_queue_of_a_manager_is_found_once_there_was_a_session() -> None:
     """MQQB-172: who it is that a number belongs to only the session tells."""
     net, a, b = pair()
     number = b.local.find_queue("q").number
-    private = a.out(f"PRIVATE={b.local.core.identity}\\{number:08x}")
+    private = a.out(f"PRIVATE={b.local.identity}\\{number:08x}")
     a.send(private, *messages("by number"))
     net.run()
     assert state(private) is TransferState.NEED_VALIDATION
@@ -112,7 +112,7 @@ def test_the_place_of_a_manager_is_known_after_its_session_is_over() -> None:
     connected(net, a)
     net.between(a, b)[0].cut()
     number = b.local.find_queue("q").number
-    a.send(a.out(f"PRIVATE={b.local.core.identity}\\{number:08x}"), *messages("later"))
+    a.send(a.out(f"PRIVATE={b.local.identity}\\{number:08x}"), *messages("later"))
     net.run()
     assert b.texts("q") == ["first", "later"]
     assert net.tries[-1][1:] == (b.host, PORT)
@@ -207,7 +207,7 @@ def test_an_empty_queue_is_no_reason_to_connect() -> None:
     """MQQB-194, MQQB-346: also if somebody wants an attempt now."""
     net, a, b = pair()
     b.die()
-    private = a.out(f"PRIVATE={b.local.core.identity}\\0000000c")
+    private = a.out(f"PRIVATE={b.local.identity}\\0000000c")
     a.send(private, Message(b"1", time_to_reach_queue=3))
     queue = a.out(TO_B)
     net.wait(3)
@@ -229,7 +229,7 @@ def test_the_next_candidate_is_tried_at_once() -> None:
     b.send_in(b.out(r"DIRECT=OS:a\private$\t"), *messages("came"))
     net.wait(30)
     net.between(a, b)[0].cut()
-    identity = b.local.core.identity
+    identity = b.local.identity
     a.transport.known.learned(identity, "", "10.0.0.7", PORT)
     a.transport.known.learned(identity, "B", "10.0.0.7", PORT)
     peer = Peer()
@@ -243,7 +243,7 @@ def test_the_next_candidate_is_tried_at_once() -> None:
     assert isinstance(asked, EstablishConnection)
     assert asked.header.server_guid == identity
     assert hops(queue) == ["IP=10.0.0.7", f"IP={b.host}"]
-    peer.send(establish(a.local.core.identity, STRANGER, refused=True))
+    peer.send(establish(a.local.identity, STRANGER, refused=True))
     net.run()
     assert net.tries == [Try(30.0, "10.0.0.7", PORT), Try(30.0, b.host, PORT)]
     assert statuses(queue) == [*REFUSAL, *CONNECT]
@@ -256,7 +256,7 @@ def test_somebody_else_at_the_address_refuses() -> None:
     net, a, b = pair()
     queue = connected(net, a)
     number = b.local.find_queue("q").number
-    private = a.out(f"PRIVATE={b.local.core.identity}\\{number:08x}")
+    private = a.out(f"PRIVATE={b.local.identity}\\{number:08x}")
     b.die()
     net.stations[b.host, PORT] = c = Station(net, "c")
     c.create("q")
@@ -352,7 +352,7 @@ def test_acknowledgements_use_the_session_that_the_sender_began() -> None:
     ack = Message(b"1", acknowledge=3, admin_queue=r"DIRECT=OS:a\private$\admin")
     a.send(a.out(TO_B), ack)
     number = a.local.find_queue("admin").number
-    by_number = f"PRIVATE={a.local.core.identity}\\{number:08x}"
+    by_number = f"PRIVATE={a.local.identity}\\{number:08x}"
     a.send(a.out(TO_B), Message(b"2", acknowledge=3, admin_queue=by_number))
     net.wait(2)
     # Who is at a direct name only a session tells: b asks, but not for the other.
@@ -407,13 +407,13 @@ def test_the_one_who_was_called_calls_back_for_what_it_owes() -> None:
     net.between(a, b)[0].cut()
     net.is_slow = True
     b.receive(b.local.find_queue("q"))
-    (queue,) = [queue for queue in b.local.core.queues.by_number.values() if queue.transfer]
+    (queue,) = [queue for queue in b.local.queues.by_number.values() if queue.transfer]
     assert net.tries[-1][1:] == (a.host, PORT)
     assert state(queue) is TransferState.WAITING
-    assert a.bodies(a.local.core.queues.system_journal) == []
+    assert a.bodies(a.local.queues.system_journal) == []
     net.is_slow = False
     net.run()
-    assert a.bodies(a.local.core.queues.system_journal) == [b"1"]
+    assert a.bodies(a.local.queues.system_journal) == [b"1"]
     net.wait(1)
     assert queue.deleted
 
@@ -461,10 +461,10 @@ def test_of_two_sessions_with_a_manager_the_other_is_used_when_one_is_over() -> 
     a.send_in(queue, *messages("1"))
     net.wait(30)
     assert len(net.tries) == len(b.transport.links) == 2
-    first = b.transport.session_table.of(a.local.core.identity)[-1]
+    first = b.transport.session_table.of(a.local.identity)[-1]
     next(end for end in net.ends if end.machine is first and not end.is_over).cut()
     net.run()
-    assert b.transport.session_table.of(a.local.core.identity)[-1] is not first
+    assert b.transport.session_table.of(a.local.identity)[-1] is not first
     a.send_in(queue, *messages("2"))
     net.wait(2)
     assert queue.messages == 0
@@ -546,7 +546,7 @@ def test_pausing_tells_the_peer_to_send_one_message_at_a_time() -> None:
     a.send(queue, *messages("1"))
     net.run()
     peer.packets()
-    peer.send(establish(a.local.core.identity, PEER), parameters())
+    peer.send(establish(a.local.identity, PEER), parameters())
     net.run()
     peer.packets()
     a.hold_back(queue)
@@ -616,7 +616,7 @@ def test_the_manager_knows_who_sends_its_messages() -> None:
     _, a, _ = pair()
     queue = a.local.open_queue(TO_B, Mode(Access.SEND)).queue
     assert queue.transfer is not None
-    assert a.local.core.transports.get(queue) is a.transport
+    assert a.local.transports.get(queue) is a.transport
 
 
 # What strangers make us create
@@ -648,7 +648,7 @@ def third(at: int) -> str:
 
 def queues_of(station: Station) -> list[Queue]:
     """All outgoing queues."""
-    return [queue for queue in station.local.core.queues.everything if queue.transfer]
+    return [queue for queue in station.local.queues.everything if queue.transfer]
 
 
 def test_a_flood_of_forged_sources_creates_no_outgoing_queues_and_no_ways() -> None:
@@ -676,7 +676,7 @@ def test_a_flood_of_forged_sources_creates_no_outgoing_queues_and_no_ways() -> N
     assert queues_of(b) == []
     assert (b.transport.peers, net.tries) == ({}, [])
     assert b.transport._ordering.next_deadline is None
-    assert len(b.local.core.incoming) <= 8000
+    assert len(b.local.incoming) <= 8000
 
 
 def test_what_strangers_direct_at_third_machines_is_dropped_after_ten_minutes() -> None:
@@ -747,7 +747,7 @@ def test_a_sender_that_was_restored_with_a_slow_clock_is_not_refused() -> None:
     a.send_in(queue, *messages("1"))
     net.wait(1)
     backup = a.store.committed
-    first = b.local.core.incoming.items()[0]
+    first = b.local.incoming.items()[0]
     a.send_in(queue, *messages("2", "3"))
     net.wait(1)
     a.die()
@@ -757,7 +757,7 @@ def test_a_sender_that_was_restored_with_a_slow_clock_is_not_refused() -> None:
     net.wait(1)
     assert b.texts("q") == ["1", "2", "3", "4"]
     assert a.out(TO_B).messages == 0
-    last = b.local.core.incoming.items()[0]
+    last = b.local.incoming.items()[0]
     assert last.id >> 32 > first.id >> 32
 
 
@@ -784,7 +784,7 @@ def test_a_receiver_that_was_restored_takes_the_rest_of_a_stream(
     assert b.texts("q") == ["1", "5"]
     assert queue.messages == 0
     assert b.count("gaps after a restore") == 1
-    assert [item.missing for item in b.local.core.incoming.items()] == [3]
+    assert [item.missing for item in b.local.incoming.items()] == [3]
     assert "messages are missing since the restore" in caplog.text
 
 
@@ -802,9 +802,7 @@ def unconfirmed() -> tuple[Net, Station, Station]:
     sequence.peers = ()
     write = sequence.write
     a.enter(
-        lambda: a.local.core.submit(
-            lambda batch: write(batch.writer), lambda: None, lambda error: None
-        )
+        lambda: a.local.submit(lambda batch: write(batch.writer), lambda: None, lambda error: None)
     )
     return net, a.restart_here(), b
 

@@ -22,7 +22,7 @@ def test_a_manager_that_answered_is_known_by_name_and_address() -> None:
     net.run()
     (info,) = peer_infos(a.local)
     assert info == PeerInfo(
-        id=b.local.core.identity,
+        id=b.local.identity,
         names=("B",),
         address=b.host,
         port=1801,
@@ -39,7 +39,7 @@ def test_a_manager_that_only_called_is_known_by_its_session() -> None:
     a.send(a.out("DIRECT=OS:b\\q"), Message("1"))
     net.run()
     (info,) = peer_infos(b.local)
-    assert (info.id, info.names, info.address) == (a.local.core.identity, (), "")
+    assert (info.id, info.names, info.address) == (a.local.identity, (), "")
     assert info.sessions == (a.host,)
 
 
@@ -47,8 +47,8 @@ def test_what_the_configuration_says_of_a_manager_is_shown() -> None:
     net, a, b = pair()
     a.send(a.out("DIRECT=OS:b\\q"), Message("1"))
     net.run()
-    pins = {"B": Pin(b.local.core.identity, relay=True)}
-    a.local.core.peers.configure(Identity.PINNED, pins)
+    pins = {"B": Pin(b.local.identity, relay=True)}
+    a.local.peers.configure(Identity.PINNED, pins)
     (info,) = peer_infos(a.local)
     assert (info.pinned, info.relay) == (True, True)
 
@@ -57,7 +57,7 @@ def test_what_a_restore_has_cost_is_shown_by_sender() -> None:
     net = Net()
     a = Station(net, "a")
     a.create("q", transactional=True)
-    core = a.local.core
+    core = a.local
     core.incoming.unknown = core.incoming.unknown._replace(may_skip=True)
     origin = Origin("10.0.0.9", "x", SOMEBODY.bytes_le)
     packets = in_order(5, to="DIRECT=TCP:10.0.0.1\\q")
@@ -68,6 +68,6 @@ def test_what_a_restore_has_cost_is_shown_by_sender() -> None:
 
 def test_a_manager_without_a_network_knows_its_table() -> None:
     local = Manager().local
-    local.core.peers.learned(UUID(int=5), "x", "10.0.0.5", 1801)
+    local.peers.learned(UUID(int=5), "x", "10.0.0.5", 1801)
     (info,) = peer_infos(local)
     assert (info.id, info.sessions) == (UUID(int=5), ())

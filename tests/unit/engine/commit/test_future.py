@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from openmsmq.engine.commit.pending import Pending
+from openmsmq.engine.commit.future import Future
 from openmsmq.errors import ReceiveTimeout
 
 
 def test_an_answer_that_is_a_value_is_given_out_as_often_as_asked_for() -> None:
-    pending: Pending[int] = Pending()
+    pending: Future[int] = Future()
     assert not pending.done
     pending.succeed(7)
     assert pending.done
@@ -18,7 +18,7 @@ def test_an_answer_that_is_a_value_is_given_out_as_often_as_asked_for() -> None:
 
 
 def test_an_answer_that_is_an_error_is_raised() -> None:
-    pending: Pending[int] = Pending()
+    pending: Future[int] = Future()
     pending.fail(ReceiveTimeout("nothing"))
     assert pending.done
     with pytest.raises(ReceiveTimeout):
@@ -26,7 +26,7 @@ def test_an_answer_that_is_an_error_is_raised() -> None:
 
 
 def test_none_is_an_answer_too() -> None:
-    pending: Pending[None] = Pending()
+    pending: Future[None] = Future()
     pending.succeed(None)
     pending.result()
     assert pending.done
@@ -34,7 +34,7 @@ def test_none_is_an_answer_too() -> None:
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_whoever_waits_is_told_once_when_the_answer_is_there(fails: bool) -> None:
-    pending: Pending[str] = Pending()
+    pending: Future[str] = Future()
     told: list[bool] = []
     pending.on_done = lambda: told.append(pending.done)
     if fails:
@@ -45,7 +45,7 @@ def test_whoever_waits_is_told_once_when_the_answer_is_there(fails: bool) -> Non
 
 
 def test_a_call_is_answered_once() -> None:
-    pending: Pending[int] = Pending()
+    pending: Future[int] = Future()
     pending.succeed(1)
     with pytest.raises(AssertionError):
         pending.succeed(2)
@@ -57,8 +57,8 @@ def test_a_call_is_answered_once() -> None:
 @pytest.mark.parametrize("later", [False, True])
 @pytest.mark.parametrize("fails", [False, True])
 def test_an_answer_may_answer_another_call(fails: bool, later: bool) -> None:
-    pending: Pending[int] = Pending()
-    other: Pending[str] = Pending()
+    pending: Future[int] = Future()
+    other: Future[str] = Future()
     error = ReceiveTimeout()
     if later:
         pending.then(other, str)
@@ -76,4 +76,4 @@ def test_an_answer_may_answer_another_call(fails: bool, later: bool) -> None:
 
 def test_an_answer_cannot_be_taken_before_it_is_there() -> None:
     with pytest.raises(AssertionError):
-        Pending[int]().result()
+        Future[int]().result()

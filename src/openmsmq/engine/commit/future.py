@@ -9,7 +9,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-class Pending(Generic[T]):
+class Future(Generic[T]):
     """The answer to a call: not there yet, a value, or an error.
 
     Whoever waits sets `on_done`; it is called once, by whoever brings the answer.
@@ -42,7 +42,7 @@ class Pending(Generic[T]):
             raise self.error
         return self._value  # type: ignore[return-value] # T may include None
 
-    def then(self, other: Pending[U], value: Callable[[T], U]) -> None:
+    def then(self, other: Future[U], value: Callable[[T], U]) -> None:
         """Answer another call when this one is answered, with what `value` makes of the answer."""
 
         def answered() -> None:
