@@ -1,0 +1,233 @@
+"""The HTTP listener that messages are posted to; what becomes of each is decided elsewhere.
+
+Anyone who can connect can post. Connections, bytes in memory and the time that a request may take
+are bounded, before anything is read; a request that is not finished gives way to a new connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from ssl import SSLContext
+from typing import Final, NamedTuple
+
+from aiohttp import web
+
+from openmsmq import limits
+from openmsmq.clock import Clock
+from openmsmq.errors import Malformed
+from openmsmq.runtime.listener import Listener, bind
+from openmsmq.runtime.logs import log_event
+from openmsmq.soap.tree import ENVELOPE_SIZE_MAX
+from openmsmq.transports.srmp.exchange import SrmpOutcome, SrmpPost, read_post, status_of
+
+REQUEST_SIZE_MAX: Final = limits.PACKET_SIZE_MAX + ENVELOPE_SIZE_MAX
+"Bytes of the content of a request; a message that is larger has no packet."
+BUFFER_SIZE_MAX: Final = 64 << 20
+"Bytes of all requests that are being read or stored; others are asked to come again."
+CONNECTIONS_MAX: Final = 2000
+READ_BUFFER: Final = 64 * 1024
+"Bytes that are read ahead on a connection."
+READ_S: Final = 60.0
+"Seconds that the content of a request may take."
+KEEP_ALIVE_S: Final = 300.0
+"Seconds that an unused connection stays open; senders close theirs after as many (note 19)."
+STOP_S: Final = 2.0
+"Seconds that requests under way may take when the listener stops."
+RETRY_AFTER_S: Final = 5
+
+TOO_MANY: Final = "too many HTTP connections"
+TOO_LARGE: Final = "HTTP request too large"
+TOO_SLOW: Final = "HTTP request too slow"
+TOO_BUSY: Final = "too many HTTP requests in memory"
+MALFORMED: Final = "malformed SRMP message"
+_log: Final = logging.getLogger(__name__)
+
+
+class PostSource(NamedTuple):
+    """Who posted a message, as far as the connection proves it."""
+
+    address: str
+    certificate: bytes = b""
+    "In DER, if TLS asked for one and it is good."
+
+
+class SrmpListener:
+    """An HTTP or HTTPS server for `POST /msmq/...` ([MC-MQSRM] 2.1.1)."""
+
+    def __init__(
+        self,
+        take: Callable[[SrmpPost, PostSource], Awaitable[SrmpOutcome]],
+        clock: Clock,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        tls: SSLContext | None = None,
+        connections_max: int = CONNECTIONS_MAX,
+        buffer_size_max: int = BUFFER_SIZE_MAX,
+        read_s: float = READ_S,
+    ) -> None:
+        """`take` says what became of a message, when that is on disk."""
+        self._take = take
+        self._clock = clock
+        self._address = host, port
+        self._connections_max = connections_max
+        self._buffer_size_max = buffer_size_max
+        self._read_s = read_s
+        self._buffered = 0
+        "Bytes that requests have, or have announced."
+        self._reading: dict[asyncio.BaseProtocol, None] = {}
+        "Connections whose request is being read, the oldest first."
+        self._storing: Counter[asyncio.BaseProtocol] = Counter()
+        self.counts: Counter[str] = Counter()
+        "Messages by outcome, and what was refused by reason."
+        app = web.Application(client_max_size=REQUEST_SIZE_MAX)
+        app.router.add_post("/{path:.*}", self._post)
+        app.on_response_prepare.append(_name_server)
+        self._runner = web.AppRunner(
+            app,
+            access_log=None,
+            handle_signals=False,
+            shutdown_timeout=STOP_S,
+            keepalive_timeout=KEEP_ALIVE_S,
+            auto_decompress=False,
+            read_bufsize=READ_BUFFER,
+        )
+        self._listener = Listener(self._accept, self, tls=tls)
+
+    async def start(self) -> tuple[str, int]:
+        """Accept requests; where they are to be sent."""
+        await self._runner.setup()
+        try:
+            bound = await bind(*self._address)
+        except OSError:
+            await self._runner.cleanup()
+            raise
+        return self._listener.start(bound)
+
+    async def stop(self, reason: str) -> None:
+        """Accept no more; HTTP has no way to tell the reason."""
+        await self._listener.close()
+        await self._runner.cleanup()
+
+    def _accept(self) -> asyncio.Protocol:
+        return self._server()
+
+    @property
+    def _server(self) -> web.Server:
+        server = self._runner.server
+        assert server is not None, "it was set up"
+        return server
+
+    # Connections
+
+    def has_room(self) -> bool:
+        """Whether one more connection may come.
+
+        The oldest that has no whole request gives way to it: silent and slow connections keep
+        nobody out, and a message that is being stored is never cut off.
+        """
+        connections = self._server.connections
+        if len(connections) + self._listener.arriving < self._connections_max:
+            return True
+        if self._listener.displace():
+            return True
+        self.refused(TOO_MANY)
+        silent = (c for c in connections if c not in self._reading and c not in self._storing)
+        for one in (*silent, *self._reading):
+            transport = getattr(one, "transport", None)
+            if transport is not None and not transport.is_closing():
+                transport.abort()
+                return True
+        return False
+
+    def refused(self, reason: str) -> None:
+        """A connection or a request was refused."""
+        self.counts[reason] += 1
+
+    def exhausted(self, error: OSError) -> None:
+        """The system has no connection to give."""
+        self.refused(TOO_MANY)
+        log_event(_log, "cannot accept connections", level=logging.ERROR, error=error, door="srmp")
+
+    # Requests
+
+    async def _post(self, request: web.Request) -> web.Response:
+        """One message ([MC-MQSRM] 3.1.5.1)."""
+        if not request.path.lower().startswith("/msmq/"):
+            raise web.HTTPNotFound
+        if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise web.HTTPUnsupportedMediaType
+        length = request.content_length
+        size = REQUEST_SIZE_MAX if length is None else length
+        if size > REQUEST_SIZE_MAX:
+            self.refused(TOO_LARGE)
+            return _answer(HTTPStatus.BAD_REQUEST, close=True)
+        if self._buffered + size > self._buffer_size_max:
+            self.refused(TOO_BUSY)
+            return _answer(HTTPStatus.SERVICE_UNAVAILABLE, close=True)
+        self._buffered += size
+        try:
+            return await self._handle(request)
+        finally:
+            self._buffered -= size
+
+    async def _handle(self, request: web.Request) -> web.Response:
+        connection = request.protocol
+        self._reading[connection] = None
+        try:
+            async with asyncio.timeout(self._read_s):
+                content = await request.read()
+        except TimeoutError:
+            self.refused(TOO_SLOW)
+            return _answer(HTTPStatus.REQUEST_TIMEOUT, close=True)
+        except web.HTTPRequestEntityTooLarge:
+            self.refused(TOO_LARGE)
+            return _answer(HTTPStatus.BAD_REQUEST, close=True)
+        finally:
+            self._reading.pop(connection, None)
+        self._storing[connection] += 1
+        try:
+            return _answer(status_of(await self._store(request, content)))
+        finally:
+            self._storing[connection] -= 1
+            if not self._storing[connection]:
+                del self._storing[connection]
+
+    async def _store(self, request: web.Request, content: bytes) -> SrmpOutcome:
+        source = _source(request)
+        try:
+            now = int(self._clock.now())
+            post = read_post(request.headers.get("Content-Type", ""), content, arrived=now)
+        except Malformed as error:
+            self.refused(MALFORMED)
+            log_event(_log, "malformed message", address=source.address, error=error)
+            return SrmpOutcome.MALFORMED
+        outcome = await self._take(post, source)
+        self.counts[outcome.name.lower()] += 1
+        return outcome
+
+
+def _source(request: web.Request) -> PostSource:
+    transport = request.transport
+    security = None if transport is None else transport.get_extra_info("ssl_object")
+    certificate = None if security is None else security.getpeercert(binary_form=True)
+    return PostSource(request.remote or "", certificate or b"")
+
+
+def _answer(status: HTTPStatus, *, close: bool = False) -> web.Response:
+    """An empty answer, as those of Windows ([MC-MQSRM] 4.3)."""
+    response = web.Response(status=status)
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
+    if close:
+        response.force_close()
+    return response
+
+
+async def _name_server(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers["Server"] = "OpenMSMQ"
+    response.headers.popall("Content-Type", None)
