@@ -19,7 +19,9 @@ PARTS, EACH = 6, 5
 BY_NUMBER = {rule.number: rule for rule in rules()}
 UNSEEN = frozenset(numbers(Path(__file__).with_name("unseen_rules.txt").read_text()))
 "No test was seen yet to notice these: to be looked at one by one."
-UNHURT = frozenset({"MQQB-071", "DMPR-255"})
+UNHURT = frozenset(
+    {"MQQB-071", "MQQB-294", "MQQB-310", "DMPR-069", "DMPR-093", "DMPR-096", "DMPR-255"}
+)
 "What holds if nothing is done: something is left alone, or stays where it is."
 
 

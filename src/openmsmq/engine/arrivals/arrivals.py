@@ -319,7 +319,10 @@ class Arrivals:
         return False
 
     def _new(self, work: Work, packet: bytes, head: Head, marks: int) -> NewMessage:
-        """A message as it is put into its queue; its sender's journal is not ours."""
+        """A message as it is put into its queue; its sender's journal is not ours.
+
+        It is noted whether its sender is owed a FinalAck (FinalAckRequired, [MS-MQDMPR] 3.1.1.12).
+        """
         flags, receive = head.flags, head.time_to_be_received
         expires = NEVER
         if receive != INFINITE:

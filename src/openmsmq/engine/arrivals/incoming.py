@@ -55,7 +55,7 @@ TEXT_MAX: Final = 256
 
 
 class IncomingSequence(NamedTuple):
-    """How far the messages of one sender to one destination have come."""
+    """How far the messages of one sender to one destination have come ([MS-MQQB] 3.1.1.3.1)."""
 
     id: int
     "TxSequenceID as a number."

@@ -19,7 +19,10 @@ class CursorState(Enum):
 
 
 class Cursor:
-    """Where a reader stands: a lookup identifier, which outlives the message it named (A-08)."""
+    """Where a reader stands ([MS-MQDMPR] 3.1.1.2).
+
+    A lookup identifier, which outlives the message it named (A-08).
+    """
 
     __slots__ = ("closed", "passed", "position", "state")
 

@@ -58,7 +58,7 @@ SequenceId = tuple[int, int]
 
 @dataclass(slots=True, eq=False)
 class OutgoingSequence:
-    """One sequence of an outgoing queue."""
+    """One sequence of an outgoing queue ([MS-MQQB] 3.1.1.3.1, [MS-MQDMPR] 3.1.1.12)."""
 
     time_stamp: int
     ordinal: int

@@ -161,7 +161,10 @@ def with_expiry(raw: bytes, expires: int) -> bytes:
 
 
 def lookup_id(priority: int, arrival: int) -> int:
-    """The lookup identifier of the message that arrived as number `arrival`."""
+    """The lookup identifier of the message that arrived as number `arrival`.
+
+    (LookupIdentifier, [MS-MQDMPR] 3.1.1.12.)
+    """
     return PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
 
 

@@ -46,7 +46,7 @@ class Inbound:
     def count(self, *, recoverable: bool) -> int:
         """Count a message; its number among the recoverable ones, 0 for any other.
 
-        (Duplicates and those refused count, too; [MS-MQQB] 3.1.5.8.7, AMB-38.)
+        (Duplicates and those refused count, too; [MS-MQQB] 3.1.1.4, 3.1.5.8.2, 3.1.5.8.7, AMB-38.)
         """
         self.received += 1
         self.unacked += 1

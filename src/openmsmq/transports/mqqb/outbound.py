@@ -18,7 +18,7 @@ Token = object
 
 
 class Outbound:
-    """The sending half of a session: numbers, the window, and who waits for what."""
+    """The sending half of a session: numbers ([MS-MQQB] 3.1.1.4), the window, and who waits."""
 
     __slots__ = (
         "_express",

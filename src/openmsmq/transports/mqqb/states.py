@@ -87,7 +87,7 @@ LEGAL: Final[Mapping[tuple[SessionState, PacketKind], Move]] = {
 
 
 def move(state: SessionState, kind: PacketKind) -> Move:
-    """What a packet does in a state."""
+    """What a packet does in a state ([MS-MQQB] 3.1.5.5, 3.1.5.6 and those of the table)."""
     legal = LEGAL.get((state, kind))
     if legal is not None:
         return legal
