@@ -125,14 +125,15 @@ def open(
     """Open a directory as a queue manager of this process, making it if it is not there.
 
     `name` is what other computers call this one; `quota` limits all its messages, in KiB.
+    `UnsupportedOperation` where the platform cannot do it; `connect` works everywhere.
     """
-    from openmsmq.client._sync.embedded import Embedded
     from openmsmq.client._sync.manager import Manager
-    from openmsmq.runtime.drivers import ThreadDriver
-    from openmsmq.runtime.startup import open_directory
+    from openmsmq.client.embedded.platform import require_platform
 
-    local = open_directory(directory, name, quota)
-    return Manager(Embedded(local, ThreadDriver(local, local.tick)))
+    require_platform()
+    from openmsmq.client.embedded._sync.embedded import open_embedded
+
+    return Manager(open_embedded(directory, name, quota))
 
 
 def connect(

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Generator
 from types import TracebackType
 
 from openmsmq.client._async.cursor import Cursor
-from openmsmq.client._async.embedded import Embedded
 from openmsmq.client._async.manager import Manager, Queue
 from openmsmq.client._async.recovery import Recovered, recover
 from openmsmq.client._async.remote import Remote
@@ -17,8 +16,7 @@ from openmsmq.client._async.subscription import Subscription
 from openmsmq.client._async.transaction import Transaction, TwoPhase
 from openmsmq.client._async.unit import Unit, distributed
 from openmsmq.client.address import Address
-from openmsmq.runtime.drivers import LoopDriver
-from openmsmq.runtime.startup import open_directory
+from openmsmq.client.embedded.platform import require_platform
 
 __all__ = [
     "Cursor",
@@ -67,11 +65,14 @@ def open(
     """Open a directory as a queue manager of this process, making it if it is not there.
 
     `name` is what other computers call this one; `quota` limits all its messages, in KiB.
+    `UnsupportedOperation` where the platform cannot do it; `connect` works everywhere.
     """
 
     async def opened() -> Manager:
-        local = open_directory(directory, name, quota)
-        return Manager(Embedded(local, LoopDriver(local, local.tick)))
+        require_platform()
+        from openmsmq.client.embedded._async.embedded import open_embedded
+
+        return Manager(open_embedded(directory, name, quota))
 
     return Opening(opened)
 

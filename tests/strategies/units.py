@@ -9,7 +9,7 @@ from typing import Any, cast
 import openmsmq
 from openmsmq import Manager
 from openmsmq.client._sync.backend import Backend
-from openmsmq.client._sync.embedded import Embedded, EmbeddedWork
+from openmsmq.client.embedded._sync.embedded import Embedded, EmbeddedWork
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import ConnectionLost, DtcConnect, MQError
 from openmsmq.runtime.drivers import ThreadDriver

@@ -42,7 +42,6 @@ DOUBLED_CLASSES: Final = (
     "Place",
     "Queue",
     "Read",
-    "Reader",
     "Recorder",
     "Reference",
     "Report",

@@ -18,8 +18,8 @@ from openmsmq import aio
 from openmsmq.access.tokens import Tokens
 from openmsmq.app_server.listener import AppListener
 from openmsmq.app_server.server import AppServer
-from openmsmq.client._async import embedded as embedded_aio
-from openmsmq.client._sync import embedded as embedded_sync
+from openmsmq.client.embedded._async import embedded as embedded_aio
+from openmsmq.client.embedded._sync import embedded as embedded_sync
 from openmsmq.engine.manager import QueueManager
 from openmsmq.runtime.drivers import LoopDriver, ThreadDriver
 from openmsmq.runtime.startup import open_directory

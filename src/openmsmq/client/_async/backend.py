@@ -1,4 +1,4 @@
-"""The port between the API and whoever keeps the queues. `backend_sync.py` is written from this."""
+"""What the API needs of a queue manager: one of this process, or a service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from openmsmq.types.subscriptions import Binding, SubscriptionInfo
 from openmsmq.types.units import UnitInfo, UnitState
 
 
-class Subscription(Protocol):
+class StreamBackend(Protocol):
     """Messages that come by themselves and are held until they are ended."""
 
     async def next(self, timeout: float | None) -> list[ReceivedMessage]:
@@ -37,7 +37,7 @@ class Subscription(Protocol):
         ...
 
 
-class Reader(Protocol):
+class SubscriptionBackend(Protocol):
     """A subscription with a name: what it was given it is given again, until it is done with it."""
 
     @property
@@ -170,11 +170,13 @@ class Backend(Protocol):
         """Peek, for those who read many: the payload of MESSAGES."""
         ...
 
-    async def subscribe(self, handle: Handle, prefetch: int) -> Subscription:
+    async def open_stream(self, handle: Handle, prefetch: int) -> StreamBackend:
         """Let messages come, up to `prefetch` that are not ended."""
         ...
 
-    async def open_reader(self, handle: Handle, name: str, *, copy: bool, owner: str) -> Reader:
+    async def open_subscription(
+        self, handle: Handle, name: str, *, copy: bool, owner: str
+    ) -> SubscriptionBackend:
         """The subscription with this name, begun if it is not there yet."""
         ...
 

@@ -1,4 +1,8 @@
-"""A connection to a service, for asyncio; `channel_sync.py` is the same for threads."""
+"""A connection to a service, for asyncio.
+
+`_sync/channel.py` is written by hand: there the threads that wait read the socket themselves, here
+the event loop does it for all tasks.
+"""
 
 from __future__ import annotations
 

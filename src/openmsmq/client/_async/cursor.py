@@ -1,4 +1,4 @@
-"""A place in a queue. `cursor_sync.py` is written from this file by `make fix`."""
+"""A place in a queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The async API. `sync.py` is written from this file; `make fix` does it."""
+"""Queue managers and queues, the front of the API."""
 
 from __future__ import annotations
 
@@ -390,7 +390,7 @@ class Queue(Closable):
         `owner`, it can be bound to that one alone.
         """
         self._require(Access.RECEIVE)
-        opened = await self._backend.open_reader(self._handle, name, copy=copy, owner=owner)
+        opened = await self._backend.open_subscription(self._handle, name, copy=copy, owner=owner)
         return Subscription(opened, name)
 
     async def purge(self) -> int:

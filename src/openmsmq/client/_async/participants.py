@@ -1,4 +1,4 @@
-"""Those who have a part in a unit. `participants_sync.py` is written from this file by `make fix`.
+"""Those who have a part in a unit.
 
 A part is prepared under the unit's name and waits for the outcome, whatever happens to the program
 that began it. `commit_prepared` and `abort_prepared` are for whoever finds it later.

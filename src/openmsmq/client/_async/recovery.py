@@ -1,4 +1,4 @@
-"""Units that a crash has left behind. `recovering_sync.py` is written from this by `make fix`.
+"""Units that a crash has left behind.
 
 Whatever a participant has prepared waits for the outcome, and the manager that decides knows it. A
 unit whose program is at work is left alone: the manager that decides sees that, too.

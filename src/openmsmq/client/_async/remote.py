@@ -1,4 +1,4 @@
-"""The API's backend in a service. `remote_sync.py` is written from this file by `make fix`.
+"""The API's backend in a service.
 
 The connection is made when it is needed and made again when it was lost. What is safe to repeat is
 repeated then; what is not fails with `ConnectionLost`, and the caller decides. Open queues are
@@ -21,7 +21,7 @@ from openmsmq.client._async.remote_calls import RemoteCalls
 from openmsmq.client._async.remote_parts import (
     RemoteCursor,
     RemoteHandle,
-    RemoteReader,
+    RemoteStream,
     RemoteSubscription,
     RemoteWork,
     ask,
@@ -329,23 +329,23 @@ class Remote(RemoteCalls):
 
         return await self._repeat(again)
 
-    async def subscribe(self, handle: Handle, prefetch: int) -> RemoteSubscription:
-        async def work(channel: Channel) -> RemoteSubscription:
+    async def open_stream(self, handle: Handle, prefetch: int) -> RemoteStream:
+        async def work(channel: Channel) -> RemoteStream:
             number = await self._number(channel, handle)
-            subscription = RemoteSubscription(self, channel, number)
-            await subscription.begin(prefetch)
-            return subscription
+            stream = RemoteStream(self, channel, number)
+            await stream.begin(prefetch)
+            return stream
 
         return await self._repeat(work)
 
-    async def open_reader(
+    async def open_subscription(
         self, handle: Handle, name: str, *, copy: bool, owner: str
-    ) -> RemoteReader:
-        made = RemoteReader(self, handle, name, copy=copy, owner=owner)
+    ) -> RemoteSubscription:
+        made = RemoteSubscription(self, handle, name, copy=copy, owner=owner)
         await self._repeat(made.number)
         return made
 
-    async def ask_for_reader(
+    async def ask_for_subscription(
         self, channel: Channel, handle: Handle, name: str, *, copy: bool, owner: str
     ) -> Members:
         """Open a subscription on a connection; of a queue that is deleted, what is left of it."""
@@ -360,20 +360,22 @@ class Remote(RemoteCalls):
             return await ask(channel, "open_reader", queue=handle.name, **given)
         return await ask(channel, "open_reader", SLOW, handle=number, copy=copy, **given)
 
-    async def ask_reader(self, reader: RemoteReader, call: str, **arguments: Any) -> Members:
+    async def call_subscription(
+        self, subscription: RemoteSubscription, call: str, **arguments: Any
+    ) -> Members:
         """Make a call about a subscription, all of which may be made again."""
 
         async def work(channel: Channel) -> Members:
-            number = await reader.number(channel)
+            number = await subscription.number(channel)
             return await ask(channel, call, SLOW, reader=number, **arguments)
 
         return await self._repeat(work)
 
-    async def fetch(self, reader: RemoteReader, after: int, last: int) -> bytes:
+    async def fetch(self, subscription: RemoteSubscription, after: int, last: int) -> bytes:
         """What a subscription was given, as the payload of MESSAGES."""
 
         async def work(channel: Channel) -> bytes:
-            payload = app.Fetch(await reader.number(channel), after, last).encode()
+            payload = app.Fetch(await subscription.number(channel), after, last).encode()
             return (await channel.request(Kind.FETCH, payload, wait=SLOW)).payload
 
         return await self._repeat(work)

@@ -1,7 +1,4 @@
-"""Calls about a manager as a whole, all of which may be made again.
-
-`remote_calls_sync.py` is written from this file.
-"""
+"""Calls about a manager as a whole, all of which may be made again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service has open for a program. `remote_parts_sync.py` is written from this file."""
+"""What a service has open for a program."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class RemoteWork(Work):
         self.number = number
 
 
-class RemoteSubscription:
+class RemoteStream:
     """Messages that a service sends by itself; it does not outlive its connection."""
 
     def __init__(self, backend: Remote, channel: Channel, queue: int) -> None:
@@ -110,7 +110,7 @@ class RemoteSubscription:
                 await self._channel.unsubscribe(self._number, self._deliveries, self._queue)
 
 
-class RemoteReader:
+class RemoteSubscription:
     """A subscription of a service, opened again on a new connection."""
 
     def __init__(
@@ -132,7 +132,7 @@ class RemoteReader:
     async def number(self, channel: Channel) -> int:
         """What it is called on this connection."""
         if self._opened is None or self._opened[0] is not channel:
-            answer = await self._backend.ask_for_reader(
+            answer = await self._backend.ask_for_subscription(
                 channel, self._handle, self._name, copy=self._copy, owner=self._owner
             )
             self._opened = channel, answer.integer("reader")
@@ -143,17 +143,17 @@ class RemoteReader:
 
     async def bind(self, binding: Binding) -> None:
         """Let it belong to the owner that it was opened for."""
-        await self._backend.ask_reader(self, "bind", **asdict(binding))
+        await self._backend.call_subscription(self, "bind", **asdict(binding))
         self.owner = self._owner
 
     async def mark_read(self, after: int, last: int) -> None:
         """Its owner has read all behind one position up to another."""
-        await self._backend.ask_reader(self, "mark_read", after=after, last=last)
+        await self._backend.call_subscription(self, "mark_read", after=after, last=last)
 
     async def reserve(self, after: int, count: int, size_max: int) -> int:
         """Up to which position there is something to read."""
         given = {"after": after, "count": min(count, U32_MAX), "bytes": min(size_max, U64_MAX)}
-        answer = await self._backend.ask_reader(self, "reserve", **given)
+        answer = await self._backend.call_subscription(self, "reserve", **given)
         end = answer.integer("end", maximum=U64_MAX)
         self.end = max(self.end, end)
         return end
@@ -169,7 +169,7 @@ class RemoteReader:
 
     async def finish(self, position: int, move_to: str) -> None:
         """It is done with all up to a position."""
-        await self._backend.ask_reader(self, "finish", position=position, move_to=move_to)
+        await self._backend.call_subscription(self, "finish", position=position, move_to=move_to)
         self.done = max(self.done, position)
 
 

@@ -1,4 +1,4 @@
-"""Waiting, for asyncio; `waiting_sync.py` is the same for threads."""
+"""Waiting, and one at a time."""
 
 from __future__ import annotations
 

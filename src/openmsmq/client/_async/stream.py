@@ -1,11 +1,11 @@
-"""Streams of messages. `stream_sync.py` is written from this file by `make fix`."""
+"""Streams of messages."""
 
 from __future__ import annotations
 
 from types import TracebackType
 from typing import Self
 
-from openmsmq.client._async.backend import Backend, Subscription
+from openmsmq.client._async.backend import Backend, StreamBackend
 from openmsmq.client._async.transaction import Transaction, work_of
 from openmsmq.client.backend import Handle
 from openmsmq.errors import InvalidHandle, InvalidParameter, ReceiveTimeout
@@ -31,7 +31,7 @@ class Stream:
         self._prefetch = prefetch
         self._timeout = timeout
         self._explicit = explicit
-        self._subscription: Subscription | None = None
+        self._stream: StreamBackend | None = None
         self._ahead: list[ReceivedMessage] = []
         "What came and was not asked for yet, the next one last."
         self._given: dict[int, None] = {}
@@ -50,10 +50,10 @@ class Stream:
         return message
 
     async def _fetch(self) -> None:
-        if self._subscription is None:
-            self._subscription = await self._backend.subscribe(self._handle, self._prefetch)
+        if self._stream is None:
+            self._stream = await self._backend.open_stream(self._handle, self._prefetch)
         try:
-            self._ahead = (await self._subscription.next(self._timeout))[::-1]
+            self._ahead = (await self._stream.next(self._timeout))[::-1]
         except ReceiveTimeout:
             raise StopAsyncIteration from None
 
@@ -66,9 +66,9 @@ class Stream:
         """
         lookups = [message.lookup_id for message in messages] or list(self._given)
         if lookups:
-            if self._subscription is None:
+            if self._stream is None:
                 raise InvalidHandle("the stream is closed, and its messages are returned")
-            await self._subscription.end(lookups, await work_of(transaction), remove=True)
+            await self._stream.end(lookups, await work_of(transaction), remove=True)
             for lookup in lookups:
                 self._given.pop(lookup, None)
 
@@ -77,11 +77,11 @@ class Stream:
         lookups = [*self._given, *(message.lookup_id for message in self._ahead)]
         self._given.clear()
         self._ahead.clear()
-        subscription, self._subscription = self._subscription, None
-        if subscription is not None:
-            await subscription.close()
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            await stream.close()
             if lookups:
-                await subscription.end(lookups, None, remove=False)
+                await stream.end(lookups, None, remove=False)
 
     async def __aenter__(self) -> Self:
         return self

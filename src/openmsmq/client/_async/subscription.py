@@ -1,8 +1,8 @@
-"""Subscriptions with a name. `subscription_sync.py` is written from this file by `make fix`."""
+"""Durable subscriptions."""
 
 from __future__ import annotations
 
-from openmsmq.client._async.backend import Reader
+from openmsmq.client._async.backend import SubscriptionBackend
 from openmsmq.errors import InvalidParameter
 from openmsmq.limits import U64_MAX
 from openmsmq.types.received import ReceivedMessage
@@ -24,24 +24,24 @@ class Subscription:
     what it has read, and what it has not read stays when it is done with it.
     """
 
-    def __init__(self, reader: Reader, name: str) -> None:
-        self._reader = reader
+    def __init__(self, backend: SubscriptionBackend, name: str) -> None:
+        self._backend = backend
         self.name = name
 
     @property
     def done(self) -> int:
         """It is done with all messages up to this position."""
-        return self._reader.done
+        return self._backend.done
 
     @property
     def end(self) -> int:
         """It was given all messages up to this position."""
-        return self._reader.end
+        return self._backend.end
 
     @property
     def owner(self) -> str:
         """Who it belonged to when that was last asked for; empty if it is anybody's."""
-        return self._reader.owner
+        return self._backend.owner
 
     async def bind(self, *, take_over: bool = False, read: int = 0) -> None:
         """Let it belong to the owner it was opened for; `SubscriptionTaken` if it is another's.
@@ -51,7 +51,7 @@ class Subscription:
         """
         if not 0 <= read <= U64_MAX:
             raise InvalidParameter(f"read {read}")
-        await self._reader.bind(Binding(take_over, read))
+        await self._backend.bind(Binding(take_over, read))
 
     async def mark_read(self, after: int, last: int) -> None:
         """Remember that its owner has read the messages behind `after` up to `last`.
@@ -60,7 +60,7 @@ class Subscription:
         """
         if not 0 <= after <= last <= U64_MAX:
             raise InvalidParameter(f"after {after}, last {last}")
-        await self._reader.mark_read(after, last)
+        await self._backend.mark_read(after, last)
 
     async def reserve(self, after: int, count: int = COUNT, size_max: int = SIZE_MAX) -> int:
         """Up to which position, `after` or more, there is something to read.
@@ -70,7 +70,7 @@ class Subscription:
         """
         if not 0 <= after <= U64_MAX or count < 1 or size_max < 1:
             raise InvalidParameter(f"after {after}, count {count}, size_max {size_max}")
-        return await self._reader.reserve(after, count, size_max)
+        return await self._backend.reserve(after, count, size_max)
 
     async def read(self, after: int, last: int) -> list[ReceivedMessage]:
         """The messages at the positions `after` + 1 and on, as many of those up to `last` as fit.
@@ -79,13 +79,13 @@ class Subscription:
         """
         if not 0 <= after <= last <= U64_MAX:
             raise InvalidParameter(f"after {after}, last {last}")
-        return await self._reader.read(after, last) if last > after else []
+        return await self._backend.read(after, last) if last > after else []
 
     async def read_packed(self, after: int, last: int) -> bytes:
         """The same for those who decode many at once: the payload of MESSAGES."""
         if after < 0 or last <= after:
             raise InvalidParameter(f"after {after}, last {last}")
-        return await self._reader.read_packed(after, last)
+        return await self._backend.read_packed(after, last)
 
     async def finish(self, position: int, move_to: str = "") -> None:
         """Be done with all messages up to a position; to say it again does nothing.
@@ -95,4 +95,4 @@ class Subscription:
         """
         if not 0 <= position <= U64_MAX:
             raise InvalidParameter(f"position {position}")
-        await self._reader.finish(position, move_to)
+        await self._backend.finish(position, move_to)

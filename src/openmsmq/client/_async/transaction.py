@@ -1,4 +1,4 @@
-"""Transactions. `transaction_sync.py` is written from this file by `make fix`."""
+"""Transactions."""
 
 from __future__ import annotations
 

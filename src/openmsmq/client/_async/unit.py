@@ -1,4 +1,4 @@
-"""Units: one transaction over queue managers and databases. `unit_sync.py` is written from this.
+"""Units: one transaction over queue managers and databases.
 
     all others prepare  ->  the first manager commits its part with the decision  ->  others commit
 

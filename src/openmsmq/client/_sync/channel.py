@@ -1,5 +1,7 @@
 """A connection to a service, for threads: they share it and need no event loop.
 
+Written by hand, unlike the rest of this folder: asyncio has an event loop that reads for all tasks.
+
 Whoever waits for an answer reads for all: the first thread that waits becomes the reader, the
 others are told when their answer came, and when the reader has its own, another one takes over.
 """

@@ -7,12 +7,12 @@ import inspect
 import pytest
 
 from openmsmq.client._async import backend as backend_aio
-from openmsmq.client._async import embedded as embedded_aio
 from openmsmq.client._async import remote as remote_aio
 from openmsmq.client._async import remote_parts as remote_parts_aio
 from openmsmq.client._sync import backend as backend_sync
-from openmsmq.client._sync import embedded as embedded_sync
 from openmsmq.client._sync import remote as remote_sync
+from openmsmq.client.embedded._async import embedded as embedded_aio
+from openmsmq.client.embedded._sync import embedded as embedded_sync
 
 
 @pytest.mark.parametrize(
@@ -20,20 +20,20 @@ from openmsmq.client._sync import remote as remote_sync
     [
         (backend_aio.Backend, embedded_aio.Embedded),
         (backend_sync.Backend, embedded_sync.Embedded),
-        (backend_aio.Subscription, embedded_aio.EmbeddedSubscription),
+        (backend_aio.StreamBackend, embedded_aio.EmbeddedStream),
         (backend_aio.Backend, remote_aio.Remote),
         (backend_sync.Backend, remote_sync.Remote),
-        (backend_aio.Subscription, remote_parts_aio.RemoteSubscription),
-        (backend_aio.Reader, embedded_aio.EmbeddedReader),
+        (backend_aio.StreamBackend, remote_parts_aio.RemoteStream),
+        (backend_aio.SubscriptionBackend, embedded_aio.EmbeddedSubscription),
     ],
     ids=[
         "aio",
         "sync",
-        "subscription",
+        "stream",
         "remote aio",
         "remote sync",
-        "remote subscription",
-        "reader",
+        "remote stream",
+        "subscription",
     ],
 )
 def test_a_backend_has_every_call_with_the_same_parameters(port: type, backend: type) -> None:

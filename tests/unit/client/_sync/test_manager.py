@@ -14,11 +14,10 @@ from typing import Any, cast
 import pytest
 from tests.unit.client.adapter import PATIENCE, Api, AsyncApi, SyncApi, start
 from tests.unit.service.stores import SlowStore, until
-from tools.generate_sync import CLIENT, sync_texts
 
 import openmsmq
 from openmsmq import Access, Manager, Message, Queue, Seek, Share, Transaction
-from openmsmq.client._sync.embedded import Embedded
+from openmsmq.client.embedded._sync.embedded import Embedded
 from openmsmq.clock import SystemClock
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
@@ -45,19 +44,6 @@ from openmsmq.errors import (
 )
 from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.runtime.drivers import ThreadDriver
-
-
-def test_the_sync_api_is_what_would_be_written_from_the_async_one() -> None:
-    for name, text in sync_texts().items():
-        assert (CLIENT / "_sync" / name).read_text() == text, "run `make fix`"
-
-
-def test_nothing_async_is_left_in_it() -> None:
-    for text in sync_texts().values():
-        text = text.partition("\n")[2]  # the first line names the source
-        assert "async" not in text
-        assert "await" not in text
-
 
 # Threads
 

@@ -1,7 +1,8 @@
-"""Written from `_async/embedded.py` by `make fix`: change that file, not this one."""
+"""The API's backend in this process."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,7 +31,8 @@ from openmsmq.engine.transactions import transaction as model_transaction
 from openmsmq.engine.transactions.units import unit_infos
 from openmsmq.errors import TransactionSequence
 from openmsmq.process import this_process
-from openmsmq.runtime.drivers import ThreadDriver as Driver
+from openmsmq.runtime.drivers import LoopDriver as Driver
+from openmsmq.runtime.startup import open_directory
 from openmsmq.transports.peers.info import peer_infos
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
@@ -79,7 +81,7 @@ class EmbeddedWork(Work):
         self.begun = begun
 
 
-class EmbeddedSubscription:
+class EmbeddedStream:
     """Messages that are held for one reader, some at a time."""
 
     def __init__(self, backend: Embedded, handle: EmbeddedHandle, prefetch: int) -> None:
@@ -87,19 +89,19 @@ class EmbeddedSubscription:
         self._handle = handle
         self._prefetch = prefetch
 
-    def next(self, timeout: float | None) -> list[ReceivedMessage]:
+    async def next(self, timeout: float | None) -> list[ReceivedMessage]:
         """The next messages, as soon as there is one."""
-        return self._backend.hold(self._handle, self._prefetch, timeout)
+        return await self._backend.hold(self._handle, self._prefetch, timeout)
 
-    def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
+    async def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
         """Remove messages that are held, perhaps as part of a transaction, or return them."""
-        self._backend.end(self._handle, lookups, work, remove=remove)
+        await self._backend.end(self._handle, lookups, work, remove=remove)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """No more are wanted; those that are held stay so until they are ended."""
 
 
-class EmbeddedReader:
+class EmbeddedSubscription:
     """A subscription of this process."""
 
     def __init__(
@@ -131,37 +133,37 @@ class EmbeddedReader:
         """Who it belongs to."""
         return self._subscription.owner
 
-    def bind(self, binding: Binding) -> None:
+    async def bind(self, binding: Binding) -> None:
         """Let it belong to the owner that it was opened for."""
         local, subscription, owner = self._local, self._subscription, self._owner
-        self._driver.wait(lambda: bind_subscription(local, subscription, owner, binding))
+        await self._driver.wait(lambda: bind_subscription(local, subscription, owner, binding))
 
-    def mark_read(self, after: int, last: int) -> None:
+    async def mark_read(self, after: int, last: int) -> None:
         """Its owner has read all behind one position up to another."""
         local, subscription, owner = self._local, self._subscription, self._owner
-        self._driver.wait(lambda: mark_reserved(local, subscription, owner, after, last))
+        await self._driver.wait(lambda: mark_reserved(local, subscription, owner, after, last))
 
-    def reserve(self, after: int, count: int, size_max: int) -> int:
+    async def reserve(self, after: int, count: int, size_max: int) -> int:
         """Up to which position there is something to read."""
         reserve, subscription = self._local.reservations.reserve, self._subscription
-        return self._driver.wait(lambda: reserve(subscription, after, count, size_max))
+        return await self._driver.wait(lambda: reserve(subscription, after, count, size_max))
 
-    def read(self, after: int, last: int) -> list[ReceivedMessage]:
+    async def read(self, after: int, last: int) -> list[ReceivedMessage]:
         """Messages that it was given behind a position; as many as fit a frame."""
         local, subscription, owner = self._local, self._subscription, self._owner
         return received(
             self._driver.call(lambda: read_reserved(local, subscription, after, last, owner))
         )
 
-    def read_packed(self, after: int, last: int) -> bytes:
+    async def read_packed(self, after: int, last: int) -> bytes:
         """The same as the payload of MESSAGES."""
-        return packed(self.read(after, last))
+        return packed(await self.read(after, last))
 
-    def finish(self, position: int, move_to: str) -> None:
+    async def finish(self, position: int, move_to: str) -> None:
         """It is done with all up to a position."""
         local, subscription, owner = self._local, self._subscription, self._owner
         caller = self._caller
-        self._driver.wait(
+        await self._driver.wait(
             lambda: finish_reserved(local, subscription, position, move_to, owner, caller)
         )
 
@@ -191,49 +193,49 @@ class Embedded:
 
     # Queues
 
-    def create_queue(self, name: str, properties: dict[str, Any]) -> None:
-        self._driver.wait(lambda: self._local.create_queue(name, **properties))
+    async def create_queue(self, name: str, properties: dict[str, Any]) -> None:
+        await self._driver.wait(lambda: self._local.create_queue(name, **properties))
 
-    def delete_queue(self, name: str) -> None:
-        self._driver.wait(lambda: self._local.delete_queue(name, self._caller))
+    async def delete_queue(self, name: str) -> None:
+        await self._driver.wait(lambda: self._local.delete_queue(name, self._caller))
 
-    def open_queue(self, name: str, mode: Mode) -> EmbeddedHandle:
+    async def open_queue(self, name: str, mode: Mode) -> EmbeddedHandle:
         open_queue, caller = self._local.open_queue, self._caller
         return EmbeddedHandle(self._driver.call(lambda: open_queue(name, mode, caller)))
 
-    def close_queue(self, handle: Handle) -> None:
+    async def close_queue(self, handle: Handle) -> None:
         self._driver.call(_opened(handle).close)
 
-    def queues(self, *, everything: bool) -> list[QueueInfo]:
+    async def queues(self, *, everything: bool) -> list[QueueInfo]:
         return self._driver.call(lambda: queue_infos(self._local, everything=everything))
 
-    def outgoing(self) -> list[OutgoingInfo]:
+    async def outgoing(self) -> list[OutgoingInfo]:
         return self._driver.call(lambda: outgoing_infos(self._local))
 
-    def peers(self) -> list[PeerInfo]:
+    async def peers(self) -> list[PeerInfo]:
         return self._driver.call(lambda: peer_infos(self._local))
 
-    def queue_info(self, handle: Handle) -> QueueInfo:
+    async def queue_info(self, handle: Handle) -> QueueInfo:
         return self._driver.call(_opened(handle).info)
 
-    def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
-        self._driver.wait(lambda: self._local.change_queue(_queue(handle), **changes))
+    async def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
+        await self._driver.wait(lambda: self._local.change_queue(_queue(handle), **changes))
 
-    def purge(self, handle: Handle) -> int:
-        return self._driver.wait(_opened(handle).purge)
+    async def purge(self, handle: Handle) -> int:
+        return await self._driver.wait(_opened(handle).purge)
 
-    def pause(self, handle: Handle) -> None:
+    async def pause(self, handle: Handle) -> None:
         self._driver.call(lambda: self._local.dispatcher.pause(_queue(handle)))
 
-    def resume(self, handle: Handle) -> None:
+    async def resume(self, handle: Handle) -> None:
         self._driver.call(lambda: self._local.dispatcher.resume(_queue(handle)))
 
-    def retry(self, handle: Handle) -> None:
+    async def retry(self, handle: Handle) -> None:
         self._driver.call(lambda: self._local.retry(_queue(handle)))
 
     # Messages
 
-    def send(
+    async def send(
         self,
         handle: Handle,
         messages: list[Message],
@@ -241,9 +243,9 @@ class Embedded:
         delivery: Delivery | None,
     ) -> Sequence[SentId]:
         begun, opened = self._begun(work), _opened(handle)
-        return self._driver.wait(lambda: opened.send(messages, begun, delivery))
+        return await self._driver.wait(lambda: opened.send(messages, begun, delivery))
 
-    def read(
+    async def read(
         self, handle: Handle, read: Read, work: Work | None, cursor: CursorHandle | None
     ) -> list[ReceivedMessage]:
         opened, begun = _opened(handle), self._begun(work)
@@ -255,12 +257,12 @@ class Embedded:
             if removes:
                 opened.put_back(entries)
 
-        return self._wait(opened, _reader(opened, read, begun, cursor), read.timeout, undo)
+        return await self._wait(opened, _reader(opened, read, begun, cursor), read.timeout, undo)
 
-    def read_packed(self, handle: Handle, read: Read) -> bytes:
-        return packed(self.read(handle, read, None, None))
+    async def read_packed(self, handle: Handle, read: Read) -> bytes:
+        return packed(await self.read(handle, read, None, None))
 
-    def hold(
+    async def hold(
         self, handle: Handle, count: int, timeout: float | None
     ) -> list[ReceivedMessage]:
         """Take messages that `end` will remove or return."""
@@ -269,106 +271,106 @@ class Embedded:
         def undo(entries: list[Entry]) -> None:
             opened.end([entry.lookup for entry in entries], remove=False)
 
-        return self._wait(
+        return await self._wait(
             opened,
             lambda: opened.receive(count, wait=timeout != 0, hold=True),
             timeout,
             undo,
         )
 
-    def _wait(
+    async def _wait(
         self,
         opened: QueueHandle,
         make: Callable[[], Future[list[Entry]]],
         timeout: float | None,
         undo: Callable[[list[Entry]], None],
     ) -> list[ReceivedMessage]:
-        return received(self._driver.wait(make, timeout, opened.cancel, undo))
+        return received(await self._driver.wait(make, timeout, opened.cancel, undo))
 
-    def subscribe(self, handle: Handle, prefetch: int) -> EmbeddedSubscription:
+    async def open_stream(self, handle: Handle, prefetch: int) -> EmbeddedStream:
         assert isinstance(handle, EmbeddedHandle)
-        return EmbeddedSubscription(self, handle, prefetch)
+        return EmbeddedStream(self, handle, prefetch)
 
-    def end(
+    async def end(
         self, handle: Handle, lookups: list[int], work: Work | None, *, remove: bool
     ) -> None:
         """Undo `hold`, or make it last."""
         opened, begun = _opened(handle), self._begun(work)
-        self._driver.wait(lambda: opened.end(lookups, remove=remove, transaction=begun))
+        await self._driver.wait(lambda: opened.end(lookups, remove=remove, transaction=begun))
 
-    def open_reader(
+    async def open_subscription(
         self, handle: Handle, name: str, *, copy: bool, owner: str
-    ) -> EmbeddedReader:
+    ) -> EmbeddedSubscription:
         local, driver, queue = self._local, self._driver, _queue(handle)
-        found = driver.wait(lambda: open_subscription(local, queue, name, copy=copy))
-        return EmbeddedReader(local, driver, found, owner, self._caller)
+        found = await driver.wait(lambda: open_subscription(local, queue, name, copy=copy))
+        return EmbeddedSubscription(local, driver, found, owner, self._caller)
 
-    def subscriptions(self) -> list[SubscriptionInfo]:
+    async def subscriptions(self) -> list[SubscriptionInfo]:
         return self._driver.call(lambda: subscription_infos(self._local))
 
-    def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:
+    async def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:
         found = self._driver.call(lambda: find_subscription(self._local, name, queue))
-        return self._driver.wait(
+        return await self._driver.wait(
             lambda: drop_subscription(self._local, found, unread=unread, caller=self._caller)
         )
 
-    def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
+    async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
         opened, begun = _opened(handle), self._begun(work)
-        self._driver.wait(lambda: opened.move(lookup_id, target, begun))
+        await self._driver.wait(lambda: opened.move(lookup_id, target, begun))
 
-    def open_cursor(self, handle: Handle) -> EmbeddedCursor:
+    async def open_cursor(self, handle: Handle) -> EmbeddedCursor:
         opened = _opened(handle)
         return EmbeddedCursor(opened, self._driver.call(opened.open_cursor))
 
-    def close_cursor(self, cursor: CursorHandle) -> None:
+    async def close_cursor(self, cursor: CursorHandle) -> None:
         assert isinstance(cursor, EmbeddedCursor)
         self._driver.call(lambda: cursor.opened.close_cursor(cursor.cursor))
 
     # Transactions
 
-    def begin(self, xid: str, *, stage: bool) -> EmbeddedWork:
+    async def begin(self, xid: str, *, stage: bool) -> EmbeddedWork:
         begun = self._driver.call(lambda: self._local.begin(xid, stages=stage))
         return EmbeddedWork(self, begun)
 
-    def prepare(self, work: Work) -> None:
+    async def prepare(self, work: Work) -> None:
         begun = self._work(work)
-        self._driver.wait(lambda: self._local.prepare(begun))
+        await self._driver.wait(lambda: self._local.prepare(begun))
 
-    def commit(self, work: Work, participants: Sequence[str] = ()) -> None:
+    async def commit(self, work: Work, participants: Sequence[str] = ()) -> None:
         begun = self._work(work)
-        self._driver.wait(lambda: self._local.commit(begun, participants, self._caller))
+        await self._driver.wait(lambda: self._local.commit(begun, participants, self._caller))
 
-    def abort(self, work: Work) -> None:
+    async def abort(self, work: Work) -> None:
         begun = self._work(work)
-        self._driver.wait(lambda: self._local.abort(begun, self._caller))
+        await self._driver.wait(lambda: self._local.abort(begun, self._caller))
 
-    def prepared(self) -> dict[str, int]:
+    async def prepared(self) -> dict[str, int]:
         return self._driver.call(self._local.prepared_ages)
 
-    def commit_prepared(self, xid: str) -> None:
-        self._driver.wait(lambda: self._local.commit_prepared(xid, self._caller))
+    async def commit_prepared(self, xid: str) -> None:
+        await self._driver.wait(lambda: self._local.commit_prepared(xid, self._caller))
 
-    def abort_prepared(self, xid: str) -> None:
-        self._driver.wait(lambda: self._local.abort_prepared(xid, self._caller))
+    async def abort_prepared(self, xid: str) -> None:
+        await self._driver.wait(lambda: self._local.abort_prepared(xid, self._caller))
 
-    def is_open(self, work: Work) -> bool:
+    async def is_open(self, work: Work) -> bool:
         return self._local.state is ManagerState.READY
 
-    def unit_states(self, xids: list[str]) -> dict[str, UnitState]:
+    async def unit_states(self, xids: list[str]) -> dict[str, UnitState]:
         state = self._local.units.state
         return self._driver.call(lambda: {xid: state(xid) for xid in xids})
 
-    def finish_unit(self, xid: str, confirmed: list[str]) -> None:
-        self._driver.wait(lambda: self._local.units.finish(xid, confirmed))
+    async def finish_unit(self, xid: str, confirmed: list[str]) -> None:
+        await self._driver.wait(lambda: self._local.units.finish(xid, confirmed))
 
-    def units(self) -> list[UnitInfo]:
+    async def units(self) -> list[UnitInfo]:
         return self._driver.call(lambda: unit_infos(self._local))
 
-    def commit_epoch(
+    async def commit_epoch(
         self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
     ) -> bool:
         commit = self._local.commit_epoch
-        return self._driver.wait(
+        return await self._driver.wait(
             lambda: commit(writer, epoch, winners, owner, once=once, caller=self._caller)
         )
 
@@ -382,22 +384,30 @@ class Embedded:
 
     # The manager
 
-    def explain(self, message_id: str) -> list[HistoryEvent]:
+    async def explain(self, message_id: str) -> list[HistoryEvent]:
         return self._driver.call(lambda: self._local.explain(message_id))
 
-    def statistics(self) -> dict[str, int]:
+    async def statistics(self) -> dict[str, int]:
         return self._driver.call(lambda: self._local.statistics.counts)
 
-    def settings(self) -> Settings:
+    async def settings(self) -> Settings:
         return self._driver.call(lambda: self._local.settings)
 
-    def configure(self, changes: dict[str, Any]) -> None:
-        self._driver.wait(lambda: self._local.configure(**changes))
+    async def configure(self, changes: dict[str, Any]) -> None:
+        await self._driver.wait(lambda: self._local.configure(**changes))
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self._local.state = ManagerState.STOPPING
-        self._driver.close()
+        await self._driver.close()
         self._local.state = ManagerState.STOPPED
+
+
+def open_embedded(
+    directory: str | os.PathLike[str], name: str | None, quota: int | None
+) -> Embedded:
+    """Open a directory, making it if it is not there."""
+    local = open_directory(directory, name, quota)
+    return Embedded(local, Driver(local, local.tick))
 
 
 def _reader(

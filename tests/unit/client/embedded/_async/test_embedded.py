@@ -10,7 +10,7 @@ import pytest
 
 import openmsmq
 from openmsmq import Manager
-from openmsmq.client._sync.embedded import Embedded
+from openmsmq.client.embedded._sync.embedded import Embedded
 from openmsmq.clock import SystemClock
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager

@@ -1,0 +1,1 @@
+"""The embedded client for asyncio."""

@@ -1,0 +1,1 @@
+"""The embedded client for threads, generated from `_async` by `make fix`."""
