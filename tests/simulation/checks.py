@@ -54,6 +54,7 @@ def check(nodes: list[Node], ledger: Ledger, sent: Sent, *, drained: bool) -> No
     check_order(ledger)
     check_receipts(ledger, by_name)
     check_express(ledger, by_name)
+    check_removed(ledger, fates)
     check_sent_order(ledger, fates, sent)
 
 
@@ -281,11 +282,14 @@ def check_acks(letter: Letter, fate: Fate, given_up: MessageClass | None) -> Non
 
 
 def check_order(ledger: Ledger) -> None:
-    """Transactional messages of a sender come into a queue in the order of the commits."""
-    came: dict[tuple[str, str, str], list[Letter]] = defaultdict(list)
+    """Transactional messages of a sender come into a queue in the order of the commits.
+
+    Of programs that are connected, only what each of them commits has an order.
+    """
+    came: dict[tuple[str, ...], list[Letter]] = defaultdict(list)
     for letter in ledger.letters.values():
         if letter.sort is Sort.TRANSACTIONAL and letter.arrivals:
-            came[letter.source, letter.target, letter.queue].append(letter)
+            came[letter.source, letter.program, letter.target, letter.queue].append(letter)
     for letters in came.values():
         letters.sort(key=lambda letter: letter.arrivals[0].lookup)
         for before, after in pairwise(letters):
@@ -335,7 +339,16 @@ def check_lost_express(letter: Letter, ledger: Ledger, nodes: dict[str, Node]) -
     purged = (letter.target, letter.queue) in ledger.purged
     purged |= (letter.source, f"DIRECT=OS:{letter.target}\\{letter.queue}") in ledger.purged
     crashed = nodes[letter.target].crashes or nodes[letter.source].crashes
+    purged |= letter.uid in ledger.unsure
     assert not (is_at_home and lives_for_ever and not purged and not crashed), f"lost: {letter}"
+
+
+def check_removed(ledger: Ledger, fates: Fates) -> None:
+    """No message was removed in the name of a connected program that did not ask for it."""
+    for letter in ledger.letters.values():
+        for item in fates.happened[letter.target].get(letter.identifier, ()):
+            if item.event is Event.RECEIVED and item.by.startswith("program"):
+                assert letter.uid in ledger.asked, f"removed for nothing by {item.by}: {letter}"
 
 
 def check_sent_order(ledger: Ledger, fates: Fates, sent: Sent) -> None:

@@ -13,7 +13,7 @@ Enter = Callable[[Callable[[], object]], None]
 
 
 class Side:
-    """A wire (`openmsmq.net.wire.Wire`) whose other side, `peer`, is one, too."""
+    """A wire (`openmsmq.net.wire.Wire`) whose `other` side is one, too."""
 
     def __init__(
         self, scheduler: Scheduler, address: str, enter: Enter, now: Callable[[], float]
@@ -21,7 +21,7 @@ class Side:
         """`enter` calls the machine; `now` is its clock."""
         self.address = address
         self.machine: Machine | None = None
-        self.peer: Self
+        self.other: Self
         self.is_closing = False
         self.is_over = False
         "The machine knows that the connection is closed."
@@ -29,10 +29,12 @@ class Side:
         self._scheduler = scheduler
         self._now = now
         self._timer: Event | None = None
+        self._timer_at = 0.0
+        "Its deadline, in the machine's time."
 
-    def join(self, peer: Self) -> None:
+    def join(self, other: Self) -> None:
         """The two are the sides of one connection."""
-        self.peer, peer.peer = peer, self
+        self.other, other.other = other, self
 
     def begin(self, make: Callable[[Self], Machine]) -> None:
         """The connection is established: `make` gives the machine on this side."""
@@ -77,16 +79,16 @@ class Side:
         deadline = self.machine.next_deadline
         if deadline is None:
             return
-        left = max(0.0, deadline - self._now())
         if self._timer is not None:
-            if self._timer.at <= self._scheduler.now + left:
+            if self._timer_at <= deadline:
                 return
             self._timer.cancel()
-        self._timer = self._scheduler.after(left, self._tick)
+        self._timer_at = deadline
+        self._timer = self._scheduler.after(deadline - self._now(), self._tick)
 
     def _tick(self) -> None:
         self._timer = None
-        machine = self.machine
+        machine, now = self.machine, max(self._timer_at, self._now())
         if machine is not None and not self.is_over:
-            self.enter(lambda: machine.tick(self._now()))
+            self.enter(lambda: machine.tick(now))
             self.update()

@@ -72,6 +72,8 @@ class Letter:
     receive: int | None = None
     sent_at: float = 0.0
     state: State = State.SENDING
+    program: str = ""
+    "Which program sent it, if that used the application protocol."
     order: tuple[int, int] = (0, 0)
     "When its transaction was committed, and its place there."
     identifier: bytes = b""
@@ -139,6 +141,10 @@ class Ledger:
         "Those that a restore has undone: these messages are in their queue again."
         self.transactions: list[list[Letter]] = []
         "Messages that were to be committed together."
+        self.asked: set[int] = set()
+        "Messages that programs on connections wanted to be removed."
+        self.unsure: set[int] = set()
+        "Those of them whose program was disconnected before it had the answer."
         self.purged: set[tuple[str, str]] = set()
         "Queues that were purged at some time."
         self._known: set[tuple[str, int, int]] = set()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.net.wire import Machine, Wire
@@ -17,6 +17,7 @@ from tests.simulation.events import Event, Scheduler
 from tests.simulation.trace import Trace
 
 if TYPE_CHECKING:
+    from tests.simulation.clients import Client
     from tests.simulation.node import Node
 
 STUCK: Final = 4096
@@ -25,8 +26,8 @@ NEVER_HEARS: Final = 400.0
 "Seconds after which even the side that nobody tells learns that its connection is over."
 
 
-class Host(Protocol):
-    """What can be connected with others."""
+class Party(Protocol):
+    """What has connections."""
 
     name: str
     address: str
@@ -45,6 +46,10 @@ class Host(Protocol):
         """The time of the machines there."""
         ...
 
+
+class Host(Party, Protocol):
+    """A manager, which others can connect to."""
+
     def accept(self, wire: Wire) -> Machine:
         """Another computer has connected."""
         ...
@@ -53,11 +58,14 @@ class Host(Protocol):
 class End(Side):
     """One side of a connection, as the manager there sees it: slow, in pieces, cut at times."""
 
-    def __init__(self, net: Net, node: Host, other: Host, generation: int) -> None:
+    def __init__(
+        self, net: Net, node: Party, other: Party, generation: int, chance: Random
+    ) -> None:
         super().__init__(
             net.scheduler, other.address, partial(node.enter, generation), node.elapsed
         )
         self._net = net
+        self._chance = chance
         self.node = node
         self.generation = generation
         self.latency = 0.001
@@ -82,7 +90,7 @@ class End(Side):
         if self.is_over:
             return  # the machine will hear in a moment
         self._net.trace.bytes(self, data)
-        chance = self._net.chance
+        chance = self._chance
         while data:
             size = len(data) if chance.random() < 0.8 else 1 + chance.randrange(len(data))
             self._send(data[:size])
@@ -90,7 +98,7 @@ class End(Side):
 
     def _send(self, piece: bytes) -> None:
         scheduler = self._net.scheduler
-        jitter = self._net.chance.random() * self.latency
+        jitter = self._chance.random() * self.latency
         wait = max(scheduler.now + self.latency + jitter, self._due) + len(piece) / self.rate
         self._due = wait
         self._in_flight += len(piece)
@@ -100,7 +108,7 @@ class End(Side):
         was_full = self.write_buffer_full
         self._in_flight -= len(piece)
         if not self.is_cut:
-            self.peer.take(piece)
+            self.other.take(piece)
         if was_full and not self.write_buffer_full:
             self.resume()
 
@@ -132,7 +140,7 @@ class End(Side):
         wait = 0.0 if self.is_cut else max(0.0, self._due - scheduler.now)
         scheduler.after(wait, self.end)
         if not self.is_cut:
-            scheduler.after(wait + self.latency, self.peer.end)
+            scheduler.after(wait + self.latency, self.other.end)
 
     def end(self) -> None:
         """The connection is over, and the machine learns it."""
@@ -140,8 +148,40 @@ class End(Side):
         super().end()
 
 
+class ProgramEnd(End):
+    """One side of a connection between a program and its manager.
+
+    What the other side does not read counts as written and not sent.
+    """
+
+    certificate: Mapping[str, Any] = {}
+    peer = "its computer"
+
+    @property
+    def write_buffer_full(self) -> bool:
+        """So much waits to be sent or read that nothing should be added."""
+        return self._in_flight + sum(map(len, self.other._waits)) > STUCK
+
+    @property
+    def peer_gone(self) -> bool:
+        """The other side has closed the connection, though nothing is read."""
+        return self.other.is_over and not self.is_cut
+
+    def _deliver(self) -> None:
+        was_full = self.other.write_buffer_full
+        super()._deliver()
+        if was_full and not self.other.write_buffer_full:
+            self.other.resume()
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self.is_closing = True
+        self._net.scheduler.after(0.0, self.end)
+        self._net.scheduler.after(self.latency, self.other.end)
+
+
 class Net:
-    """What connects all managers."""
+    """What connects all managers, and programs with theirs."""
 
     def __init__(self, scheduler: Scheduler, chance: Random, trace: Trace) -> None:
         self.scheduler = scheduler
@@ -156,6 +196,10 @@ class Net:
         self.is_faulty = True
         self.is_slow = False
         self._ends: dict[End, None] = {}
+        self.program_chance = Random(0)
+        "For the connections of programs."
+        self._programs: dict[Client, ProgramEnd] = {}
+        "The last connection of each."
 
     def connect(
         self,
@@ -195,8 +239,8 @@ class Net:
         fail: Callable[[], None],
         latency: float,
     ) -> None:
-        here = End(self, node, other, generation)
-        there = End(self, other, node, other.generation)
+        here = End(self, node, other, generation, self.chance)
+        there = End(self, other, node, other.generation, self.chance)
         here.join(there)
         here.latency = there.latency = latency
         if self.is_slow and self.chance.random() < 0.3:
@@ -214,14 +258,52 @@ class Net:
         if self.is_faulty and self.chance.random() < 0.25:
             self.scheduler.after(self.chance.random() ** 2 * 30, lambda: self.cut(here))
 
-    def cut(self, end: End) -> None:
+    # Programs
+
+    def connect_program(
+        self,
+        client: Client,
+        node: Node,
+        made: Callable[[ProgramEnd], Machine],
+        failed: Callable[[], None],
+    ) -> None:
+        """A program connects to its manager."""
+        chance = self.program_chance
+
+        def arrive() -> None:
+            if not node.is_up or node.is_stopping:
+                failed()
+                return
+            here = ProgramEnd(self, client, node, 0, chance)
+            there = ProgramEnd(self, node, client, node.generation, chance)
+            here.join(there)
+            if chance.random() < 0.2:
+                here.rate = there.rate = 5000.0
+            self._ends |= {here: None, there: None}
+            self._programs[client] = here
+            there.begin(node.accept_program)
+            here.begin(made)
+
+        self.scheduler.after(chance.random() * 0.01, arrive)
+
+    def is_cut(self, client: Client) -> bool:
+        """Whether the connection of a program is broken, though it may not know."""
+        end = self._programs[client]
+        return any(side.is_cut or side.is_over for side in (end, end.other))
+
+    def cut_program(self, client: Client) -> None:
+        """The connection of a program breaks."""
+        self.cut(self._programs[client], self.program_chance)
+
+    def cut(self, end: End, chance: Random | None = None) -> None:
         """A connection breaks: what is under way is lost, each side learns of it some time."""
-        if end.is_over and end.peer.is_over:
+        if end.is_over and end.other.is_over:
             return
-        self.trace.note(f"cut {end.node.name} - {end.peer.node.name}")
-        for side in (end, end.peer):
-            side.is_cut = side.is_cut or self.chance.random() < 0.9
-            wait = self.chance.choice((0.01, 1.0, 20.0, NEVER_HEARS)) * self.chance.random()
+        self.trace.note(f"cut {end.node.name} - {end.other.node.name}")
+        chance = chance or self.chance
+        for side in (end, end.other):
+            side.is_cut = side.is_cut or chance.random() < 0.9
+            wait = chance.choice((0.01, 1.0, 20.0, NEVER_HEARS)) * chance.random()
             self.scheduler.after(wait, side.end)
 
     def cut_all(self, node: Host) -> None:

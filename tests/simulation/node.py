@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
+from openmsmq.access.tokens import Tokens
+from openmsmq.app_server.server import AppServer
+from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.manager import QueueManager
-from openmsmq.errors import OperationCancelled, StorageFailed, StorageFull
+from openmsmq.errors import InvalidHandle, OperationCancelled, StorageFailed, StorageFull
 from openmsmq.net.wire import Machine, Wire
 from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.service.configuration import Config
+from openmsmq.service.metrics.samples import ServiceMetrics
 from openmsmq.store.memory import Crash, Disk, MemoryStore
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.transports.mqqb.transport import BinaryTransport
@@ -22,7 +29,20 @@ from tests.simulation.ledger import Ledger
 from tests.simulation.network import Net, NodeNetwork
 from tests.simulation.trace import Trace
 
+T = TypeVar("T")
 NAMES: Final = "abcd"
+IDLE_LIMIT_S: Final = 20
+"Transactions of programs are aborted that are not used for so long."
+FOLDER: Final = Path("nowhere")
+"There are no files."
+CONFIG: Final = Config(
+    data=FOLDER,
+    requests_max=8,
+    request_bytes_max=20_000,
+    idle_transaction_limit=IDLE_LIMIT_S,
+)
+LOOK_EVERY_S: Final = 2.0
+"Between two looks at programs that are gone and transactions that are idle."
 START: Final = 1_000_000_000.0
 "What correct clocks show when a simulation begins."
 
@@ -55,6 +75,42 @@ class NodeClock:
         return UUID(int=self._number << 64 | self._given)
 
 
+class NodeDriver:
+    """Calls a manager while its process lives (`openmsmq.app_server.server.Driver`)."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._generation = node.generation
+
+    @property
+    def is_closed(self) -> bool:
+        """No more calls are taken."""
+        node = self._node
+        return node.generation != self._generation or node.is_stopping
+
+    def call(self, make: Callable[[], T]) -> T:
+        """Call the manager."""
+        if self.is_closed:
+            raise InvalidHandle("the queue manager is closed")
+        assert self._node.local is not None
+        self._node.local.tick()
+        result = make()
+        self._node.go_on()
+        return result
+
+    def begin(self, make: Callable[[], Future[T]], answered: Callable[[Future[T]], None]) -> None:
+        """Call the manager; the answer comes at once or later."""
+
+        def begun() -> None:
+            pending = make()
+            if pending.done:
+                answered(pending)
+            else:
+                pending.on_done = lambda: answered(pending)
+
+        self.call(begun)
+
+
 class Node:
     """A manager that can die and start again."""
 
@@ -68,6 +124,9 @@ class Node:
         self.clock = NodeClock(scheduler, number + 1)
         self.local: QueueManager | None = None
         self.transport: BinaryTransport | None = None
+        self.server: AppServer | None = None
+        "For programs."
+        self._server_timer: Event | None = None
         self.store = MemoryStore()
         self.timing = Timing()
         self.is_stopping = False
@@ -127,7 +186,7 @@ class Node:
         self.generation += 1
         self.is_stopping = False
         self._is_committing = False
-        self._timer = None
+        self._timer = self._server_timer = None
         self._trace.note(f"{self.name} starts")
         try:
             self.local = QueueManager(
@@ -146,10 +205,13 @@ class Node:
         except Crash:
             self.die()
             return
+        self.server = AppServer(
+            self.local, NodeDriver(self), CONFIG, Tokens(FOLDER), metrics=ServiceMetrics()
+        )
         self.is_restored = False
         self.guid = self.core.identity
         self.on_start()
-        self._go_on()
+        self.go_on()
 
     def die(self) -> None:
         """The process is gone, with all that was not on its disk."""
@@ -158,7 +220,7 @@ class Node:
         self._net.cut_all(self)
         self.on_death()
         self.local = None
-        self.transport = None
+        self.transport = self.server = None
         self.generation += 1
 
     def restore(self, disk: Disk, since: float) -> None:
@@ -176,6 +238,27 @@ class Node:
         assert self.transport is not None
         return self.transport.accept(wire)
 
+    def accept_program(self, wire: ProgramWire) -> Machine:
+        """A program has connected."""
+        assert self.server is not None
+        self._look_later()
+        return self.server.accept(wire, self.elapsed(), is_trusted=True)
+
+    def _look_later(self) -> None:
+        """Have housekeeping done, as long as there are programs."""
+        server = self.server
+        assert server is not None
+
+        def look() -> None:
+            if server is self.server:
+                self._server_timer = None
+                self.do(lambda: server.tick(self.elapsed()))
+                if server.clients and server is self.server:
+                    self._look_later()
+
+        if self._server_timer is None:
+            self._server_timer = self._scheduler.after(LOOK_EVERY_S, look)
+
     def stop(self) -> None:
         """End the process as its owner would, in so much time as that is given."""
         if not self.is_stopping:
@@ -187,6 +270,8 @@ class Node:
 
     def _stop(self) -> None:
         assert self.transport is not None
+        assert self.server is not None
+        self.server.close("the manager stops")
         self.transport.stop()
         self.core.cancel_everywhere(OperationCancelled("stopped"))
         self.core.stop()
@@ -206,7 +291,7 @@ class Node:
         try:
             self.local.tick()
             call()
-            self._go_on()
+            self.go_on()
         except Crash:
             self.die()
 
@@ -220,7 +305,7 @@ class Node:
 
     # Commits
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
         """As `LoopDriver` does: commit what is wanted, and see to what will be due."""
         if self.core.wants_commit and not self._is_committing:
             self._is_committing = True
@@ -267,7 +352,7 @@ class Node:
     def _retreat(self, error: Broken) -> None:
         self._is_committing = False
         self.core.retreat(error)
-        self._go_on()
+        self.go_on()
 
     def _break_some(self, core: Core) -> None:
         """Let operations raise at times, after all they do."""
@@ -320,4 +405,4 @@ class Node:
     def _finish(self, error: BaseException | None) -> None:
         self._is_committing = False
         self.core.finish_commit(error)
-        self._go_on()
+        self.go_on()

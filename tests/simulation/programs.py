@@ -41,6 +41,64 @@ def set_up(node: Node) -> None:
         node.local.create_queue(f".\\{name}", transactional=name in TRANSACTIONAL, **quota)
 
 
+class Letters:
+    """Makes messages from one computer to others."""
+
+    def __init__(
+        self, node: Node, others: list[Node], ledger: Ledger, chance: Random, program: str = ""
+    ) -> None:
+        self.has_lifetimes = False
+        self._node = node
+        self._others = others
+        self._ledger = ledger
+        self._chance = chance
+        self._program = program
+
+    def letter(self, target: Node, queue: str, sort: Sort) -> Letter:
+        chance = self._chance
+        wants = Acknowledge.NONE
+        if chance.random() < 0.3:
+            wants = Acknowledge(chance.randrange(16))
+        letter = Letter(
+            len(self._ledger.letters) + 1,
+            self._node.name,
+            target.name,
+            queue,
+            sort,
+            journal=chance.random() < 0.3,
+            dead_letter=chance.random() < 0.3,
+            acknowledge=wants,
+            program=self._program,
+        )
+        if self.has_lifetimes and chance.random() < 0.3:
+            letter.reach = chance.choice((1, 5, 20, 100))
+        if self.has_lifetimes and chance.random() < 0.2:
+            letter.receive = chance.choice((1, 10, 60))
+        self._ledger.add(letter)
+        return letter
+
+    def message(self, letter: Letter) -> Message:
+        chance = self._chance
+        size = chance.choice((0, 10, 100, 300, 300, 5000 if chance.random() < 0.1 else 50))
+        return Message(
+            bytes(size),
+            app_specific=letter.uid,
+            priority=chance.randrange(8),
+            recoverable=letter.sort is Sort.RECOVERABLE,
+            journal=letter.journal,
+            dead_letter=letter.dead_letter,
+            acknowledge=letter.acknowledge,
+            admin_queue=f"DIRECT=OS:{self._node.name}\\{ADMIN}" if letter.acknowledge else None,
+            time_to_reach_queue=letter.reach,
+            time_to_be_received=letter.receive,
+        )
+
+    def destination(self, usual: tuple[str, ...], unusual: tuple[str, ...]) -> tuple[Node, str]:
+        """Mostly where such messages belong."""
+        queue = self._chance.choice(usual if self._chance.random() < 0.9 else unusual)
+        return self._chance.choice(self._others), queue
+
+
 class Programs:
     """The programs on one computer."""
 
@@ -60,7 +118,7 @@ class Programs:
         self.is_receiving = True
         self.is_purging = False
         self.is_pausing = False
-        self.has_lifetimes = False
+        self.letters = Letters(node, others, ledger, chance)
         self._others = others
         self._scheduler = scheduler
         self._ledger = ledger
@@ -112,53 +170,12 @@ class Programs:
             name = self._chance.choice(sorted(self._handles))
             self.node.core.queues.close(self._handles.pop(name), SEND, self)
 
-    def _letter(self, target: Node, queue: str, sort: Sort) -> Letter:
-        chance = self._chance
-        wants = Acknowledge.NONE
-        if chance.random() < 0.3:
-            wants = Acknowledge(chance.randrange(16))
-        letter = Letter(
-            len(self._ledger.letters) + 1,
-            self.node.name,
-            target.name,
-            queue,
-            sort,
-            journal=chance.random() < 0.3,
-            dead_letter=chance.random() < 0.3,
-            acknowledge=wants,
-        )
-        if self.has_lifetimes and chance.random() < 0.3:
-            letter.reach = chance.choice((1, 5, 20, 100))
-        if self.has_lifetimes and chance.random() < 0.2:
-            letter.receive = chance.choice((1, 10, 60))
-        self._ledger.add(letter)
-        return letter
-
-    def _message(self, letter: Letter) -> Message:
-        chance = self._chance
-        size = chance.choice((0, 10, 100, 300, 300, 5000 if chance.random() < 0.1 else 50))
-        return Message(
-            bytes(size),
-            app_specific=letter.uid,
-            priority=chance.randrange(8),
-            recoverable=letter.sort is Sort.RECOVERABLE,
-            journal=letter.journal,
-            dead_letter=letter.dead_letter,
-            acknowledge=letter.acknowledge,
-            admin_queue=f"DIRECT=OS:{self.node.name}\\{ADMIN}" if letter.acknowledge else None,
-            time_to_reach_queue=letter.reach,
-            time_to_be_received=letter.receive,
-        )
-
-    def _destination(self, usual: tuple[str, ...], unusual: tuple[str, ...]) -> tuple[Node, str]:
-        """Mostly where such messages belong."""
-        queue = self._chance.choice(usual if self._chance.random() < 0.9 else unusual)
-        return self._chance.choice(self._others), queue
-
     def _send(self) -> None:
-        target, queue = self._destination(PLAIN, (*TRANSACTIONAL, MISSING))
+        target, queue = self.letters.destination(PLAIN, (*TRANSACTIONAL, MISSING))
         sort = self._chance.choice((Sort.EXPRESS, Sort.RECOVERABLE))
-        letters = [self._letter(target, queue, sort) for _ in range(self._chance.choice((1, 1, 3)))]
+        letters = [
+            self.letters.letter(target, queue, sort) for _ in range(self._chance.choice((1, 1, 3)))
+        ]
         self._trace.note(f"{self.node.name} sends {', '.join(map(str, letters))}")
         pending = self._try_send(target, queue, letters, None)
         if pending is not None:
@@ -168,7 +185,7 @@ class Programs:
         self, target: Node, queue: str, letters: list[Letter], transaction: Transaction | None
     ) -> Future[object] | None:
         assert self.node.local is not None
-        messages = [self._message(letter) for letter in letters]
+        messages = [self.letters.message(letter) for letter in letters]
         try:
             opened = self._open(target, queue)
             return handles.send(self.node.local, opened, messages, transaction)  # type: ignore[return-value] # any answer will do
@@ -190,9 +207,9 @@ class Programs:
         transaction = self.node.local.begin()
         letters: list[Letter] = []
         for _ in range(self._chance.choice((1, 2, 3))):
-            target, queue = self._destination(TRANSACTIONAL, (*PLAIN, MISSING))
+            target, queue = self.letters.destination(TRANSACTIONAL, (*PLAIN, MISSING))
             count = self._chance.choice((1, 1, 2, 4))
-            new = [self._letter(target, queue, Sort.TRANSACTIONAL) for _ in range(count)]
+            new = [self.letters.letter(target, queue, Sort.TRANSACTIONAL) for _ in range(count)]
             if self._try_send(target, queue, new, transaction) is not None:
                 letters += new
         self._trace.note(f"{self.node.name} transaction: {', '.join(map(str, letters))}")
@@ -248,7 +265,7 @@ class Programs:
     def greet(self, queues: Sequence[str]) -> None:
         """Send to everybody, so that all know each other, or to see that it still works."""
         for target in self._others:
-            letter = self._plain(self._letter(target, PLAIN[0], Sort.RECOVERABLE))
+            letter = self._plain(self.letters.letter(target, PLAIN[0], Sort.RECOVERABLE))
             pending = self._try_send(target, PLAIN[0], [letter], None)
             if pending is not None:
                 self._answer(pending, [letter])
@@ -279,7 +296,7 @@ class Programs:
 
     def _transact_with(self, target: Node, queue: str) -> None:
         assert self.node.local is not None
-        letter = self._plain(self._letter(target, queue, Sort.TRANSACTIONAL))
+        letter = self._plain(self.letters.letter(target, queue, Sort.TRANSACTIONAL))
         transaction = self.node.local.begin()
         if self._try_send(target, queue, [letter], transaction) is not None:
             self._commit(transaction, [letter])

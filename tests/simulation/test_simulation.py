@@ -10,12 +10,17 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from openmsmq.app_protocol.frames import Frame
+from openmsmq.app_server.reads import Reads
+from openmsmq.app_server.session import AppSession
+from openmsmq.app_server.streams import DeliveryStream, DeliveryStreams
 from openmsmq.engine.arrivals.arrival import Origin, Work
 from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.arrivals.duplicates import Duplicates, Owner, _Pool
@@ -27,6 +32,7 @@ from openmsmq.engine.arrivals.incoming import (
 )
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.numbers import Numbers
+from openmsmq.engine.core import Core
 from openmsmq.engine.messages import disposition as outcomes
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
@@ -40,6 +46,7 @@ from openmsmq.engine.outgoing.sequences import (
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage import recovery
 from openmsmq.engine.storage.tables import Snapshot, Writer
+from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.headers.user import NO_GUID
@@ -347,6 +354,71 @@ def strangers_are_not_bounded(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(IncomingSequences, "surplus", lambda self: [])
 
 
+# Mistakes about programs on connections
+
+
+def held_messages_stay_after_a_disconnect(patch: pytest.MonkeyPatch) -> None:
+    """What a program had read is not returned to its queue when its connection is lost."""
+    end = AppSession._end
+
+    def wrong(session: AppSession) -> None:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(Core, "release", lambda self, queue, lookups: None)
+            end(session)
+
+    patch.setattr(AppSession, "_end", wrong)
+
+
+def ends_are_answered_before_the_disk(patch: pytest.MonkeyPatch) -> None:
+    """A program is told that messages are removed before that is on disk."""
+    end = Reads.end
+
+    def early(
+        session: AppSession, number: int, make: Callable[[], Any], answer: Callable[[Any], None]
+    ) -> None:
+        session.driver.begin(make, lambda pending: None)
+        answer(None)
+
+    def wrong(reads: Reads, frame: Frame) -> None:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(AppSession, "begin", early)
+            end(reads, frame)
+
+    patch.setattr(Reads, "end", wrong)
+
+
+def reads_do_not_time_out(patch: pytest.MonkeyPatch) -> None:
+    """A read that is to wait for a while waits until there is a message."""
+    patch.setattr(Reads, "next_deadline", inf)
+    patch.setattr(Reads, "tick", lambda self, now: None)
+
+
+def deliveries_use_no_credit(patch: pytest.MonkeyPatch) -> None:
+    """A stream goes on although the program gives no more credit."""
+    deliver = DeliveryStreams._deliver
+
+    def wrong(streams: DeliveryStreams, stream: DeliveryStream) -> None:
+        stream.credit = max(stream.credit, 1)
+        deliver(streams, stream)
+
+    patch.setattr(DeliveryStreams, "_deliver", wrong)
+
+
+def transactions_in_use_are_idle(patch: pytest.MonkeyPatch) -> None:
+    """What counts is when a transaction was begun, not when it was used."""
+    find = AppSession.transaction
+
+    def wrong(session: AppSession, number: int) -> Transaction | None:
+        found = session.transactions.get(number)
+        used = 0.0 if found is None else found.used
+        again = find(session, number)
+        if found is not None:
+            found.used = used
+        return again
+
+    patch.setattr(AppSession, "transaction", wrong)
+
+
 RARE: dict[Callable[[pytest.MonkeyPatch], None], str] = {
     order_acks_from_anybody: "has_hostile",
     final_acks_from_anybody: "has_hostile",
@@ -361,6 +433,11 @@ RARE: dict[Callable[[pytest.MonkeyPatch], None], str] = {
     overtaken_sequences_wait: "restores",
     message_numbers_come_again_after_a_restore: "restores",
     clones_are_not_named: "clones",
+    held_messages_stay_after_a_disconnect: "clients",
+    ends_are_answered_before_the_disk: "clients",
+    reads_do_not_time_out: "clients",
+    deliveries_use_no_credit: "clients",
+    transactions_in_use_are_idle: "clients",
 }
 "Mistakes that show only in some worlds, and in which."
 

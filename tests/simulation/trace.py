@@ -33,11 +33,13 @@ class Trace:
 
     def bytes(self, end: End, data: bytes) -> None:
         """Packets are sent."""
-        if not self.is_on:
+        if not self.is_on or end.node.name.startswith("program"):
+            return
+        if end.other.node.name.startswith("program"):
             return
         framer = self._framers.setdefault(end, PacketFramer())
         framer.receive_data(data)
-        way = f"{end.node.name} -> {end.peer.node.name}"
+        way = f"{end.node.name} -> {end.other.node.name}"
         try:
             for packet in framer.packets():
                 self.note(f"{way}  {describe(packet)}")

@@ -30,6 +30,7 @@ from openmsmq.transports.mqqb import order_acks as ordering
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.timing import Timing
 from tests.simulation.checks import check
+from tests.simulation.clients import Client
 from tests.simulation.events import Scheduler
 from tests.simulation.hostile import NAME, Hostile, check_baits, check_bounds
 from tests.simulation.ledger import NORMAL, Ledger
@@ -82,6 +83,9 @@ class World:
             )
             for node in self.nodes
         ]
+        self.clients: list[Client] = []
+        if self._has_clients():
+            self._add_clients()
         self.identity = Identity.ADDRESS
         self.hostile: Hostile | None = None
         if self.has_hostile:
@@ -99,6 +103,22 @@ class World:
         self._choose()
         self.calm_at = 2.0 + self.span
         "When the faults end."
+
+    def _has_clients(self) -> bool:
+        """Whether programs use connections; after a restore nobody knows what those were told."""
+        self.net.program_chance = Random(f"{self.seed} programs")
+        wanted = self.net.program_chance.random() < 0.5
+        return wanted and not self.restores and not self.clones
+
+    def _add_clients(self) -> None:
+        chance, number = self.net.program_chance, count(1)
+        for node in self.nodes:
+            others = [other for other in self.nodes if other is not node]
+            for _ in range(chance.choice((1, 2))):
+                client = Client(
+                    next(number), node, others, self.net, self.scheduler, self.ledger, chance
+                )
+                self.clients.append(client)
 
     def _choose(self) -> None:
         """What can go wrong with this seed."""
@@ -126,7 +146,10 @@ class World:
             programs.rate = rate
             programs.is_purging = purges
             programs.is_pausing = pauses
-            programs.has_lifetimes = lifetimes
+            programs.letters.has_lifetimes = lifetimes
+        for client in self.clients:
+            client.rate = 2 * rate
+            client.letters.has_lifetimes = lifetimes
 
     # Faults
 
@@ -240,17 +263,25 @@ class World:
         self._begin()
         for programs in self.programs:
             programs.go()
+        for client in self.clients:
+            client.go()
         self._fault()
         self._revive()
         self._prepare()
         self._let_pass(self.span)
         self._calm()
         self._let_pass(15.0)
+        for client in self.clients:
+            client.end()
         self._wind_up()
         if self.hostile is not None:
             for node in self.nodes:
                 check_bounds(node)
-                check_baits(node, self.ledger)
+                if self.is_tight:  # else more counts as sent after a crash than was (SENT_STEP)
+                    check_baits(node, self.ledger)
+        for node in self.nodes:
+            assert node.server is not None
+            assert not node.server.clients, f"{node.name} has sessions of programs that are gone"
         check(self.nodes, self.ledger, self.sent, drained=self.drains)
 
     def _check_clones(self) -> None:

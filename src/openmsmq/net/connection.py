@@ -182,17 +182,18 @@ class Connection(asyncio.Protocol):
             self._loop.call_soon(self._on_turn)
 
     def _on_timer(self) -> None:
+        deadline = self._timer_at  # has come, even if the clock of the timer is a little ahead
         self._timer, self._timer_at = None, inf
-        self._tick()
+        self._tick(max(deadline, self._now()))
 
     def _on_turn(self) -> None:
         self._ticks_soon = False
-        self._tick()
+        self._tick(self._now())
 
-    def _tick(self) -> None:
+    def _tick(self, now: float) -> None:
         assert self._machine is not None
         if not self._is_closing:
-            self._machine.tick(self._now())
+            self._machine.tick(now)
             self.update()
 
     def pause_writing(self) -> None:

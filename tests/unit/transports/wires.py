@@ -66,8 +66,8 @@ class End(Side):
             return False
         out, self._out = self._out, []
         for data in out:
-            if not self.peer.is_closing:
-                self.peer.receive(data)
+            if not self.other.is_closing:
+                self.other.receive(data)
         if self.is_closing:
             self.cut()
         return bool(out) or self.is_closing
@@ -75,7 +75,7 @@ class End(Side):
     def cut(self) -> None:
         """The connection breaks, and both sides know."""
         self.end()
-        self.peer.end()
+        self.other.end()
 
 
 class Net:
