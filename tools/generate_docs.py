@@ -1,5 +1,7 @@
 """Writes the pages that are derived from code and tests: `python -m tools.generate_docs`.
 
+    docs/architecture.md    folders, layers and walks, with their pictures
+                            (see generate_architecture.py)
     docs/cli.md             the reference of the command line (see generate_cli.py)
     docs/configuration.md   what a service can be told (see generate_config.py)
     docs/protocol/mqmq.md   every structure: section, module, test
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tools import generate_cli, generate_config
+from tools import generate_architecture, generate_cli, generate_config
 
 ROOT = Path(__file__).parents[1]
 PROTOCOL = ROOT / "docs" / "protocol"
@@ -72,6 +74,8 @@ def pages() -> dict[Path, str]:
     """The generated pages and their text."""
     maps = {PROTOCOL / f"{name}.md": checklist_page(name) for name in CHECKLISTS}
     reference = {
+        ROOT / "docs" / "architecture.md": generate_architecture.page(),
+        **generate_architecture.pictures(),
         ROOT / "docs" / "cli.md": generate_cli.page(),
         ROOT / "docs" / "configuration.md": generate_config.page(),
     }

@@ -1,1 +1,1 @@
-"""Who may come in, and what they may do: tokens and certificates."""
+"""Authentication of programs: tokens and client certificates, and the rights they grant."""

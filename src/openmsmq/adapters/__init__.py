@@ -1,1 +1,1 @@
-"""Queues in the frameworks of others; each module needs an extra of its own."""
+"""Adapters for other frameworks; each module needs an extra of its own."""

@@ -1,1 +1,3 @@
-"""The application protocol between programs and a queue manager (docs/app-protocol.md)."""
+"""The application protocol between programs and a service: frames, payloads and calls, shared by
+client and server (docs/app-protocol.md).
+"""

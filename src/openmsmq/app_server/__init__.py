@@ -1,1 +1,3 @@
-"""The server half of the application protocol: one session for each program."""
+"""The server half of the application protocol: a session for each program, its handles, streams
+and calls.
+"""

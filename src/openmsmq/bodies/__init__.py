@@ -1,1 +1,3 @@
-"""What programs put into message bodies and extensions, read into plain values and written."""
+"""Decoders of message bodies and extensions: .NET, COM, WCF, NServiceBus, Rebus, XML, JSON and
+text as plain values.
+"""

@@ -1,1 +1,3 @@
-"""Captures of MSMQ traffic: pcap and pcapng files, the packets in them, and the recorder."""
+"""Captures of MSMQ traffic: readers of pcap and pcapng files, the packets in them, and the
+recorder of sessions.
+"""

@@ -1,1 +1,1 @@
-"""The command line: a thin face over the public API."""
+"""The command line: one module for each command, over the public API."""

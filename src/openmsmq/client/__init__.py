@@ -1,1 +1,3 @@
-"""The public API: queue managers, queues, cursors and transactions, sync and async."""
+"""The public API: managers, queues, cursors, streams and transactions, for threads and for
+asyncio, over a socket or an embedded manager.
+"""

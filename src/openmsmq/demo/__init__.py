@@ -1,1 +1,1 @@
-"""The demonstration: what `openmsmq demo` shows, step by step."""
+"""`openmsmq demo`: two managers, a crash and Spark, with exact counts."""

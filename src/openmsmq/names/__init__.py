@@ -1,1 +1,1 @@
-"""Queue names: path names and format names, as text and as bytes."""
+"""Queue names: path names, format names, their binary forms, comparison and location."""

@@ -1,1 +1,1 @@
-"""Sockets of an event loop, for clients and servers alike."""
+"""Sockets in an event loop, for clients and servers alike."""

@@ -1,1 +1,3 @@
-"""Packets: one header per file, whole packets, stream framing, and the lazy `PacketView`."""
+"""Packets of [MS-MQMQ]: headers, whole packets, stream framing, the lazy `PacketView` and the
+`PacketBuilder`.
+"""

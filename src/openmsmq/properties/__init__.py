@@ -1,1 +1,1 @@
-"""Properties of messages, queues and managers: their numbers, types and permitted values."""
+"""Properties of messages, queues and managers: identifiers, variant types and permitted values."""

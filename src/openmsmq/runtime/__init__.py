@@ -1,1 +1,1 @@
-"""Threads, event loops, sockets and logs: what runs the engine and the protocols."""
+"""What runs the pure engine: threads, the event loop, the commit thread, listeners and logs."""

@@ -1,1 +1,1 @@
-"""Who may do what, and the keys and certificates that prove who somebody is."""
+"""Security structures: access masks, identifiers, descriptors, keys and certificates."""

@@ -1,1 +1,1 @@
-"""A queue manager that runs as a service: configuration, listeners, maintenance."""
+"""The queue manager as a service process: configuration, listeners, maintenance, health checks."""

@@ -1,1 +1,1 @@
-"""Where everything that must last is kept: on disk with LMDB, or in memory for simulation."""
+"""The store: LMDB on disk, or memory that can fail at any write; backup, migration and checks."""

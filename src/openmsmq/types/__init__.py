@@ -1,1 +1,1 @@
-"""Public values: what programs send, receive and see."""
+"""Public values: messages, settings and information about queues, peers and transactions."""

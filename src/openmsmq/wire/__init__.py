@@ -1,1 +1,1 @@
-"""Bytes: a bounds-checked cursor, declared fixed layouts, UTF-16 text."""
+"""Bytes: a bounds-checked reader, declared fixed layouts, and UTF-16 text."""

@@ -1,1 +1,1 @@
-"""`openmsmq doctor`: what is wrong or risky."""
+"""`openmsmq doctor`: finds what is wrong or risky in a manager, and suggests what to do."""

@@ -1,1 +1,1 @@
-"""`openmsmq message`: its commands."""
+"""`openmsmq message`: send, read, move, export and import messages."""

@@ -1,1 +1,1 @@
-"""`openmsmq decode`: packets and their values in words."""
+"""`openmsmq decode`: packets field by field, with the meaning of their values."""

@@ -1,1 +1,1 @@
-"""`openmsmq pipeline`: its commands."""
+"""`openmsmq pipeline`: run, watch and stop pipelines."""

@@ -1,1 +1,1 @@
-"""The client for asyncio."""
+"""The client for asyncio; the source that `_sync` is generated from."""

@@ -1,1 +1,3 @@
-"""Messages from other managers, decided inside the commit that stores them."""
+"""Messages from other managers, decided inside the commit that stores them: order, duplicates,
+quotas, rejections and acknowledgements.
+"""

@@ -1,1 +1,3 @@
-"""Commits that many operations share: the batch, its operations, their answers."""
+"""Group commits: the batch that operations share, their outcomes, and the numbers and statistics
+that a commit changes.
+"""

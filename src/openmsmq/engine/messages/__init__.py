@@ -1,1 +1,3 @@
-"""Messages of programs: sent, received, delayed, expired, deduplicated, dead letters."""
+"""The life of a message in a queue: send, receive, delay, expiry, deduplication, poison handling,
+dead letters.
+"""

@@ -1,1 +1,3 @@
-"""Messages to other managers: dispatch, sequences, confirmations."""
+"""Messages to other managers: dispatch to a transport, sequences of transactional messages, and
+their confirmations.
+"""

@@ -1,1 +1,1 @@
-"""Queues: found, created, deleted, opened, purged, with their subqueues."""
+"""Queues: registry, resolution of names, access, purge, subqueues, quotas and system queues."""

@@ -1,1 +1,1 @@
-"""What the engine keeps in its store: tables, rows, recovery, history, settings."""
+"""What the engine keeps in its store: tables, row layouts, recovery, history and settings."""

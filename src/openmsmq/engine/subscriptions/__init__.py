@@ -1,1 +1,1 @@
-"""Subscriptions: readers with a name, and the messages reserved for them."""
+"""Durable subscriptions: named readers, their owners, and the messages reserved for them."""

@@ -1,1 +1,1 @@
-"""Transactions, in one phase or two, of one manager or of several."""
+"""Transactions: in one phase or two, of one manager or distributed over several."""

@@ -1,1 +1,1 @@
-"""The headers of packets, one in each file."""
+"""The headers of a packet, one in each module."""

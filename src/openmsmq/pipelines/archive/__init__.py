@@ -1,1 +1,1 @@
-"""`[archive]`: queues as Parquet files, every message once."""
+"""`[archive]`: the messages of queues as Parquet files, each exactly once."""

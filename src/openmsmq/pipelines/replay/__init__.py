@@ -1,1 +1,1 @@
-"""`[replay]`: messages of an archive sent again."""
+"""`[replay]`: sends the messages of an archive again."""

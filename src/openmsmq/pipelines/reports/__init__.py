@@ -1,1 +1,1 @@
-"""Reports as pages for a browser."""
+"""`[deadletters]` and `[audit]`: reports as HTML pages."""

@@ -1,1 +1,1 @@
-"""Checking a store: pages, tables, and whether they agree."""
+"""Consistency checks of a store: pages, tables, and references between them."""

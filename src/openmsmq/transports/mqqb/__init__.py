@@ -1,1 +1,1 @@
-"""The binary protocol ([MS-MQQB]): its session machine, and the server around it."""
+"""The binary protocol ([MS-MQQB]): session state machine, acknowledgements, resending, listener."""

@@ -1,1 +1,1 @@
-"""Other managers: where they are, and for whom their sessions may speak."""
+"""The peer table: identities and addresses of other managers, and their sessions."""
