@@ -10,8 +10,10 @@ from tests.soap import MANAGER, envelope, msmq
 
 from openmsmq.errors import Malformed
 from openmsmq.names.format import parse_format_name
+from openmsmq.names.mqf import MQFFormatNameElement
 from openmsmq.packet.admin import build_admin_ack
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
+from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
 from openmsmq.packet.headers.soap import SoapHeader
 from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeader, TxSequenceID
@@ -301,3 +303,14 @@ def test_a_packet_that_did_not_come_by_soap_has_nothing_to_pass_on() -> None:
     assert content_as_it_came(packet()) is None
     own = OptionalHeaders(soap=SoapHeader.make("<of-an-application/>", ""))
     assert content_as_it_came(packet(headers=own)) is None
+
+
+def test_lists_of_queues_are_written_without_those_that_have_blanks() -> None:
+    """SRMP-134 to SRMP-136: blanks separate names."""
+    names = ("DIRECT=HTTP://a/msmq/q", "DIRECT=OS:m\\private$\\two words", f"PUBLIC={MANAGER}")
+    elements = tuple(MQFFormatNameElement.of(parse_format_name(name)) for name in names)
+    headers = OptionalHeaders(multi_queue=MultiQueueFormatHeader.make(elements))
+    found = from_packet(packet(headers=headers)).envelope.msmq
+    assert found is not None
+    assert found.destinations == ("HTTP://a/msmq/q", f"MSMQ:PUBLIC={MANAGER}")
+    assert found.administrations == ()

@@ -80,13 +80,17 @@ class Dispatcher:
         lookup = found[0][0]
         return Urgency(-dispatch_priority(queue, lookup), lookup & ARRIVAL_MASK)
 
-    def take(self, queue: Queue, count: int, size_max: int, peer: UUID) -> list[Entry]:
+    def take(self, queue: Queue, count: int, size_max: int, peer: UUID | None) -> list[Entry]:
         """Dispatch Send Message ([MS-MQDMPR] 3.1.7.3.9): the next messages of a queue, in order.
 
         All of them have the same priority. Transactional ones come with their numbers; `peer` is
-        the manager that they go to, which may acknowledge them.
+        the manager that they go to, which may acknowledge them. Without it none are given, nor
+        what has to be sent after them.
         """
         found = self._find(queue, count)
+        if peer is None:
+            is_plain = [not flags_of(raw) & _TRANSACTIONAL for _, raw, _ in found]
+            found = found[: (*is_plain, False).index(False)]
         if not found:
             return []
         rank = found[0][0] >> ARRIVAL_BITS
@@ -97,7 +101,7 @@ class Dispatcher:
         in_transit.update(entry.lookup for entry in entries)
         if any(flags_of(entry.record) & _OWN_LETTERS for entry in entries):
             entries = [entry._replace(packet=split_stored(entry.packet)[0]) for entry in entries]
-        if rank < PRIORITY_MAX:
+        if rank < PRIORITY_MAX or peer is None:
             return entries
         return [
             self._numbered(queue, entry, peer) if flags_of(entry.record) & _TRANSACTIONAL else entry
@@ -160,6 +164,13 @@ class Dispatcher:
         (Remove Message From Dispatch Collection, [MS-MQDMPR] 3.1.7.1.29.) Transactional ones stay
         until they are acknowledged in order.
         """
+        return self._remove(queue, entries, MessageClass.ACK_REACH_QUEUE)
+
+    def refused(self, queue: Queue, entries: Sequence[Entry]) -> Future[None]:
+        """The next hop will never take these messages: they leave as failed."""
+        return self._remove(queue, entries, MessageClass.NACK_BAD_DST_Q)
+
+    def _remove(self, queue: Queue, entries: Sequence[Entry], reason: MessageClass) -> Future[None]:
         pending: Future[None] = Future()
         in_transit = self._in_transit.get(queue, set())
         gone = []
@@ -168,7 +179,6 @@ class Dispatcher:
                 in_transit.discard(entry.lookup)
                 gone.append(entry)
         queue.holds.hold([entry.lookup for entry in gone], REMOVING)
-        reason = MessageClass.ACK_REACH_QUEUE
         remove = self._core.dispositions.remove
         remove(queue, gone, reason, lambda: pending.succeed(None), pending.fail)
         return pending

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ssl import SSLContext
-from typing import Final, NamedTuple
+from typing import Final
 
 import aiohttp
 from yarl import URL
 
-from openmsmq.transports.srmp.exchange import Request
+from openmsmq.transports.srmp.exchange import PostResult, Request
 
 ANSWER_S: Final = 120.0
 "Seconds until a request without answer has failed."
@@ -18,15 +18,6 @@ KEEP_ALIVE_S: Final = 300.0
 CONNECTIONS_MAX: Final = 1000
 CONNECTIONS_PER_HOST: Final = 8
 _NOT_WRITTEN: Final = ("Accept", "Accept-Encoding", "User-Agent")
-
-
-class PostResult(NamedTuple):
-    """The answer to a request."""
-
-    status: int | None
-    "None if none came."
-    error: str = ""
-    "Why not."
 
 
 class SrmpClient:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from openmsmq.errors import Malformed
@@ -61,6 +61,15 @@ def receipt_request(receipt: Envelope) -> Request:
 def _request(url: str, content_type: str, content: bytes) -> Request:
     host = url.partition("://")[2].replace("\\", "/").partition("/")[0]
     return Request(request_target(url), host, content_type, content)
+
+
+class PostResult(NamedTuple):
+    """The answer to a request."""
+
+    status: int | None
+    "None if none came."
+    error: str = ""
+    "Why not."
 
 
 class Verdict(Enum):

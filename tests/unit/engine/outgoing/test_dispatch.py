@@ -425,3 +425,31 @@ def test_a_sequence_waits_for_the_one_before_it(office: Office) -> None:
     again.delivered(again.a, first)
     assert again.told() == ["ready a"]
     assert bodies(again.take(again.a)) == ["2", "3"]
+
+
+def test_a_transport_without_streams_is_given_no_transactional_messages(office: Office) -> None:
+    queue = office.a
+    office.send_in(queue, "in order")
+    office.send(queue, "urgent", priority=4)
+    office.send(queue, "behind", priority=0)
+    taken = office.dispatcher.take(queue, 100, 1 << 20, None)
+    assert bodies(taken) == ["urgent"]
+    assert office.dispatcher.take(queue, 100, 1 << 20, None) == []
+    assert office.taken(queue) == ["in order", "behind"]
+
+
+@EXPRESS
+def test_messages_that_the_next_hop_refuses_leave_as_failed(office: Office, express: bool) -> None:
+    """Those that ask for it are kept as dead letters; others that were taken stay."""
+    queue = office.a
+    asked = letter("1", express=express, dead_letter=True)
+    office.world.send(queue, asked, letter("2", express=express))
+    entries = office.take(queue)
+    office.world.done(office.dispatcher.refused(queue, entries[:1]))
+    assert office.dispatcher.in_transit(queue) == 1
+    dead = office.world.core.queues.dead_letter
+    assert [view.body for view in office.world.views(dead)] == [b"1"]
+    assert office.world.count("rejected") == 1
+    office.world.done(office.dispatcher.refused(queue, entries))
+    assert queue.total_size == 0
+    assert office.world.count("rejected") == 2
