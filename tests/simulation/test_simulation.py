@@ -36,13 +36,8 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.messages import disposition as outcomes
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
-from openmsmq.engine.outgoing.sequences import (
-    LOOKUP_BASE,
-    OutgoingSequence,
-    SequenceNumbers,
-    Sequences,
-    write_floor,
-)
+from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers, write_floor
+from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, OutgoingSequence, Sequences
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage import recovery
 from openmsmq.engine.storage.tables import Snapshot, Writer

@@ -91,12 +91,9 @@ CYCLES: Final = (
     "engine.messages.disposition",
     "engine.messages.expiry",
     "engine.messages.poison",
-    "engine.outgoing.sequences",
     "engine.queues.purge",
-    "engine.queues.queue",
     "engine.queues.registry",
     "engine.storage.recovery",
-    "engine.storage.settings",
     "engine.transactions.transaction",
 )
 "Modules that are part of an import cycle, types-only imports included."

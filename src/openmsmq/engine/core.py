@@ -41,13 +41,8 @@ from openmsmq.engine.queues.queue import Queue, outgoing_name
 from openmsmq.engine.queues.registry import Queues
 from openmsmq.engine.storage.history import PENDING_MAX, Event, identifiers, pack_event
 from openmsmq.engine.storage.layout import lookup_id, pack_record
-from openmsmq.engine.storage.recovery import (
-    give_back,
-    load,
-    reserve_arrivals,
-    reserve_message_ids,
-)
-from openmsmq.engine.storage.settings import configure
+from openmsmq.engine.storage.recovery import give_back, load, reserve_arrivals, reserve_message_ids
+from openmsmq.engine.storage.settings import write_settings
 from openmsmq.engine.storage.tables import Snapshot, Store, Table, Writer
 from openmsmq.engine.transactions.outcomes import Decisions
 from openmsmq.engine.transactions.transaction import date_prepared
@@ -210,7 +205,8 @@ class Core:
         self._is_busy = True
         if error is not None:
             self._forget_staged()
-            self._operations.fail(error, has_room=self._has_made_room(error))
+            has_room = isinstance(error, StorageFull) and self.store.make_room()
+            self._operations.fail(error, has_room=has_room)
         else:
             self._show(batch)
             self._operations.answer()
@@ -245,7 +241,7 @@ class Core:
         self._is_busy = False
         self.settle()
         self.queues.tidy()
-        reserve_arrivals(self)
+        reserve_arrivals(self.numbers, self.submit)
 
     def break_off(self, error: MQError) -> None:
         """Nothing can be committed any more: let all fail that was asked for, and all reads."""
@@ -259,18 +255,20 @@ class Core:
         self._operations.refuse(error)
         self.settle()
 
-    def _has_made_room(self, error: BaseException) -> bool:
-        """Whether what frees room can be tried again."""
-        return isinstance(error, StorageFull) and self.store.make_room()
-
     def take_message_ids(self, count: int) -> None:
         """Identifiers have been given to messages; more are reserved before they run out."""
         self.numbers.message_id += count
-        reserve_message_ids(self)
+        reserve_message_ids(self.numbers, self.submit)
 
     def configure(self, **changes: Any) -> Future[None]:
         """Change settings of the manager."""
-        return configure(self, changes)
+        self.settings.changed(**changes)  # refused now, if ever
+
+        def committed() -> None:
+            self.settings = self.settings.changed(**changes)
+            self.history.limit = self.settings.history << 20
+
+        return write_settings(changes, self.submit, committed)
 
     # Time
 

@@ -11,12 +11,8 @@ from typing import Final
 from openmsmq.engine.arrivals.duplicates import SEEN, Owner, seen_row
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence, read_incoming_4
 from openmsmq.engine.commit.timeline import Timeline, expiry
-from openmsmq.engine.outgoing.sequences import (
-    OUTGOING,
-    OutgoingSequence,
-    write_destination,
-    write_floor,
-)
+from openmsmq.engine.outgoing.sequence_numbers import write_destination, write_floor
+from openmsmq.engine.outgoing.sequences import OUTGOING, OutgoingSequence
 from openmsmq.engine.storage.layout import (
     JOURNAL_BIT,
     NEVER,

@@ -27,14 +27,13 @@ import openmsmq
 from openmsmq.engine.arrivals.duplicates import KEY_SIZE, SEEN, Duplicates, Owner, seen_row
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence
 from openmsmq.engine.commit.batch import NewMessage
-from openmsmq.engine.outgoing.sequences import (
+from openmsmq.engine.outgoing.sequence_numbers import (
     DESTINATION,
     FLOOR_KEY,
-    OUTGOING,
-    OutgoingSequence,
     destination_digest,
     read_destination,
 )
+from openmsmq.engine.outgoing.sequences import OUTGOING, OutgoingSequence
 from openmsmq.engine.queues.queue import Purpose, QueueProperties
 from openmsmq.engine.storage.layout import NEVER, Owed, Record, owed, queue_key
 from openmsmq.engine.storage.settings import SETTINGS_KEY, load_settings

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 
 from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.commit.statistics import Statistics
-from openmsmq.engine.outgoing.sequences import OutgoingSequence, needs_sequence
+from openmsmq.engine.outgoing.sequence_numbers import needs_sequence
+from openmsmq.engine.outgoing.sequences import OutgoingSequence
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue, QueueProperties, delayed_of, outgoing_name
 from openmsmq.engine.storage.history import Event, History, identifiers, pack_event

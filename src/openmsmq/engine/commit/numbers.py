@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openmsmq.engine.outgoing.sequences import SequenceNumbers
+from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers
 
 
 class Numbers:

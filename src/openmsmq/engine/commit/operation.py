@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.errors import StorageFull
@@ -26,6 +27,19 @@ class Operation:
     "It is not: undo what memory says, tell whoever asked."
     grows: bool = False
     "It needs more room than it frees, and is the first to be refused on a full disk."
+
+
+class Submit(Protocol):
+    """Asks for something to be committed (`Core.submit`)."""
+
+    def __call__(
+        self,
+        apply: Callable[[Batch], None],
+        committed: Callable[[], None],
+        failed: Callable[[BaseException], None],
+        *,
+        grows: bool = False,
+    ) -> None: ...
 
 
 def joined(parts: Sequence[Operation]) -> Operation:

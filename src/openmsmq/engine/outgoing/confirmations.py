@@ -19,11 +19,8 @@ from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
-from openmsmq.engine.outgoing.sequences import (
-    OutgoingSequence,
-    forget_sequence,
-    is_finished,
-)
+from openmsmq.engine.outgoing.sequence_numbers import is_finished
+from openmsmq.engine.outgoing.sequences import OutgoingSequence, forget_sequence
 from openmsmq.engine.queues.holds import IN_TRANSIT
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.storage.history import Event, identifiers

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import blake2b
 from struct import Struct, pack, unpack
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.arrivals.incoming import INCOMING, RESTORED_KEY, IncomingSequence
 from openmsmq.engine.commit.batch import QUEUE_NUMBER_KEY, Batch
 from openmsmq.engine.commit.numbers import Numbers
+from openmsmq.engine.commit.operation import Submit
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
-from openmsmq.engine.outgoing.sequences import SequenceNumbers, load_sequences
+from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers, load_sequences
 from openmsmq.engine.queues.queue import Queue, QueueProperties, delayed_of, derive, journal_of
 from openmsmq.engine.queues.system import FIRST_QUEUE_NUMBER, system_queues
 from openmsmq.engine.storage.history import History
@@ -34,9 +35,6 @@ from openmsmq.engine.transactions.transaction import Transaction, load_transacti
 from openmsmq.names.parts import fold
 from openmsmq.types.queues import QueueKind
 from openmsmq.types.settings import Settings
-
-if TYPE_CHECKING:
-    from openmsmq.engine.core import Core
 
 IDENTITY_KEY: Final = b"identity"
 ARRIVAL_KEY: Final = b"arrival"
@@ -239,9 +237,8 @@ def _load_numbers(snapshot: Snapshot, entropy: bytes) -> Numbers:
     )
 
 
-def reserve_arrivals(core: Core) -> None:
+def reserve_arrivals(numbers: Numbers, submit: Submit) -> None:
     """Reserve arrival numbers before those reserved run out."""
-    numbers = core.numbers
     if numbers.arrival <= numbers.arrival_end - ARRIVAL_BLOCK // 2:
         return
     end = numbers.arrival + ARRIVAL_BLOCK
@@ -249,7 +246,7 @@ def reserve_arrivals(core: Core) -> None:
     def committed() -> None:
         numbers.arrival_end = end
 
-    core.submit(
+    submit(
         lambda batch: batch.writer.put(Table.META, ARRIVAL_KEY, pack_number(end)),
         committed,
         lambda error: None,
@@ -257,9 +254,8 @@ def reserve_arrivals(core: Core) -> None:
     )
 
 
-def reserve_message_ids(core: Core) -> None:
+def reserve_message_ids(numbers: Numbers, submit: Submit) -> None:
     """The same for identifiers of messages."""
-    numbers = core.numbers
     if numbers.message_id <= numbers.message_id_end - MESSAGE_ID_BLOCK // 2:
         return
     reserved = numbers.message_id_end
@@ -268,7 +264,7 @@ def reserve_message_ids(core: Core) -> None:
     def failed(error: BaseException) -> None:
         numbers.message_id_end = min(numbers.message_id_end, reserved)
 
-    core.submit(
+    submit(
         lambda batch: batch.writer.put(Table.META, MESSAGE_ID_KEY, pack_number(end)),
         lambda: None,
         failed,

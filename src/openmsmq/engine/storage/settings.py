@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.commit.operation import Submit
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.types.settings import Settings
-
-if TYPE_CHECKING:
-    from openmsmq.engine.commit.batch import Batch
-    from openmsmq.engine.core import Core
 
 SETTINGS_KEY: Final = b"settings"
 
@@ -30,20 +29,22 @@ def load_settings(snapshot: Snapshot) -> Settings:
     return Settings(**{name: values[name] for name in fields if name in values})
 
 
-def configure(core: Core, changes: dict[str, Any]) -> Future[None]:
-    """Change settings of a manager."""
+def write_settings(
+    changes: dict[str, Any], submit: Submit, committed: Callable[[], None]
+) -> Future[None]:
+    """Write down changes of settings.
+
+    What was set for this run only does not last, and changes made together all do.
+    """
     pending: Future[None] = Future()
-    core.settings.changed(**changes)  # refused now, if ever
 
     def apply(batch: Batch) -> None:
-        # What was set for this run only does not last, and changes made together all do.
         stored = load_settings(batch.writer).changed(**changes)
         batch.writer.put(Table.META, SETTINGS_KEY, settings_row(stored))
 
-    def committed() -> None:
-        core.settings = core.settings.changed(**changes)
-        core.history.limit = core.settings.history << 20
+    def done() -> None:
+        committed()
         pending.succeed(None)
 
-    core.submit(apply, committed, pending.fail, grows=True)
+    submit(apply, done, pending.fail, grows=True)
     return pending

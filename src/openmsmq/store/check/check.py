@@ -19,7 +19,7 @@ from openmsmq.engine.commit.batch import QUEUE_NUMBER_KEY
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.messages import dedup as onces
-from openmsmq.engine.outgoing.sequences import SequenceNumbers
+from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers
 from openmsmq.engine.storage.history import History
 from openmsmq.engine.storage.layout import (
     NEVER,

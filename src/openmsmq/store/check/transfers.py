@@ -10,14 +10,12 @@ from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence, split_
 from openmsmq.engine.arrivals.peers import PEER, read_peer
 from openmsmq.engine.messages.dedup import GROUP, ONCE, read_group, read_once
 from openmsmq.engine.outgoing.confirmations import PARKED, read_parked
-from openmsmq.engine.outgoing.sequences import (
+from openmsmq.engine.outgoing.sequence_numbers import (
     DESTINATION,
-    OUTGOING,
-    OutgoingSequence,
-    SequenceId,
     destination_digest,
     read_destination,
 )
+from openmsmq.engine.outgoing.sequences import OUTGOING, OutgoingSequence, SequenceId
 from openmsmq.store.check.queues import CheckedQueue, CheckedQueues
 from openmsmq.types.queues import QueueKind
 

@@ -12,7 +12,7 @@ from openmsmq.engine.commit.batch import (
 )
 from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.commit.statistics import Statistics
-from openmsmq.engine.outgoing.sequences import SequenceNumbers
+from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue, QueueProperties
 from openmsmq.engine.storage.history import Event, History

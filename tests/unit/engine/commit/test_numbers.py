@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from openmsmq.engine.commit.numbers import Numbers
-from openmsmq.engine.outgoing.sequences import SequenceNumbers
+from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers
 from openmsmq.store.memory import MemoryStore
 
 

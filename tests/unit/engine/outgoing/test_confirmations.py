@@ -13,7 +13,8 @@ from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.engine.outgoing import confirmations as confirming
 from openmsmq.engine.outgoing.confirmations import FORGED, PARKED, read_parked
-from openmsmq.engine.outgoing.sequences import OUTGOING, OVERTAKEN_MAX, SENT_STEP
+from openmsmq.engine.outgoing.sequence_numbers import OVERTAKEN_MAX
+from openmsmq.engine.outgoing.sequences import OUTGOING, SENT_STEP
 from openmsmq.engine.outgoing.transport import AddressKind
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event

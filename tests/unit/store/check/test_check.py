@@ -17,7 +17,8 @@ from openmsmq.engine.commit.batch import QUEUE_NUMBER_KEY
 from openmsmq.engine.commit.statistics import STATISTICS_KEY
 from openmsmq.engine.commit.timeline import SHIFT_KEY
 from openmsmq.engine.messages.dedup import GROUP, ONCE, ONCES_KEY
-from openmsmq.engine.outgoing.sequences import DESTINATION, OUTGOING, OutgoingSequence
+from openmsmq.engine.outgoing.sequence_numbers import DESTINATION
+from openmsmq.engine.outgoing.sequences import OUTGOING, OutgoingSequence
 from openmsmq.engine.storage.history import HISTORY_KEY
 from openmsmq.engine.storage.layout import (
     COUNTERS_ROW,

@@ -13,12 +13,8 @@ from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence
 from openmsmq.engine.arrivals.peers import PEER, KnownPeer
 from openmsmq.engine.messages.dedup import GROUP, ONCE
 from openmsmq.engine.outgoing.confirmations import PARKED
-from openmsmq.engine.outgoing.sequences import (
-    DESTINATION,
-    OUTGOING,
-    OutgoingSequence,
-    write_destination,
-)
+from openmsmq.engine.outgoing.sequence_numbers import DESTINATION, write_destination
+from openmsmq.engine.outgoing.sequences import OUTGOING, OutgoingSequence
 from openmsmq.engine.queues.queue import QueueProperties
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.packet.acks import FinalAckBody
