@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from openmsmq.access.tokens import Tokens
+from openmsmq.app_server.housekeeping import Housekeeping
 from openmsmq.app_server.server import AppServer
 from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.commit.batch import Batch
@@ -76,7 +77,7 @@ class NodeClock:
 
 
 class NodeDriver:
-    """Calls a manager while its process lives (`openmsmq.app_server.server.Driver`)."""
+    """Calls a manager while its process lives (`openmsmq.app_server.context.Driver`)."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -248,11 +249,12 @@ class Node:
         """Have housekeeping done, as long as there are programs."""
         server = self.server
         assert server is not None
+        housekeeping = Housekeeping(server)
 
         def look() -> None:
             if server is self.server:
                 self._server_timer = None
-                self.do(lambda: server.tick(self.elapsed()))
+                self.do(lambda: housekeeping.tick(self.elapsed()))
                 if server.clients and server is self.server:
                     self._look_later()
 

@@ -66,15 +66,6 @@ DOUBLED_CLASSES: Final = (
 "Names of public classes that are defined more than once."
 
 CYCLES: Final = (
-    "app_server.calls",
-    "app_server.handshake",
-    "app_server.housekeeping",
-    "app_server.reads",
-    "app_server.server",
-    "app_server.session",
-    "app_server.streams",
-    "app_server.subscriptions",
-    "app_server.transactions",
     "client._async.cursor",
     "client._async.manager",
     "client._async.remote",

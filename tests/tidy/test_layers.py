@@ -34,6 +34,7 @@ RANKS = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
 
 EXCEPTIONS = {
     "transports.mqqb.listener": "service",
+    "app_server.context": "service",
     "app_server.listener": "service",
     "app_server.server": "service",
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_server.session import AppSession
-from openmsmq.app_server.subscriptions import SubscriptionCalls
+from openmsmq.app_server.subscription_calls import SubscriptionCalls
 from openmsmq.app_server.transactions import TransactionCalls
 from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.outgoing.info import outgoing_infos
@@ -39,7 +39,7 @@ NUMBERS: Final = (
 )
 TEXTS: Final = ("label", "type", "poison")
 PROPERTIES: Final = (*FLAGS, *NUMBERS, *TEXTS)
-"What a queue can be told to be."
+"The properties that a program can set."
 ACCESS: Final = {"receive": Access.RECEIVE, "send": Access.SEND, "peek": Access.PEEK}
 SHARES: Final = {"none": Share.DENY_NONE, "receive": Share.DENY_RECEIVE}
 
@@ -128,7 +128,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
         core, caller = session.local, session.caller
 
         def look() -> tuple[list[QueueInfo], int | None]:
-            if limit is None:  # from somebody who knows of no pages
+            if limit is None:  # a client that knows no pages
                 return queue_infos(core, everything=everything), None
             count = min(limit, PAGE_MAX)
             return queue_page(core, everything=everything, after=after, count=count)
@@ -202,9 +202,10 @@ class Calls(SubscriptionCalls, TransactionCalls):
 
     def _call_close_cursor(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("cursor")
-        found = session.cursors.pop(given.integer("cursor"), None)
+        place = given.integer("cursor")
+        found = session.cursors.pop(place, None)
         if found is None:
-            raise InvalidHandle("no such cursor is open")
+            raise InvalidHandle(f"unknown cursor {place}")
         opened, cursor = found
         session.driver.call(lambda: opened.close_cursor(cursor))
         session.reply(number)

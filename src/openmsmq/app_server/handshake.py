@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from openmsmq.app_protocol.calls import PROTOCOL, Hello, Welcome
 from openmsmq.app_protocol.frames import FRAME_SIZE_MAX, Frame, Kind
-
-if TYPE_CHECKING:
-    from openmsmq.app_server.session import AppSession
+from openmsmq.app_server.context import SessionContext
 
 CAPABILITIES: Final = (
     *("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"),
@@ -20,7 +18,7 @@ _CLIENT_SHOWN: Final = 60
 class Handshake:
     """Decides whether a program may come in."""
 
-    def __init__(self, session: AppSession, now: float, *, is_trusted: bool) -> None:
+    def __init__(self, session: SessionContext, now: float, *, is_trusted: bool) -> None:
         self._session = session
         self._is_trusted = is_trusted
         self.deadline: float | None = now + session.server.hello_timeout_s

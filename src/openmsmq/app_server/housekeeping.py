@@ -11,13 +11,13 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Final
 
+from openmsmq.app_server.server import AppServer
+from openmsmq.app_server.session import AppSession
 from openmsmq.errors import StorageError
 from openmsmq.runtime.logs import log_event
 from openmsmq.types.caller import Caller
 
 if TYPE_CHECKING:
-    from openmsmq.app_server.server import AppServer
-    from openmsmq.app_server.session import AppSession
     from openmsmq.engine.commit.future import Future
 
 INTERVAL_S: Final = 1.0

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from openmsmq.app_server.housekeeping import Housekeeping
 from openmsmq.app_server.server import AppServer
 from openmsmq.net.connection import Connection
 from openmsmq.runtime.listener import Listener, bind
@@ -19,7 +20,7 @@ from openmsmq.service.metrics.samples import EXHAUSTED, TOO_MANY
 DRAIN_TIMEOUT_S: Final = 2.0
 "That programs have to read what was sent to them when the listener stops."
 REFUSALS_MAX: Final = 16
-"Connections beyond the limit that are told so; even more are just closed."
+"Connections beyond the limit that get a reason; even more are just closed."
 _log: Final = logging.getLogger(__name__)
 
 
@@ -28,6 +29,7 @@ class AppListener:
 
     def __init__(self, server: AppServer, tls: ssl.SSLContext | None = None) -> None:
         self.server = server
+        self.housekeeping = Housekeeping(server)
         self._tls = tls
         self._listeners: list[Listener] = []
         self._socket: Path | None = None
@@ -55,10 +57,10 @@ class AppListener:
         return listener.start(bound)
 
     def _tick(self) -> None:
-        """Tell the server what time it is, whenever it wants to know."""
+        """Do the housekeeping, again and again."""
         loop = asyncio.get_running_loop()
-        self.server.tick(loop.time())
-        self._timer = loop.call_at(self.server.next_deadline, self._tick)
+        self.housekeeping.tick(loop.time())
+        self._timer = loop.call_at(self.housekeeping.next_deadline, self._tick)
 
     def _bind(self, path: Path) -> socket.socket:
         """A Unix socket that only its owner can reach, from its first moment on."""
@@ -90,7 +92,7 @@ class AppListener:
     # For the listeners
 
     def has_room(self) -> bool:
-        """Whether one more connection may come: for a program, or to be told that it may not.
+        """Whether one more connection may come: for a program, or to be refused with a reason.
 
         A TLS handshake gives way to it, or else a program that has not said hello yet, the one that
         takes longest: silent connections do not keep others out.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Frame, Kind
+from openmsmq.app_server.context import SessionContext
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.queues.entry import Entry
@@ -20,9 +21,6 @@ from openmsmq.errors import (
 )
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.read import Seek
-
-if TYPE_CHECKING:
-    from openmsmq.app_server.session import AppSession
 
 Entries = list[Entry]
 
@@ -40,7 +38,7 @@ _SEEKS: Final = {
 class Reads:
     """The reads of a connection: those that wait, and messages that are held for the program."""
 
-    def __init__(self, session: AppSession) -> None:
+    def __init__(self, session: SessionContext) -> None:
         self._session = session
         self._waiting: dict[int, tuple[QueueHandle, Future[Entries], Transaction | None]] = {}
         "Reads that wait, by request."

@@ -1,51 +1,32 @@
 """The application server: the sessions of all connected programs, without their sockets.
 
-It is a machine as its sessions are: `listener.py` gives it connections and the time, a simulation
-gives it others.
+`listener.py` gives it connections of an event loop, a simulation gives it others.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final
 
 from openmsmq.access.certificates import Certificates, certificate_names
 from openmsmq.access.tokens import Tokens
+from openmsmq.app_protocol.calls import Call
 from openmsmq.app_server.calls import Calls
-from openmsmq.app_server.housekeeping import Housekeeping
+from openmsmq.app_server.context import Driver
 from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.wire import ProgramWire
-from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import TOO_MANY, Load, ServiceMetrics
 from openmsmq.types.caller import EVERYTHING, Grant
 
-T = TypeVar("T")
 REFUSAL_DELAY_S: Final = 1.0
 "Before a wrong token is answered, so that guessing is slow."
 HELLO_TIMEOUT_S: Final = 30.0
 _log: Final = logging.getLogger(__name__)
-
-
-class Driver(Protocol):
-    """What calls the manager and commits (`LoopDriver`)."""
-
-    @property
-    def is_closed(self) -> bool:
-        """No more calls are taken."""
-        ...
-
-    def call(self, make: Callable[[], T]) -> T:
-        """Call the manager."""
-        ...
-
-    def begin(self, make: Callable[[], Future[T]], answered: Callable[[Future[T]], None]) -> None:
-        """Call the manager; `answered` is called when the answer is there, at once or later."""
-        ...
 
 
 class AppServer:
@@ -70,13 +51,12 @@ class AppServer:
         metrics.load = self._load
         self.tokens = tokens
         self.certificates = certificates or Certificates(config.tls_clients)
-        self.calls = Calls()
+        self._calls = Calls()
         self.name = f"openmsmq {version('openmsmq')}"
         self.refusal_delay_s = refusal_delay_s
         self.hello_timeout_s = hello_timeout_s
         self._sessions: dict[AppSession, None] = {}
         "The oldest first."
-        self._housekeeping = Housekeeping(self)
         self._closed_because = ""
 
     @property
@@ -92,17 +72,6 @@ class AppServer:
     def _load(self) -> Load:
         throttled = sum(session.is_throttled for session in self._sessions)
         return Load(throttled, sum(session.request_bytes for session in self._sessions))
-
-    # Time
-
-    @property
-    def next_deadline(self) -> float:
-        """When `tick` is to be called."""
-        return self._housekeeping.next_deadline
-
-    def tick(self, now: float) -> None:
-        """Do what is due for no session in particular."""
-        self._housekeeping.tick(now)
 
     # Connections
 
@@ -145,13 +114,17 @@ class AppServer:
             log_event(_log, "login refused", level=logging.WARNING, peer=peer)
         return grant
 
+    def call(self, session: AppSession, number: int, call: Call) -> None:
+        """Begin a CALL; the session answers it when it is done."""
+        self._calls.call(session, number, call)
+
     def remove(self, session: AppSession) -> None:
         """A program has disconnected."""
         del self._sessions[session]
         self.metrics.client_disconnected()
 
     def close(self, reason: str) -> None:
-        """End all sessions; programs that connect from now on are told the reason."""
+        """End all sessions; programs that connect from now on get the reason."""
         self._closed_because = reason
         for session in self.sessions:
             session.close(reason)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import encode_error
 from openmsmq.app_protocol.frames import Frame, Kind
+from openmsmq.app_server.context import NEXT_TURN, SessionContext
 from openmsmq.app_server.reads import Entries, payload
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.errors import InvalidParameter, MQError, OperationCancelled
 from openmsmq.types.access import Access
 
-if TYPE_CHECKING:
-    from openmsmq.app_server.session import AppSession
-
-NEXT_TURN: Final = -inf
-"A deadline that has passed: the session goes on when others had a turn."
 DELIVERED: Final = (64, 1000)
 "Messages of a stream in one frame, if the program takes few or many."
 PARTS: Final = 4
@@ -44,7 +39,7 @@ class DeliveryStream:
 class DeliveryStreams:
     """The streams of a connection."""
 
-    def __init__(self, session: AppSession) -> None:
+    def __init__(self, session: SessionContext) -> None:
         self._session = session
         self._found: dict[int, DeliveryStream] = {}
         "By the request that began each."

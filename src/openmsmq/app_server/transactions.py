@@ -4,46 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from openmsmq.app_protocol.members import Arguments
+from openmsmq.app_server.session import AppSession
 from openmsmq.engine.transactions.units import unit_infos
 from openmsmq.limits import U64_MAX
 from openmsmq.types.caller import Caller
 from openmsmq.types.units import decider_of
 
 if TYPE_CHECKING:
-    from openmsmq.app_server.session import AppSession
     from openmsmq.engine.commit.future import Future
     from openmsmq.engine.transactions.transaction import Transaction
-
-UNITS_KEPT: Final = 1000
-"Units of a connection that may be finished by others before it looks which."
-
-
-class DecidedUnits:
-    """The units that a program has decided, and whose participants it will inform."""
-
-    def __init__(self, session: AppSession) -> None:
-        self._session = session
-        self.names: set[str] = set()
-
-    def add(self, unit: str) -> None:
-        """The program has decided a unit, and informs the participants while it is connected."""
-        units = self._session.local.units
-        if len(self.names) >= UNITS_KEPT:
-            self.names &= {known.name for known in units.decided}
-        self.names.add(unit)
-        if self._session.is_over:
-            units.leave(self.names)
-
-    def discard(self, unit: str) -> None:
-        """The program does no more about a unit."""
-        self.names.discard(unit)
-
-    def leave(self) -> None:
-        """The connection is closed."""
-        self._session.local.units.leave(self.names)
 
 
 class TransactionCalls:
@@ -145,7 +117,7 @@ class TransactionCalls:
         given: Arguments,
         decide: Callable[[str, Caller], Future[None]],
     ) -> None:
-        """Whoever has prepared a transaction may end it, an administrator may end any.
+        """The program that prepared a transaction may end it, an administrator may end any.
 
         The name of a unit cannot be guessed: to know it is to have a part in it.
         """

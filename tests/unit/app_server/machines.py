@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class InstantDriver:
-    """Commits at once (`openmsmq.app_server.server.Driver`)."""
+    """Commits at once (`openmsmq.app_server.context.Driver`)."""
 
     is_closed = False
 

@@ -289,7 +289,7 @@ class House:
 
     def look(self, later_s: float = 0.0) -> None:
         """Let housekeeping look at all sessions, as if so much time had passed."""
-        self.server.tick(asyncio.get_running_loop().time() + later_s)
+        self.listener.housekeeping.tick(asyncio.get_running_loop().time() + later_s)
 
     async def __aenter__(self) -> Self:
         asyncio.get_running_loop().set_exception_handler(self._caught)

@@ -133,14 +133,14 @@ async def test_nothing_is_looked_at_after_the_end(
 ) -> None:
     monkeypatch.setattr(housekeeping, "INTERVAL_S", 0.001)
     seen = 0
-    tick = house.server.tick
+    tick = house.listener.housekeeping.tick
 
     def count(now: float) -> None:
         nonlocal seen
         seen += 1
         tick(now)
 
-    monkeypatch.setattr(house.server, "tick", count)
+    monkeypatch.setattr(house.listener.housekeeping, "tick", count)
     house.listener._tick()
     await until(lambda: seen)
     await house.listener.stop("enough")

@@ -11,7 +11,7 @@ from tests.unit.app_server.programs import bodies, packet
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import decode_error
 from openmsmq.app_protocol.frames import Kind
-from openmsmq.app_server.streams import NEXT_TURN
+from openmsmq.app_server.context import NEXT_TURN
 from openmsmq.errors import ReceiveTimeout
 
 

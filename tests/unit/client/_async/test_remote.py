@@ -20,7 +20,7 @@ import openmsmq
 from openmsmq import Manager, Message, Queue, Share, aio
 from openmsmq.access.tokens import Tokens
 from openmsmq.app_server import calls as app_calls
-from openmsmq.app_server import session as app_session
+from openmsmq.app_server import context as app_context
 from openmsmq.client import payloads as remote
 from openmsmq.client._async import channel as channel_aio
 from openmsmq.client._async import remote as remote_aio
@@ -780,7 +780,7 @@ def test_more_queues_than_fit_a_frame_are_listed_all_the_same(
     manager: Manager, relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(app_calls, "PAGE_MAX", 3)
-    monkeypatch.setattr(app_session, "ANSWER_SIZE_MAX", 4000)
+    monkeypatch.setattr(app_context, "ANSWER_SIZE_MAX", 4000)
     names = [f".\\private$\\queue{number}" for number in range(10, 30)]
     for name in reversed(names):
         manager.create_queue(name).close()
