@@ -230,7 +230,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
     def _call_statistics(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
         session.require("read")
-        session.reply(number, counts=session.local.statistics.counts)
+        session.reply(number, counts=session.local.counts())
 
     def _call_settings(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()

@@ -114,7 +114,7 @@ class Housekeeping:
     def _abort_prepared(self) -> None:
         """Abort prepared transactions that were not decided for too long."""
         server, limit = self._server, self._server.config.abandon_prepared_after
-        if limit is not None and server.local.prepared:
+        if limit is not None:
             for xid, age in server.driver.call(lambda: server.local.abandoned(limit)).items():
                 self._abandon(xid, age)
 

@@ -50,7 +50,7 @@ class QueueHandle(Holder):
     are neither removed nor returned yet. Calls return at once, some with an answer to wait for.
     """
 
-    __slots__ = ("_cursors", "_parts", "is_closed", "mode", "name", "owner", "queue")
+    __slots__ = ("_can_send", "_cursors", "_parts", "is_closed", "mode", "name", "owner", "queue")
 
     keeps_entries = True
 
@@ -61,6 +61,7 @@ class QueueHandle(Holder):
         self.name: Final = path_name(queue)
         r"Its path name, `.\private$\orders`, or the format name it sends to."
         self.owner: Final = owner
+        self._can_send: Final = Access.SEND in mode.access
         self._cursors: set[Cursor] = set()
         self.is_closed = False
 
@@ -73,7 +74,8 @@ class QueueHandle(Holder):
         delivery: Delivery | None = None,
     ) -> Future[Sequence[SentId]]:
         """Send messages to the queue, or to each of several: all of them or none."""
-        self.mode.require(Access.SEND)
+        if not self._can_send:
+            self.mode.require(Access.SEND)
         return self._parts.sender.send(self.queue, messages, transaction, delivery, self.owner)
 
     def send_packets(
@@ -83,7 +85,8 @@ class QueueHandle(Holder):
         delivery: Delivery | None = None,
     ) -> Future[Sequence[SentId]]:
         """The same with messages that a program has packed."""
-        self.mode.require(Access.SEND)
+        if not self._can_send:
+            self.mode.require(Access.SEND)
         return self._parts.sender.send_packets(
             self.queue, packets, transaction, delivery, self.owner
         )

@@ -234,6 +234,10 @@ class QueueManager(Core):
             raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
         return self._open_local(local, Mode())
 
+    def counts(self) -> dict[str, int]:
+        """How often what happened, since the store was made."""
+        return self.statistics.counts
+
     def explain(self, message_id: str) -> list[HistoryEvent]:
         """All that is known of a message, oldest first."""
         return explain(self, message_id)

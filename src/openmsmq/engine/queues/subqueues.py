@@ -98,7 +98,7 @@ class Moves:
         if holder is REMOVING:
             raise missing
         if holder is not None:
-            raise MessageLockedUnderTransaction("somebody else has taken the message (D-44)")
+            raise MessageLockedUnderTransaction("the message is locked by another receiver")
         if lookup in queue.express:
             record, is_express = queue.express[lookup].record, True
         else:

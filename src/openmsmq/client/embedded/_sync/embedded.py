@@ -385,7 +385,7 @@ class Embedded:
         return self._driver.call(lambda: self._local.explain(message_id))
 
     def statistics(self) -> dict[str, int]:
-        return self._driver.call(lambda: self._local.statistics.counts)
+        return self._driver.call(self._local.counts)
 
     def settings(self) -> Settings:
         return self._driver.call(lambda: self._local.settings)
