@@ -291,6 +291,14 @@ class PacketView:
         return size
 
     @property
+    def body_offset(self) -> int:
+        """Where the body begins."""
+        data = self.data
+        offset = self._properties or self._locate()
+        extension: int = u32(data, offset + EXTENSION_SIZE)[0]
+        return offset + LABEL + 2 * data[offset + 1] + extension
+
+    @property
     def body(self) -> bytes:
         """The body, as a copy."""
         return bytes(self.body_view)

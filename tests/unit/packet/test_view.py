@@ -149,6 +149,13 @@ def test_the_body_can_be_looked_at_without_a_copy() -> None:
     assert PacketView(data).body_view.obj is data
 
 
+@pytest.mark.parametrize("name", MESSAGES)
+def test_the_body_is_found_by_its_offset(name: str) -> None:
+    found = PacketView(MESSAGES[name].encode())
+    start = found.body_offset
+    assert found.data[start : start + found.message_size] == found.body
+
+
 def test_a_name_that_is_none_is_refused_when_it_is_asked_for() -> None:
     packet = view(user_message(destination=direct("nonsense"), admin=direct("nonsense")))
     with pytest.raises(IllegalFormatName):

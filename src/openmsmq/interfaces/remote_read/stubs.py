@@ -91,7 +91,7 @@ class OpenArguments(Structure):
 
 
 @structure
-class QueueContext(Structure):
+class QueueContextArgument(Structure):
     """A context handle alone: what R_OpenQueue answers, and what most operations ask for."""
 
     context: ContextHandle

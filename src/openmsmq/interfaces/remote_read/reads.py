@@ -1,0 +1,222 @@
+"""Reads of remote clients: those that wait, and messages that are not ended.
+
+A message that a client has read is held for it until it is ended, its handle is closed, or too
+much time has passed ([MS-MQRR] 3.1.1.3, 3.1.5.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final, Protocol, TypeVar
+
+from sortedcontainers import SortedDict
+
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.errors import (
+    InvalidHandle,
+    InvalidParameter,
+    MQError,
+    OperationCancelled,
+    ReceiveTimeout,
+)
+from openmsmq.interfaces.remote_read import stubs
+from openmsmq.interfaces.remote_read.actions import ReadAction, checked_action
+from openmsmq.interfaces.remote_read.queue_context import QueueContext, ReadRequest
+from openmsmq.interfaces.remote_read.results import (
+    STATUS_INVALID_HANDLE,
+    STATUS_NOT_FOUND,
+    StatusError,
+    nothing_received,
+    received,
+    require_read,
+    require_receive,
+)
+from openmsmq.rpc.interface import RpcCall
+
+T = TypeVar("T")
+
+CLEANUP_AFTER: Final = 300.0
+"Seconds until a message that was read and not ended returns to its place ([MS-MQRR] note 11)."
+
+
+class EngineDriver(Protocol):
+    """What calls the manager and commits."""
+
+    def call(self, make: Callable[[], T]) -> T:
+        """Call the manager."""
+        ...
+
+    def begin(self, make: Callable[[], Future[T]], answered: Callable[[Future[T]], None]) -> None:
+        """Call the manager; `answered` is called when the answer is there, at once or later."""
+        ...
+
+
+class RemoteReads:
+    """PendingRequestTable, and the timers of its entries ([MS-MQRR] 3.1.1.3, 3.1.2)."""
+
+    def __init__(
+        self, driver: EngineDriver, now: Callable[[], float], cleanup_after: float
+    ) -> None:
+        assert cleanup_after > 0, "a message that is read has to stay for a while"
+        self._driver = driver
+        self._now = now
+        self._cleanup_after = cleanup_after
+        self._due: SortedDict[tuple[float, int], tuple[QueueContext, int]] = SortedDict()
+        "Requests by the time at which their wait is over, or their message returns."
+        self._next_due = 0
+        self.on_deadline: Callable[[], None] = _nothing
+        "Called when `next_deadline` may have become earlier."
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `tick` is to be called."""
+        return self._due.keys()[0][0] if self._due else None
+
+    def _set_deadline(self, context: QueueContext, request_id: int, at: float) -> None:
+        self._next_due += 1
+        key = at, self._next_due
+        context.requests[request_id].due = key
+        self._due[key] = context, request_id
+        self.on_deadline()
+
+    def _clear_deadline(self, request: ReadRequest) -> None:
+        if request.due is not None:
+            del self._due[request.due]
+            request.due = None
+
+    def tick(self, now: float) -> None:
+        """End waits, and return messages that nobody ended ([MS-MQRR] 3.1.5.1)."""
+        while self._due and self._due.keys()[0][0] <= now:
+            context, request_id = self._due.peekitem(0)[1]
+            request = context.requests[request_id]
+            self._clear_deadline(request)
+            if request.read is not None:
+                self._give_up(context, request, ReceiveTimeout())
+            else:
+                del context.requests[request_id]
+                self._release(context, request)
+
+    def _release(self, context: QueueContext, request: ReadRequest) -> None:
+        """Return a message to its place; nobody waits for that."""
+        with suppress(MQError):  # the queue is deleted
+            self._driver.call(lambda: context.handle.end([request.lookup_id], remove=False))
+
+    def _give_up(self, context: QueueContext, request: ReadRequest, error: MQError) -> None:
+        read = request.read
+        assert read is not None
+        self._driver.call(lambda: context.handle.cancel(read, error))
+
+    def forget(self, context: QueueContext) -> None:
+        """A handle is closed: what it holds returns with it, its waits are cancelled by it."""
+        for request_id, request in list(context.requests.items()):
+            self._clear_deadline(request)
+            if request.read is None:
+                del context.requests[request_id]
+
+    def start(self, call: RpcCall, asked: stubs.StartReceive, context: QueueContext) -> None:
+        """Read a message, or wait for one ([MS-MQRR] 3.1.4.7)."""
+        try:
+            action = _checked(asked, context)
+            request = context.add_request(asked.request_id)
+        except (MQError, StatusError) as error:
+            call.respond(nothing_received(error))
+            return
+
+        def make() -> Future[list[Entry]]:
+            request.read = _begin(context, asked, action)
+            return request.read
+
+        def answered(read: Future[list[Entry]]) -> None:
+            self._finish(call, asked, context, action, read)
+
+        try:
+            self._driver.begin(make, answered)
+        except MQError as error:
+            del context.requests[asked.request_id]
+            call.respond(nothing_received(error))
+            return
+        if request.read is not None:
+            call.on_cancel = lambda: self._give_up(context, request, OperationCancelled())
+            if asked.timeout_ms != stubs.INFINITE_MS:
+                until = self._now() + asked.timeout_ms / 1000
+                self._set_deadline(context, asked.request_id, until)
+
+    def _finish(
+        self,
+        call: RpcCall,
+        asked: stubs.StartReceive,
+        context: QueueContext,
+        action: ReadAction,
+        read: Future[list[Entry]],
+    ) -> None:
+        """Answer a read; the message of a receive is held until it is ended."""
+        request = context.requests[asked.request_id]
+        request.read = None
+        self._clear_deadline(request)
+        if read.error is not None or not action.is_receive or not call.is_open:
+            del context.requests[asked.request_id]
+        if read.error is not None:
+            call.respond(nothing_received(read.error))
+            return
+        [entry] = read.result()
+        if action.is_receive:
+            request.lookup_id = entry.lookup
+            if not call.is_open:  # the client went while the message came
+                self._release(context, request)
+                return
+            self._set_deadline(context, asked.request_id, self._now() + self._cleanup_after)
+        call.respond(received(entry, context, asked.max_body_size))
+
+    def cancel(self, context: QueueContext, request_id: int) -> None:
+        """End a read that waits ([MS-MQRR] 3.1.4.8)."""
+        request = context.requests.get(request_id)
+        if request is None or request.read is None:
+            raise StatusError(STATUS_NOT_FOUND)
+        self._give_up(context, request, OperationCancelled())
+
+    def end(self, context: QueueContext, asked: stubs.EndReceive) -> Future[None]:
+        """Remove the message of a read, or return it ([MS-MQRR] 3.1.4.9, 3.1.4.15)."""
+        if not context.requests:
+            raise InvalidHandle("no read of this handle is to be ended")
+        request = context.requests.get(asked.request_id)
+        if request is None or request.read is not None:
+            raise InvalidParameter(f"request {asked.request_id} holds no message")
+        del context.requests[asked.request_id]
+        self._clear_deadline(request)
+        return context.handle.end([request.lookup_id], remove=asked.acknowledge == stubs.ACK)
+
+
+def _checked(asked: stubs.StartReceive, context: QueueContext) -> ReadAction:
+    """The action, if arguments and handle allow it ([MS-MQRR] 3.1.4.7)."""
+    action = checked_action(asked.action, asked.lookup_id, asked.cursor, asked.timeout_ms)
+    require_read(context)
+    if action.is_receive:
+        require_receive(context)
+    if asked.cursor and asked.cursor not in context.cursors:
+        raise StatusError(STATUS_INVALID_HANDLE)
+    return action
+
+
+def _begin(
+    context: QueueContext, asked: stubs.StartReceive, action: ReadAction
+) -> Future[list[Entry]]:
+    handle, wait = context.handle, asked.timeout_ms != 0
+    if action.seek is not None:
+        if action.is_receive:
+            return handle.receive_at(asked.lookup_id, action.seek, hold=True)
+        return handle.peek_at(asked.lookup_id, action.seek)
+    if asked.cursor:
+        cursor = context.cursors[asked.cursor]
+        if action.is_receive:
+            return handle.receive_cursor(cursor, wait=wait, hold=True)
+        following = action is ReadAction.PEEK_NEXT
+        return handle.peek_cursor(cursor, wait=wait, following=following)
+    if action.is_receive:
+        return handle.receive(1, wait=wait, hold=True)
+    return handle.peek(1, wait=wait)
+
+
+def _nothing() -> None:
+    """Nobody waits."""
