@@ -189,7 +189,11 @@ class PduFramer:
     def feed(self, data: bytes) -> Iterator[Pdu]:
         """The PDUs that are complete; `Malformed` for what is none."""
         self._data += data
-        while len(self._data) >= HEADER_SIZE:
+        while self._data:
+            if self._data[0] != VERSION:  # something else than DCE/RPC has no length to wait for
+                raise Malformed("rpc_vers", 0, f"version {self._data[0]} is not {VERSION}")
+            if len(self._data) < HEADER_SIZE:
+                return
             is_little = self._data[4] >= 0x10
             size = int.from_bytes(self._data[8:10], "little" if is_little else "big")
             if not HEADER_SIZE <= size <= self._size_max:

@@ -96,6 +96,12 @@ def test_a_length_out_of_bounds_is_malformed_before_the_rest_has_come(size: int)
         list(PduFramer(5840).feed(header))
 
 
+def test_another_protocol_is_malformed_from_its_first_byte_on() -> None:
+    """MQRR-410"""
+    with pytest.raises(Malformed, match="version 71 is not 5"):
+        list(PduFramer().feed(b"G"))
+
+
 def test_a_bind_has_contexts_with_transfer_syntaxes() -> None:
     elements = (ContextElement(0, INTERFACE, (NDR, NDR64)), ContextElement(5, INTERFACE, ()))
     bind = Bind(5840, 4280, 0x53F0, elements)

@@ -1,0 +1,201 @@
+"""The sockets of an RPC server, and its clock."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final, Protocol
+
+from openmsmq.errors import MQError
+from openmsmq.net.connection import Connection
+from openmsmq.rpc.server import RpcServer, ServerConnection
+from openmsmq.runtime.listener import Listener, bind
+from openmsmq.runtime.logs import log_event
+from openmsmq.runtime.unfinished import Unfinished
+
+CONNECTIONS_MAX: Final = 1000
+"Connections of all clients together."
+PENDING_BYTES_MAX: Final = 64 << 20
+"Bytes of all requests together whose rest has not come."
+LOOPBACK: Final = "127.0.0.1"
+_log: Final = logging.getLogger(__name__)
+
+
+class Timed(Protocol):
+    """What wants to be told the time."""
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `tick` is to be called."""
+        ...
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        ...
+
+
+class RpcListener:
+    """Accepts the connections of RPC clients, for one server at one port."""
+
+    def __init__(
+        self,
+        server: RpcServer,
+        *,
+        timed: Timed | None = None,
+        connections_max: int = CONNECTIONS_MAX,
+        pending_bytes_max: int = PENDING_BYTES_MAX,
+    ) -> None:
+        """`timed` is called at its deadlines, by the clock of the event loop."""
+        self._server = server
+        self._timed = timed
+        self._connections_max = connections_max
+        self._listener = Listener(lambda: Connection(self._accept), self)
+        self._open: dict[_Guarded, None] = {}
+        "Connections, the oldest first."
+        self._unfinished: Unfinished[_Guarded] = Unfinished(pending_bytes_max)
+        self._timer: asyncio.TimerHandle | None = None
+        self._port = 0
+
+    @property
+    def connections(self) -> int:
+        """How many clients are connected."""
+        return len(self._open)
+
+    async def start(self, port: int, host: str = LOOPBACK) -> tuple[str, int]:
+        """Accept connections; the address."""
+        address = self._listener.start(await bind(host, port))
+        self._port = address[1]
+        return address
+
+    async def stop(self) -> None:
+        """Accept no more connections, and close those that there are; what they hold returns."""
+        await self._listener.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        for one in list(self._open):
+            one.abort()
+        await asyncio.sleep(0)  # so that they learn of it
+
+    def deadline_changed(self) -> None:
+        """What is timed may want to be called earlier."""
+        assert self._timed is not None
+        loop = asyncio.get_running_loop()
+        deadline = self._timed.next_deadline
+        if deadline is None:
+            return
+        if self._timer is None or deadline < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_at(deadline, self._tick)
+
+    def _tick(self) -> None:
+        assert self._timed is not None
+        self._timer = None
+        self._timed.tick(asyncio.get_running_loop().time())
+        self.deadline_changed()
+
+    def _accept(self, connection: Connection) -> _Guarded:
+        now = asyncio.get_running_loop().time()
+        machine = ServerConnection(self._server, connection, self._port, now)
+        guarded = _Guarded(self, connection, machine)
+        self._open[guarded] = None
+        return guarded
+
+    # For the connections
+
+    def came(self, one: _Guarded, size: int, pending: int, now: float) -> None:
+        """So many bytes came on a connection, and so many wait for the rest of their request."""
+        self._unfinished.note(one, size, pending, now)
+        for other in self._unfinished.excess():
+            self._server.refusals["too much unfinished"] += 1
+            other.abort()
+
+    def gone(self, one: _Guarded) -> None:
+        """A connection is closed."""
+        self._open.pop(one, None)
+        self._unfinished.forget(one)
+
+    # For the listener
+
+    def has_room(self) -> bool:
+        """Whether one more connection may come: one that is not bound gives way to it."""
+        if len(self._open) + self._listener.arriving < self._connections_max:
+            return True
+        silent = next((one for one in self._open if not one.is_bound), None)
+        if silent is None:
+            self.refused("too many connections")
+            return False
+        silent.abort()
+        return True
+
+    def refused(self, reason: str) -> None:
+        """A connection was not made."""
+        self._server.refusals[reason] += 1
+
+    def exhausted(self, error: OSError) -> None:
+        """The system has no connection to give."""
+        self.refused("out of file descriptors")
+        log_event(_log, "cannot accept connections", level=logging.ERROR, error=error, door="rpc")
+
+
+class _Guarded:
+    """A machine on a connection; when the manager is closed, the connection is, too."""
+
+    is_full = False
+    is_known = True
+
+    def __init__(
+        self, listener: RpcListener, connection: Connection, machine: ServerConnection
+    ) -> None:
+        self._listener = listener
+        self._connection = connection
+        self._machine = machine
+
+    @property
+    def is_bound(self) -> bool:
+        """The client has bound an interface."""
+        return self._machine.is_bound
+
+    @property
+    def reads_paused(self) -> bool:
+        """Nothing is read from it."""
+        return self._connection.reads_paused
+
+    @property
+    def address(self) -> str:
+        """The IP address of the client."""
+        return self._connection.address
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When `tick` is to be called."""
+        return self._machine.next_deadline
+
+    def receive_data(self, data: bytes, now: float) -> None:
+        """Take bytes from the client."""
+        try:
+            self._machine.receive_data(data, now)
+        except MQError as error:  # the manager is closed
+            self._listener.refused(error.name)
+            self.abort()
+        self._listener.came(self, len(data), self._machine.pending, now)
+
+    def resume(self, now: float) -> None:
+        """The write buffer has room again."""
+        self._machine.resume(now)
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        self._machine.tick(now)
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self._connection.abort()
+
+    def lost(self) -> None:
+        """The connection is closed: what the client left behind is run down."""
+        self._listener.gone(self)
+        try:
+            self._machine.lost()
+        except MQError as error:  # the manager is closed, and returns everything itself
+            self._listener.refused(error.name)
