@@ -29,6 +29,7 @@ CHECK = re.compile(r"- ([A-Z]+-\d{3}) \[([A-Z ]+)\] \(([^)]*)\) (.*)")
 CHECKLISTS = {
     "mqqb": "The binary protocol",
     "dmpr": "The data model and its rules",
+    "mqrr": "Remote read",
     "srmp": "Messages over HTTP",
     "system": "The whole system",
 }
@@ -37,7 +38,10 @@ SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR", "S": 
     "BR": "MS-MQBR",
     "MR": "MS-MQMR",
     "CN": "MS-MQCN",
+    "MS-RPCE": "MS-RPCE",
+    "MS-NLMP": "MS-NLMP",
 }
+SECTION = re.compile(r"\b(SO|BR|MR|CN|MS-RPCE|MS-NLMP|[QMRDS]) (\d[\d.]*\d|\d)")
 REASON = re.compile(r"^\| ([A-Z]{3,4}-\d{3}[^|]*) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 NUMBER = re.compile(r"\b([A-Z]{3,4})-(\d{3})\b(?:(?: to |\.\.| - )(?:[A-Z]{3,4}-)?(\d{3}))?")
 OTHERWISE = "otherwise"
@@ -231,7 +235,9 @@ def sections_of(text: str) -> list[str]:
     """`M 2.2.19.1, Q 3.1.5` as the names of the specifications."""
     return [
         f"{SPECS[tag]} {section}"
-        for tag, section in re.findall(r"\b(SO|BR|MR|CN|[QMRDS]) (\d[\d.]*\d|\d)", text)
+        for tag, section in re.findall(
+            r"\b(SO|BR|MR|CN|MS-RPCE|MS-NLMP|[QMRDS]) (\d[\d.]*\d|\d)", text
+        )
     ]
 
 

@@ -37,7 +37,7 @@ def test_an_unknown_queue_has_an_empty_arm() -> None:
 
 
 def test_the_reserved_field_means_nothing() -> None:
-    """MQRR-086"""
+    """MQQB-156, MQRR-086"""
     stub = bytearray(QueueFormatArgument.of(parse_format_name(NAMES[0])).encode())
     stub[2:4] = b"\xff\xff"
     assert QueueFormatArgument.decode(bytes(stub)).queue_format().name() == parse_format_name(

@@ -25,7 +25,10 @@ def lookup_of(results: stubs.ReceiveResults) -> int:
 
 
 def test_a_message_is_received_in_two_steps() -> None:
-    """MQRR-147, MQRR-159, MQRR-160, MQRR-161, MQRR-162, MQRR-169, MQRR-265, MQRR-269, MQRR-273"""
+    """MQRR-147, MQRR-159, MQRR-160, MQRR-161, MQRR-162, MQRR-169, MQRR-269, MQRR-273
+
+    A handle to receive is good for peeks, too: MQRR-044, MQRR-058.
+    """
     world = RemoteWorld()
     world.send("first", "second")
     reader, other = world.connect(), world.connect()
@@ -339,7 +342,7 @@ def test_unknown_cursors_and_those_of_other_handles_are_refused(action: ReadActi
 
 
 def test_a_large_body_is_cut_at_the_limit() -> None:
-    """MQRR-142, MQRR-197, MQRR-213"""
+    """MQRR-197, MQRR-213"""
     world = RemoteWorld()
     world.send("0123456789")
     reader = world.connect()

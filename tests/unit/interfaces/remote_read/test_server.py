@@ -306,7 +306,7 @@ def first_lookup(reader: Reader, handle: UUID) -> int:
 def test_a_message_moves_between_a_queue_and_its_subqueues(
     world: RemoteWorld, reader: Reader
 ) -> None:
-    """MQRR-348, MQRR-349, MQRR-351, MQRR-352, MQRR-353, MQRR-366, MQRR-369, MQRR-371, MQRR-374"""
+    """MQRR-097, MQRR-348, MQRR-349, MQRR-351 to MQRR-353, MQRR-366, MQRR-371, MQRR-374"""
     world.send("only")
     names = [ORDERS, f"{ORDERS};retry", f"{ORDERS};poison"]
     main, retry, poison = (reader.open(name) for name in names)
