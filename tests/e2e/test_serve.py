@@ -26,6 +26,7 @@ from openmsmq.app_protocol.calls import Closing, Hello, Welcome
 from openmsmq.app_protocol.frames import FROM_SERVER, Frame, Framer, Kind, encode_frame
 from openmsmq.errors import ReceiveTimeout, StoreInUse, TransactionTimedOut
 from openmsmq.runtime.startup import open_directory
+from openmsmq.transports.receipts import RECEIPTS
 from tests.certificates import make_certificates
 
 PATIENCE = 30.0
@@ -221,7 +222,7 @@ def test_a_port_in_use_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_store_in_use_is_told_and_tried_again(tmp_path: Path) -> None:
-    other = open_directory(tmp_path / "data")
+    other = open_directory(tmp_path / "data", receipts=RECEIPTS)
     with running(tmp_path, "--no-retry") as service:
         assert service.ends() == 1
         assert "openmsmq: StoreInUse (0xC00E0009)" in service.log()

@@ -47,7 +47,7 @@ def test_messages_of_a_session_keep_their_order_in_each_queue(
         )
         for _ in range(1 + twice):
             if express:
-                assert station.arriving.take_express(origins[session], [packet])
+                assert station.begin_express(packet, origin=origins[session])
             else:
                 station.begin(packet, origin=origins[session])
         came[name, priority, session].append(number)

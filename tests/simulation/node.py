@@ -25,6 +25,7 @@ from openmsmq.service.metrics.samples import ServiceMetrics
 from openmsmq.store.memory import Crash, Disk, MemoryStore
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.transports.mqqb.transport import BinaryTransport
+from openmsmq.transports.receipts import RECEIPTS
 from tests.simulation.events import Event, Scheduler
 from tests.simulation.ledger import Ledger
 from tests.simulation.network import Net, NodeNetwork
@@ -191,7 +192,7 @@ class Node:
         self._trace.note(f"{self.name} starts")
         try:
             self.local = QueueManager(
-                self.store, self.clock, name=self.name, restored=self.is_restored
+                self.store, self.clock, name=self.name, restored=self.is_restored, receipts=RECEIPTS
             )
             self._break_some(self.local)
             self.transport = BinaryTransport(

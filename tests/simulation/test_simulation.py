@@ -21,7 +21,13 @@ from openmsmq.app_protocol.frames import Frame
 from openmsmq.app_server.reads import Reads
 from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.streams import DeliveryStream, DeliveryStreams
-from openmsmq.engine.arrivals.arrival import Origin, Work
+from openmsmq.engine.arrivals.arrival import (
+    ArrivalOutcome,
+    ArrivalPosition,
+    ArrivalWork,
+    Origin,
+    StreamProgress,
+)
 from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.arrivals.duplicates import Duplicates, Owner, _Pool
 from openmsmq.engine.arrivals.incoming import (
@@ -47,6 +53,7 @@ from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.store.memory import MemoryStore
 from openmsmq.transports.mqqb.link import Link
+from openmsmq.transports.mqqb.received_acks import ReceivedAcks
 from openmsmq.transports.mqqb.session_table import SessionTable
 from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.transports.peers.peer import Peer
@@ -182,13 +189,25 @@ def order_before_the_disk(patch: pytest.MonkeyPatch) -> None:
         return incoming.furthest(scope + destination for scope in scopes)
 
     patch.setattr(IncomingSequences, "last_of", ahead)
-    take_next = Arrivals._take_next
+    take_next, take = Arrivals._take_next, Link._take_recoverable
+    links: dict[Origin, Link] = {}
 
-    def wrong(arriving: Arrivals, work: Work, packet: bytes, head: Head) -> None:
-        take_next(arriving, work, packet, head)
-        for key, (last, count) in work.orders.items():
-            arriving.on_order(work.origin, key, last, 300 * count)
+    def remember(link: Link, packets: list[bytes], last: int) -> None:
+        links[link.origin] = link
+        take(link, packets, last)
 
+    def wrong(
+        arrivals: Arrivals, work: ArrivalWork, packet: bytes, head: Head, position: ArrivalPosition
+    ) -> None:
+        take_next(arrivals, work, packet, head, position)
+        early = ArrivalOutcome()
+        early.progress = [
+            StreamProgress(key, last, 300 * count) for key, (last, count) in work.orders.items()
+        ]
+        link = links[work.origin]
+        link._host.arrived(link, early)
+
+    patch.setattr(Link, "_take_recoverable", remember)
     patch.setattr(Arrivals, "_take_next", wrong)
 
 
@@ -198,7 +217,7 @@ def final_acknowledgements_are_missed(patch: pytest.MonkeyPatch) -> None:
     def wrong(self: Confirmations, batch: Batch, *rest: object) -> None:
         return None
 
-    patch.setattr(Confirmations, "_place", wrong)
+    patch.setattr(Confirmations, "find", wrong)
 
 
 def refused_messages_are_acknowledged(patch: pytest.MonkeyPatch) -> None:
@@ -206,9 +225,13 @@ def refused_messages_are_acknowledged(patch: pytest.MonkeyPatch) -> None:
     take = Arrivals.take
 
     def wrong(
-        arriving: Arrivals, origin: object, packets: object, done: Callable[..., None]
+        arrivals: Arrivals, origin: Origin, given: Any, done: Callable[[ArrivalOutcome], None]
     ) -> None:
-        take(arriving, origin, packets, lambda error: done(None))  # type: ignore[arg-type] # only passed on
+        def acknowledge(outcome: ArrivalOutcome) -> None:
+            outcome.error, origin.is_refused = None, False
+            done(outcome)
+
+        take(arrivals, origin, given, acknowledge)
 
     patch.setattr(Arrivals, "take", wrong)
 
@@ -228,26 +251,26 @@ def journals_forget(patch: pytest.MonkeyPatch) -> None:
 
 def order_acks_from_anybody(patch: pytest.MonkeyPatch) -> None:
     """Any session may say that messages have arrived."""
-    ordered = Confirmations.ordered
+    ordered = ReceivedAcks.ordered
 
-    def wrong(self: Confirmations, origin: Origin, identifier: TxSequenceID, number: int) -> None:
+    def wrong(self: ReceivedAcks, origin: Origin, identifier: TxSequenceID, number: int) -> None:
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(Confirmations, "_may_confirm", lambda *_: True)
+            inner.setattr(ReceivedAcks, "_may_confirm", lambda *_: True)
             ordered(self, origin, identifier, number)
 
-    patch.setattr(Confirmations, "ordered", wrong)
+    patch.setattr(ReceivedAcks, "ordered", wrong)
 
 
 def final_acks_from_anybody(patch: pytest.MonkeyPatch) -> None:
     """Any session may say what became of messages."""
-    final = Confirmations._final
+    final = ReceivedAcks._final
 
-    def wrong(self: Confirmations, *given: Any) -> None:
+    def wrong(self: ReceivedAcks, *given: Any) -> None:
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(Confirmations, "_may_confirm", lambda *_: True)
+            inner.setattr(ReceivedAcks, "_may_confirm", lambda *_: True)
             final(self, *given)
 
-    patch.setattr(Confirmations, "_final", wrong)
+    patch.setattr(ReceivedAcks, "_final", wrong)
 
 
 def what_was_never_sent_is_acknowledged(patch: pytest.MonkeyPatch) -> None:
@@ -305,7 +328,7 @@ def time_stamps_follow_the_clock_after_a_restore(patch: pytest.MonkeyPatch) -> N
 
 def overtaken_sequences_wait(patch: pytest.MonkeyPatch) -> None:
     """A restored sender does not understand that its receiver is ahead of the backup."""
-    patch.setattr(Confirmations, "_overtaken", lambda self, origin, identifier: None)
+    patch.setattr(ReceivedAcks, "_overtaken", lambda self, origin, identifier: None)
 
 
 def message_numbers_come_again_after_a_restore(patch: pytest.MonkeyPatch) -> None:

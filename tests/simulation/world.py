@@ -15,9 +15,8 @@ from openmsmq.engine.arrivals import acknowledgements as answering
 from openmsmq.engine.arrivals import duplicates, incoming
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.messages import expiry as expiring
-from openmsmq.engine.outgoing import confirmations as confirming
+from openmsmq.engine.outgoing import confirmations, sequences
 from openmsmq.engine.outgoing import dispatch as dispatcher
-from openmsmq.engine.outgoing import sequences
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue
@@ -375,7 +374,7 @@ class World:
 
 
 TIGHT: Final[Sequence[tuple[ModuleType, str, int]]] = (
-    (confirming, "STEP", 3),
+    (confirmations, "STEP", 3),
     (emptying, "STEP", 3),
     (expiring, "STEP", 3),
     (transaction, "SPILL_SIZE", 700),

@@ -45,7 +45,6 @@ DOUBLED_CLASSES: Final = (
     "Recorder",
     "Reference",
     "Report",
-    "Run",
     "Screen",
     "Seek",
     "Sent",
@@ -61,7 +60,6 @@ DOUBLED_CLASSES: Final = (
     "Unit",
     "Way",
     "Wire",
-    "Work",
 )
 "Names of public classes that are defined more than once."
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from openmsmq.engine.arrivals.acknowledgements import Acknowledgements
 from openmsmq.engine.arrivals.duplicates import Duplicates
 from openmsmq.engine.arrivals.incoming import IncomingSequences
 from openmsmq.engine.arrivals.peers import PeerTable
+from openmsmq.engine.arrivals.receipts import ReceiptWriters
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.commit.operation import Operation, Operations
@@ -63,13 +65,16 @@ class Core:
         elapsed: float = 0.0,
         entropy: bytes = b"",
         restored: bool = False,
+        receipts: ReceiptWriters = MappingProxyType({}),
     ) -> None:
         """Start on a store, finishing what a crash interrupted ([MS-MQDMPR] 3.1.3).
 
         `now` is what the clock shows, `elapsed` counts seconds from any moment without jumps.
         `entropy` are random bytes that make identifiers of sequences hard to guess; `restored`
-        says that the store is older than what other managers know of this one.
+        says that the store is older than what other managers know of this one; `receipts` write
+        what the senders of messages from other managers are owed.
         """
+        self.receipt_writers = receipts
         loaded = load(store, new_identity, int(now), entropy=entropy, restored=restored)
         self.identity = loaded.identity
         self.numbers = loaded.numbers

@@ -6,9 +6,12 @@ Nothing here waits: a driver serialises the calls and brings the answers (`drive
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from openmsmq.clock import Clock
+from openmsmq.engine.arrivals.arrivals import Arrivals
+from openmsmq.engine.arrivals.receipts import ReceiptWriters
 from openmsmq.engine.authorization import may_end
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
@@ -16,6 +19,7 @@ from openmsmq.engine.explanation import explain
 from openmsmq.engine.handle import Parts, QueueHandle
 from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.messages.send import Sender
+from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue, QueueProperties
@@ -59,10 +63,19 @@ from openmsmq.types.units import decider_of
 class QueueManager(Core):
     """The queues of one directory, and all that can be asked of them."""
 
-    def __init__(self, store: Store, clock: Clock, *, name: str, restored: bool = False) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        name: str,
+        restored: bool = False,
+        receipts: ReceiptWriters = MappingProxyType({}),
+    ) -> None:
         """Start on a store.
 
         `restored` says that the store is older than what other managers know of this one.
+        `receipts` write what the senders of messages from other managers are owed.
         """
         self.state = ManagerState.INITIALIZING
         self.name = name
@@ -75,10 +88,13 @@ class QueueManager(Core):
             elapsed=clock.elapsed(),
             entropy=clock.new_guid().bytes,
             restored=restored,
+            receipts=receipts,
         )
         self.receiver = Receiver(self)
         self.moves = Moves(self)
         self.dispatcher = Dispatcher(self)
+        self.confirmations = Confirmations(self)
+        self.arrivals = Arrivals(self)
         self.reservations = Reservations(self)
         self.resolver = self.queues.resolver
         self.resolver.configure([name])

@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 
 from openmsmq.clock import SystemClock
+from openmsmq.engine.arrivals.receipts import ReceiptWriters
 from openmsmq.engine.manager import QueueManager
 from openmsmq.store.ballast import BALLAST_SIZE
 from openmsmq.store.lmdb import LmdbStore
@@ -18,12 +19,15 @@ def open_directory(
     quota: int | None = None,
     *,
     restored: bool = False,
+    receipts: ReceiptWriters,
 ) -> QueueManager:
     """The queue manager kept in `directory`, which is made if it is not there.
 
     `name` is what other computers call this one; by default the host's own name. `quota` limits
     the messages of all queues together while it is open, in KiB. `restored` says that the
-    directory is older than what other managers know of this one.
+    directory is older than what other managers know of this one. `receipts` are those of all
+    transports (`openmsmq.transports.receipts`): one may be owed when a message that came from
+    another manager is received.
     """
     store = LmdbStore.open(Path(directory), ballast=BALLAST_SIZE)
     try:
@@ -32,6 +36,7 @@ def open_directory(
             SystemClock(),
             name=name or socket.gethostname(),
             restored=restored,
+            receipts=receipts,
         )
     except BaseException:
         store.close()

@@ -36,6 +36,7 @@ from openmsmq.runtime.logs import log_event, set_up_logs
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.backup import write_down
 from openmsmq.service.configuration import OPTIONS, Config, changes
+from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.manager_state import ManagerState
 
 RETRY_AFTER: Final = (120.0, 900.0)
@@ -178,7 +179,9 @@ class Service:
     def _open_store(self) -> tuple[QueueManager, LoopDriver]:
         config = self.config
         self._tokens.refresh()
-        local = open_directory(config.data, config.name, restored=config.restored)
+        local = open_directory(
+            config.data, config.name, restored=config.restored, receipts=RECEIPTS
+        )
         local.resolver.configure(
             [local.name, *config.aliases],
             config.own_addresses,

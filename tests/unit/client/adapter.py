@@ -25,6 +25,7 @@ from openmsmq.runtime.drivers import LoopDriver, ThreadDriver
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import ServiceMetrics
+from openmsmq.transports.receipts import RECEIPTS
 
 T = TypeVar("T")
 PATIENCE: Final = 20.0
@@ -155,7 +156,7 @@ class ServiceApi(SyncApi):
     def open(
         self, directory: Path, *, name: str | None = None, quota: int | None = None
     ) -> openmsmq.Manager:
-        return self.over(open_directory(directory, name, quota))
+        return self.over(open_directory(directory, name, quota, receipts=RECEIPTS))
 
     def over(self, local: QueueManager) -> openmsmq.Manager:
         served = Served(local)
@@ -280,7 +281,7 @@ class AsyncServiceApi(AsyncApi):
     def open(
         self, directory: Path, *, name: str | None = None, quota: int | None = None
     ) -> openmsmq.Manager:
-        return self.over(open_directory(directory, name, quota))
+        return self.over(open_directory(directory, name, quota, receipts=RECEIPTS))
 
     def over(self, local: QueueManager) -> openmsmq.Manager:
         served = Served(local)

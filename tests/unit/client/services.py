@@ -23,6 +23,7 @@ from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import ServiceMetrics
+from openmsmq.transports.receipts import RECEIPTS
 
 T = TypeVar("T")
 
@@ -64,7 +65,7 @@ class Service:
         self._open = self._loop.run(self._start())
 
     async def _start(self) -> tuple[LoopDriver, AppListener]:
-        local = open_directory(self.data, "server1")
+        local = open_directory(self.data, "server1", receipts=RECEIPTS)
         driver = LoopDriver(local, local.tick)
         place: dict[str, Any] = {"app_port": None, "app_socket": self.path}
         if self._tls is not None:

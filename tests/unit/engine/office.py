@@ -13,6 +13,7 @@ from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.transactions.transaction import Transaction
 from openmsmq.store.memory import Disk, MemoryStore
+from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.caller import Caller
 from openmsmq.types.message import Message
@@ -32,7 +33,7 @@ class Manager:
     ) -> None:
         self.store = MemoryStore(disk)
         self.clock = HandClock(now)
-        self.local = QueueManager(self.store, self.clock, name=name)
+        self.local = QueueManager(self.store, self.clock, name=name, receipts=RECEIPTS)
 
     def restart(self, seconds: float = 0) -> Manager:
         """The next process, some time later."""

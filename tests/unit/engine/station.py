@@ -8,9 +8,9 @@ from uuid import UUID
 
 from tests.unit.engine.world import HERE, ME, NOW, SOMEBODY, World, commit_all
 
-from openmsmq.engine.arrivals.arrival import Origin
+from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
-from openmsmq.engine.arrivals.incoming import SOURCE, destination_key
+from openmsmq.engine.arrivals.incoming import SOURCE, IncomingSequence, destination_key
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
@@ -26,6 +26,8 @@ from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHea
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass
+from openmsmq.transports.mqqb.receipts import arrival_of
+from openmsmq.transports.mqqb.received_acks import Ack, ReceivedAcks
 
 ADDRESS: Final = "192.0.2.9"
 "Where the other manager is."
@@ -103,19 +105,27 @@ class Station:
         self.world = world or World()
         self.core = self.world.core
         self.dispatcher = Dispatcher(self.core)
-        self.confirming = Confirmations(self.core)
-        self.arriving = Arrivals(self.core, self.confirming)
+        self.confirmations = Confirmations(self.core)
+        self.arrivals = Arrivals(self.core)
         self.origin = Origin(ADDRESS, "somebody", SOMEBODY.bytes_le)
-        self.dispatcher.on_answered = self.confirming.answered
         self.orders: list[tuple[str, int]] = []
-        "What `on_order` was told: the body of the last message, and how many came."
-        self.arriving.on_order = self._order
+        "Streams of which messages came: the body of the last, and how many."
+        self.gaps: list[IncomingSequence] = []
+        self.traced: list[bytes] = []
         self.progress: list[Queue] = []
-        self.confirming.on_progress = self.progress.append
+        self.asked: list[Queue] = []
+        "Queues whose destinations are to be identified."
+        self.received_acks = ReceivedAcks(
+            self.core, self.confirmations, self.progress.append, self.asked.append
+        )
 
-    def _order(self, origin: Origin, key: bytes, packet: bytes, count: int) -> None:
-        assert key == origin.scopes(packet[SOURCE])[0] + destination_key(packet)
-        self.orders.append((PacketView(packet).body.decode(), count))
+    def _note(self, origin: Origin, outcome: ArrivalOutcome) -> BaseException | None:
+        for key, packet, count in outcome.progress:
+            assert key == origin.scopes(packet[SOURCE])[0] + destination_key(packet)
+            self.orders.append((PacketView(packet).body.decode(), count))
+        self.gaps += outcome.gaps
+        self.traced += outcome.traced
+        return outcome.error
 
     def restart(self, seconds: float = 0) -> Station:
         """The next process on what this one had committed."""
@@ -126,7 +136,18 @@ class Station:
     def begin(self, *packets: bytes, origin: Origin | None = None) -> list[BaseException | None]:
         """Begin to take packets; the answer is in the list when the commit is over."""
         answers: list[BaseException | None] = []
-        self.arriving.take(origin or self.origin, packets, answers.append)
+        origin = origin or self.origin
+        messages, acks = self.received_acks.split(packets)
+        with self.core.together():
+            if acks:
+                done = (lambda error: None) if messages else answers.append
+                self.received_acks.take(origin, acks, done)
+            if messages or not acks:
+                self.arrivals.take(
+                    origin,
+                    [arrival_of(packet) for packet in messages],
+                    lambda outcome: answers.append(self._note(origin, outcome)),
+                )
         return answers
 
     def take(self, *packets: bytes, origin: Origin | None = None) -> BaseException | None:
@@ -136,9 +157,17 @@ class Station:
         (answer,) = answers
         return answer
 
+    def begin_express(self, *packets: bytes, origin: Origin | None = None) -> bool:
+        """Take packets that may be lost, without what follows."""
+        messages, acks = self.received_acks.split(packets)
+        for ack in acks:
+            self.received_acks.take_express(origin or self.origin, ack)
+        outcome = self.arrivals.take_express(origin or self.origin, messages)
+        return self._note(origin or self.origin, outcome) is None
+
     def take_express(self, packet: bytes) -> bool:
         """Take a packet that may be lost."""
-        taken = self.arriving.take_express(self.origin, [packet])
+        taken = self.begin_express(packet)
         commit_all(self.core)
         return taken
 
@@ -177,7 +206,10 @@ class Station:
 
     def pump(self, count: int = 100) -> list[Entry]:
         """What a port takes of the outgoing queue."""
-        return self.dispatcher.take(self.out, count, 1 << 22, SOMEBODY)
+        entries = self.dispatcher.take(self.out, count, 1 << 22, SOMEBODY)
+        if entries:
+            self.received_acks.sent(self.out, SOMEBODY)
+        return entries
 
     def was_under_way(self, queue: Queue) -> None:
         """All that is in a queue was sent once, and is to be sent again."""
@@ -193,7 +225,7 @@ class Station:
     def order(self, ordinal: int, number: int, origin: Origin | None = None) -> None:
         """An OrderAck comes."""
         ack = self.order_ack(ordinal, number)
-        self.confirming.take_express(origin or self.origin, ack, MessageClass.ORDER_ACK)
+        self.received_acks.take_express(origin or self.origin, Ack(ack, MessageClass.ORDER_ACK))
         commit_all(self.core)
 
     def order_ack(self, ordinal: int, number: int) -> OrderAckBody:
@@ -211,7 +243,7 @@ class Station:
     ) -> None:
         """A FinalAck comes."""
         body = FinalAckBody(self.identifier(ordinal), number, number - 1, source, message_id)
-        self.confirming.take_express(origin or self.origin, body, message_class)
+        self.received_acks.take_express(origin or self.origin, Ack(body, message_class))
         commit_all(self.core)
 
     def identifier(self, ordinal: int) -> TxSequenceID:

@@ -22,6 +22,7 @@ from openmsmq.packet.acks import FinalAckBody
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass
+from openmsmq.transports.mqqb.received_acks import Ack, ReceivedAcks
 from openmsmq.types.caller import Caller
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.message import Message
@@ -233,16 +234,16 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
     outgoing = manager.open(name)
     (sent,) = manager.send_in(outgoing, Message(b"x", journal=True))
     manager.local.dispatcher.take(outgoing, 1, 1, NO_GUID)
-    confirming = Confirmations(core)
+    acks = ReceivedAcks(core, Confirmations(core), lambda queue: None, lambda queue: None)
     sequence = outgoing.sequences.all[0].identifier
     origin = Origin("192.0.2.9", "other", NO_GUID.bytes_le)
-    confirming.ordered(origin, sequence, 1)
+    acks.ordered(origin, sequence, 1)
     manager.tick()
     reached = f"is in {name}; the answer is awaited whether it is received there"
     assert texts(manager, sent)[-1] == reached
     number = int(sent.partition("\\")[2])
     body = FinalAckBody(sequence, 1, 0, core.identity, number)
-    confirming.take_express(origin, body, answer)
+    acks.take_express(origin, Ack(body, answer))
     manager.tick()
     happened = [event for event in manager.local.explain(sent) if event.event != "journaled"]
     assert happened[-1].text.startswith(told.format(name))
@@ -252,7 +253,7 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
 def test_that_a_message_from_elsewhere_was_not_accepted_is_told(manager: Manager) -> None:
     core = manager.local
     packet = parcel("1", to="DIRECT=OS:localhost\\none")
-    Arrivals(core, Confirmations(core)).take(Origin("192.0.2.9", "x"), [packet], lambda error: None)
+    Arrivals(core).take(Origin("192.0.2.9", "x"), [(packet, None)], lambda outcome: None)
     manager.tick()
     event, kept = manager.local.explain(PacketView(packet).id)
     assert kept.text.startswith(r"is kept in .\Refused$: the destination queue cannot be reached")

@@ -29,6 +29,7 @@ from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge
 from openmsmq.store.memory import Disk, MemoryStore
+from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.caller import INTERNAL
 from openmsmq.types.read import Seek
 
@@ -183,7 +184,12 @@ class World:
         self.elapsed = 50.0
         "What really passed."
         self.core = Core(
-            self.store, new_identity=ME, now=now, elapsed=self.elapsed, restored=restored
+            self.store,
+            new_identity=ME,
+            now=now,
+            elapsed=self.elapsed,
+            restored=restored,
+            receipts=RECEIPTS,
         )
         self.core.queues.resolver.configure(["here"], takes_all=True)
         self.enqueuer = Enqueuer(self.core)

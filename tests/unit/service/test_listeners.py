@@ -23,6 +23,7 @@ from openmsmq.service.listeners import StandardDoors, server_tls
 from openmsmq.service.service import Door
 from openmsmq.transports.mqqb.listener import BinaryDoor
 from openmsmq.transports.mqqb.ping_listener import PingDoor
+from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.caller import Grant
 
 
@@ -52,7 +53,7 @@ def with_tls(config: Config, made: Path, *, client_ca: bool = False) -> Config:
 
 async def late(config: Config, tokens: Tokens) -> Mapping[str, Door]:
     """The doors beside an open store."""
-    local = open_directory(config.data)
+    local = open_directory(config.data, receipts=RECEIPTS)
     driver = LoopDriver(local, local.tick)
     try:
         return StandardDoors(config).late(local, driver, config, tokens)
@@ -86,7 +87,7 @@ def test_the_console_tells_how_it_goes_before_the_store_is_open(config: Config) 
         assert list(early) == ["console"]
         where = await address(early["console"])
         assert await status(where, "/healthz", tls=False) == 503
-        local = open_directory(config.data)
+        local = open_directory(config.data, receipts=RECEIPTS)
         driver = LoopDriver(local, local.tick)
         assert list(doors.late(local, driver, config, tokens)) == ["app"]
         assert await status(where, "/healthz", tls=False) == 200
@@ -101,7 +102,7 @@ def test_commits_are_counted(config: Config) -> None:
     quiet = replace(config, console_port=None)
 
     async def check() -> None:
-        local = open_directory(config.data)
+        local = open_directory(config.data, receipts=RECEIPTS)
         driver = LoopDriver(local, local.tick)
         before = driver.observer
         StandardDoors(quiet).late(local, driver, quiet, Tokens(config.data))

@@ -39,6 +39,7 @@ from openmsmq.service.service import (
     Service,
     notify_systemd,
 )
+from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.manager_state import ManagerState
 
 PATIENCE = 20.0
@@ -195,7 +196,7 @@ def test_what_it_holds_is_there_at_the_next_start(house: House) -> None:
 
     house.live(work)
     assert pending[0].done()
-    again = open_directory(house.config.data)
+    again = open_directory(house.config.data, receipts=RECEIPTS)
     assert again.find_queue("orders").name == r"private$\orders"
     again.store.close()
 
@@ -270,7 +271,7 @@ def test_other_names_mean_the_manager_too(tmp_path: Path) -> None:
 
 def test_a_start_that_fails_is_tried_again(house: House, caplog: pytest.LogCaptureFixture) -> None:
     """SYS-038, SYS-039, SYS-110, SYS-119."""
-    other = open_directory(house.config.data)
+    other = open_directory(house.config.data, receipts=RECEIPTS)
 
     async def life() -> None:
         running = asyncio.create_task(house.service.run())
@@ -291,7 +292,7 @@ def test_a_start_that_fails_is_tried_again(house: House, caplog: pytest.LogCaptu
 
 
 def test_it_can_be_stopped_while_it_waits_to_try_again(house: House) -> None:
-    other = open_directory(house.config.data)
+    other = open_directory(house.config.data, receipts=RECEIPTS)
     house = House(house.config, retry_after=(1000, 1000))
 
     async def life() -> None:
@@ -307,7 +308,7 @@ def test_it_can_be_stopped_while_it_waits_to_try_again(house: House) -> None:
 
 
 def test_without_retry_the_first_failure_is_the_last(house: House) -> None:
-    other = open_directory(house.config.data)
+    other = open_directory(house.config.data, receipts=RECEIPTS)
     house = House(replace(house.config, retry=False))
     with pytest.raises(StoreInUse):
         house.live()
@@ -383,7 +384,7 @@ def test_a_store_that_fails_ends_the_service(
     assert any(record.levelno == logging.CRITICAL for record in caplog.records)
     assert house.config.ready_file is not None
     assert not house.config.ready_file.exists()
-    open_directory(house.config.data).store.close()
+    open_directory(house.config.data, receipts=RECEIPTS).store.close()
 
 
 def test_damaged_tokens_end_the_start(house: House) -> None:
@@ -412,7 +413,7 @@ def test_a_door_that_cannot_be_opened_ends_the_start(
     assert words in info.value.detail
     assert house.log[-2].startswith("app closes: "), "a part of it may be open"
     assert house.log[-1].startswith("console closes: cannot start: ")
-    open_directory(house.config.data).store.close()
+    open_directory(house.config.data, receipts=RECEIPTS).store.close()
     assert house.config.ready_file is not None
     assert not house.config.ready_file.exists()
 
@@ -437,7 +438,7 @@ def test_a_door_that_does_not_close_keeps_nobody(
     house.live()
     assert events(caplog, "door not closed") == [{"door": "app"}]
     assert house.log[-1] == "console closes: enough"
-    open_directory(house.config.data).store.close()
+    open_directory(house.config.data, receipts=RECEIPTS).store.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda n: n.name)

@@ -22,6 +22,7 @@ from openmsmq.transports.mqqb.events import End as Reason
 from openmsmq.transports.mqqb.network import PeerMachine
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.transports.mqqb.transport import BinaryTransport
+from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 from openmsmq.types.queues import QueueKind
 
@@ -237,7 +238,9 @@ class Station(Manager):
         "Why the next commit fails."
         self.store = MemoryStore(disk)
         clock = StationClock(net, number)
-        self.local = QueueManager(self.store, clock, name=name, restored=restored)
+        self.local = QueueManager(
+            self.store, clock, name=name, restored=restored, receipts=RECEIPTS
+        )
         known = {other: (f"10.0.0.{at}", PORT) for at, other in enumerate("abcdefgh", 1)}
         net.stations[self.host, port] = self
         self.transport = BinaryTransport(

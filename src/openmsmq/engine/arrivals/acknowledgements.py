@@ -11,19 +11,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from openmsmq.engine.arrivals.incoming import SOURCE, transaction_of
+from openmsmq.engine.arrivals.incoming import SOURCE
 from openmsmq.engine.arrivals.peers import network_of
+from openmsmq.engine.arrivals.receipts import ReceiptContext
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.layout import NEVER, Owed
+from openmsmq.engine.storage.layout import NEVER, RECEIPTS, Owed
 from openmsmq.errors import MQError, QueueNotFound
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PrivateName
-from openmsmq.packet.acks import FinalAckBody, build_final_ack, order_queue
 from openmsmq.packet.admin import build_admin_ack
-from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import PRIORITY_DEFAULT, MessageClass
 
@@ -201,40 +200,36 @@ class Acknowledgements:
         if not target.deleted:
             self._core.wake(target, self._core.insert_express(target, [message]))
 
-    def final_ack(
+    def send_receipt(
         self, batch: Batch, packet: bytes, reason: MessageClass, flags: int, address: str = ""
     ) -> None:
-        """Tell the sender of a transactional message what became of it ([MS-MQQB] 3.1.7.17).
+        """Tell the sender of a message in a stream what became of it ([MS-MQQB] 3.1.7.17).
 
-        It waits on disk for the manager that sent the message first (AMB-33). Those about messages
-        that a stranger brought in the name of a known manager leave room for the others.
+        `flags` name the transport that brought it and writes the receipt; `address` is where it
+        came from just now. The receipt waits on disk for the manager that sent the message first
+        (AMB-33). Those about messages that a stranger brought in the name of a known manager leave
+        room for the others.
         """
         core = self._core
         source = UUID(bytes_le=packet[SOURCE])
         is_known = core.peers.is_known(source)
-        target = self.queue_for(order_queue(source), source, of_stranger=not is_known)
+        receipt = core.receipt_writers[flags & RECEIPTS](
+            packet,
+            reason,
+            ReceiptContext(
+                core.identity,
+                core.numbers.message_id + 1 & U32_MAX,
+                core.timeline.wall,
+                address or core.incoming.address_of(packet),
+            ),
+        )
+        target = self.queue_for(receipt.destination, source, of_stranger=not is_known)
         is_forged = is_known and flags & _STRANGER
         if target is None or (is_forged and _waiting(target) >= FORGED_MAX):
             batch.count(DROPPED)
             return
-        _, identifier, number, previous = transaction_of(packet)
-        body = FinalAckBody(
-            TxSequenceID(identifier & U32_MAX, identifier >> 32),
-            number,
-            previous,
-            source,
-            PacketView(packet).message_id,
-        )
         core.take_message_ids(1)
-        ack = build_final_ack(
-            core.incoming.order_queue(packet, address),
-            body,
-            reason,
-            source=core.identity,
-            message_id=core.numbers.message_id & U32_MAX,
-            sent_time=core.timeline.wall,
-        )
-        batch.insert_many(target, [NewMessage(ack, 0, NEVER, express=False)], "")
+        batch.insert_many(target, [NewMessage(receipt.packet, 0, NEVER, express=False)], "")
         batch.count(Event.ACKNOWLEDGED.word)
 
     def _build(self, view: PacketView, name: FormatName, reason: MessageClass) -> bytes:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from openmsmq.engine.arrivals.duplicates import Owner
+from openmsmq.engine.arrivals.incoming import IncomingSequence
 from openmsmq.engine.arrivals.peers import claimant_of, network_of, scope_of
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.storage.layout import Owed
 from openmsmq.packet.walk import properties_offset, u32
 from openmsmq.properties.message import MessageClass
 
@@ -25,17 +27,54 @@ class Rejected(NamedTuple):
     "For the history, where the class of the reason does not say enough."
 
 
-class Carrier(Protocol):
-    """The connection of a session, by which acknowledgements of what it brought go back."""
+class ArrivalPosition(NamedTuple):
+    """Where a message stands in the stream that its sender sends in order."""
 
-    @property
-    def is_open(self) -> bool:
-        """Messages can be sent."""
-        ...
+    stream: int
+    "Identifies the stream; a later one of the same sender and destination has a larger number."
+    number: int
+    previous: int
+    "The number of the message before it."
+    wants_receipt: bool = False
+    "Its sender is to be told what became of the message."
 
-    def send_ack(self, packet: bytes) -> None:
-        """Send an acknowledgement that need not outlive the connection."""
-        ...
+
+Arrival = tuple[bytes, ArrivalPosition | None]
+"A packet as a transport brings it, and its place in a stream, if it has one."
+
+
+class StreamProgress(NamedTuple):
+    """Messages of one stream came, in order or not."""
+
+    key: bytes
+    packet: bytes
+    "The last of them."
+    messages: int
+    "How many came."
+
+
+class RefusedArrival(NamedTuple):
+    """A message that was refused without its sender's knowledge."""
+
+    packet: bytes
+    reason: MessageClass
+    is_kept: bool
+
+
+class ArrivalOutcome:
+    """What became of messages that came together; a transport translates it for their sender."""
+
+    __slots__ = ("error", "gaps", "progress", "refusals", "traced")
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        "Why the sender must keep some of them: they come again."
+        self.progress: list[StreamProgress] = []
+        self.gaps: list[IncomingSequence] = []
+        "Streams of which messages are missing, since the store was restored."
+        self.refusals: list[RefusedArrival] = []
+        self.traced: list[bytes] = []
+        "Accepted messages whose route is to be reported."
 
 
 class Origin:
@@ -47,7 +86,6 @@ class Origin:
         "_scopes",
         "address",
         "ahead",
-        "carrier",
         "is_known",
         "is_proven",
         "is_refused",
@@ -55,21 +93,29 @@ class Origin:
         "name",
         "network",
         "peer",
+        "receipt",
         "waiting",
     )
 
     def __init__(
-        self, address: str, name: str, peer: bytes = bytes(16), carrier: Carrier | None = None
+        self,
+        address: str,
+        name: str,
+        peer: bytes = bytes(16),
+        receipt: int = Owed.FINAL_ACK.value,
     ) -> None:
-        """`peer` is the identity of the manager that the session says it is of."""
+        """`peer` is the identity of the manager that the session says it is of.
+
+        `receipt` is the flag of records that names the transport which writes receipts.
+        """
         self.address = address
         self.network = network_of(address)
         self.name = name
         "For the history of messages."
-        self.carrier = carrier
+        self.receipt = receipt
         self.is_refused = False
         "A message was not taken: those behind it must not be, either."
-        self.waiting: list[Sequence[bytes]] = []
+        self.waiting: list[Sequence[Arrival]] = []
         "Messages for the next commit, as long as their queues were not asked for."
         self.ahead: set[Queue] = set()
         "Queues of others: express messages must not overtake what the next commit puts there."
@@ -130,7 +176,7 @@ SCOPES_MAX: Final = 1000
 "Scopes of sources that a session remembers; they can be computed again."
 
 
-class Run(NamedTuple):
+class PacketRun(NamedTuple):
     """What many messages in a row have in common: those need not be looked at one by one."""
 
     start: bytes
@@ -171,10 +217,10 @@ def run_of(
     destination: bytes,
     message: NewMessage,
     oldest: int,
-) -> Run:
+) -> PacketRun:
     """What the next messages may have in common with this one."""
     end = properties_offset(packet) + 1
-    return Run(
+    return PacketRun(
         packet[2:4],
         packet[12:52],
         packet[60:end],
@@ -188,17 +234,17 @@ def run_of(
     )
 
 
-class Work:
+class ArrivalWork:
     """What is done with messages of one session that came together."""
 
     __slots__ = (
-        "after",
         "batch",
         "found",
         "keys",
         "new",
         "orders",
         "origin",
+        "outcome",
         "run",
         "seen",
         "sequences",
@@ -212,7 +258,7 @@ class Work:
         self.origin = origin
         self.found: dict[tuple[bytes, int], Queue | Rejected] = {}
         "Where they go, by destination and whether they are transactional."
-        self.run: Run | None = None
+        self.run: PacketRun | None = None
         "What the last of them were like."
         self.new: dict[Queue, list[NewMessage]] = {}
         self.size = 0
@@ -226,8 +272,7 @@ class Work:
         "Sequences that have come further."
         self.orders: dict[bytes, tuple[bytes, int]] = {}
         "Sequences of which messages came: the last of these, and how many."
-        self.after: list[Callable[[], None]] = []
-        "What is to be done when all of it is in its place."
+        self.outcome = ArrivalOutcome()
 
     def add(self, queue: Queue, message: NewMessage, size: int) -> None:
         """A message goes into a queue."""

@@ -13,32 +13,38 @@ from functools import partial
 from typing import Final
 
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
-from openmsmq.engine.arrivals.arrival import Origin, Refused, Rejected, Work, run_of
+from openmsmq.engine.arrivals.arrival import (
+    Arrival,
+    ArrivalOutcome,
+    ArrivalPosition,
+    ArrivalWork,
+    Origin,
+    Refused,
+    RefusedArrival,
+    Rejected,
+    StreamProgress,
+    run_of,
+)
 from openmsmq.engine.arrivals.destinations import WENT_ROUND, Destinations
 from openmsmq.engine.arrivals.incoming import (
     Head,
     IncomingSequence,
     destination_text,
     head_of,
-    transaction_of,
 )
 from openmsmq.engine.arrivals.protection import PROTECTED
 from openmsmq.engine.arrivals.refusal import Refusals
-from openmsmq.engine.arrivals.reports import Reports
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.enqueue import EXPRESS_SIZE_MAX
-from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
 from openmsmq.limits import NO_QUOTA
-from openmsmq.packet.acks import ack_body
 from openmsmq.packet.headers.base import BaseFlags
-from openmsmq.packet.headers.transaction import TransactionFlags
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, describe_class
@@ -56,29 +62,21 @@ REASONS: Final = (
     MessageClass.NACK_REACH_QUEUE_TIMEOUT,
 )
 "Why messages are rejected."
-_WANTS_FINAL: Final = UserFlags.JN | UserFlags.JP
 _NOT_ALIKE: Final = UserFlags.TH | PROTECTED
 "Headers that differ from message to message and are looked at each time."
 _NOT_JOURNAL: Final = ~Owed.JOURNAL.value
-_FINAL_ACK: Final = Owed.FINAL_ACK.value
+TRACED: Final = 1
+"In the fourth byte of a packet: TR of BaseHeader.Flags."
 _STRANGER: Final = Owed.STRANGER.value
 _ACKNOWLEDGED: Final = Owed.ACK_RECEIVE | Owed.NACK_RECEIVE | Owed.ACK_ARRIVAL | Owed.NACK_ARRIVAL
 
 
 class Arrivals:
-    """Takes messages of other managers."""
+    """Takes messages of other managers, whatever transport brings them."""
 
-    def __init__(self, core: Core, confirming: Confirmations) -> None:
+    def __init__(self, core: Core) -> None:
         self._core = core
-        self._confirming = confirming
-        self.reporting = Reports(core)
-        self.on_refused: Callable[[Origin, bytes, MessageClass, bool], None] = _ignore_refused
-        "Given a message that is refused without its sender's knowledge, why, and if it is kept."
-        self._refusing = Refusals(core)
-        self.on_order: Callable[[Origin, bytes, bytes, int], None] = _ignore
-        "Given how many messages of a sequence came, and the last: its sender is owed an OrderAck."
-        self.on_gap: Callable[[IncomingSequence], None] = lambda sequence: None
-        "Given a sequence of which messages are missing, since the store was restored."
+        self._refusals = Refusals(core)
         self._destinations = Destinations(core)
         self._staged: set[bytes] = set()
         "Messages that the commit being written brings."
@@ -93,14 +91,15 @@ class Arrivals:
     # Recoverable and transactional messages
 
     def take(
-        self, origin: Origin, packets: Sequence[bytes], done: Callable[[BaseException | None], None]
+        self, origin: Origin, arrivals: Sequence[Arrival], done: Callable[[ArrivalOutcome], None]
     ) -> None:
-        """Take messages that must not be lost; `done` is told when the sender may forget them.
+        """Take messages that must not be lost; `done` gets the outcome when it is on disk.
 
-        With an error if it may not: then the session is to be closed, and they come again.
+        With an error their sender must not forget them: the session is to be closed, and they come
+        again.
         """
         core = self._core
-        work: Work | None = None
+        work: ArrivalWork | None = None
         row = now = 0
         owner = origin.owner
 
@@ -108,13 +107,13 @@ class Arrivals:
             nonlocal work, row, now, owner
             origin.applied()
             now, owner = core.timeline.now, origin.owner
-            work = Work(batch, origin)
+            work = ArrivalWork(batch, origin)
             core.watch_resources()
-            for packet in packets:
+            for packet, position in arrivals:
                 if origin.is_refused:
                     break
                 try:
-                    self._take(work, packet)
+                    self._take(work, packet, position)
                 except Refused:
                     origin.is_refused = True
                     self._refused.append(origin)
@@ -129,17 +128,19 @@ class Arrivals:
             self._refused.clear()
             if work.keys:
                 core.duplicates.committed(row, owner, work.keys, now)
-            for key, (packet, count) in work.orders.items():
-                self.on_order(origin, key, packet, count)
-            for call in work.after:
-                call()
-            done(Refused("no room") if origin.is_refused else None)
+            outcome = work.outcome
+            outcome.progress = [StreamProgress(key, *last) for key, last in work.orders.items()]
+            if origin.is_refused:
+                outcome.error = Refused("no room")
+            done(outcome)
 
         def failed(error: BaseException) -> None:
             origin.is_refused = True
-            done(error)
+            outcome = ArrivalOutcome()
+            outcome.error = error
+            done(outcome)
 
-        origin.waiting.append(packets)
+        origin.waiting.append(arrivals)
         core.submit(apply, committed, failed, grows=True)
 
     def _given_up(self) -> None:
@@ -150,7 +151,7 @@ class Arrivals:
             origin.is_refused = False
         self._refused.clear()
 
-    def _write(self, work: Work, now: int) -> int:
+    def _write(self, work: ArrivalWork, now: int) -> int:
         """Write what was decided, in one go for each queue."""
         core, batch = self._core, work.batch
         assert batch is not None, "only express messages need none"
@@ -165,26 +166,22 @@ class Arrivals:
             return 0
         return core.duplicates.write(batch.writer, work.origin.owner, work.keys, now)
 
-    def _take(self, work: Work, packet: bytes) -> None:
+    def _take(self, work: ArrivalWork, packet: bytes, position: ArrivalPosition | None) -> None:
         """One message ([MS-MQQB] 3.1.5.8, in the order of AMB-38)."""
         run = work.run
         if run is not None and run.fits(packet):
             self._take_plain(work, packet, run.scopes, run.key(packet))
             return
         head = head_of(packet)
-        is_mine = self._destinations.is_here(head)
-        if is_mine and head.flags & UserFlags.TH:
-            self._take_next(work, packet, head)
-            return
-        if is_mine and (ack := ack_body(view := PacketView(packet))) is not None:
-            self._confirming.take(work, ack, view.message_class)
+        if position is not None and self._destinations.is_here(head):
+            self._take_next(work, packet, head, position)
             return
         scopes = work.origin.scopes(head.source)
         self._take_plain(work, packet, scopes, head.message_key(scopes[0]), head)
 
     def _take_plain(
         self,
-        work: Work,
+        work: ArrivalWork,
         packet: bytes,
         scopes: tuple[bytes, ...],
         key: bytes,
@@ -209,14 +206,16 @@ class Arrivals:
         others = [scope + key[16:] for scope in scopes[1:]]
         return any(other in duplicates or other in staged for other in others)
 
-    def _take_next(self, work: Work, packet: bytes, head: Head) -> None:
+    def _take_next(
+        self, work: ArrivalWork, packet: bytes, head: Head, position: ArrivalPosition
+    ) -> None:
         """A transactional message, if it is the next of its sequence ([MS-MQQB] 3.1.5.8.6).
 
         What is not in order is dropped without a word, and the sender told how far it came. A
         message in order consumes its number, whether it is accepted or not (AMB-40).
         """
         core, origin = self._core, work.origin
-        marks, identifier, number, previous = transaction_of(packet)
+        identifier, number, previous, _ = position
         scopes = origin.scopes(head.source)
         key = head.sequence_key(scopes[0])
         last = core.incoming.furthest(map(head.sequence_key, scopes))
@@ -231,7 +230,7 @@ class Arrivals:
                 core.incoming.stage(key, own._replace(rejects=own.rejects + 1))
                 work.sequences.add(key)
         else:
-            self._accept(work, packet, head, marks)
+            self._accept(work, packet, head, position)
             found = IncomingSequence(
                 identifier,
                 number,
@@ -246,11 +245,11 @@ class Arrivals:
             work.sequences.add(key)
             if missing:
                 self._counter(work).count("gaps after a restore")
-                work.after.append(partial(self.on_gap, found._replace(missing=missing)))
+                work.outcome.gaps.append(found._replace(missing=missing))
         waiting = work.orders.get(key)
         work.orders[key] = packet, 1 if waiting is None else waiting[1] + 1
 
-    def _put(self, work: Work, packet: bytes, head: Head | None) -> None:
+    def _put(self, work: ArrivalWork, packet: bytes, head: Head | None) -> None:
         """A message that is new; without a `head` it is like the one before."""
         if head is not None:
             self._accept(work, packet, head)
@@ -261,23 +260,25 @@ class Arrivals:
         is_express = work.batch is None
         work.add(run.queue, NewMessage(packet, run.priority, NEVER, is_express, run.owed), size)
 
-    def _accept(self, work: Work, packet: bytes, head: Head, marks: int = 0) -> None:
-        """Put a message into its queue, or say why not; `marks` are its TransactionHeader.Flags."""
+    def _accept(
+        self, work: ArrivalWork, packet: bytes, head: Head, position: ArrivalPosition | None = None
+    ) -> None:
+        """Put a message into its queue, or say why not."""
         found = self._destinations.find(work.found, packet, head)
         if isinstance(found, Rejected):
-            self._reject(work.batch, work.origin, packet, found, head)
+            self._reject(work, packet, found, head)
             return
         size = len(packet)
         self._require_room(work, size)
         quota = found.properties.quota
         if not within_quota(quota, work.used(found), size):
             full = Rejected(MessageClass.NACK_Q_EXCEED_QUOTA)
-            self._reject(work.batch, work.origin, packet, full, head, found)
+            self._reject(work, packet, full, head, found)
             return
-        new = self._new(work, packet, head, marks)
+        new = self._new(work, packet, head, position)
         work.add(found, new, size)
-        if self.reporting.wants(packet):
-            work.after.append(partial(self.reporting.send, packet))
+        if packet[3] & TRACED and self._core.settings.reports:
+            work.outcome.traced.append(packet)
         elif quota == NO_QUOTA and not head.flags & _NOT_ALIKE and new.expires == NEVER:
             core = self._core
             latest = head.time_to_reach_queue + core.settings.clock_tolerance
@@ -285,17 +286,17 @@ class Arrivals:
             scopes = work.origin.scopes(head.source)
             work.run = run_of(packet, found, scopes, head.destination, new, oldest)
 
-    def _require_room(self, work: Work, size: int) -> None:
+    def _require_room(self, work: ArrivalWork, size: int) -> None:
         """Let a message that this machine cannot take come again (AMB-64)."""
         if not self._has_room(work, size):
             self._counter(work).count("refused for lack of room")
             raise Refused
 
-    def _counter(self, work: Work) -> Statistics | Batch:
+    def _counter(self, work: ArrivalWork) -> Statistics | Batch:
         """What counts: the commit, if there is one."""
         return self._core.statistics if work.batch is None else work.batch
 
-    def _has_room(self, work: Work, size: int) -> bool:
+    def _has_room(self, work: ArrivalWork, size: int) -> bool:
         """Whether this machine can take a message."""
         core = self._core
         size += work.size
@@ -318,7 +319,9 @@ class Arrivals:
         (core.statistics if batch is None else batch).count(DROPPED)
         return False
 
-    def _new(self, work: Work, packet: bytes, head: Head, marks: int) -> NewMessage:
+    def _new(
+        self, work: ArrivalWork, packet: bytes, head: Head, position: ArrivalPosition | None
+    ) -> NewMessage:
         """A message as it is put into its queue; its sender's journal is not ours.
 
         It is noted whether its sender is owed a FinalAck (FinalAckRequired, [MS-MQDMPR] 3.1.1.12).
@@ -335,12 +338,12 @@ class Arrivals:
         if not flags & UserFlags.TH:
             priority = head.base_flags & BaseFlags.PR
             return NewMessage(packet, priority, expires, not flags & UserFlags.DM, owed)
-        wants_final = flags & _WANTS_FINAL or marks & TransactionFlags.FA
-        if wants_final and self._may_answer(work.batch, work.origin, head):
-            owed |= _FINAL_ACK
+        wants_receipt = position is not None and position.wants_receipt
+        if wants_receipt and self._may_answer(work.batch, work.origin, head):
+            owed |= work.origin.receipt
         return NewMessage(packet, 0, expires, False, owed)
 
-    def _note_place(self, work: Work, head: Head) -> None:
+    def _note_place(self, work: ArrivalWork, head: Head) -> None:
         """Acknowledgements find the source of a message when its session is over (AMB-33)."""
         origin, core = work.origin, self._core
         if work.batch is None or origin.peer != head.source:
@@ -352,38 +355,31 @@ class Arrivals:
 
     # Express messages
 
-    def take_express(self, origin: Origin, packets: Sequence[bytes]) -> bool:
-        """Take messages that may be lost; False if there is no room, and the session closes."""
+    def take_express(self, origin: Origin, packets: Sequence[bytes]) -> ArrivalOutcome:
+        """Take messages that may be lost; an error says that there is no room for some."""
         core = self._core
-        work = Work(None, origin)
-        is_taken = True
+        work = ArrivalWork(None, origin)
         try:
             for packet in packets:
                 self._take_express(work, packet)
-        except Refused:
-            is_taken = False
+        except Refused as error:
+            work.outcome.error = error
         core.duplicates.note(origin.owner, list(work.seen), core.timeline.now)
         for queue, messages in work.new.items():
             if self._is_behind(origin, queue):
                 self._insert_behind(queue, messages, origin)
             else:
                 core.after_inserts(queue, partial(self._insert, queue, messages, origin))
-        for call in work.after:
-            call()
         core.settle()  # there may be an acknowledgement to be sent
-        return is_taken
+        return work.outcome
 
-    def _take_express(self, work: Work, packet: bytes) -> None:
+    def _take_express(self, work: ArrivalWork, packet: bytes) -> None:
         core = self._core
         run = work.run
         if run is not None and run.fits(packet):
             self._take_fresh(work, packet, run.scopes, run.key(packet))
             return
         head = head_of(packet)
-        is_mine = self._destinations.is_here(head)
-        if is_mine and (ack := ack_body(view := PacketView(packet))) is not None:
-            self._confirming.take_express(work.origin, ack, view.message_class)
-            return
         if head.flags & UserFlags.TH:  # nobody sends one so: what has a place must not be lost
             core.statistics.count("out of order")
             return
@@ -392,7 +388,7 @@ class Arrivals:
 
     def _take_fresh(
         self,
-        work: Work,
+        work: ArrivalWork,
         packet: bytes,
         scopes: tuple[bytes, ...],
         key: bytes,
@@ -410,7 +406,7 @@ class Arrivals:
         """Whether the next commit puts messages of the same session into a queue."""
         found: dict[tuple[bytes, int], Queue | Rejected] = {}
         while origin.waiting:
-            for packet in origin.waiting.pop():
+            for packet, _ in origin.waiting.pop():
                 target = self._destinations.queue_of(found, packet, head_of(packet))
                 if isinstance(target, Queue):
                     origin.ahead.add(target)
@@ -443,10 +439,10 @@ class Arrivals:
     ) -> None:
         core = self._core
         if queue.deleted:
-            gone = Rejected(MessageClass.NACK_BAD_DST_Q)
+            gone, work = Rejected(MessageClass.NACK_BAD_DST_Q), ArrivalWork(None, origin)
             for message in messages:
                 packet = message.packet
-                self._reject(None, origin, packet, gone, head_of(packet))
+                self._reject(work, packet, gone, head_of(packet))
             return
         core.wake(queue, core.insert_express(queue, messages, places, by=origin.name))
 
@@ -454,16 +450,15 @@ class Arrivals:
 
     def _reject(
         self,
-        batch: Batch | None,
-        origin: Origin,
+        work: ArrivalWork,
         packet: bytes,
         rejected: Rejected,
         head: Head,
         queue: Queue | None = None,
     ) -> None:
         """Drop a message, and tell who wants to know ([MS-MQQB] 3.1.5.8.2 and others)."""
-        core, reason = self._core, rejected.reason
-        count = core.statistics.count if batch is None else batch.count
+        core, batch, origin, reason = self._core, work.batch, work.origin, rejected.reason
+        count = self._counter(work).count
         count(Event.REJECTED.word)
         count(REJECTED + describe_class(reason))
         view = PacketView(packet)
@@ -476,17 +471,10 @@ class Arrivals:
         if head.flags & UserFlags.TH:
             is_owed = self._destinations.is_here(head) or reason is WENT_ROUND
             if batch is not None and is_owed and self._may_answer(batch, origin, head):
-                core.acknowledgements.final_ack(batch, packet, reason, flags, origin.address)
+                flags |= origin.receipt
+                core.acknowledgements.send_receipt(batch, packet, reason, flags, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.dispositions.dead_letter(batch, packet, view.priority, reason)
         else:
-            is_kept = self._refusing.keep(batch, packet, view.priority, reason)
-            self.on_refused(origin, packet, reason, is_kept)
-
-
-def _ignore_refused(origin: Origin, packet: bytes, reason: MessageClass, is_kept: bool) -> None:
-    """Nothing is logged."""
-
-
-def _ignore(origin: Origin, key: bytes, packet: bytes, count: int) -> None:
-    """Nothing waits for messages in order."""
+            is_kept = self._refusals.keep(batch, packet, view.priority, reason)
+            work.outcome.refusals.append(RefusedArrival(packet, reason, is_kept))

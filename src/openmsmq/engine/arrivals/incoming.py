@@ -19,10 +19,7 @@ from uuid import UUID
 from openmsmq.engine.arrivals.peers import network_of
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 from openmsmq.errors import MQError
-from openmsmq.names.direct import DirectName
-from openmsmq.names.format import PrivateName
 from openmsmq.names.parts import fold
-from openmsmq.packet.acks import order_queue, order_queue_at
 from openmsmq.packet.headers.transaction import TransactionHeaderStart
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
@@ -213,17 +210,10 @@ class IncomingSequences:
         known = [sequence for sequence in found if sequence is not None]
         return max(known, key=lambda sequence: sequence.place, default=None)
 
-    def order_queue(self, packet: bytes, address: str = "") -> PrivateName | DirectName:
-        """Where the sender of a message wants to be told of it ([MS-MQQB] 2.2.4, AMB-33).
-
-        `address` is where it came from just now; else it is where the last of its sequence did.
-        """
-        if packet[FLAGS + 1] >> 2 & 7 == DIRECT:
-            sequence = self.get(sequence_key(packet))
-            address = address or ("" if sequence is None else sequence.address)
-            if address:
-                return order_queue_at(address)
-        return order_queue(UUID(bytes_le=packet[SOURCE]))
+    def address_of(self, packet: bytes) -> str:
+        """Where the last message of the same sequence came from; empty if none did."""
+        sequence = self.get(sequence_key(packet))
+        return "" if sequence is None else sequence.address
 
     def stage(self, key: bytes, sequence: IncomingSequence) -> None:
         """A message has consumed its number, if this commit succeeds ([MS-MQQB] 3.1.5.8.8)."""

@@ -15,7 +15,15 @@ from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import Queue, journal_of
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
-from openmsmq.engine.storage.layout import NEVER, Owed, Record, flags_of, lookup_id, packet_place
+from openmsmq.engine.storage.layout import (
+    NEVER,
+    RECEIPTS,
+    Owed,
+    Record,
+    flags_of,
+    lookup_id,
+    packet_place,
+)
 from openmsmq.properties.message import (
     PRIORITY_MAX,
     MessageClass,
@@ -64,7 +72,6 @@ _ACK_ARRIVAL: Final = Owed.ACK_ARRIVAL.value
 _DEAD_LETTER: Final = Owed.DEAD_LETTER.value
 _NACK_RECEIVE: Final = Owed.NACK_RECEIVE.value
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
-_FINAL_ACK: Final = Owed.FINAL_ACK.value
 _OWN_LETTERS: Final = Owed.OWN_LETTERS.value
 _ON_ARRIVAL: Final = _ACK_ARRIVAL | _JOURNAL
 _REJECTED: Final = MessageClass.NACK_RECEIVE_REJECTED
@@ -169,7 +176,7 @@ class Dispositions:
 
         `packets` are theirs, if they are at hand.
         """
-        wanted = OWED[reason] | _FINAL_ACK
+        wanted = OWED[reason] | RECEIPTS
         owed = [lookup for lookup, raw in gone if flags_of(raw) & wanted]
         if not owed and not self._is_journaled(queue, reason):
             batch.remove_many(queue, gone)
@@ -196,7 +203,7 @@ class Dispositions:
     ) -> None:
         """The same for messages taken out of their queue already; `words` are for the history."""
         journal = self._journal(queue, reason)
-        wanted = OWED[reason] | _FINAL_ACK
+        wanted = OWED[reason] | RECEIPTS
         starts = self._note(batch, queue, gone, reason, by, packets, words)
         kept: dict[Queue, list[Kept]] = {}
         for place, (lookup, raw) in enumerate(gone):
@@ -207,8 +214,10 @@ class Dispositions:
                 start = start or batch.first_chunks([raw])[0]
                 if flags & wanted & _ACKNOWLEDGED:
                     self._core.acknowledgements.acknowledge(batch, batch.packet(raw), reason, flags)
-                if flags & _FINAL_ACK:
-                    self._core.acknowledgements.final_ack(batch, batch.packet(raw), reason, flags)
+                if flags & RECEIPTS:
+                    self._core.acknowledgements.send_receipt(
+                        batch, batch.packet(raw), reason, flags
+                    )
                 if flags & wanted & _DEAD_LETTER and flags & _OWN_LETTERS:
                     start = batch.packet(raw)
                 target = journal or place_of(self._core, start, flags & wanted, flags)
@@ -362,8 +371,8 @@ class Dispositions:
         flags, packet = flags_of(raw), batch.packet(raw)
         if flags & _NACK_RECEIVE:
             self._core.acknowledgements.acknowledge(batch, packet, reason, flags)
-        if flags & _FINAL_ACK:
-            self._core.acknowledgements.final_ack(batch, packet, reason, flags)
+        if flags & RECEIPTS:
+            self._core.acknowledgements.send_receipt(batch, packet, reason, flags)
         self._keep(batch, target, [(lookup, raw, packet)], reason)
         return True
 

@@ -6,7 +6,7 @@ until it is known that they have reached the next hop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -48,8 +48,6 @@ class Dispatcher:
         self._core = core
         self._in_transit: dict[Queue, set[int]] = {}
         "Messages that transports have taken."
-        self.on_answered: Callable[[OutgoingSequence, UUID], None] = lambda sequence, peer: None
-        "Given a sequence, and a manager that its messages are sent to for the first time."
 
     def register(self, kinds: Iterable[AddressKind], transport: Transport) -> None:
         """Let a transport serve addresses of some kinds, also for messages from before."""
@@ -148,7 +146,6 @@ class Dispatcher:
             sequence.sent = min(number + SENT_STEP - 1, U32_MAX)
         if peer not in sequence.peers:
             sequence.peers = (*sequence.peers, peer)[-PEERS_MAX:]
-            self.on_answered(sequence, peer)
 
         def apply(batch: Batch) -> None:
             if sequence in queue.sequences.all:

@@ -94,6 +94,10 @@ class Owed(IntFlag):
     "It names a dead-letter queue of its own, behind its packet."
 
 
+RECEIPTS: Final = Owed.FINAL_ACK.value
+"Flags that name the transport which writes the receipt that is owed for a message."
+
+
 class Record(NamedTuple):
     """What is known of a message beside its packet."""
 

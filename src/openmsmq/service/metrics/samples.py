@@ -24,7 +24,6 @@ from openmsmq.engine.arrivals.arrivals import REASONS, REJECTED
 from openmsmq.engine.core import Core
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages.scan import oldest
-from openmsmq.engine.outgoing.confirmations import FORGED
 from openmsmq.engine.outgoing.info import unprocessed
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.queues.system import HIDDEN
@@ -41,6 +40,7 @@ from openmsmq.service.metrics.exposition import Histogram, Page, escaped, number
 from openmsmq.service.metrics.names import METRICS
 from openmsmq.store.pages import DATA_FILE
 from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.outgoing import TransferState

@@ -9,7 +9,7 @@ from openmsmq.engine.arrivals.duplicates import SEEN, read_seen
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence, split_sequence_key
 from openmsmq.engine.arrivals.peers import PEER, read_peer
 from openmsmq.engine.messages.dedup import GROUP, ONCE, read_group, read_once
-from openmsmq.engine.outgoing.confirmations import PARKED, read_parked
+from openmsmq.engine.outgoing.parked import PARKED, read_parked
 from openmsmq.engine.outgoing.sequence_numbers import (
     DESTINATION,
     destination_digest,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from openmsmq.packet.headers.session import SessionHeader
-from openmsmq.transports.mqqb.outbound import FLAG_BITS, Outbound
-from openmsmq.transports.mqqb.serial import MASK
+from openmsmq.transports.mqqb.outbound import FLAG_BITS, MASK, Outbound
 
 HEADER_AT: float = 0.75
 "From this part of the wait for an acknowledgement on, a message takes it along (3.1.7.11)."

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from contextlib import AbstractContextManager
 from typing import Final, Protocol
 from uuid import UUID
 
-from openmsmq.engine.arrivals.arrival import Origin
+from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
@@ -25,6 +26,9 @@ from openmsmq.transports.mqqb.events import (
     Opened,
     Outgoing,
 )
+from openmsmq.transports.mqqb.receipts import arrival_of
+from openmsmq.transports.mqqb.received_acks import ReceivedAcks
+from openmsmq.transports.mqqb.reports import Reports
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.states import SessionState
 from openmsmq.transports.mqqb.timing import Timing
@@ -51,10 +55,16 @@ class LinkHost(Protocol):
     timing: Timing
     answers_early: bool
     dispatcher: Dispatcher
-    arriving: Arrivals
+    arrivals: Arrivals
+    received_acks: ReceivedAcks
+    reports: Reports
 
     def now(self) -> float:
         """Seconds, counted by what never jumps."""
+        ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is taken meanwhile is written by one commit, or all of it fails."""
         ...
 
     def received(self, size: int) -> None:
@@ -77,8 +87,12 @@ class LinkHost(Protocol):
         """The other side takes messages."""
         ...
 
-    def sent_transactional(self, queue: Queue) -> None:
+    def sent_transactional(self, queue: Queue, manager: UUID) -> None:
         """Transactional messages were sent, and are to be acknowledged in order."""
+        ...
+
+    def arrived(self, link: Link, outcome: ArrivalOutcome) -> None:
+        """Messages that came on a link were taken, or not."""
         ...
 
     def ending(self, link: Link) -> None:
@@ -122,7 +136,7 @@ class Link:
         self.is_superseded = False
         "The same manager has a newer session from the same place: this one may be half open."
         name = f"manager at {wire.address}"
-        self.origin = Origin(wire.address, name, peer.bytes_le, carrier=self)
+        self.origin = Origin(wire.address, name, peer.bytes_le)
         self._acks: deque[bytes] = deque(maxlen=ACKS_MAX)
         "Acknowledgements to be sent before anything else."
         self._ready: set[Queue] = set()
@@ -260,9 +274,18 @@ class Link:
 
     def _take_express(self, packets: list[bytes]) -> None:
         origin = self.origin
-        if origin.is_refused or not self._host.arriving.take_express(origin, packets):
-            origin.is_refused = True
-            self.session.close(End.NO_ROOM)  # at once, so that they are not acknowledged
+        if origin.is_refused:
+            self.session.close(End.NO_ROOM)
+            return
+        messages, acks = self._host.received_acks.split(packets)
+        for ack in acks:
+            self._host.received_acks.take_express(origin, ack)
+        if messages:
+            outcome = self._host.arrivals.take_express(origin, messages)
+            self._host.arrived(self, outcome)
+            if outcome.error is not None:
+                origin.is_refused = True
+                self.session.close(End.NO_ROOM)  # at once, so that they are not acknowledged
 
     def _take_recoverable(self, packets: list[bytes], last: int) -> None:
         """Have messages stored, and acknowledge them when they are."""
@@ -272,14 +295,27 @@ class Link:
 
         def done(error: BaseException | None) -> None:
             self._arrived -= size
-            if error is None:
+            if error is None and not self.origin.is_refused:
                 self.session.stored(last, self._host.now())
             else:
-                self.session.close(End.NO_ROOM, str(error))
+                self.session.close(End.NO_ROOM, str(error or "no room"))
             self._act()
             self._wire.update()
 
-        self._host.arriving.take(self.origin, packets, done)
+        def taken(outcome: ArrivalOutcome) -> None:
+            self._host.arrived(self, outcome)
+            done(outcome.error)
+
+        messages, acks = self._host.received_acks.split(packets)
+        arrivals, received_acks = self._host.arrivals, self._host.received_acks
+        if not acks:
+            arrivals.take(self.origin, list(map(arrival_of, messages)), taken)
+        elif not messages:
+            received_acks.take(self.origin, acks, done)
+        else:
+            with self._host.together():  # the session acknowledges all of them, or none
+                received_acks.take(self.origin, acks, lambda error: None)
+                arrivals.take(self.origin, list(map(arrival_of, messages)), taken)
 
     def send_ack(self, packet: bytes) -> None:
         """Send an acknowledgement of what came here; it is lost with the connection."""
@@ -351,11 +387,11 @@ class Link:
             [Outgoing(entry.packet, (queue, entry), not entry.express) for entry in entries], now
         )
         if any(flags_of(entry.record) & _TRANSACTIONAL for entry in entries):
-            self._host.sent_transactional(queue)
-        reporting = self._host.arriving.reporting
+            self._host.sent_transactional(queue, self.session.peer)
+        reports = self._host.reports
         for entry in entries:
-            if reporting.wants(entry.packet):
-                reporting.send(entry.packet, self.address)
+            if reports.wants(entry.packet):
+                reports.send(entry.packet, self.address)
 
     def release(self, queue: Queue) -> None:
         """Messages of a queue do not travel here any longer."""

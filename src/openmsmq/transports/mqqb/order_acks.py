@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 from struct import Struct
-from typing import Final
+from typing import Final, Protocol
 from uuid import UUID
 
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
-from openmsmq.engine.arrivals.arrival import Carrier, Origin
+from openmsmq.engine.arrivals.arrival import Origin, StreamProgress
 from openmsmq.engine.arrivals.incoming import SOURCE, IncomingSequence
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.core import Core
@@ -17,6 +17,7 @@ from openmsmq.engine.storage.layout import NEVER
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.acks import OrderAckBody, build_order_ack, order_queue
 from openmsmq.packet.headers.transaction import TxSequenceID
+from openmsmq.transports.mqqb.receipts import order_queue_of
 
 DELAY: Final = 0.5
 "Order Ack Send Timer ([MS-MQQB] 3.1.2.7), in seconds."
@@ -33,14 +34,14 @@ _lifetimes: Final = Struct("<12xI32xI").unpack_from
 class _Due:
     """What one sequence is owed."""
 
-    __slots__ = ("at", "count", "origin", "packet", "since")
+    __slots__ = ("at", "count", "link", "packet", "since")
 
-    def __init__(self, now: float, origin: Origin, packet: bytes) -> None:
+    def __init__(self, now: float, link: AckLink, packet: bytes) -> None:
         self.at = now + DELAY
         "Never, while there is no session by which it could go."
         self.since = now
         self.count = 0
-        self.origin = origin
+        self.link = link
         "The session that brought its last message."
         self.packet = packet
         "One of its messages: where the answer goes."
@@ -51,11 +52,21 @@ def _lifetime(packet: bytes) -> int:
     return int(min(_lifetimes(packet)))
 
 
-class Ordering:
+class AckLink(Protocol):
+    """A session on which acknowledgements of what it brought go back."""
+
+    origin: Origin
+
+    def send_ack(self, packet: bytes) -> None:
+        """Send an acknowledgement that need not outlive the connection."""
+        ...
+
+
+class OrderAcks:
     """Sends OrderAcks, one for many messages."""
 
-    def __init__(self, core: Core, find: Callable[[Origin, UUID], Carrier | None]) -> None:
-        """`find` gives the connection by which the source of a message can be told of it."""
+    def __init__(self, core: Core, find: Callable[[AckLink, UUID], AckLink | None]) -> None:
+        """`find` gives an open session on which the source of a message can be told of it."""
         self._core = core
         self._find = find
         self._due: dict[bytes, _Due] = {}
@@ -67,16 +78,17 @@ class Ordering:
         """When `tick` is to be called, at the earliest; None for never."""
         return None if self._next == inf else self._next
 
-    def came(self, origin: Origin, key: bytes, packet: bytes, count: int, now: float) -> None:
-        """Messages of a sequence came, in order or not; the last is `packet`."""
-        source = packet[SOURCE]
+    def came(self, link: AckLink, progress: StreamProgress, now: float) -> None:
+        """Messages of a sequence came, in order or not."""
+        key, packet, count = progress
+        origin, source = link.origin, packet[SOURCE]
         is_own = source == self._core.identity.bytes_le
         if is_own or (origin.peer != source and not self._core.peers.knows(source)):
             self._core.statistics.count(DROPPED)
             return
         due = self._due.get(key)
         if due is None:
-            due = self._due[key] = _Due(now, origin, packet)
+            due = self._due[key] = _Due(now, link, packet)
             if len(self._due) > DUE_MAX:
                 del self._due[next(iter(self._due))]
                 self._core.statistics.count(DROPPED)
@@ -84,7 +96,7 @@ class Ordering:
             due.at = now + DELAY
         due.count += count
         due.packet = packet
-        due.origin = origin
+        due.link = link
         if due.count >= COUNT_MAX:
             due.at = now
         self._next = min(self._next, due.at)
@@ -111,16 +123,16 @@ class Ordering:
         It goes by the session that brought the message, or by another of the same manager; False
         if there is none.
         """
-        core, packet, origin = self._core, due.packet, due.origin
+        core, packet, origin = self._core, due.packet, due.link.origin
         source = UUID(bytes_le=packet[SOURCE])
         sequence = core.incoming.last_of(packet, origin.scopes(packet[SOURCE]))
         if sequence is None or not sequence.number:
             return True  # nothing was accepted yet; a row of an older store may say so with a 0
         if origin.peer == source.bytes_le:
-            carrier = self._find(origin, source)
-            if carrier is None:
+            link = self._find(due.link, source)
+            if link is None:
                 return False
-            carrier.send_ack(self._build(packet, sequence))
+            link.send_ack(self._build(packet, sequence))
             return True
         target = core.acknowledgements.queue_for(order_queue(source), source, of_stranger=False)
         if target is None:
@@ -136,7 +148,7 @@ class Ordering:
         core.take_message_ids(1)
         number = sequence.number
         return build_order_ack(
-            core.incoming.order_queue(packet, sequence.address),
+            order_queue_of(packet, sequence.address),
             OrderAckBody(
                 TxSequenceID(sequence.id & U32_MAX, sequence.id >> 32), number, number - 1
             ),

@@ -6,12 +6,15 @@ from collections import deque
 from typing import Final
 
 from openmsmq.packet.headers.session import SessionHeader
-from openmsmq.transports.mqqb.serial import HALF, MASK, distance, is_at_most
 
 FLAG_BITS: Final = 32
 "Messages that RecoverableMsgAckFlags tells about."
 RECOVERY_SECONDS: Final = 30.0
 "After this a window that was shut to 1 doubles, and again, until it is as before (AMB-49)."
+
+MASK: Final = 0xFFFF
+"Sequence numbers of a session have 16 bits and wrap (AMB-32)."
+HALF: Final = 0x8000
 
 Token = object
 "Whatever the caller wants to be told when a message is acknowledged."
@@ -137,3 +140,13 @@ class Outbound:
                 break
             waiting.popleft()
         waiting.extendleft(reversed(left))
+
+
+def distance(start: int, end: int) -> int:
+    """How far it is from one number up to another, around the corner if need be."""
+    return (end - start) & MASK
+
+
+def is_at_most(number: int, limit: int) -> bool:
+    """Whether a number comes before a limit or is it; both lie near each other."""
+    return (limit - number) & MASK < HALF

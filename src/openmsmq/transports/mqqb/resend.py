@@ -23,7 +23,7 @@ class _Waiting:
         "In the schedule."
 
 
-class Resending:
+class ResendTimers:
     """Transactional Ack Wait Timers, one for each outgoing queue ([MS-MQQB] 3.1.2.6)."""
 
     def __init__(self, dispatcher: Dispatcher, timers: Timers) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
-from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.peers import Identity, place_of
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import Purpose
 from openmsmq.runtime.logs import log_event
 from openmsmq.transports.mqqb.link import Link
+from openmsmq.transports.mqqb.order_acks import AckLink
 from openmsmq.transports.peers.peer import Peer, PeerKey
 
 _log: Final = logging.getLogger(__name__)
@@ -94,14 +94,14 @@ class SessionTable:
             for other in self.of(changed):
                 self._entitle(other)
 
-    def carrier(self, origin: Origin, source: UUID) -> Link | None:
-        """A session by which a manager hears of messages that it brought: the one that did.
+    def ack_link(self, brought: AckLink, source: UUID) -> Link | None:
+        """An open session on which a manager hears of messages that it brought: the one that did.
 
         Or any other of the same identity.
         """
-        if isinstance(origin.carrier, Link) and origin.carrier.is_open:
-            return origin.carrier
-        scope = origin.scopes(source.bytes_le)[0]
+        if isinstance(brought, Link) and brought.is_open:
+            return brought
+        scope = brought.origin.scopes(source.bytes_le)[0]
         for link in reversed(self.of(source)):
             if link.is_open and link.origin.scopes(source.bytes_le)[0] == scope:
                 return link

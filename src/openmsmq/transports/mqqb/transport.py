@@ -8,17 +8,15 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Mapping
-from math import ceil
+from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
 from openmsmq.clock import Clock
-from openmsmq.engine.arrivals.arrival import Origin
-from openmsmq.engine.arrivals.arrivals import Arrivals
+from openmsmq.engine.arrivals.arrival import ArrivalOutcome
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.manager import QueueManager
-from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
 from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.names.parts import host_key
@@ -29,8 +27,10 @@ from openmsmq.transports.mqqb.arrival_log import ArrivalLog
 from openmsmq.transports.mqqb.events import Closed, End
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.network import Network
-from openmsmq.transports.mqqb.order_acks import Ordering
-from openmsmq.transports.mqqb.resend import Resending
+from openmsmq.transports.mqqb.order_acks import OrderAcks
+from openmsmq.transports.mqqb.received_acks import ReceivedAcks
+from openmsmq.transports.mqqb.reports import Reports
+from openmsmq.transports.mqqb.resend import ResendTimers
 from openmsmq.transports.mqqb.session_table import SessionTable
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.transports.peers.addresses import Addresses, address_text, next_hops
@@ -76,8 +76,9 @@ class BinaryTransport:
         self._sessions_max = sessions_max
         self.identity = local.identity
         self.dispatcher = local.dispatcher
-        self.confirming = Confirmations(local)
-        self.arriving = Arrivals(local, self.confirming)
+        self.arrivals = local.arrivals
+        self.confirmations = local.confirmations
+        self.reports = Reports(local)
         self.ended_by: Counter[str] = Counter()
         "Sessions that ended, by reason."
         self.bytes_received = self.bytes_sent = 0
@@ -88,25 +89,22 @@ class BinaryTransport:
         self._unsent: dict[Queue, float] = {}
         "Since when what strangers make us send waits for a connection."
         self._sweep_timer: Timer | None = None
-        self._unidentified = set(self.confirming.unknown())
+        self._resend_timers = ResendTimers(self.dispatcher, network)
+        self.received_acks = ReceivedAcks(
+            local, local.confirmations, self._resend_timers.progress, self._identify
+        )
+        self._unidentified = set(self.received_acks.unidentified())
         "Queues whose destinations are dialled until it is known who answers there."
         self.session_table = SessionTable(local, self._connect_idle)
-        self._ordering = Ordering(local, self.session_table.carrier)
+        self._order_acks = OrderAcks(local, self.session_table.ack_link)
         self._order_timer: Timer | None = None
-        self._resending = Resending(self.dispatcher, network)
         self._is_stopped = False
         self.known = local.peers
         self.known.configure(identity, {host_key(name): pin for name, pin in pins.items()})
-        log = ArrivalLog(self.now)
-        self.arriving.on_order = self._came
-        self.arriving.on_gap = log.missing
-        self.arriving.on_refused = log.refused
-        self.confirming.on_progress = self._resending.progress
-        self.confirming.on_unknown = self._dial
-        self.dispatcher.on_answered = self.confirming.answered
+        self._arrival_log = ArrivalLog(self.now)
         self.dispatcher.register([AddressKind.BINARY], self)
         for queue in list(self._unidentified):
-            self._dial(queue)
+            self._identify(queue)
 
     def now(self) -> float:
         """Seconds, counted by what never jumps."""
@@ -121,6 +119,10 @@ class BinaryTransport:
     def peers(self) -> Mapping[PeerKey, Peer[Link]]:
         """All peers that messages go to, or that are dialled."""
         return self._peers
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is taken meanwhile is written by one commit, or all of it fails."""
+        return self.local.together()
 
     def received(self, size: int) -> None:
         """Bytes came."""
@@ -162,7 +164,7 @@ class BinaryTransport:
         if self._is_stopped:
             return
         if queue.sequences.all and not queue.messages:
-            self.confirming.finish(queue)
+            self.confirmations.finish(queue)
         key = peer_key_of(queue.name)
         assert key is not None, "other addresses have other transports"
         peer = self._peers.get(key)
@@ -179,21 +181,21 @@ class BinaryTransport:
         if self._is_stopped:
             return
         now, waiting = self.now(), self._unsent
-        answering = self.local.acknowledgements
-        queues = answering.queues(Purpose.UNSOLICITED)
+        acknowledgements = self.local.acknowledgements
+        queues = acknowledgements.queues(Purpose.UNSOLICITED)
         self._unsent = {
             queue: waiting.get(queue, now) for queue in queues if self._carrier(queue) is None
         }
         for queue, since in list(self._unsent.items()):
             if now - since >= UNSENT_MAX:
                 del self._unsent[queue]
-                answering.drop(queue)
+                acknowledgements.drop(queue)
         if queues:
             self._sweep_timer = self.network.call_later(SWEEP_EVERY, self._sweep)
 
     def withdrawn(self, queue: Queue) -> None:
         """Nothing more of a queue is to be sent, for now."""
-        self._resending.stop(queue)
+        self._resend_timers.stop(queue)
         peer = self.peer_of(queue)
         link = None if peer is None else peer.queues.pop(queue, None)
         if link is not None:
@@ -211,7 +213,7 @@ class BinaryTransport:
         """How the way to the destination of a queue stands."""
         transfer, peer = queue.transfer, self.peer_of(queue)
         assert transfer is not None, "an outgoing queue knows its way"
-        state, resends = str(transfer.state), self._resending.count(queue)
+        state, resends = str(transfer.state), self._resend_timers.count(queue)
         if peer is None:
             # There is nothing to send, so no connection is waited for.
             is_over = transfer.state is TransferState.WAITING
@@ -219,15 +221,7 @@ class BinaryTransport:
         link = self.link_of(peer, queue)
         if link is not None:
             return RouteStatus(state, link.next_hop, link.open_since, resends=resends)
-        retry_at = peer.retry_at if queue in peer.queues else None
-        return RouteStatus(
-            state,
-            next_hop=peer.address,
-            failures=peer.failures,
-            next_retry=None if retry_at is None else max(0, ceil(retry_at - self.now())),
-            last_error=peer.last_error,
-            resends=resends,
-        )
+        return peer.route(queue, state, resends, self.now())
 
     def sessions(self) -> dict[UUID, PeerSessions]:
         """The managers that are connected, and those with several places at a time."""
@@ -267,13 +261,13 @@ class BinaryTransport:
             self._peers.pop(peer.key, None)
         return peer.wants_link(self._unidentified)
 
-    def _dial(self, queue: Queue) -> None:
+    def _identify(self, queue: Queue) -> None:
         """Find out who is at a destination, though there may be nothing to send."""
         key = peer_key_of(queue.name)
         if key is not None and not self._is_stopped:
             peer = self._peers.setdefault(key, Peer(key))
             if peer.link is not None and peer.link.is_open:
-                self.confirming.found(queue, peer.link.session.peer)
+                self.received_acks.identified(queue, peer.link.session.peer)
                 return
             self._unidentified.add(queue)
             peer.queues.setdefault(queue, None)
@@ -401,14 +395,14 @@ class BinaryTransport:
             self.session_table.learn(link, peer)
             for queue in self._unidentified & peer.queues.keys():
                 self._unidentified.discard(queue)
-                self.confirming.found(queue, manager)
+                self.received_acks.identified(queue, manager)
         for older in self.session_table.add(link, self.now()):
             for queue in self._release(older):
                 self.ready(queue)
         for other in list(self._peers.values()):
             if other.link is link or other.id == manager:
                 self._retry(other)
-        self._ordering.opened(manager, self.now())
+        self._order_acks.opened(manager, self.now())
         self._set_order_timer()
 
     def progressed(self, link: Link) -> None:
@@ -450,7 +444,7 @@ class BinaryTransport:
         for peer, queue in found:
             peer.queues[queue] = None
             link.release(queue)
-            self._resending.stop(queue)
+            self._resend_timers.stop(queue)
             self.dispatcher.take_back(queue)
         return [queue for _, queue in found]
 
@@ -473,18 +467,27 @@ class BinaryTransport:
         else:
             self._try_later(peer)
 
-    def sent_transactional(self, queue: Queue) -> None:
+    def sent_transactional(self, queue: Queue, manager: UUID) -> None:
         """Transactional messages were sent, and are to be acknowledged in order."""
-        self._resending.sent(queue)
+        self._resend_timers.sent(queue)
+        self.received_acks.sent(queue, manager)
 
     # Acknowledgements in order
 
-    def _came(self, origin: Origin, key: bytes, packet: bytes, count: int) -> None:
-        self._ordering.came(origin, key, packet, count, self.now())
-        self._set_order_timer()
+    def arrived(self, link: Link, outcome: ArrivalOutcome) -> None:
+        """Messages of a session were taken: their senders are owed OrderAcks, and people a word."""
+        for progress in outcome.progress:
+            self._order_acks.came(link, progress, self.now())
+            self._set_order_timer()
+        for sequence in outcome.gaps:
+            self._arrival_log.missing(sequence)
+        for refusal in outcome.refusals:
+            self._arrival_log.refused(link.origin, *refusal)
+        for packet in outcome.traced:
+            self.reports.send(packet)
 
     def _set_order_timer(self) -> None:
-        at = self._ordering.next_deadline
+        at = self._order_acks.next_deadline
         if at is not None and self._order_timer is None:
             seconds = max(0.0, at - self.now())
             self._order_timer = self.network.call_later(seconds, self._send_orders)
@@ -496,7 +499,7 @@ class BinaryTransport:
             self._order_timer.cancel()
             self._order_timer = None
         if not self._is_stopped:
-            self._ordering.tick(self.now())
+            self._order_acks.tick(self.now())
             self._set_order_timer()
 
     # The end
@@ -510,7 +513,7 @@ class BinaryTransport:
         for timer in (self._order_timer, self._sweep_timer):
             if timer is not None:
                 timer.cancel()
-        self._resending.stop_all()
+        self._resend_timers.stop_all()
         for link in list(self._links):
             link.close(End.STOPPED)
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import lru_cache
+from math import ceil
 from typing import Final, Generic, TypeVar
 from uuid import UUID
 
 from openmsmq.engine.outgoing.state import Attempt
+from openmsmq.engine.outgoing.transport import RouteStatus
 from openmsmq.engine.queues.queue import Purpose, Queue
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
@@ -107,6 +109,18 @@ class Peer(Generic[LinkT]):
         return any(has_messages(queue) or queue in unidentified for queue in self.queues)
 
     # What the outgoing queues show
+
+    def route(self, queue: Queue, state: str, resends: int, now: float) -> RouteStatus:
+        """How the way of a queue stands that no link can carry."""
+        retry_at = self.retry_at if queue in self.queues else None
+        return RouteStatus(
+            state,
+            next_hop=self.address,
+            failures=self.failures,
+            next_retry=None if retry_at is None else max(0, ceil(retry_at - now)),
+            last_error=self.last_error,
+            resends=resends,
+        )
 
     def set_state(self, state: TransferState) -> None:
         """The state of all its outgoing queues."""

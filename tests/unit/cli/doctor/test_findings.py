@@ -20,11 +20,11 @@ from openmsmq.cli.doctor.findings import DISK_LOW, JOURNAL_LONG, OLD, Finding, L
 from openmsmq.cli.options import Location
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
-from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.errors import StoreDamaged
 from openmsmq.properties.message import MessageClass
 from openmsmq.runtime.startup import open_directory
 from openmsmq.store.lmdb import RESERVE
+from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.types.peers import PeerInfo
 from openmsmq.types.subscriptions import SubscriptionInfo
@@ -307,10 +307,10 @@ def test_dead_letters_are_found_by_reason(cli: Cli) -> None:
 
 def test_refused_messages_are_found_by_reason(cli: Cli) -> None:
     cli.open().close()
-    local = open_directory(cli.directory)
-    arriving = Arrivals(local, Confirmations(local))
+    local = open_directory(cli.directory, receipts=RECEIPTS)
+    arrivals = Arrivals(local)
     packets = [parcel(number=n, to=HERE + "none") for n in (1, 2)]
-    arriving.take(Origin("192.0.2.9", "x"), packets, lambda error: None)
+    arrivals.take(Origin("192.0.2.9", "x"), [(p, None) for p in packets], lambda outcome: None)
     commit_all(local)
     local.store.close()
     [found] = [f for f in check_up(Location(cli.directory)) if f.subject == r".\Refused$"]

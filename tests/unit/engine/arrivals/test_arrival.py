@@ -8,7 +8,7 @@ import pytest
 from tests.unit.engine.world import World
 
 from openmsmq.engine.arrivals import arrival
-from openmsmq.engine.arrivals.arrival import Origin, Work
+from openmsmq.engine.arrivals.arrival import ArrivalWork, Origin
 from openmsmq.engine.arrivals.duplicates import Owner
 from openmsmq.engine.commit.batch import Batch
 
@@ -19,10 +19,10 @@ def test_a_commit_begins_with_nothing() -> None:
     core = World().core
     batch = Batch(core.store.begin(), core.numbers, 0, core.history, core.statistics)
     origin = Origin("192.0.2.9", "somebody")
-    work = Work(batch, origin)
+    work = ArrivalWork(batch, origin)
     assert work.batch is batch
     assert work.origin is origin
-    found = [work.new, work.sizes, work.keys, work.sequences, work.orders, work.after]
+    found = [work.new, work.sizes, work.keys, work.sequences, work.orders, work.outcome.progress]
     assert not any(found)
     assert work.size == 0
     core.store.abort()
@@ -34,7 +34,7 @@ def test_a_session_takes_messages_until_one_is_refused() -> None:
 
 def test_what_waits_for_a_commit_is_ahead_until_that_begins() -> None:
     origin = Origin("192.0.2.9", "somebody")
-    origin.waiting.append([b"packet"])
+    origin.waiting.append([(b"packet", None)])
     origin.ahead.add(World().queue("q"))
     origin.applied()
     assert not origin.waiting

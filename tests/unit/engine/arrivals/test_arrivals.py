@@ -9,12 +9,11 @@ import pytest
 from tests.unit.engine.station import ADDRESS, ADMIN, Station, events, in_order, parcel
 from tests.unit.engine.world import HERE, ME, NOW, SOMEBODY, World, commit, commit_all, letter
 
-from openmsmq.engine.arrivals import arrivals as arriving
+from openmsmq.engine.arrivals import arrivals as module
 from openmsmq.engine.arrivals.arrival import Origin, Refused
 from openmsmq.engine.arrivals.duplicates import SEEN
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence, sequence_key
 from openmsmq.engine.arrivals.peers import Identity, Pin
-from openmsmq.engine.arrivals.reports import Reports
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.engine.storage.history import Event
@@ -28,6 +27,7 @@ from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, describe_class
 from openmsmq.store.memory import MemoryStore
+from openmsmq.transports.mqqb.receipts import order_queue_of
 from openmsmq.types.settings import Settings
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
@@ -111,7 +111,7 @@ def test_the_history_tells_where_it_came_from(station: Station, express: bool) -
 def test_an_express_message_waits_for_what_is_being_written_before_it(station: Station) -> None:
     station.begin(parcel("1", number=1))
     station.core.start_commit(station.core.store.begin())
-    assert station.arriving.take_express(station.origin, [parcel("2", number=2, express=True)])
+    assert station.begin_express(parcel("2", number=2, express=True))
     assert station.bodies() == []
     station.core.store.commit()
     station.core.finish_commit()
@@ -123,7 +123,7 @@ def mixed(station: Station, *bodies: str, to: str = HERE + "q", first: int = 1) 
     for number, body in enumerate(bodies, first):
         packet = parcel(body, number=number, express="e" in body, to=to)
         if "e" in body:
-            assert station.arriving.take_express(station.origin, [packet])
+            assert station.begin_express(packet)
         else:
             station.begin(packet)
 
@@ -188,10 +188,10 @@ def test_an_express_message_that_waits_counts(
     mixed(station, "1", "e" * 400, "e" * 401, to=HERE + "small")
     commit_all(station.core)
     assert station.bodies("small") == ["1", "e" * 400]
-    monkeypatch.setattr(arriving, "EXPRESS_SIZE_MAX", station.core.express_size + 500)
+    monkeypatch.setattr(module, "EXPRESS_SIZE_MAX", station.core.express_size + 500)
     mixed(station, "5", "6" + "e" * 200, first=5)
     packet = parcel("e" * 200, number=7, express=True)
-    assert not station.arriving.take_express(station.origin, [packet])
+    assert not station.begin_express(packet)
     commit_all(station.core)
     assert station.bodies() == ["5", "6" + "e" * 200]
 
@@ -201,7 +201,7 @@ def test_an_express_message_may_find_its_queue_gone(station: Station) -> None:
     mixed(station, "1", "2e")
     station.core.queues.delete(station.world.find("q"))
     commit_all(station.core)
-    assert station.world.count(arriving.REJECTED + describe_class(MessageClass.NACK_BAD_DST_Q)) == 2
+    assert station.world.count(module.REJECTED + describe_class(MessageClass.NACK_BAD_DST_Q)) == 2
     assert station.core.queues.find("Refused$").express.size == station.core.express_size
 
 
@@ -222,28 +222,23 @@ def test_the_journal_of_its_sender_is_not_ours(station: Station) -> None:
     assert station.world.bodies(station.core.queues.system_journal) == []
 
 
-class RecordedReports(Reports):
-    """Remembers what it was to report."""
-
-    def __init__(self, station: Station) -> None:
-        super().__init__(station.core)
-        self.reported: list[bytes] = []
-
-    def wants(self, packet: bytes) -> bool:
-        return True
-
-    def send(self, packet: bytes, next_hop: str = "") -> None:
-        self.reported.append(packet)
+def traced(packet: bytes) -> bytes:
+    """The same packet with TR set in its BaseHeader."""
+    return packet[:3] + bytes([packet[3] | module.TRACED]) + packet[4:]
 
 
 @EXPRESS
-def test_a_report_is_sent_about_what_is_in_its_queue(strict: Station, express: bool) -> None:
+@pytest.mark.parametrize("reports", [True, False])
+def test_a_report_is_due_about_what_is_in_its_queue(
+    strict: Station, express: bool, reports: bool
+) -> None:
     """MQQB-306: not about what is rejected."""
-    reports = strict.arriving.reporting = RecordedReports(strict)
-    packet = parcel("1", express=express)
+    strict.core.settings = strict.core.settings.changed(reports=reports)
+    packet = traced(parcel("1", express=express))
     give(strict, packet, express=express)
-    give(strict, parcel("2", number=2, to=HERE + "full", express=express), express=express)
-    assert reports.reported == [packet]
+    refused = traced(parcel("2", number=2, to=HERE + "full", express=express))
+    give(strict, refused, express=express)
+    assert strict.traced == [packet] * reports
 
 
 @EXPRESS
@@ -292,8 +287,8 @@ def test_nothing_is_kept_of_a_commit_that_is_over(station: Station) -> None:
     """MQQB-228: what came is in the history then."""
     give(station, parcel("1", number=1))
     give(station, parcel("2", number=2))
-    assert station.arriving._staged == set()
-    assert station.arriving._staged_size == 0
+    assert station.arrivals._staged == set()
+    assert station.arrivals._staged_size == 0
     assert len(station.core.duplicates) == 2
 
 
@@ -532,9 +527,9 @@ def test_a_message_is_rejected_and_its_sender_told(
     assert strict.admin() == [reason] * (wanted and reason is not INSECURE)
     assert strict.finals() == [(reason, 1)] * place
     assert events(strict, packet) == ([Event.REJECTED] if place else REFUSED)
-    assert reason in arriving.REASONS
+    assert reason in module.REASONS
     assert strict.world.count("rejected") == 1
-    assert strict.world.count(arriving.REJECTED + describe_class(reason)) == 1
+    assert strict.world.count(module.REJECTED + describe_class(reason)) == 1
 
 
 @REJECTS
@@ -816,7 +811,7 @@ def test_express_messages_take_only_so_much_memory(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """MQQB-235."""
-    monkeypatch.setattr(arriving, "EXPRESS_SIZE_MAX", 500)
+    monkeypatch.setattr(module, "EXPRESS_SIZE_MAX", 500)
     assert station.take_express(parcel("1", number=1, express=True))
     assert not station.take_express(parcel("x" * 400, number=2, express=True))
 
@@ -921,7 +916,7 @@ def test_an_answer_to_another_name_goes_to_the_manager_that_sent_it(station: Sta
 
 def test_without_an_address_a_direct_name_is_answered_by_manager(station: Station) -> None:
     """MQQB-286: a sequence that is forgotten has none."""
-    assert station.core.incoming.order_queue(parcel(place=(1, 1, 0))) == PrivateName(SOMEBODY, 4)
+    assert order_queue_of(parcel(place=(1, 1, 0)), "") == PrivateName(SOMEBODY, 4)
 
 
 def test_the_answer_tells_which_message_is_meant(station: Station) -> None:
@@ -1048,7 +1043,7 @@ def test_a_destination_that_is_no_name_is_refused_and_harms_no_other_message(
     commit_all(station.core)
     assert (good, refused, sent.error) == ([None], [None], None)
     assert station.bodies() == ["1", "2"]
-    words = arriving.REJECTED + describe_class(MessageClass.NACK_BAD_DST_Q)
+    words = module.REJECTED + describe_class(MessageClass.NACK_BAD_DST_Q)
     assert station.core.statistics.counts[words] == 1
     if place is not None:
         assert station.finals() == [(MessageClass.NACK_BAD_DST_Q, 1)]
@@ -1150,7 +1145,7 @@ def test_messages_that_come_together_fare_as_if_each_came_alone(
         found.world.queue("t", transactional=True)
         for group in [packets] if together else [[packet] for packet in packets]:
             if express:
-                assert found.arriving.take_express(found.origin, group)
+                assert found.begin_express(*group)
                 commit_all(found.core)
             else:
                 assert found.take(*group) is None
@@ -1209,7 +1204,7 @@ def test_expired_packets_of_a_stranger_do_not_make_duplicates_of_the_source_s_me
     """MQQB-226: else they would be acknowledged and lost on both sides."""
     station.take(*expired(1, 2, 3), origin=forger())
     for packet in expired(4, 5):
-        station.arriving.take_express(forger(), [packet])
+        station.begin_express(packet, origin=forger())
     station.take(*(parcel(str(n), number=n) for n in (1, 2, 3)))
     for n in (4, 5):
         station.take_express(parcel(str(n), number=n, express=True))
@@ -1404,11 +1399,9 @@ def test_after_a_restore_each_sequence_accepts_one_gap(station: Station) -> None
     """How many messages are missing is known and counted; later gaps are refused as always."""
     station.take(*ordered(1, 2))
     again = restored(station)
-    gaps: list[IncomingSequence] = []
-    again.arriving.on_gap = gaps.append
     again.take(after(8, 7))
     assert again.bodies("t") == ["1", "2", "8"]
-    (gap,) = gaps
+    (gap,) = again.gaps
     assert (gap.missing, gap.number, gap.name) == (5, 8, HERE + "t")
     assert again.world.count("gaps after a restore") == 1
     (kept,) = again.core.incoming.items()
@@ -1419,7 +1412,7 @@ def test_after_a_restore_each_sequence_accepts_one_gap(station: Station) -> None
     assert again.bodies("t") == ["1", "2", "8", "9"]
     (kept,) = again.restart().core.incoming.items()
     assert kept.missing == 5
-    assert len(gaps) == 1
+    assert len(again.gaps) == 1
 
 
 def test_a_sequence_without_a_gap_after_a_restore_does_not_keep_its_right_to_one(

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.engine.station import Station, events, parcel
 from tests.unit.engine.world import HERE
 
-from openmsmq.engine.arrivals import arrivals as arriving
+from openmsmq.engine.arrivals import arrivals as module
 from openmsmq.engine.arrivals.protection import security_fault
 from openmsmq.engine.storage.history import Event
 from openmsmq.packet.builder import OptionalHeaders
@@ -83,8 +83,8 @@ def test_what_cannot_be_read_or_verified_is_refused_with_its_class(
         assert events(station, packet) == [Event.REJECTED, Event.REFUSED]
     assert station.bodies() == []
     assert station.admin() == [reason]
-    assert reason in arriving.REASONS
-    assert station.world.count(arriving.REJECTED + describe_class(reason)) == 1
+    assert reason in module.REASONS
+    assert station.world.count(module.REJECTED + describe_class(reason)) == 1
 
 
 @REFUSED

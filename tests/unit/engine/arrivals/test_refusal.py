@@ -116,7 +116,7 @@ def test_beyond_a_bound_they_are_counted_only(
     monkeypatch.setattr(limits, "REFUSED_COUNT_MAX", 3)
     packets = [parcel(str(n), number=n, to=HERE + "none", express=express) for n in range(5)]
     if express:
-        assert station.arriving.take_express(station.origin, packets)
+        assert station.begin_express(*packets)
     else:
         station.take(*packets)
     assert [body for body, _ in kept(station)] == ["0", "1", "2"]

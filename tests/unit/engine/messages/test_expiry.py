@@ -577,7 +577,7 @@ def test_an_acknowledgement_in_the_same_commit_is_in_time() -> None:
     """AMB-50: what is known when it would expire counts."""
     station = sender(3)
     station.pump()
-    station.confirming.ordered(station.origin, station.identifier(1), 1)
+    station.received_acks.ordered(station.origin, station.identifier(1), 1)
     station.world.pass_time(5)
     commit_all(station.core)
     assert dead(station) == []

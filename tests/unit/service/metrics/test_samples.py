@@ -21,7 +21,6 @@ from tests.unit.transports.wires import pair
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages import scan as reading
-from openmsmq.engine.outgoing.confirmations import FORGED
 from openmsmq.engine.queues.queue import Queue, QueueProperties
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.subscriptions.owners import bind
@@ -41,6 +40,8 @@ from openmsmq.service.metrics.samples import (
     render,
 )
 from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.mqqb.received_acks import FORGED
+from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Access
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
@@ -447,7 +448,8 @@ def test_rejected_messages_are_reported_by_reason(watched: Watched) -> None:
 
 
 def test_every_incident_there_can_be_is_known() -> None:
-    sources = Path(reading.__file__).parents[1].rglob("*.py")
+    package = Path(reading.__file__).parents[2]
+    sources = [*package.glob("engine/**/*.py"), *package.glob("transports/**/*.py")]
     counted = {
         what
         for source in sources
@@ -576,7 +578,7 @@ def test_what_commits_cost_is_told_and_failures_apart(watched: Watched) -> None:
 def test_the_room_on_the_disk_is_told(watched: Watched, tmp_path: Path) -> None:
     watched.service = ServiceMetrics(tmp_path)
     assert ("openmsmq_store_bytes", frozenset()) not in watched.scrape()
-    local = open_directory(tmp_path, name="Server1")
+    local = open_directory(tmp_path, name="Server1", receipts=RECEIPTS)
     try:
         assert 0 < watched.value("openmsmq_store_bytes") < 1 << 20
         assert watched.value("openmsmq_disk_free_bytes") > 0

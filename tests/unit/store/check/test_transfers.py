@@ -12,7 +12,7 @@ from openmsmq.engine.arrivals.duplicates import KEY_SIZE, SEEN
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence
 from openmsmq.engine.arrivals.peers import PEER, KnownPeer
 from openmsmq.engine.messages.dedup import GROUP, ONCE
-from openmsmq.engine.outgoing.confirmations import PARKED
+from openmsmq.engine.outgoing.parked import PARKED
 from openmsmq.engine.outgoing.sequence_numbers import DESTINATION, write_destination
 from openmsmq.engine.outgoing.sequences import OUTGOING, OutgoingSequence
 from openmsmq.engine.queues.queue import QueueProperties

@@ -87,7 +87,7 @@ def test_a_transactional_message_stays_until_it_is_acknowledged_in_order() -> No
     net.run()
     assert queue.messages == 2
     (link,) = a.transport.links
-    a.transport.confirming.ordered(link.origin, queue.sequences.all[0].identifier, 2)
+    a.transport.received_acks.ordered(link.origin, queue.sequences.all[0].identifier, 2)
     net.wait(1)
     assert not queue.messages
 

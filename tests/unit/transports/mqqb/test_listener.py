@@ -34,6 +34,7 @@ from openmsmq.transports.mqqb import listener as module
 from openmsmq.transports.mqqb.events import End
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.listener import BinaryDoor
+from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Mode
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import ConnectionStatus
@@ -48,7 +49,7 @@ class House:
         config = Config(data=folder, binary_port=0)
         self.config = replace(config, **options)  # type: ignore[arg-type] # as the tests give them
         clock = SystemClock()
-        self.local = QueueManager(MemoryStore(), clock, name=name)
+        self.local = QueueManager(MemoryStore(), clock, name=name, receipts=RECEIPTS)
         self.driver = LoopDriver(self.local, self.local.tick)
         self.door = BinaryDoor(self.local, self.driver, self.config, clock)
         self.transport = self.door.transport

@@ -11,7 +11,7 @@ from tests.unit.transports.mqqb.joined import establish, parameters
 from tests.unit.transports.wires import Net, Station, pair
 
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
-from openmsmq.engine.arrivals.arrival import Carrier, Origin
+from openmsmq.engine.arrivals.arrival import Origin, StreamProgress
 from openmsmq.engine.arrivals.incoming import SOURCE, IncomingSequence, sequence_key
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.packet.acks import OrderAckBody, ack_body, order_queue
@@ -21,7 +21,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
 from openmsmq.transports.mqqb import order_acks as ordering
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.mqqb.order_acks import COUNT_MAX, DELAY, DELAY_MAX, Ordering
+from openmsmq.transports.mqqb.order_acks import COUNT_MAX, DELAY, DELAY_MAX, AckLink, OrderAcks
 from openmsmq.types.message import Message
 
 TO_B = r"DIRECT=OS:b\private$\q"
@@ -61,6 +61,7 @@ class Line:
 
     def __init__(self) -> None:
         self.is_open = True
+        self.origin = Origin("10.0.0.9", "somebody", SOURCE_ID.bytes_le)
         self.sent: list[PacketView] = []
 
     def send_ack(self, packet: bytes) -> None:
@@ -73,10 +74,9 @@ class Desk:
     def __init__(self, station: Station | None = None) -> None:
         self.core = (station or Station(Net(), "b")).local
         self.line = Line()
-        self.origin = Origin("10.0.0.9", "somebody", SOURCE_ID.bytes_le, carrier=self.line)
-        self.due = Ordering(self.core, self.find)
+        self.due = OrderAcks(self.core, self.find)
 
-    def find(self, origin: Origin, source: UUID) -> Carrier | None:
+    def find(self, link: AckLink, source: UUID) -> AckLink | None:
         """The session, while it is open."""
         assert source == SOURCE_ID
         return self.line if self.line.is_open else None
@@ -91,7 +91,7 @@ class Desk:
 
     def came(self, packet: bytes, now: float, count: int = 1) -> None:
         """Messages have come."""
-        self.due.came(self.origin, sequence_key(packet), packet, count, now)
+        self.due.came(self.line, StreamProgress(sequence_key(packet), packet, count), now)
 
 
 def packet_to(name: str, source: UUID = SOURCE_ID) -> bytes:
@@ -279,16 +279,16 @@ def test_a_source_that_is_not_at_the_other_end_hears_only_if_it_is_known() -> No
     desk = Desk()
     other = UUID(int=77)
     packet = packet_to("q", other)
-    scope = desk.origin.scopes(other.bytes_le)[0]
+    scope = desk.line.origin.scopes(other.bytes_le)[0]
     key = scope + sequence_key(packet)[16:]
     sequence = IncomingSequence(1, 1, 0, 0, "10.0.0.9", "q", other.bytes_le)
     desk.core.incoming.stage(key, sequence)
     desk.core.incoming.committed({key})
-    desk.due.came(desk.origin, key, packet, 1, 0.0)
+    desk.due.came(desk.line, StreamProgress(key, packet, 1), 0.0)
     assert desk.due.next_deadline is None
     assert desk.core.statistics.counts[DROPPED] == 1
     desk.core.peers.learned(other, "OTHER", "10.0.0.7", 1801)
-    desk.due.came(desk.origin, key, packet, 1, 0.0)
+    desk.due.came(desk.line, StreamProgress(key, packet, 1), 0.0)
     desk.due.tick(1.0)
     assert desk.line.sent == []
     queue = desk.core.queues.find_outgoing(order_queue(other))

@@ -12,7 +12,6 @@ from tests.unit.transports.wires import PORT, Net, Peer, Station, pair
 
 from openmsmq.engine.arrivals.duplicates import Owner
 from openmsmq.engine.arrivals.peers import Identity, Pin
-from openmsmq.engine.outgoing.confirmations import FORGED
 from openmsmq.net.wire import Wire
 from openmsmq.packet.acks import OrderAckBody, ack_body
 from openmsmq.packet.message import UserMessage
@@ -22,6 +21,7 @@ from openmsmq.properties.message import Acknowledge
 from openmsmq.transports.mqqb import session_table as module
 from openmsmq.transports.mqqb.events import End as Reason
 from openmsmq.transports.mqqb.link import Link
+from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.mqqb.session_table import VERIFY_EVERY, SessionTable
 from openmsmq.types.message import Message
 
@@ -532,7 +532,7 @@ def test_a_stranger_s_order_ack_over_a_session_of_its_own_removes_nothing() -> N
     sequence = queue.sequences.all[0]
     stranger = claim(net, a, PEER)
     origin = link_from(a, "10.0.0.9").origin
-    a.enter(lambda: a.transport.confirming.ordered(origin, sequence.identifier, 2))
+    a.enter(lambda: a.transport.received_acks.ordered(origin, sequence.identifier, 2))
     assert queue.messages == 2
     assert a.count(FORGED) == 1
     assert not stranger.is_lost
@@ -552,7 +552,7 @@ def test_the_receiver_may_acknowledge_by_a_session_that_it_opened_itself() -> No
     b.send(b.out(r"DIRECT=OS:a\private$\back"), *messages("x"))
     net.run()
     (accepted,) = [link for link in a.transport.links if not link.is_initiator]
-    a.enter(lambda: a.transport.confirming.ordered(accepted.origin, sequence.identifier, 1))
+    a.enter(lambda: a.transport.received_acks.ordered(accepted.origin, sequence.identifier, 1))
     assert queue.messages == 0
 
 

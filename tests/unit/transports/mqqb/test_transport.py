@@ -675,7 +675,7 @@ def test_a_flood_of_forged_sources_creates_no_outgoing_queues_and_no_ways() -> N
     assert b.local.find_queue("q").messages == 8000
     assert queues_of(b) == []
     assert (b.transport.peers, net.tries) == ({}, [])
-    assert b.transport._ordering.next_deadline is None
+    assert b.transport._order_acks.next_deadline is None
     assert len(b.local.incoming) <= 8000
 
 
@@ -775,7 +775,7 @@ def test_a_receiver_that_was_restored_takes_the_rest_of_a_stream(
     assert b.texts("q") == ["1", "2", "3", "4", "5"]
     (link,) = a.transport.links
     sequence = queue.sequences.all[0].identifier
-    a.enter(lambda: a.transport.confirming.ordered(link.origin, sequence, 3))
+    a.enter(lambda: a.transport.received_acks.ordered(link.origin, sequence, 3))
     assert queue.messages == 1
     b.die()
     b = Station(net, "b", disk=backup, restored=True)

@@ -11,6 +11,7 @@ from tests.unit.transports.wires import Net, Station, pair
 
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.peers import Identity, Pin
+from openmsmq.transports.mqqb.receipts import arrival_of
 from openmsmq.transports.peers.info import peer_infos
 from openmsmq.types.message import Message
 from openmsmq.types.peers import PeerInfo
@@ -61,7 +62,9 @@ def test_what_a_restore_has_cost_is_shown_by_sender() -> None:
     core.incoming.unknown = core.incoming.unknown._replace(may_skip=True)
     origin = Origin("10.0.0.9", "x", SOMEBODY.bytes_le)
     packets = in_order(5, to="DIRECT=TCP:10.0.0.1\\q")
-    a.enter(lambda: a.transport.arriving.take(origin, packets, lambda error: None))
+    a.enter(
+        lambda: a.local.arrivals.take(origin, list(map(arrival_of, packets)), lambda outcome: None)
+    )
     (info,) = peer_infos(a.local)
     assert (info.id, info.missing) == (SOMEBODY, 4)
 

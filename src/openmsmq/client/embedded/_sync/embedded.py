@@ -35,6 +35,7 @@ from openmsmq.process import this_process
 from openmsmq.runtime.drivers import ThreadDriver as Driver
 from openmsmq.runtime.startup import open_directory
 from openmsmq.transports.peers.info import peer_infos
+from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
 from openmsmq.types.delivery import Delivery
@@ -403,7 +404,7 @@ def open_embedded(
     directory: str | os.PathLike[str], name: str | None, quota: int | None
 ) -> Embedded:
     """Open a directory, making it if it is not there."""
-    local = open_directory(directory, name, quota)
+    local = open_directory(directory, name, quota, receipts=RECEIPTS)
     return Embedded(local, Driver(local, local.tick))
 
 

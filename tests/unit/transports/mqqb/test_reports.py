@@ -10,11 +10,11 @@ from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.transports.wires import Station, pair
 
-from openmsmq.engine.arrivals.reports import Reports
 from openmsmq.engine.queues.queue import Queue
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.debug import DebugHeader
 from openmsmq.properties.message import MessageClass
+from openmsmq.transports.mqqb.reports import Reports
 from openmsmq.types.message import Message
 from openmsmq.types.received import ReceivedMessage
 
@@ -37,7 +37,7 @@ class Desk:
     def __init__(self) -> None:
         self.manager = Manager()
         self.queue: Queue = self.manager.create(".\\reports")
-        self.reporting = Reports(self.manager.local)
+        self.sender = Reports(self.manager.local)
         self.manager.done(self.manager.local.configure(reports=True))
 
     def reports(self) -> list[ReceivedMessage]:
@@ -52,15 +52,15 @@ def desk() -> Desk:
 def test_reports_are_wanted_if_the_message_is_traced_and_the_manager_reports(desk: Desk) -> None:
     """MQQB-306."""
     packet = traced(desk.queue.properties.id)
-    assert desk.reporting.wants(packet)
-    assert not desk.reporting.wants(user_message().encode())
+    assert desk.sender.wants(packet)
+    assert not desk.sender.wants(user_message().encode())
     desk.manager.done(desk.manager.local.configure(reports=False))
-    assert not desk.reporting.wants(packet)
+    assert not desk.sender.wants(packet)
 
 
 def test_a_report_is_in_its_queue_at_once(desk: Desk) -> None:
     """MQQB-306, MQQB-308."""
-    desk.reporting.send(traced(desk.queue.properties.id))
+    desk.sender.send(traced(desk.queue.properties.id))
     (report,) = desk.reports()
     assert report.message_class == MessageClass.REPORT
     assert report.label.startswith("aaaa:00001001:00 received by ")
@@ -70,26 +70,26 @@ def test_a_report_is_in_its_queue_at_once(desk: Desk) -> None:
 
 def test_the_report_of_a_sender_says_where_the_message_goes(desk: Desk) -> None:
     """MQQB-307, MQQB-309."""
-    desk.reporting.send(traced(desk.queue.properties.id), "10.0.0.2")
+    desk.sender.send(traced(desk.queue.properties.id), "10.0.0.2")
     (report,) = desk.reports()
     assert "<NEXT HOP>10.0.0.2</NEXT HOP>" in str(report.text)
 
 
 def test_each_report_is_a_message_of_its_own(desk: Desk) -> None:
     for _ in range(2):
-        desk.reporting.send(traced(desk.queue.properties.id))
+        desk.sender.send(traced(desk.queue.properties.id))
     assert len({report.id for report in desk.reports()}) == 2
 
 
 def test_without_a_queue_there_is_no_report(desk: Desk) -> None:
     """MQQB-306."""
-    desk.reporting.send(traced(None))
+    desk.sender.send(traced(None))
     assert desk.reports() == []
 
 
 def test_a_report_for_a_queue_that_is_not_here_is_discarded(desk: Desk) -> None:
     """MQQB-310: and counted."""
-    desk.reporting.send(traced(ELSEWHERE))
+    desk.sender.send(traced(ELSEWHERE))
     assert desk.reports() == []
     assert desk.manager.local.statistics.counts["reports without a queue"] == 1
 

@@ -1,0 +1,63 @@
+"""Where a message stands in its sequence, and the FinalAck that its sender may be owed."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from openmsmq.engine.arrivals.arrival import Arrival, ArrivalPosition
+from openmsmq.engine.arrivals.incoming import SOURCE, transaction_of
+from openmsmq.engine.arrivals.receipts import OwedReceipt, ReceiptContext
+from openmsmq.limits import U32_MAX
+from openmsmq.names.direct import DirectName
+from openmsmq.names.format import PrivateName
+from openmsmq.packet.acks import FinalAckBody, build_final_ack, order_queue, order_queue_at
+from openmsmq.packet.headers.transaction import TransactionFlags, TxSequenceID
+from openmsmq.packet.headers.user import UserFlags
+from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import DIRECT, FLAGS, u32
+from openmsmq.properties.message import MessageClass
+
+_WANTS_FINAL: Final = UserFlags.JN | UserFlags.JP
+
+
+def arrival_of(packet: bytes) -> Arrival:
+    """A UserMessage with its place in its sequence, if it has one ([MS-MQQB] 3.1.5.8.6)."""
+    flags = u32(packet, FLAGS)[0]
+    if not flags & UserFlags.TH:
+        return packet, None
+    marks, identifier, number, previous = transaction_of(packet)
+    wants_final = bool(flags & _WANTS_FINAL or marks & TransactionFlags.FA)
+    return packet, ArrivalPosition(identifier, number, previous, wants_final)
+
+
+def final_ack(packet: bytes, reason: MessageClass, context: ReceiptContext) -> OwedReceipt:
+    """The FinalAck for a transactional message ([MS-MQQB] 3.1.7.17)."""
+    source = UUID(bytes_le=packet[SOURCE])
+    _, identifier, number, previous = transaction_of(packet)
+    body = FinalAckBody(
+        TxSequenceID(identifier & U32_MAX, identifier >> 32),
+        number,
+        previous,
+        source,
+        PacketView(packet).message_id,
+    )
+    ack = build_final_ack(
+        order_queue_of(packet, context.address),
+        body,
+        reason,
+        source=context.identity,
+        message_id=context.message_id,
+        sent_time=context.sent_time,
+    )
+    return OwedReceipt(order_queue(source), ack)
+
+
+def order_queue_of(packet: bytes, address: str) -> PrivateName | DirectName:
+    """Where the sender of a message wants to be told of it ([MS-MQQB] 2.2.4, AMB-33).
+
+    `address` is where messages of its sequence came from.
+    """
+    if packet[FLAGS + 1] >> 2 & 7 == DIRECT and address:
+        return order_queue_at(address)
+    return order_queue(UUID(bytes_le=packet[SOURCE]))
