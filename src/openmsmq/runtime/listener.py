@@ -1,7 +1,7 @@
-"""Accepts connections, and never more than there is room for.
+"""Accepts connections, within bounds.
 
-The servers of asyncio have no bound: connections whose TLS handshake is not over are in no count,
-and where no file descriptor is left there is a line in the log for every attempt to accept one.
+The servers of asyncio have none: they do not count connections during the TLS handshake, and
+without a free file descriptor they log a line for every attempt to accept one.
 """
 
 from __future__ import annotations
@@ -15,33 +15,32 @@ from typing import Final, Protocol
 
 BACKLOG: Final = 1024
 HANDSHAKES_MAX: Final = 256
-"TLS handshakes under way at a time; the oldest gives way to one more."
-HANDSHAKE_WITHIN: Final = 10.0
-"Seconds that a TLS handshake may take."
-PAUSE: Final = 1.0
-"Seconds until connections are accepted again after the system could not give one."
+"TLS handshakes at a time; one more displaces the oldest."
+HANDSHAKE_TIMEOUT_S: Final = 10.0
+RETRY_DELAY_S: Final = 1.0
+"Before connections are accepted again after the system was out of file descriptors."
 UNFINISHED: Final = "unfinished TLS handshake"
 FAILED: Final = "failed TLS handshake"
 
 
 class Host(Protocol):
-    """Whom the connections are for."""
+    """The server that the connections are for."""
 
     def has_room(self) -> bool:
-        """Whether one more connection may come; room is made for it if that is possible."""
+        """Whether one more connection may be accepted; makes room for it if possible."""
         ...
 
     def refused(self, reason: str) -> None:
-        """A connection was not accepted, or cut off before it was made."""
+        """A connection was not accepted, or closed before it was established."""
         ...
 
     def exhausted(self, error: OSError) -> None:
-        """The system has no connection to give, mostly for lack of file descriptors."""
+        """The system cannot accept a connection, mostly for lack of file descriptors."""
         ...
 
 
 class Listener:
-    """Sockets that connections come to; each becomes a protocol of asyncio."""
+    """Listening sockets; each connection becomes an asyncio protocol."""
 
     def __init__(
         self,
@@ -50,22 +49,22 @@ class Listener:
         *,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`make` gives the protocol of a connection."""
+        """`make` gives the asyncio protocol of a connection."""
         self._make = make
         self._host = host
         self._tls = tls
         self._sockets: list[socket.socket] = []
         self._accepting: list[asyncio.Task[None]] = []
         self._arriving: dict[asyncio.Task[None], None] = {}
-        "Connections that are accepted and not made, the oldest first."
+        "Connections that are accepted and not established, the oldest first."
 
     @property
     def arriving(self) -> int:
-        """Connections that are accepted and not made: TLS is not agreed upon."""
+        """Connections that are accepted and not established: their TLS handshake is under way."""
         return len(self._arriving)
 
     def start(self, sockets: Iterable[socket.socket]) -> tuple[str, int]:
-        """Accept connections from now on, at sockets that are bound; where the first one is."""
+        """Accept connections at bound sockets; the address of the first one."""
         self._sockets = list(sockets)
         loop = asyncio.get_running_loop()
         for bound in self._sockets:
@@ -76,20 +75,20 @@ class Listener:
         return (name[0], name[1]) if isinstance(name, tuple) else (name, 0)
 
     async def close(self) -> None:
-        """Accept no more; a handshake that is under way is given up."""
+        """Accept no more connections; handshakes that are under way are aborted."""
         for task in self._accepting:
             task.cancel()
         await asyncio.sleep(0)  # so that all have begun: only then are they closed when cancelled
         arriving = list(self._arriving)
         while self.displace():
             pass
-        # The event loop lets go of a socket when the task is over: it is not closed before.
+        # The event loop watches a socket until its task has ended: it is not closed before.
         await asyncio.gather(*self._accepting, *arriving, return_exceptions=True)
         for bound in self._sockets:
             bound.close()
 
     def displace(self) -> bool:
-        """Cut off the connection whose TLS handshake takes longest; whether there is one."""
+        """Close the connection whose TLS handshake takes longest; whether there was one."""
         if self._tls is None or not self._arriving:
             return False
         task = next(iter(self._arriving))
@@ -107,7 +106,7 @@ class Listener:
                 continue  # it is gone already
             except OSError as error:
                 self._host.exhausted(error)
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(RETRY_DELAY_S)
                 continue
             if self._has_room():
                 task = loop.create_task(self._connect(connected))
@@ -124,14 +123,14 @@ class Listener:
 
     async def _connect(self, connected: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        within = None if self._tls is None else HANDSHAKE_WITHIN
+        timeout = None if self._tls is None else HANDSHAKE_TIMEOUT_S
         try:
             await loop.connect_accepted_socket(
-                self._make, connected, ssl=self._tls, ssl_handshake_timeout=within
+                self._make, connected, ssl=self._tls, ssl_handshake_timeout=timeout
             )
-        except OSError as error:  # it took too long, or the other side is gone, if it is not TLS
+        except OSError as error:  # a timeout or a lost connection, if it is no error of TLS
             self._host.refused(FAILED if isinstance(error, ssl.SSLError) else UNFINISHED)
-            # The error and what it went through hold each other, with the buffers for TLS.
+            # The error and its frames refer to each other, and keep the buffers of TLS.
             clear_frames(error.__traceback__)
 
     def _arrived(self, task: asyncio.Task[None]) -> None:

@@ -1,4 +1,4 @@
-"""Fair shares of an event loop: work for strangers leaves time for everybody else.
+"""Fair shares of an event loop: work for unknown peers leaves time for everything else.
 
 An event loop handles all that is ready before it looks for more. A flood of packets would keep the
 requests of programs waiting, once for each step of a durable send; here such work gets a share of
@@ -15,22 +15,22 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
-SHARE: Final = 0.002
+SHARE_S: Final = 0.002
 "Seconds of each round of the event loop; the last piece of work may exceed it."
-COMMIT_SHARES: Final = (0.0005, 0.02)
+COMMIT_SHARES_S: Final = (0.0005, 0.02)
 "Seconds of work between two commits, at least and at most."
-WRITE_MAX: Final = 0.005
+WRITE_MAX_S: Final = 0.005
 "Seconds that the loop may be held up by writing a commit before it is given less to write."
 LESS: Final = 0.5
 "By how much a share changes after a commit that took longer than that."
 MORE: Final = 1.25
 "And after one that did not."
-PAUSE: Final = 0.001
-"Seconds until it is looked again whether a commit is over."
+POLL_INTERVAL_S: Final = 0.001
+"Between two looks whether a commit is finished."
 
 
 class Commits(Protocol):
-    """What is known of commits."""
+    """The progress of commits (`LoopDriver`)."""
 
     @property
     def is_busy(self) -> bool:
@@ -39,7 +39,7 @@ class Commits(Protocol):
 
     @property
     def commits(self) -> int:
-        """How many are over."""
+        """How many are finished."""
         ...
 
     @property
@@ -49,16 +49,16 @@ class Commits(Protocol):
 
 
 class Turns:
-    """Pieces of work that are done one after the other, for a while in each round."""
+    """A queue of work that gets a bounded share of each round of the event loop."""
 
     def __init__(self, commits: Commits, clock: Callable[[], float] = time.perf_counter) -> None:
         self._commits = commits
         self._clock = clock
         self._waiting: deque[Callable[[], bool]] = deque()
-        self._left = SHARE
+        self._left = SHARE_S
         "Seconds of this round's share."
         self._commit = 0
-        self._commit_share = self._commit_left = SHARE
+        self._commit_share = self._commit_left = SHARE_S
         "Seconds of work that may be in the next commit, and how many are left of them."
         self._is_scheduled = False
         "The next round begins a new share."
@@ -70,7 +70,7 @@ class Turns:
         """
         self._waiting.append(work)
         if not self._is_scheduled:
-            self._left = SHARE
+            self._left = SHARE_S
             self._schedule()
         self._work()
 
@@ -80,10 +80,10 @@ class Turns:
         if self._has_commit_share():
             loop.call_soon(self._begin_round)
         else:
-            loop.call_later(PAUSE, self._begin_round)
+            loop.call_later(POLL_INTERVAL_S, self._begin_round)
 
     def _begin_round(self) -> None:
-        self._left = SHARE
+        self._left = SHARE_S
         self._is_scheduled = False
         if self._waiting:
             try:
@@ -106,8 +106,8 @@ class Turns:
         commits = self._commits
         if commits.commits != self._commit:
             self._commit = commits.commits
-            least, most = COMMIT_SHARES
-            change = LESS if commits.write_time > WRITE_MAX else MORE
+            least, most = COMMIT_SHARES_S
+            change = LESS if commits.write_time > WRITE_MAX_S else MORE
             self._commit_share = min(max(least, self._commit_share * change), most)
             self._commit_left = self._commit_share
         return self._commit_left > 0 or not commits.is_busy

@@ -199,7 +199,7 @@ def test_silent_handshakes_give_way_to_others(
 def test_a_handshake_does_not_take_for_ever(
     contexts: tuple[ssl.SSLContext, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "HANDSHAKE_WITHIN", 0.05)
+    monkeypatch.setattr(module, "HANDSHAKE_TIMEOUT_S", 0.05)
 
     async def test() -> None:
         home = Home()
@@ -255,7 +255,7 @@ def test_a_failed_handshake_leaves_nothing_for_the_garbage_collector(
 def test_where_the_system_has_none_to_give_it_is_asked_less_often(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "PAUSE", 0.01)
+    monkeypatch.setattr(module, "RETRY_DELAY_S", 0.01)
 
     async def test() -> None:
         home = Home()

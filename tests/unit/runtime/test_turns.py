@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from openmsmq.runtime.turns import COMMIT_SHARES, SHARE, WRITE_MAX, Turns
+from openmsmq.runtime.turns import COMMIT_SHARES_S, SHARE_S, WRITE_MAX_S, Turns
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Bench:
     write_time: float = 0.0
     done: list[str] = field(default_factory=list)
 
-    def work(self, name: str, pieces: int, cost: float = SHARE) -> Callable[[], bool]:
+    def work(self, name: str, pieces: int, cost: float = SHARE_S) -> Callable[[], bool]:
         left = pieces
 
         def do() -> bool:
@@ -58,7 +58,7 @@ def test_work_is_done_at_once_while_there_is_time(bench: Bench) -> None:
     async def run() -> None:
         turns = bench.turns()
         for name in "abc":
-            turns.add(bench.work(name, 1, SHARE / 4))
+            turns.add(bench.work(name, 1, SHARE_S / 4))
         assert bench.take() == "abc"
 
     asyncio.run(run())
@@ -81,8 +81,8 @@ def test_what_exceeds_the_share_of_a_round_waits_for_the_next(bench: Bench) -> N
 def test_work_of_many_pieces_takes_turns_with_others(bench: Bench) -> None:
     async def run() -> None:
         turns = bench.turns()
-        turns.add(bench.work("a", 4, SHARE / 2))
-        turns.add(bench.work("b", 2, SHARE / 2))
+        turns.add(bench.work("a", 4, SHARE_S / 2))
+        turns.add(bench.work("b", 2, SHARE_S / 2))
         for _ in range(5):
             await round_of_the_loop()
         assert bench.take() == "aaabab"
@@ -125,9 +125,9 @@ def test_the_bound_follows_the_time_that_commits_take_to_be_written(bench: Bench
     async def run() -> list[int]:
         turns = bench.turns()
         bench.is_busy = True
-        turns.add(bench.work("a", 10**6, COMMIT_SHARES[0] / 4))
+        turns.add(bench.work("a", 10**6, COMMIT_SHARES_S[0] / 4))
         found = []
-        for write_time in [0.0] * 20 + [2 * WRITE_MAX] * 10:
+        for write_time in [0.0] * 20 + [2 * WRITE_MAX_S] * 10:
             bench.commit(write_time)
             for _ in range(100):
                 await round_of_the_loop()
@@ -138,8 +138,8 @@ def test_the_bound_follows_the_time_that_commits_take_to_be_written(bench: Bench
         return found
 
     found = asyncio.run(run())
-    piece = COMMIT_SHARES[0] / 4
-    most, least = (round(share / piece) for share in reversed(COMMIT_SHARES))
+    piece = COMMIT_SHARES_S[0] / 4
+    most, least = (round(share / piece) for share in reversed(COMMIT_SHARES_S))
     assert abs(found[19] - most) <= 2
     assert abs(found[-1] - least) <= 2
     assert found[20] <= most / 2 + 2
@@ -150,7 +150,7 @@ def test_work_that_fails_does_not_end_the_turns_of_others(bench: Bench) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
 
         def fails() -> bool:
-            bench.time += SHARE
+            bench.time += SHARE_S
             raise LookupError
 
         turns = bench.turns()

@@ -476,7 +476,7 @@ def test_what_a_stranger_sends_is_handled_in_turns(
     async def test() -> None:
         nonlocal rounds
         async with at(tmp_path, "a") as (house, place):
-            monkeypatch.setattr(turns_module, "SHARE", 1e-9)
+            monkeypatch.setattr(turns_module, "SHARE_S", 1e-9)
             monkeypatch.setattr(house.transport, "accept", Listening)
             _, writer = await asyncio.open_connection(*place)
             writer.write(bytes(1000))
