@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from openmsmq.client._sync.transaction import Transaction, TwoPhase
     from openmsmq.client._sync.unit import Unit, distributed
     from openmsmq.client.inbox import Inbox
-    from openmsmq.errors import MQError, ReceiveTimeout
+    from openmsmq.errors import (
+        AccessDenied,
+        ConnectionLost,
+        MQError,
+        QueueExists,
+        QueueNotFound,
+        ReceiveTimeout,
+        ServiceNotAvailable,
+        TokenRefused,
+    )
     from openmsmq.properties.message import Acknowledge
     from openmsmq.types.access import Access, Share
     from openmsmq.types.history import HistoryEvent
@@ -42,7 +51,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Access",
+    "AccessDenied",
     "Acknowledge",
+    "ConnectionLost",
     "Cursor",
     "HistoryEvent",
     "Inbox",
@@ -52,17 +63,21 @@ __all__ = [
     "OutgoingInfo",
     "PeerInfo",
     "Queue",
+    "QueueExists",
     "QueueInfo",
+    "QueueNotFound",
     "ReceiveTimeout",
     "ReceivedMessage",
     "Recovered",
     "Seek",
     "SentId",
+    "ServiceNotAvailable",
     "Settings",
     "Share",
     "Stream",
     "Subscription",
     "SubscriptionInfo",
+    "TokenRefused",
     "Transaction",
     "TwoPhase",
     "Unit",
@@ -76,7 +91,9 @@ __all__ = [
 
 _HOMES: Final = {
     "Access": "types.access",
+    "AccessDenied": "errors",
     "Acknowledge": "properties.message",
+    "ConnectionLost": "errors",
     "Cursor": "client._sync.cursor",
     "HistoryEvent": "types.history",
     "Inbox": "client.inbox",
@@ -86,17 +103,21 @@ _HOMES: Final = {
     "OutgoingInfo": "types.outgoing",
     "PeerInfo": "types.peers",
     "Queue": "client._sync.manager",
+    "QueueExists": "errors",
     "QueueInfo": "types.queues",
+    "QueueNotFound": "errors",
     "ReceiveTimeout": "errors",
     "ReceivedMessage": "types.received",
     "Recovered": "client._sync.recovery",
     "Seek": "types.read",
     "SentId": "types.ids",
+    "ServiceNotAvailable": "errors",
     "Settings": "types.settings",
     "Share": "types.access",
     "Stream": "client._sync.stream",
     "Subscription": "client._sync.subscription",
     "SubscriptionInfo": "types.subscriptions",
+    "TokenRefused": "errors",
     "Transaction": "client._sync.transaction",
     "TwoPhase": "client._sync.transaction",
     "Unit": "client._sync.unit",

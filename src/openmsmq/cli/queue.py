@@ -22,6 +22,7 @@ from openmsmq.cli.output import (
     time_json,
     time_text,
 )
+from openmsmq.errors import QueueExists
 from openmsmq.limits import NO_QUOTA
 from openmsmq.types.queues import Poison, QueueInfo
 
@@ -112,23 +113,38 @@ def queue() -> None:
 @queue.command()
 @queue_argument
 @click.option("--transactional", is_flag=True, help="Take messages in transactions only.")
+@click.option("--if-missing", is_flag=True, help="Do nothing if the queue exists.")
 @_properties
 @manager_options
 def create(
-    name: str, *, location: Location, as_json: bool, transactional: bool, **properties: Any
+    name: str,
+    *,
+    location: Location,
+    as_json: bool,
+    transactional: bool,
+    if_missing: bool,
+    **properties: Any,
 ) -> None:
     """Create a queue, and the store if there is none yet.
 
-    Whether a queue is transactional cannot be changed later; the rest can, with queue set.
+    Whether a queue is transactional cannot be changed later; the rest can, with queue set. With
+    --if-missing a queue that exists stays as it is, so that the command can be repeated.
 
     \b
     Examples:
       openmsmq queue create orders --data data --transactional
       openmsmq queue create invoices --journal --quota 10240 --label "sent invoices"
+      openmsmq queue create orders --transactional --if-missing
     """
+    given = {"transactional": transactional, **_given(properties)}
     with location.open(create=True) as manager:
-        made = manager.create_queue(name, transactional=transactional, **_given(properties))
-        _answer(made.info(), "created", as_json=as_json)
+        try:
+            made, word = manager.create_queue(name, **given), "created"
+        except QueueExists:
+            if not if_missing:
+                raise
+            made, word = manager.create_queue(name, exist_ok=True, **given), "exists:"
+        _answer(made.info(), word, as_json=as_json)
 
 
 @queue.command()

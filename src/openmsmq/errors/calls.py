@@ -30,13 +30,13 @@ class IllegalPropid(MQError):
     hresult = HResult.MQ_ERROR_ILLEGAL_PROPID
 
 
-class IllegalPropertyValue(MQError):
+class IllegalPropertyValue(MQError, ValueError):
     """The property cannot have this value."""
 
     hresult = HResult.MQ_ERROR_ILLEGAL_PROPERTY_VALUE
 
 
-class IllegalPropertyVt(MQError):
+class IllegalPropertyVt(MQError, TypeError):
     """The value is not of the variant type this property has."""
 
     hresult = HResult.MQ_ERROR_ILLEGAL_PROPERTY_VT

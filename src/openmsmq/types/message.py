@@ -5,7 +5,8 @@ from __future__ import annotations
 from codecs import utf_16_le_decode
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Final
+from json import loads
+from typing import Any, Final, TypedDict
 
 from openmsmq.bodies.body import Body, Tree
 from openmsmq.bodies.decode import decode_body
@@ -33,6 +34,27 @@ _ZERO: Final = 0
 _NO_ACKNOWLEDGE: Final = Acknowledge.NONE
 _SHOWN_MAX: Final = 60
 "Bytes or characters of a body in a `repr`."
+
+
+class MessageFields(TypedDict, total=False):
+    """The fields of a message but its body, as keywords of `Queue.send`."""
+
+    body_type: int | None
+    label: str
+    priority: int
+    recoverable: bool
+    journal: bool
+    dead_letter: bool
+    dead_letter_queue: QueueName | None
+    acknowledge: Acknowledge | int
+    admin_queue: QueueName | None
+    response_queue: QueueName | None
+    correlation_id: bytes
+    app_specific: int
+    extension: bytes
+    time_to_be_received: float | None
+    time_to_reach_queue: float | None
+    trace: bool
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -160,6 +182,11 @@ class Message:
     def value(self) -> Tree:
         """The value the body holds; the bytes themselves when nothing better is known."""
         return self.decoded.value
+
+    def json(self) -> Any:
+        """The body as the JSON document it holds; `ValueError` if it holds none."""
+        text = self.text
+        return loads(self.body if text is None else text)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._shown())})"

@@ -239,3 +239,10 @@ def test_what_waits_is_asked_about_too(cli: Cli, monkeypatch: pytest.MonkeyPatch
     cli("message", "send", "orders", "--delay", "3600")
     [purged] = cli.objects("queue", "purge", "orders", "--yes")
     assert purged["purged"] == 1
+
+
+def test_a_queue_that_exists_is_left_as_it_is_if_missing(cli: Cli) -> None:
+    cli("queue", "create", "orders", "--if-missing", "--label", "first")
+    assert "exists" in cli("queue", "create", "orders", "--if-missing", "--label", "x").stdout
+    assert cli.objects("queue", "show", "orders")[0]["label"] == "first"
+    cli("queue", "create", "orders", "--if-missing", "--transactional", code=1)

@@ -222,3 +222,17 @@ def test_equal_messages_are_one_key() -> None:
 )
 def test_a_repr_shows_what_was_said(message: Message, shown: str) -> None:
     assert repr(message) == shown
+
+
+def test_a_body_of_json_is_read_as_json() -> None:
+    assert Message('{"number": 1}').json() == {"number": 1}
+    assert Message(b"[1, 2]").json() == [1, 2]
+    with pytest.raises(ValueError, match="Expecting value"):
+        Message("<order/>").json()
+
+
+def test_a_body_of_a_wrong_type_is_a_type_error() -> None:
+    with pytest.raises(TypeError):
+        Message({"number": 1})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="priority"):
+        Message(priority=9)

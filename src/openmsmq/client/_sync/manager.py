@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import Unpack
 from uuid import UUID
 
 from openmsmq.client._sync.backend import Backend
@@ -14,12 +15,12 @@ from openmsmq.client._sync.subscription import Subscription
 from openmsmq.client._sync.transaction import Transaction, TwoPhase, work_of
 from openmsmq.client.backend import CursorHandle, Handle
 from openmsmq.client.partners import Partners
-from openmsmq.errors import InvalidHandle, ReceiveTimeout
+from openmsmq.errors import InvalidHandle, InvalidParameter, QueueExists, ReceiveTimeout
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.delivery import Delivery
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import SentId
-from openmsmq.types.message import Message
+from openmsmq.types.message import Message, MessageFields
 from openmsmq.types.outgoing import OutgoingInfo
 from openmsmq.types.peers import PeerInfo
 from openmsmq.types.queues import Poison, QueueInfo, queue_properties
@@ -40,6 +41,9 @@ class Manager(Closable):
         self._backend = backend
         self.partners = Partners()
         "Those with whom it has a part in units."
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}, {self.state}>"
 
     @property
     def backend(self) -> Backend:
@@ -77,8 +81,9 @@ class Manager(Closable):
         abort_limit: int = 0,
         retry_delay: int = 0,
         poison: str = Poison.SUBQUEUE,
+        exist_ok: bool = False,
     ) -> Queue:
-        r"""Create a queue and open it.
+        r"""Create a queue and open it; with `exist_ok`, open the one that exists as it is.
 
         `name` is a path name, or bare: `orders` is `.\private$\orders`. A transactional queue takes
         messages in transactions only. With `journal`, copies of what is received stay in the
@@ -102,8 +107,21 @@ class Manager(Closable):
             retry_delay=retry_delay,
             poison=poison,
         )
-        self._backend.create_queue(name, properties)
+        try:
+            self._backend.create_queue(name, properties)
+        except QueueExists:
+            if not exist_ok:
+                raise
+            return self._existing(name, transactional=transactional)
         return self.open_queue(name)
+
+    def _existing(self, name: str, *, transactional: bool) -> Queue:
+        queue = self.open_queue(name)
+        if queue.info().transactional == transactional:
+            return queue
+        queue.close()
+        kind = "not transactional" if transactional else "transactional"
+        raise QueueExists(f"{queue.name} is {kind}, which cannot be changed")
 
     def open_queue(
         self, name: str, *, access: Access = Access.ALL, share: Share = Share.DENY_NONE
@@ -235,6 +253,14 @@ class Queue(Closable):
         self._handle = handle
         self._closed = False
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}{' (closed)' if self._closed else ''}>"
+
+    def __iter__(self) -> Iterator[ReceivedMessage]:
+        """Receive one message after the other, without end; `stream` is faster and can end."""
+        while True:
+            yield self.receive()
+
     @property
     def name(self) -> str:
         r"""The queue's path name: `.\private$\orders`."""
@@ -251,12 +277,18 @@ class Queue(Closable):
         transaction: Transaction | None = None,
         once: str | None = None,
         deliver_at: datetime | float | None = None,
+        **fields: Unpack[MessageFields],
     ) -> SentId:
         """Send a message; when this returns it is on disk, unless it is an express one.
 
-        The answer is the id of the message, for `explain` and to recognise it in reports. See
-        `send_many` for `once` and `deliver_at`.
+        `fields` are those of `Message`: `send("hello", label="greeting", priority=5)`. The answer
+        is the id of the message, for `explain` and to recognise it in reports. See `send_many`
+        for `once` and `deliver_at`.
         """
+        if fields:
+            if isinstance(message, Message):
+                raise InvalidParameter(f"{', '.join(fields)}: a Message has its own; set it there")
+            message = Message(message, **fields)
         ids = None if once is None else (once,)
         sent = self.send_many((message,), transaction=transaction, once=ids, deliver_at=deliver_at)
         return sent[0]

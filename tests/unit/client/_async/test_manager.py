@@ -42,6 +42,7 @@ from openmsmq.errors import (
     OperationCancelled,
     PropertyNotAllowed,
     QueueDeleted,
+    QueueExists,
     QueueNotAvailable,
     QueueNotFound,
     SharingViolation,
@@ -70,6 +71,28 @@ def test_a_manager_has_a_name_and_an_identity(manager: Manager, queue: Queue) ->
     assert manager.name == "server1"
     assert str(UUID(manager.id)) == manager.id
     assert manager.id != str(UUID(int=0))
+
+
+def test_an_existing_queue_is_opened_where_that_is_ok(manager: Manager, queue: Queue) -> None:
+    queue.send("kept")
+    again = manager.create_queue("orders", exist_ok=True, label="ignored")
+    assert again.receive(0).text == "kept"
+    assert again.info().label == ""
+    with pytest.raises(QueueExists):
+        manager.create_queue("orders")
+
+
+def test_an_existing_queue_of_the_other_kind_is_refused(manager: Manager, queue: Queue) -> None:
+    with pytest.raises(QueueExists, match="is not transactional, which cannot be changed"):
+        manager.create_queue("orders", transactional=True, exist_ok=True)
+
+
+def test_fields_of_a_message_can_be_keywords_of_send(queue: Queue) -> None:
+    queue.send("hello", label="greeting", priority=5)
+    message = queue.receive(0)
+    assert (message.text, message.label, message.priority) == ("hello", "greeting", 5)
+    with pytest.raises(InvalidParameter, match="label: a Message has its own"):
+        queue.send(Message("hello"), label="greeting")
 
 
 def test_a_queue_is_created_open(manager: Manager) -> None:
@@ -973,3 +996,22 @@ def test_its_rules_can_be_changed_and_seen(manager: Manager) -> None:
     assert queue.info().abort_limit == 0
     with pytest.raises(IllegalPropertyValue, match="poison 'bin'"):
         queue.set(poison="bin")
+
+
+# Iteration
+
+
+def test_a_loop_over_a_queue_receives_one_message_after_the_other(tmp_path: Path) -> None:
+    async def main() -> list[str | None]:
+        async with aio.open(tmp_path) as manager:
+            queue = await manager.create_queue("orders")
+            await queue.send_many(["a", "b", "c"])
+            found = []
+            async for message in queue:
+                found.append(message.text)
+                if len(found) == 2:
+                    break
+            assert (await queue.receive(0)).text == "c"
+            return found
+
+    assert asyncio.run(main()) == ["a", "b"]

@@ -449,3 +449,20 @@ def test_a_closed_cursor_is_refused(scene: Scene) -> None:
             read(timeout=0)
         assert info.value.hresult == 0xC00E0007
     assert scene.state() == before
+
+
+def test_a_loop_over_a_queue_receives_one_message_after_the_other(tmp_path: Path) -> None:
+    with openmsmq.open(tmp_path) as manager:
+        queue = manager.create_queue("orders")
+        queue.send_many(["a", "b", "c"])
+        found = [message.text for message, _ in zip(queue, range(2), strict=False)]
+        assert found == ["a", "b"]
+
+
+def test_managers_and_queues_show_what_they_are(tmp_path: Path) -> None:
+    with openmsmq.open(tmp_path, name="server1") as manager:
+        queue = manager.create_queue("orders")
+        assert repr(manager) == "<Manager 'server1', ready>"
+        assert repr(queue) == r"<Queue '.\\private$\\orders'>"
+        queue.close()
+        assert repr(queue).endswith("(closed)>")
