@@ -114,6 +114,22 @@ def test_messages_that_were_delivered_leave(office: Office, express: bool) -> No
 
 
 @EXPRESS
+def test_a_message_is_delivered_once_however_often_that_is_reported(
+    office: Office, express: bool
+) -> None:
+    """DMPR-348."""
+    queue = office.a
+    office.send(queue, "1", "2", express=express)
+    first = office.take(queue, 1)
+    pending = [office.dispatcher.delivered(queue, first) for _ in range(2)]
+    for one in pending:
+        office.world.done(one)
+    assert office.world.count("delivered") == 1
+    assert office.dispatcher.in_transit(queue) == 0
+    assert bodies(office.take(queue, 9)) == ["2"]
+
+
+@EXPRESS
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_copy_of_what_was_delivered_stays_if_the_sender_wants(
     office: Office, express: bool, wanted: bool
