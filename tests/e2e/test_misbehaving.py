@@ -16,7 +16,7 @@ import openmsmq
 from openmsmq.app_protocol.calls import Call, Closing
 from openmsmq.app_protocol.frames import Kind, encode_frame
 from openmsmq.app_protocol.members import Arguments, Members
-from openmsmq.app_protocol.payloads import Mode, Read
+from openmsmq.app_protocol.payloads import PEEK, ReadRequest
 from tests.e2e.test_serve import PATIENCE, Program, Running, program, running
 
 pytestmark = pytest.mark.slow
@@ -135,7 +135,7 @@ def pour(connection: socket.socket, data: bytes) -> None:
 def test_one_that_does_not_read(scene: Scene) -> None:
     with opened(scene, "large") as (client, handle):
         peeks = [
-            encode_frame(Kind.READ, number, Read(handle, timeout=0, mode=Mode.PEEK).encode())
+            encode_frame(Kind.READ, number, ReadRequest(handle, timeout=0, mode=PEEK).encode())
             for number in range(10, 5_010)
         ]
         pour(client.connection, b"".join(peeks))
@@ -178,7 +178,8 @@ def test_one_with_ten_thousand_requests(scene: Scene) -> None:
     with opened(scene, "empty") as (client, handle):
         ask(client, "purge", handle=handle)
         reads = [
-            encode_frame(Kind.READ, number, Read(handle).encode()) for number in range(10, 10_010)
+            encode_frame(Kind.READ, number, ReadRequest(handle).encode())
+            for number in range(10, 10_010)
         ]
         pour(client.connection, b"".join(reads))
         scene.until("openmsmq_held_up_clients", 1)

@@ -23,7 +23,7 @@ from openmsmq.app_protocol.payloads import (
     Messages,
     Post,
     Posted,
-    Read,
+    ReadRequest,
     Send,
     Sent,
     Subscribe,
@@ -210,7 +210,7 @@ def _taken(chunks: list[bytes]) -> tuple[list[Frame], str]:
 
 def payloads(data: bytes) -> None:
     """Payloads of every kind; those in JSON may be written otherwise, and mean the same."""
-    kinds = (Send, Sent, Post, Posted, Read, Messages, End, Subscribe, Credit, Cancel, Fetch)
+    kinds = (Send, Sent, Post, Posted, ReadRequest, Messages, End, Subscribe, Credit, Cancel, Fetch)
     for kind in kinds:
         with suppress(Malformed):
             assert kind.decode(data).encode() == data

@@ -42,13 +42,11 @@ from openmsmq.app_protocol.payloads import (
     End,
     Fetch,
     Messages,
-    Mode,
     Post,
     Posted,
     PostedMessage,
     QueuedMessage,
-    Read,
-    Seek,
+    ReadRequest,
     Send,
     Sent,
     Subscribe,
@@ -105,7 +103,7 @@ PAYLOADS = st.one_of(
     st.builds(
         Posted, st.lists(st.builds(PostedMessage, u64, st.booleans()), max_size=4).map(tuple)
     ),
-    st.builds(Read, u32, u64, u32, u64, u32, u32, st.sampled_from(Mode), st.sampled_from(Seek)),
+    st.builds(ReadRequest, u32, u64, u32, u64, u32, u32, st.integers(0, 1), st.integers(0, 8)),
     st.builds(Messages, st.lists(queued, max_size=4).map(tuple)),
     st.builds(End, u32, u64, st.sampled_from(Action), st.lists(u64, max_size=4).map(tuple)),
     st.builds(Subscribe, u32, u32),
@@ -130,7 +128,7 @@ PAYLOADS = st.one_of(
     st.builds(Members, json_objects),
 )
 DECODERS = (
-    Send, Sent, Read, Messages, End, Subscribe, Credit, Cancel, Fetch, Hello, Welcome, Call,
+    Send, Sent, ReadRequest, Messages, End, Subscribe, Credit, Cancel, Fetch, Hello, Welcome, Call,
     Closing, Members, Post, Posted,
 )  # fmt: skip
 
@@ -194,7 +192,7 @@ def test_frames_may_be_taken_one_by_one_while_more_data_comes(
 
 @given(PAYLOADS)
 def test_a_payload_decodes_to_itself(
-    value: Send | Read | Messages | End | Hello | Welcome | Call | Closing | Members,
+    value: Send | ReadRequest | Messages | End | Hello | Welcome | Call | Closing | Members,
 ) -> None:
     assert type(value).decode(value.encode()) == value
 

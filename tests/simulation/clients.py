@@ -388,7 +388,7 @@ class Client:
         if work is not None:
             number, work.reads = work.use(self.elapsed()), work.reads + 1
         count = self._chance.choice((1, 3, 10))
-        read = app.Read(handle, number, count=count, timeout=timeout)
+        read = app.ReadRequest(handle, number, count=count, timeout=timeout)
         since = self.elapsed()
 
         def answered(frame: Frame | None) -> None:

@@ -6,6 +6,7 @@ wrong with one is found out only when something is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -18,6 +19,7 @@ from openmsmq.app_protocol.frames import BATCH_SIZE_MAX
 from openmsmq.errors import Malformed
 from openmsmq.packet.walk import LABEL, NAMES
 from openmsmq.properties.message import INFINITE
+from openmsmq.types.read import Seek
 from openmsmq.wire.fixed import U8, U32, U64, Fixed, fixed
 from openmsmq.wire.reader import Reader, decode_whole
 
@@ -46,25 +48,25 @@ _SEND_ITEM_MIN: Final = _COUNT.size + _PACKET_SIZE_MIN
 _QUEUED_ITEM_MIN: Final = _QUEUED.size + _PACKET_SIZE_MIN
 
 
-class Mode(IntEnum):
-    """What a read does with the messages it finds."""
-
-    PEEK = 0
-    TAKE = 1
-
-
-class Seek(IntEnum):
-    """Which messages a read looks for."""
-
-    HEAD = 0
-    LOOKUP = 1
-    AFTER_LOOKUP = 2
-    BEFORE_LOOKUP = 3
-    FIRST = 4
-    LAST = 5
-    NEXT = 6
-    BEHIND = 7
-    AHEAD = 8
+PEEK: Final = 0
+TAKE: Final = 1
+"What a read does with the messages it finds."
+HEAD: Final = 0
+"The first messages of the queue, or the one that a cursor is on."
+FOLLOWING: Final = 6
+"The one behind that of a cursor."
+SEEK_CODES: Final[Mapping[Seek, int]] = {
+    Seek.CURRENT: 1,
+    Seek.NEXT: 2,
+    Seek.PREVIOUS: 3,
+    Seek.FIRST: 4,
+    Seek.LAST: 5,
+    Seek.BEHIND: 7,
+    Seek.AHEAD: 8,
+}
+"Those that a lookup identifier leads to."
+_SEEKS: Final = {code: seek for seek, code in SEEK_CODES.items()}
+_SEEK_MAX: Final = max(_SEEKS)
 
 
 class Action(IntEnum):
@@ -105,7 +107,7 @@ class Sent(_Payload):
 
 
 @fixed
-class Read(_Payload):
+class ReadRequest(_Payload):
     """READ: receive or peek."""
 
     handle: U32
@@ -115,14 +117,29 @@ class Read(_Payload):
     count: U32 = 1
     timeout: U32 = INFINITE
     "Milliseconds; INFINITE waits as long as it takes."
-    mode: U8 = Mode.TAKE
-    seek: U8 = Seek.HEAD
+    mode: U8 = TAKE
+    seek: U8 = HEAD
+
+    @property
+    def take(self) -> bool:
+        """Take the messages; else only look at them."""
+        return self.mode == TAKE
+
+    @property
+    def sought(self) -> Seek | None:
+        """Which message `lookup` leads to; None if it is not asked for by that."""
+        return _SEEKS.get(self.seek)
+
+    @property
+    def following(self) -> bool:
+        """With a cursor: go on to the next message first."""
+        return self.seek == FOLLOWING
 
     def _check(self) -> None:
-        if self.mode > Mode.TAKE:
+        if self.mode > TAKE:
             raise Malformed("Mode", self.offset_of("Mode"), f"is {self.mode}, not 0 or 1")
-        if self.seek > Seek.AHEAD:
-            raise Malformed("Seek", self.offset_of("Seek"), f"is {self.seek}, over 8")
+        if self.seek > _SEEK_MAX:
+            raise Malformed("Seek", self.offset_of("Seek"), f"is {self.seek}, over {_SEEK_MAX}")
 
 
 @fixed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Final
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Frame, Kind
@@ -24,16 +23,6 @@ from openmsmq.types.read import Seek
 
 Entries = list[Entry]
 
-_SEEKS: Final = {
-    app.Seek.LOOKUP: Seek.CURRENT,
-    app.Seek.AFTER_LOOKUP: Seek.NEXT,
-    app.Seek.BEFORE_LOOKUP: Seek.PREVIOUS,
-    app.Seek.FIRST: Seek.FIRST,
-    app.Seek.LAST: Seek.LAST,
-    app.Seek.BEHIND: Seek.BEHIND,
-    app.Seek.AHEAD: Seek.AHEAD,
-}
-
 
 class Reads:
     """The reads of a connection: those that wait, and messages that are held for the program."""
@@ -53,9 +42,9 @@ class Reads:
     def read(self, frame: Frame) -> None:
         """READ: receive or peek."""
         session, number = self._session, frame.id
-        read = app.Read.decode(frame.payload)
+        read = app.ReadRequest.decode(frame.payload)
         opened = session.handle(read.handle)
-        take = read.mode == app.Mode.TAKE
+        take = read.take
         transaction = session.transaction(read.transaction)
         if transaction is not None:
             transaction.require_active()
@@ -86,15 +75,15 @@ class Reads:
     def _begin(
         self,
         opened: QueueHandle,
-        read: app.Read,
+        read: app.ReadRequest,
         transaction: Transaction | None,
         *,
         take: bool,
     ) -> Future[Entries]:
         """What is taken is for a transaction, or held until it is ended."""
         wait, hold = read.timeout != 0, transaction is None
-        seek = _SEEKS.get(app.Seek(read.seek))
-        following = read.seek == app.Seek.NEXT
+        seek = read.sought
+        following = read.following
         if read.cursor:
             if seek is not None or (following and take):
                 raise InvalidParameter(f"seek {read.seek} is not for receiving with a cursor")

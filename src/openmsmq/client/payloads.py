@@ -23,7 +23,7 @@ from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.types.peers import PeerInfo
 from openmsmq.types.queues import QueueInfo
-from openmsmq.types.read import Read, Seek
+from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.settings import Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
@@ -40,15 +40,6 @@ WAIT_MAX: Final = 4_000_000.0
 PAGE: Final = 1000
 "Queues that are asked for at once."
 LOST: Final = "the connection was lost, and with it the transaction, which is aborted"
-_SEEKS: Final = {
-    Seek.CURRENT: app.Seek.LOOKUP,
-    Seek.NEXT: app.Seek.AFTER_LOOKUP,
-    Seek.PREVIOUS: app.Seek.BEFORE_LOOKUP,
-    Seek.FIRST: app.Seek.FIRST,
-    Seek.LAST: app.Seek.LAST,
-    Seek.BEHIND: app.Seek.BEHIND,
-    Seek.AHEAD: app.Seek.AHEAD,
-}
 _ACCESS: Final = {Access.RECEIVE: "receive", Access.SEND: "send", Access.PEEK: "peek"}
 _FRAME: Final = 64
 "Bytes of a frame around its messages, and some more."
@@ -102,19 +93,19 @@ def read_payload(
     handle: int, read: Read, wait: float | None, *, transaction: int = 0, cursor: int = 0
 ) -> bytes:
     """The payload of a READ that waits so long."""
-    seek = app.Seek.HEAD
+    seek = app.HEAD
     if read.lookup_id is not None:
-        seek = _SEEKS[read.sought]
+        seek = app.SEEK_CODES[read.sought]
     elif read.following:
-        seek = app.Seek.NEXT
-    return app.Read(
+        seek = app.FOLLOWING
+    return app.ReadRequest(
         handle,
         transaction,
         cursor,
         (read.lookup_id or 0) & U64_MAX,
         min(read.count, U32_MAX),
         INFINITE if wait is None else round(wait * 1000),
-        app.Mode.TAKE if read.take else app.Mode.PEEK,
+        app.TAKE if read.take else app.PEEK,
         seek,
     ).encode()
 

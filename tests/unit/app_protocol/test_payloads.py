@@ -9,24 +9,27 @@ import pytest
 from tests.samples import MESSAGES
 
 from openmsmq.app_protocol.payloads import (
+    FOLLOWING,
+    PEEK,
+    SEEK_CODES,
+    TAKE,
     Action,
     Cancel,
     Credit,
     End,
     Fetch,
     Messages,
-    Mode,
     Post,
     Posted,
     PostedMessage,
     QueuedMessage,
-    Read,
-    Seek,
+    ReadRequest,
     Send,
     Sent,
     Subscribe,
 )
 from openmsmq.errors import Malformed
+from openmsmq.types.read import Seek
 
 PLAIN, TRACED = MESSAGES["plain"].encode(), MESSAGES["debug"].encode()
 SEND = Send(1, 2, (PLAIN, TRACED, PLAIN))
@@ -46,11 +49,11 @@ def refusal(decode: Callable[[bytes], object], payload: bytes) -> tuple[str, int
     [
         (Sent(0x2A, 1), "2a00000000000000 01000000"),
         (
-            Read(1, 2, 3, 4, 5, 6, Mode.PEEK, Seek.NEXT),
+            ReadRequest(1, 2, 3, 4, 5, 6, PEEK, FOLLOWING),
             "01000000 0200000000000000 03000000 0400000000000000 05000000 06000000 00 06",
         ),
         (
-            Read(9),
+            ReadRequest(9),
             "09000000 0000000000000000 00000000 0000000000000000 01000000 ffffffff 01 00",
         ),
         (Subscribe(1, 100), "01000000 64000000"),
@@ -61,7 +64,7 @@ def refusal(decode: Callable[[bytes], object], payload: bytes) -> tuple[str, int
     ids=lambda item: type(item).__name__,
 )
 def test_payloads_of_fixed_size(
-    value: Sent | Read | Subscribe | Credit | Cancel | Fetch, written: str
+    value: Sent | ReadRequest | Subscribe | Credit | Cancel | Fetch, written: str
 ) -> None:
     payload = bytes.fromhex(written)
     assert value.encode() == payload
@@ -76,9 +79,9 @@ def test_what_is_cut_short_is_named() -> None:
 
 
 def test_a_mode_or_seek_that_there_is_not_is_refused() -> None:
-    payload = Read(1).encode()
-    assert refusal(Read.decode, payload[:-2] + b"\x02\x00") == ("Mode", 32)
-    assert refusal(Read.decode, payload[:-2] + b"\x00\x09") == ("Seek", 33)
+    payload = ReadRequest(1).encode()
+    assert refusal(ReadRequest.decode, payload[:-2] + b"\x02\x00") == ("Mode", 32)
+    assert refusal(ReadRequest.decode, payload[:-2] + b"\x00\x09") == ("Seek", 33)
 
 
 def test_an_end_lists_lookup_identifiers() -> None:
@@ -212,3 +215,16 @@ def test_the_answer_says_what_was_known() -> None:
     with pytest.raises(Malformed):
         Posted.decode(payload + b"\0")
     assert refusal(Posted.decode, payload[:-1] + b"\2") == ("known", len(payload) - 1)
+
+
+@pytest.mark.parametrize("seek", Seek)
+def test_a_read_by_lookup_identifier_says_which_message_is_sought(seek: Seek) -> None:
+    found = ReadRequest.decode(ReadRequest(1, lookup=5, seek=SEEK_CODES[seek]).encode())
+    assert (found.sought, found.following) == (seek, False)
+
+
+@pytest.mark.parametrize(("mode", "take"), [(PEEK, False), (TAKE, True)])
+def test_a_read_at_a_cursor_seeks_no_lookup_identifier(mode: int, take: bool) -> None:
+    found = ReadRequest.decode(ReadRequest(1, cursor=2, mode=mode, seek=FOLLOWING).encode())
+    assert (found.sought, found.following, found.take) == (None, True, take)
+    assert ReadRequest(1).sought is None

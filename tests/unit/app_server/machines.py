@@ -116,7 +116,7 @@ class Client:
 
     def read(self, handle: int, timeout_ms: int) -> int:
         """Send a READ."""
-        return self.tell(Kind.READ, app.Read(handle, timeout=timeout_ms).encode())
+        return self.tell(Kind.READ, app.ReadRequest(handle, timeout=timeout_ms).encode())
 
     def closing(self) -> dict[str, Any]:
         """Why the connection was closed."""

@@ -219,7 +219,7 @@ class Program:
 
     def begin_read(self, handle: int, **given: Any) -> int:
         """Send a READ, which waits for ever unless told otherwise."""
-        return self.tell(Kind.READ, app.Read(handle, **given).encode())
+        return self.tell(Kind.READ, app.ReadRequest(handle, **given).encode())
 
     async def read(self, handle: int, **given: Any) -> list[app.QueuedMessage]:
         """Take messages, or peek at them, without waiting unless told otherwise."""
@@ -228,7 +228,7 @@ class Program:
 
     async def peek(self, handle: int, count: int = 100, **given: Any) -> list[str]:
         """What can be read in a queue; the bodies."""
-        return bodies(await self.read(handle, count=count, mode=app.Mode.PEEK, **given))
+        return bodies(await self.read(handle, count=count, mode=app.PEEK, **given))
 
     async def end(
         self,

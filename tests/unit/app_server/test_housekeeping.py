@@ -195,7 +195,7 @@ async def test_a_transaction_is_aborted_if_its_program_does_nothing_with_it(
     house.look(61)
     await until(lambda: house.metrics.transactions == 0)
     assert house.metrics.aborted == {"idle": 2, "abandoned": 0}
-    [found] = await other.read(await other.open("orders"), mode=app.Mode.PEEK)
+    [found] = await other.read(await other.open("orders"), mode=app.PEEK)
     assert (bodies([found]), found.abort_count) == (["a"], 1)
     events = house.local.explain(ReceivedMessage(found.packet, lookup_id=1).id)
     assert (events[-1].event, events[-1].by) == ("aborted", "app.idle_transaction_limit")
@@ -233,7 +233,7 @@ async def test_whatever_is_done_with_it_counts(
         elif request == "end":
             await refused(program.end(handle, 1, transaction=work), TransactionSequence)
         else:
-            mode = app.Mode.PEEK if request == "peek" else app.Mode.TAKE
+            mode = app.PEEK if request == "peek" else app.TAKE
             await refused(program.read(handle, transaction=work, mode=mode), ReceiveTimeout)
         assert session.idle_transactions(session.now, 60) == [], request
 

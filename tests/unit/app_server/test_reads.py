@@ -37,8 +37,9 @@ from openmsmq.errors import (
     TransactionUsage,
 )
 from openmsmq.types.lookup import ARRIVAL_MASK
+from openmsmq.types.read import Seek
 
-PEEK = app.Mode.PEEK
+PEEK = app.PEEK
 RETURN = app.Action.RETURN
 
 
@@ -107,7 +108,7 @@ async def test_the_most_urgent_come_first(house: House) -> None:
 async def test_nothing_there_is_an_error_when_the_time_is_over(house: House) -> None:
     program = await house.program()
     handle = await program.create()
-    for mode in app.Mode:
+    for mode in (app.PEEK, app.TAKE):
         await refused(program.read(handle, mode=mode), ReceiveTimeout)
         begun = time.monotonic()
         await refused(program.read(handle, mode=mode, timeout=20), ReceiveTimeout)
@@ -115,12 +116,10 @@ async def test_nothing_there_is_an_error_when_the_time_is_over(house: House) -> 
     assert not house.queue().waiters
 
 
-@pytest.mark.parametrize("mode", list(app.Mode), ids=["peek", "take"])
+@pytest.mark.parametrize("mode", [app.PEEK, app.TAKE], ids=["peek", "take"])
 @pytest.mark.parametrize("timeout", [FOREVER, 1_000_000], ids=["for ever", "long"])
 @served()
-async def test_a_read_waits_and_holds_up_nothing(
-    house: House, mode: app.Mode, timeout: int
-) -> None:
+async def test_a_read_waits_and_holds_up_nothing(house: House, mode: int, timeout: int) -> None:
     program = await house.program()
     handle = await program.create()
     waiting = program.begin_read(handle, mode=mode, timeout=timeout, count=5)
@@ -168,7 +167,7 @@ async def test_a_frame_of_messages_has_four_mebibytes_at_most(house: House) -> N
     program = await house.program()
     handle = await program.create()
     await program.send(handle, *[bytes((1 << 20) - 300)] * 6, recoverable=False)
-    for mode in app.Mode:
+    for mode in (app.PEEK, app.TAKE):
         number = program.begin_read(handle, count=100, mode=mode)
         found = await program.answer(number)
         assert 3 <= len(found.messages) <= 4
@@ -230,34 +229,34 @@ async def test_messages_are_found_by_their_identifier(house: House) -> None:
     handle = await filled(program, "a", "b", "c")
     a, b, c = lookups(await program.read(handle, count=3, mode=PEEK))
 
-    async def found(seek: app.Seek, lookup: int = 0, mode: app.Mode = PEEK) -> list[str]:
+    async def found(seek: int, lookup: int = 0, mode: int = PEEK) -> list[str]:
         got = await program.read(
             handle, seek=seek, lookup=lookup, mode=mode, count=9, timeout=FOREVER
         )
         return bodies(got)
 
-    assert await found(app.Seek.LOOKUP, b) == ["b"]
-    assert await found(app.Seek.AFTER_LOOKUP, b) == ["c"]
-    assert await found(app.Seek.BEFORE_LOOKUP, b) == ["a"]
-    assert await found(app.Seek.FIRST) == ["a"]
-    assert await found(app.Seek.LAST) == ["c"]
-    assert await found(app.Seek.BEHIND, a) == ["b", "c"]
-    assert await found(app.Seek.BEHIND, a - 1) == ["a", "b", "c"]
-    assert await found(app.Seek.AHEAD, c) == ["b"]
-    assert await found(app.Seek.AHEAD, (1 << 64) - 1) == ["c"]
+    assert await found(app.SEEK_CODES[Seek.CURRENT], b) == ["b"]
+    assert await found(app.SEEK_CODES[Seek.NEXT], b) == ["c"]
+    assert await found(app.SEEK_CODES[Seek.PREVIOUS], b) == ["a"]
+    assert await found(app.SEEK_CODES[Seek.FIRST]) == ["a"]
+    assert await found(app.SEEK_CODES[Seek.LAST]) == ["c"]
+    assert await found(app.SEEK_CODES[Seek.BEHIND], a) == ["b", "c"]
+    assert await found(app.SEEK_CODES[Seek.BEHIND], a - 1) == ["a", "b", "c"]
+    assert await found(app.SEEK_CODES[Seek.AHEAD], c) == ["b"]
+    assert await found(app.SEEK_CODES[Seek.AHEAD], (1 << 64) - 1) == ["c"]
     for seek, lookup in (
-        (app.Seek.LOOKUP, c + 1),
-        (app.Seek.AFTER_LOOKUP, c),
-        (app.Seek.BEFORE_LOOKUP, a),
-        (app.Seek.LOOKUP, 0),
-        (app.Seek.LOOKUP, (1 << 64) - 1),
-        (app.Seek.AHEAD, a),
+        (app.SEEK_CODES[Seek.CURRENT], c + 1),
+        (app.SEEK_CODES[Seek.NEXT], c),
+        (app.SEEK_CODES[Seek.PREVIOUS], a),
+        (app.SEEK_CODES[Seek.CURRENT], 0),
+        (app.SEEK_CODES[Seek.CURRENT], (1 << 64) - 1),
+        (app.SEEK_CODES[Seek.AHEAD], a),
     ):
         await refused(found(seek, lookup), MessageNotFound)
-    assert await found(app.Seek.LOOKUP, b, app.Mode.TAKE) == ["b"]
+    assert await found(app.SEEK_CODES[Seek.CURRENT], b, app.TAKE) == ["b"]
     assert await program.peek(handle) == ["a", "c"]
     await program.end(handle, b)
-    await refused(found(app.Seek.LOOKUP, b), MessageNotFound)
+    await refused(found(app.SEEK_CODES[Seek.CURRENT], b), MessageNotFound)
 
 
 @served()
@@ -265,9 +264,9 @@ async def test_a_message_that_somebody_holds_is_not_found(house: House) -> None:
     program = await house.program()
     handle = await filled(program, "a")
     [place] = lookups(await program.read(handle))
-    asked = program.read(handle, seek=app.Seek.LOOKUP, lookup=place)
+    asked = program.read(handle, seek=app.SEEK_CODES[Seek.CURRENT], lookup=place)
     await refused(asked, MessageNotFound)
-    asked = program.read(handle, seek=app.Seek.LOOKUP, lookup=place, mode=PEEK)
+    asked = program.read(handle, seek=app.SEEK_CODES[Seek.CURRENT], lookup=place, mode=PEEK)
     await refused(asked, TransactionUsage)
 
 
@@ -280,19 +279,19 @@ async def test_a_cursor_goes_from_message_to_message(house: House) -> None:
     handle = await filled(program, "a", "b", "c")
     cursor = (await program.call("open_cursor", handle=handle))["cursor"]
 
-    async def peek(seek: app.Seek = app.Seek.NEXT) -> list[str]:
+    async def peek(seek: int = app.FOLLOWING) -> list[str]:
         return bodies(await program.read(handle, cursor=cursor, mode=PEEK, seek=seek, count=9))
 
     await refused(peek(), IllegalCursorAction)
-    assert await peek(app.Seek.HEAD) == ["a"]
+    assert await peek(app.HEAD) == ["a"]
     assert await peek() == ["b"]
-    assert await peek(app.Seek.HEAD) == ["b"]
+    assert await peek(app.HEAD) == ["b"]
     taken = await program.read(handle, cursor=cursor)
     assert bodies(taken) == ["b"]
     await program.end(handle, *lookups(taken))
-    assert await peek(app.Seek.HEAD) == ["c"]
+    assert await peek(app.HEAD) == ["c"]
     await program.call("purge", handle=handle)
-    await refused(peek(app.Seek.HEAD), MessageAlreadyReceived)
+    await refused(peek(app.HEAD), MessageAlreadyReceived)
     await refused(peek(), ReceiveTimeout)
 
 
@@ -304,7 +303,7 @@ async def test_a_cursor_waits_as_well(house: House) -> None:
     waiting = program.begin_read(handle, cursor=cursor, mode=PEEK)
     await program.send(handle, "a")
     assert bodies((await program.answer(waiting)).messages) == ["a"]
-    waiting = program.begin_read(handle, cursor=cursor, mode=PEEK, seek=app.Seek.NEXT)
+    waiting = program.begin_read(handle, cursor=cursor, mode=PEEK, seek=app.FOLLOWING)
     await program.ping()
     await program.call("close_cursor", cursor=cursor)
     await refused(program.answer(waiting), OperationCancelled)
@@ -338,7 +337,7 @@ async def test_a_cursor_knows_no_identifiers(house: House, seek: int) -> None:
     program = await house.program()
     handle = await filled(program, "a")
     cursor = (await program.call("open_cursor", handle=handle))["cursor"]
-    for mode in app.Mode:
+    for mode in (app.PEEK, app.TAKE):
         asked = program.read(handle, cursor=cursor, seek=seek, mode=mode, lookup=1)
         await refused(asked, InvalidParameter)
 
@@ -348,9 +347,9 @@ async def test_only_who_peeks_with_a_cursor_goes_on_to_the_next(house: House) ->
     program = await house.program()
     handle = await filled(program, "a")
     cursor = (await program.call("open_cursor", handle=handle))["cursor"]
-    await refused(program.read(handle, cursor=cursor, seek=app.Seek.NEXT), InvalidParameter)
-    for mode in app.Mode:
-        await refused(program.read(handle, seek=app.Seek.NEXT, mode=mode), InvalidParameter)
+    await refused(program.read(handle, cursor=cursor, seek=app.FOLLOWING), InvalidParameter)
+    for mode in (app.PEEK, app.TAKE):
+        await refused(program.read(handle, seek=app.FOLLOWING, mode=mode), InvalidParameter)
 
 
 # Transactions

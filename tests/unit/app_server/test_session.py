@@ -182,8 +182,8 @@ async def test_the_history_names_who_did_it(house: House, client: str, shown: st
         (frame(Kind.CALL, 5, b"{}"), "call at offset 0: is missing"),
         (frame(Kind.CALL, 5, b"NaN"), "NaN"),
         (frame(Kind.READ, 5, bytes(33)), "Seek"),
-        (frame(Kind.READ, 5, app.Read(1, mode=2).encode()), "Mode"),
-        (frame(Kind.READ, 5, app.Read(1, seek=9).encode()), "Seek"),
+        (frame(Kind.READ, 5, app.ReadRequest(1, mode=2).encode()), "Mode"),
+        (frame(Kind.READ, 5, app.ReadRequest(1, seek=9).encode()), "Seek"),
         (frame(Kind.END, 5, app.End(1, 0, 2, ()).encode()), "action"),
         (frame(Kind.END, 5, bytes(13) + b"\xff\xff\xff\xff"), "lookups"),
         (frame(Kind.SEND, 5, bytes(12) + b"\xff\xff\xff\xff"), "do not fit"),
@@ -238,8 +238,8 @@ def scrambled(dice: random.Random) -> bytes:
     ]
     kind, payload = dice.choice(
         [
-            (Kind.READ, app.Read(1, timeout=dice.choice((0, 5, FOREVER))).encode()),
-            (Kind.READ, app.Read(1, mode=0, seek=dice.randrange(7), timeout=0).encode()),
+            (Kind.READ, app.ReadRequest(1, timeout=dice.choice((0, 5, FOREVER))).encode()),
+            (Kind.READ, app.ReadRequest(1, mode=0, seek=dice.randrange(7), timeout=0).encode()),
             (Kind.END, app.End(1, 0, dice.randrange(2), (1, 2)).encode()),
             (Kind.SEND, app.Send(1, 0, (packet("a"), packet("b"))).encode()),
             (Kind.POST, app.Post(1, 0, 0, 5, (packet("a"),), ("x",)).encode()),
@@ -360,7 +360,7 @@ async def test_messages_get_ids_that_count_up(house: House) -> None:
     first = await program.send(handle, "a")
     more = await program.send(handle, "b", "c", recoverable=False)
     assert (first.count, more.count, more.first_id) == (1, 2, first.first_id + 1)
-    found = await program.read(handle, count=9, mode=app.Mode.PEEK)
+    found = await program.read(handle, count=9, mode=app.PEEK)
     received = [ReceivedMessage(m.packet, lookup_id=m.lookup_id) for m in found]
     assert [m.id for m in received] == [
         f"{house.local.identity}\\{first.first_id + at}" for at in range(3)
@@ -622,7 +622,7 @@ async def test_a_program_that_does_not_take_its_answers_gets_no_more(house: Hous
         write(data)
 
     connection_of(session).write = count  # type: ignore[method-assign]
-    numbers = [program.begin_read(handle, mode=app.Mode.PEEK) for _ in range(600)]
+    numbers = [program.begin_read(handle, mode=app.PEEK) for _ in range(600)]
     await until(lambda: connection_of(session)._is_blocked)
     for _ in range(20):
         await other.ping()
@@ -640,7 +640,7 @@ async def test_when_it_takes_them_again_all_come(house: House) -> None:
     program = await house.program()
     handle = await program.create()
     await program.send(handle, bytes(1 << 20), recoverable=False)
-    numbers = [program.begin_read(handle, mode=app.Mode.PEEK) for _ in range(20)]
+    numbers = [program.begin_read(handle, mode=app.PEEK) for _ in range(20)]
     await until(lambda: connection_of(session_of(house))._is_blocked)
     assert [(await program.next()).id for _ in numbers] == numbers
     await program.ping()
@@ -745,11 +745,11 @@ async def test_cut_off_its_transactions_are_aborted_and_nothing_waits(house: Hou
     await program.send(handle, "never", transaction=work)
     assert house.metrics.transactions == 1
     program.begin_read(handle, timeout=FOREVER)
-    program.begin_read(handle, timeout=1_000_000, mode=app.Mode.PEEK)
+    program.begin_read(handle, timeout=1_000_000, mode=app.PEEK)
     for _ in range(2):
         await program.subscribe(handle, 10)
     cursor = (await program.call("open_cursor", handle=handle))["cursor"]
-    program.begin_read(handle, cursor=cursor, mode=app.Mode.PEEK)
+    program.begin_read(handle, cursor=cursor, mode=app.PEEK)
     await program.ping()
     queue = house.queue()
     assert len(queue.waiters) == 5

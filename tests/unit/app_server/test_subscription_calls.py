@@ -109,4 +109,4 @@ async def test_a_subscription_belongs_to_the_owner_that_it_is_bound_to(house: Ho
     assert opened["owner"] == "you"
     back = await program.call("drop_subscription", name="lake", queue="orders", unread=True)
     assert back == {"count": 1}
-    assert bodies(await program.read(handle, count=9, mode=app.Mode.PEEK)) == ["a"]
+    assert bodies(await program.read(handle, count=9, mode=app.PEEK)) == ["a"]

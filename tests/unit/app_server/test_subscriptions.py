@@ -31,7 +31,7 @@ async def test_what_was_reserved_is_fetched_until_it_is_finished(house: House) -
     program = await house.program()
     handle = await program.create()
     await program.send(handle, "a", "b", "c")
-    places = lookups(await program.read(handle, count=9, mode=app.Mode.PEEK))
+    places = lookups(await program.read(handle, count=9, mode=app.PEEK))
     asked = {"handle": handle, "name": "lake"}
     opened = await program.call("open_reader", **asked)
     assert opened == {"reader": opened["reader"], "done": 0, "end": 0, "owner": ""}

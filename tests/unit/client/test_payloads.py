@@ -59,26 +59,29 @@ def test_a_read_waits_as_long_as_it_shall(
 ) -> None:
     assert remote.wait_of(timeout) == wait
     payload = remote.read_payload(3, Read(take=True), remote.wait_of(timeout))
-    assert app.Read.decode(payload) == app.Read(3, timeout=milliseconds)
+    assert app.ReadRequest.decode(payload) == app.ReadRequest(3, timeout=milliseconds)
 
 
 @pytest.mark.parametrize(
     ("read", "asked"),
     [
-        (Read(take=True, count=7), app.Read(3, 4, 5, count=7)),
-        (Read(take=True, count=1 << 40), app.Read(3, 4, 5, count=0xFFFFFFFF)),
-        (Read(take=False, following=True), app.Read(3, 4, 5, mode=0, seek=app.Seek.NEXT)),
-        (Read(take=True, lookup_id=9), app.Read(3, 4, 5, 9, seek=app.Seek.LOOKUP)),
+        (Read(take=True, count=7), app.ReadRequest(3, 4, 5, count=7)),
+        (Read(take=True, count=1 << 40), app.ReadRequest(3, 4, 5, count=0xFFFFFFFF)),
+        (Read(take=False, following=True), app.ReadRequest(3, 4, 5, mode=0, seek=app.FOLLOWING)),
+        (
+            Read(take=True, lookup_id=9),
+            app.ReadRequest(3, 4, 5, 9, seek=app.SEEK_CODES[Seek.CURRENT]),
+        ),
         (
             Read(take=False, lookup_id=-1, seek=Seek.LAST),
-            app.Read(3, 4, 5, (1 << 64) - 1, mode=0, seek=app.Seek.LAST),
+            app.ReadRequest(3, 4, 5, (1 << 64) - 1, mode=0, seek=app.SEEK_CODES[Seek.LAST]),
         ),
     ],
     ids=["many", "too many", "next", "lookup", "last"],
 )
-def test_a_read_says_what_is_wanted(read: Read, asked: app.Read) -> None:
+def test_a_read_says_what_is_wanted(read: Read, asked: app.ReadRequest) -> None:
     payload = remote.read_payload(3, read, None, transaction=4, cursor=5)
-    assert app.Read.decode(payload) == asked
+    assert app.ReadRequest.decode(payload) == asked
 
 
 @given(st.lists(st.binary(max_size=300), max_size=20), st.integers(100, 600))
