@@ -36,6 +36,14 @@ class Source:
     def tree(self) -> ast.Module:
         return _parse(self.text)
 
+    def modules(self) -> Iterator[str]:
+        """The dotted names of the modules it imports, or imports something from."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield node.module or ""
+
     def imports(self) -> Iterator[str]:
         """The dotted names of the modules it imports, wherever the import stands."""
         for node in ast.walk(self.tree):

@@ -93,3 +93,16 @@ def test_a_client_works_where_the_platform_cannot_keep_queues(
 
 def test_opening_a_directory_there_says_what_is_missing(tmp_path: Path) -> None:
     run(OTHER_PLATFORM, "import openmsmq", CANNOT_OPEN)
+
+
+def test_a_spark_worker_loads_no_module_of_the_server(service: Service) -> None:
+    """What it unpickles and runs: readers, writers, functions, and a connection."""
+    prefixes = tuple(f"openmsmq.{part}" for part in SERVER)
+    run(
+        "import openmsmq.spark.functions, openmsmq.spark.source\n",
+        "from openmsmq.spark.options import parse\n",
+        "from openmsmq.spark.service import connect\n",
+        f"options = parse({{'manager': {service.address!r}}}, ('manager',))\n",
+        f"connect(options, {service.address!r}, patient=False).close()\n",
+        NO_SERVER.format(prefixes=prefixes),
+    )

@@ -14,8 +14,7 @@ from typing import Any
 
 import transaction as zope
 
-from openmsmq.client._sync.manager import Manager
-from openmsmq.client._sync.transaction import Transaction
+from openmsmq import Manager, Transaction
 from openmsmq.errors import TransactionSequence
 
 

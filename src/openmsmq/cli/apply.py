@@ -10,11 +10,11 @@ from uuid import UUID
 
 import click
 
+from openmsmq import Manager
 from openmsmq.cli.options import Location, Refusal, WrongUsage, manager_options, yes_option
 from openmsmq.cli.output import count_text, print_json, print_table
 from openmsmq.cli.plan import FileError, Impossible, Step, Wanted, make_plan, read_plan
 from openmsmq.cli.queue import PRIVACY
-from openmsmq.client._sync.manager import Manager
 from openmsmq.limits import NO_QUOTA
 
 _SIGNS: Final = {"create": "+", "change": "~", "delete": "-", "keep": " "}

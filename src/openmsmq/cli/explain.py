@@ -7,9 +7,9 @@ from uuid import UUID
 
 import click
 
+from openmsmq import Manager
 from openmsmq.cli.options import Location, Refusal, manager_options
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
-from openmsmq.client._sync.manager import Manager
 from openmsmq.types.history import HistoryEvent
 
 

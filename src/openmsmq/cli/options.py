@@ -30,7 +30,7 @@ from openmsmq.errors import (
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from openmsmq.client._sync.manager import Manager
+    from openmsmq import Manager
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from openmsmq import Manager, Queue
 from openmsmq.cli.options import (
     Location,
     Refusal,
@@ -26,7 +27,6 @@ from openmsmq.cli.output import (
     time_json,
     time_text,
 )
-from openmsmq.client._sync.manager import Manager, Queue
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import PathName

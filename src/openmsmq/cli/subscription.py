@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from openmsmq import Manager
 from openmsmq.cli.options import (
     Location,
     complete,
@@ -16,7 +17,6 @@ from openmsmq.cli.options import (
     yes_option,
 )
 from openmsmq.cli.output import age_text, count_text, is_like, print_json, print_table, size_text
-from openmsmq.client._sync.manager import Manager
 from openmsmq.errors import QueueNotFound
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import fold

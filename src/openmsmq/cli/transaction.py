@@ -14,9 +14,8 @@ from openmsmq.cli.output import age_text, count_text, print_json, print_table
 from openmsmq.errors import TransactionSequence
 
 if TYPE_CHECKING:
-    from openmsmq.client._sync.manager import Manager
+    from openmsmq import Manager, Recovered
     from openmsmq.client._sync.participants import Connection
-    from openmsmq.client._sync.recovery import Recovered
 
 
 @click.group()

@@ -1,7 +1,7 @@
 """The connector as an archive that travels to the workers of a cluster, for `--py-files`.
 
-It is the whole package, which is plain Python. Workers bring Python 3.11 or newer, pyarrow and
-lxml; the store, the service and the command line are in it, but nothing there is ever imported.
+It is plain Python: the client, what is built on it, and the values of both, without the server and
+the command line. Workers bring Python 3.11 or newer, pyarrow and lxml.
 """
 
 from __future__ import annotations
@@ -14,6 +14,17 @@ from typing import Final
 
 import openmsmq
 
+PARTS: Final = frozenset(
+    {
+        "aio", "app_protocol", "bodies", "client", "errors", "limits", "names", "net", "packet",
+        "pipelines", "process", "properties", "security", "spark", "types", "wire",
+    }
+)  # fmt: skip
+"What the archive has of the package, whole."
+FILES: Final = frozenset(
+    {"store/__init__.py", "store/directories.py", "store/faults.py", "store/lock.py"}
+)
+"What pipelines need beside: locks on directories, which are theirs too."
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 "The same sources give the same archive, whenever it is made."
 _MODE: Final = 0o644 << 16
@@ -35,11 +46,14 @@ def write_package(path: Path) -> int:
 
 
 def _modules() -> Iterator[tuple[str, bytes]]:
-    """Every module by its path in the archive; from a folder, or from such an archive itself."""
+    """The modules by their paths in the archive; from a folder, or from such an archive itself."""
     home = Path(openmsmq.__file__).parent
     if home.is_dir():
         for file in sorted(home.rglob("*.py")):
-            yield str(file.relative_to(home.parent).as_posix()), file.read_bytes()
+            path = file.relative_to(home)
+            part = path.parts[0].removesuffix(".py")
+            if part in PARTS or part == "__init__" or path.as_posix() in FILES:
+                yield file.relative_to(home.parent).as_posix(), file.read_bytes()
         return
     with zipfile.ZipFile(home.parent) as archive:
         for name in sorted(archive.namelist()):

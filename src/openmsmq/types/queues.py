@@ -15,6 +15,8 @@ from openmsmq.names.parts import fold
 
 LABEL_MAX: Final = 124
 POISON_SUBQUEUE: Final = "poison"
+REFUSED_QUEUE: Final = "Refused$"
+"Where messages are kept that other managers sent and this one did not accept."
 
 
 class QueueKind(StrEnum):

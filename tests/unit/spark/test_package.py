@@ -8,15 +8,36 @@ import zipfile
 from pathlib import Path
 
 import openmsmq
-from openmsmq.spark.package import write_package
+from openmsmq.spark.package import PARTS, write_package
 
 
-def test_every_module_is_in_it(tmp_path: Path) -> None:
+def test_the_archive_has_the_client_and_no_server(tmp_path: Path) -> None:
     count = write_package(tmp_path / "a.zip")
     names = zipfile.ZipFile(tmp_path / "a.zip").namelist()
-    assert len(names) == count > 200
+    assert len(names) == count
     assert {"openmsmq/__init__.py", "openmsmq/spark/source.py"} <= set(names)
     assert all(name.endswith(".py") for name in names)
+    parts = {name.split("/")[1].removesuffix(".py") for name in names}
+    assert parts == PARTS | {"__init__", "store"}
+
+
+def test_all_that_a_worker_runs_can_be_imported_from_the_archive_alone(tmp_path: Path) -> None:
+    """The modules of the server are not there, and none of them is needed."""
+    write_package(tmp_path / "a.zip")
+    program = (
+        "import importlib, pkgutil, sys; sys.path.insert(0, sys.argv[1])\n"
+        "import openmsmq\n"
+        "for package in ('spark', 'pipelines', 'client._sync'):\n"
+        "    found = importlib.import_module(f'openmsmq.{package}')\n"
+        "    for one in pkgutil.walk_packages(found.__path__, f'{found.__name__}.'):\n"
+        "        importlib.import_module(one.name)\n"
+        "for name in openmsmq.__all__:\n"
+        "    getattr(openmsmq, name)\n"
+        "print(openmsmq.__file__)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "a.zip")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(str(tmp_path)), done.stderr
 
 
 def test_the_same_sources_give_the_same_archive(tmp_path: Path) -> None:
@@ -64,5 +85,5 @@ def test_workers_need_no_more_than_pyarrow_and_lxml(tmp_path: Path) -> None:
 
 def test_nothing_that_is_not_python_is_needed() -> None:
     home = Path(openmsmq.__file__).parent
-    others = {path.name for path in home.rglob("*") if path.is_file() and path.suffix != ".py"}
-    assert {name for name in others if not name.endswith(".pyc")} == {"py.typed"}
+    files = [path for part in PARTS for path in (home / part).rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} - {".pyc"} == {".py"}

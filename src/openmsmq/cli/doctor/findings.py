@@ -16,12 +16,11 @@ from typing import Final
 
 import lmdb
 
+from openmsmq import Manager
 from openmsmq.cli.messages.read import walk
 from openmsmq.cli.options import Location, describe
 from openmsmq.cli.outgoing import HELD, notes
 from openmsmq.cli.output import age_text, count_text, quota_text, size_text
-from openmsmq.client._sync.manager import Manager
-from openmsmq.engine.queues.system import NAMES, REFUSED
 from openmsmq.errors import (
     AccessDenied,
     MQError,
@@ -36,7 +35,7 @@ from openmsmq.properties.message import describe_class
 from openmsmq.store.format import FORMAT
 from openmsmq.store.lmdb import RESERVE
 from openmsmq.types.outgoing import OFFLINE, STATUS_WORDS, ConnectionStatus, OutgoingInfo
-from openmsmq.types.queues import POISON_SUBQUEUE, QueueInfo, QueueKind
+from openmsmq.types.queues import POISON_SUBQUEUE, REFUSED_QUEUE, QueueInfo, QueueKind
 from openmsmq.types.units import UnitState, decider_of
 
 NEARLY_FULL: Final = 0.8
@@ -407,7 +406,7 @@ def _whole(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
 
 
 Look = Callable[[Manager, list[QueueInfo]], Iterator[Finding]]
-_REFUSED: Final = fold(shown(NAMES[REFUSED]))
+_REFUSED: Final = fold(shown(REFUSED_QUEUE))
 _POISON: Final = fold(f";{POISON_SUBQUEUE}")
 _READ_BY_APPLICATIONS: Final = ("private", "public", "subqueue")
 _LOOKS: Final[tuple[Look, ...]] = (

@@ -14,11 +14,10 @@ from typing import IO, Final
 
 import click
 
+from openmsmq import Manager, Queue, Transaction
 from openmsmq.cli.messages.read import walk
 from openmsmq.cli.options import Location, WrongUsage, manager_options, queue_argument
 from openmsmq.cli.output import count_text, print_json, progress
-from openmsmq.client._sync.manager import Manager, Queue
-from openmsmq.client._sync.transaction import Transaction
 from openmsmq.errors import MessageNotFound
 from openmsmq.types.json import to_json
 

@@ -8,6 +8,7 @@ from typing import IO, Final
 
 import click
 
+from openmsmq import Manager, Queue
 from openmsmq.cli.options import (
     Location,
     Refusal,
@@ -17,7 +18,6 @@ from openmsmq.cli.options import (
     say,
 )
 from openmsmq.cli.output import Advance, count_text, print_json, progress
-from openmsmq.client._sync.manager import Manager, Queue
 from openmsmq.errors import MQError
 from openmsmq.types.json import from_json
 from openmsmq.types.message import Message

@@ -8,10 +8,10 @@ from typing import Final
 
 import click
 
+from openmsmq import Manager, Queue
 from openmsmq.cli.messages.read import walk
 from openmsmq.cli.options import Location, manager_options, queue_argument
 from openmsmq.cli.output import count_text, print_json, progress
-from openmsmq.client._sync.manager import Manager, Queue
 
 BATCH: Final = 1000
 "Messages that one transaction moves."

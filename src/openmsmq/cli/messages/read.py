@@ -9,11 +9,10 @@ from typing import Any, Final
 
 import click
 
+from openmsmq import Queue, Transaction
 from openmsmq.cli.messages.view import print_message
 from openmsmq.cli.options import Location, NothingCame, manager_options, queue_argument
 from openmsmq.cli.output import print_json
-from openmsmq.client._sync.manager import Queue
-from openmsmq.client._sync.transaction import Transaction
 from openmsmq.errors import ReceiveTimeout
 from openmsmq.types.json import to_json
 from openmsmq.types.received import ReceivedMessage

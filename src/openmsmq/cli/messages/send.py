@@ -11,9 +11,9 @@ from uuid import UUID
 
 import click
 
+from openmsmq import Manager, Queue
 from openmsmq.cli.options import Location, manager_options, queue_argument, say
 from openmsmq.cli.output import Advance, print_json, progress
-from openmsmq.client._sync.manager import Manager, Queue
 from openmsmq.properties.message import Acknowledge
 from openmsmq.properties.vartype import VarType
 from openmsmq.types.ids import SentId

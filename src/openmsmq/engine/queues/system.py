@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 from openmsmq import limits
 from openmsmq.engine.queues.queue import QueueProperties
 from openmsmq.limits import KIB, NO_QUOTA
-from openmsmq.types.queues import QueueKind
+from openmsmq.types.queues import REFUSED_QUEUE, QueueKind
 
 NOTIFICATION: Final = 3
 "[MS-MQCN] 1.9."
@@ -27,7 +27,7 @@ NAMES: Final = {
     JOURNAL: "SYSTEM$;JOURNAL",
     DEAD_LETTER: "SYSTEM$;DEADLETTER",
     TRANSACTIONAL_DEAD_LETTER: "SYSTEM$;DEADXACT",
-    REFUSED: "Refused$",
+    REFUSED: REFUSED_QUEUE,
 }
 HIDDEN: Final = frozenset({NOTIFICATION, ORDER})
 "Those that applications do not get to see."

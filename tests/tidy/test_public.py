@@ -1,0 +1,63 @@
+"""What is built on the API uses the API: `spark`, `pipelines` and `cli` import no server."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tidy.source import PACKAGE, Source, sources
+
+BUILT_ON_THE_API = ("spark", "pipelines", "cli")
+VALUES = {
+    "errors", "limits", "wire", "names", "properties", "security", "packet", "bodies", "types",
+    "soap", "app_protocol", "capture", "assets", "aio",
+}  # fmt: skip
+"Layers of values and pure functions, beside the names of `openmsmq` itself."
+OWN = {
+    "spark": {"spark"},
+    "pipelines": {"pipelines", "spark"},
+    "cli": {"cli", "pipelines", "spark", "demo"},
+}
+ALLOWED = {
+    "cli.doctor.findings": {"store.format", "store.lmdb"},
+    "cli.maintenance": {"service", "store.check.check", "store.copy"},
+    "cli.options": {"client.address"},
+    "cli.serve": {
+        "runtime.logs", "service.configuration", "service.descriptors", "service.listeners",
+        "service.service", "service.values",
+    },
+    "cli.token": {"access.tokens"},
+    "cli.transaction": {"client._sync.participants"},
+    "pipelines.archive.files": {"store.directories", "store.lock"},
+    "pipelines.lines": {"store.directories"},
+    "pipelines.spec": {"client.address"},
+    "pipelines.state": {"store.lock"},
+}  # fmt: skip
+"Commands that run a service or maintain its files, addresses, and locks on directories."
+
+
+def private_imports(source: Source) -> set[str]:
+    """The modules of the server, or private ones of the client, that `source` imports."""
+    values = VALUES | OWN[source.part]
+    return {
+        rest
+        for module in source.modules()
+        for package, _, rest in [module.partition(".")]
+        if package == PACKAGE and rest and rest.partition(".")[0] not in values
+    }
+
+
+@pytest.mark.parametrize(
+    "source", [s for s in sources() if s.part in BUILT_ON_THE_API], ids=lambda s: s.name
+)
+def test_what_is_built_on_the_api_imports_only_the_api_and_values(source: Source) -> None:
+    found, allowed = private_imports(source), ALLOWED.get(source.name, set())
+    assert found - allowed == set(), "import it from openmsmq, or give it a place in openmsmq.types"
+    assert allowed - found == set(), "remove from ALLOWED"
+
+
+def test_an_import_of_the_server_is_found() -> None:
+    text = (
+        "from openmsmq import Queue\nfrom openmsmq.engine.core import Core\nimport openmsmq.names"
+    )
+    assert private_imports(Source("cli.x", text)) == {"engine.core"}
+    assert private_imports(Source("spark.x", "from openmsmq.cli.main import main")) == {"cli.main"}
