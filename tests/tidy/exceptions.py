@@ -62,14 +62,6 @@ DOUBLED_CLASSES: Final = (
 "Names of public classes that are defined more than once."
 
 CYCLES: Final = (
-    "client._async.cursor",
-    "client._async.manager",
-    "client._async.remote",
-    "client._async.remote_parts",
-    "client._sync.cursor",
-    "client._sync.manager",
-    "client._sync.remote",
-    "client._sync.remote_parts",
     "engine.arrivals.acknowledgements",
     "engine.core",
     "engine.messages.admission",

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
+from openmsmq.client._async.backend import Backend
 from openmsmq.client._async.transaction import Transaction
-from openmsmq.client.backend import CursorHandle
+from openmsmq.client.backend import CursorHandle, Handle
 from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage
 
-if TYPE_CHECKING:
-    from openmsmq.client._async.manager import Queue
+
+class CursorRead(Protocol):
+    """How a queue reads, with its own checks."""
+
+    async def __call__(
+        self, read: Read, transaction: Transaction | None, cursor: CursorHandle, /
+    ) -> list[ReceivedMessage]:
+        """Read with a cursor."""
+        ...
 
 
 class Closable:
@@ -36,8 +44,10 @@ class Closable:
 class Cursor(Closable):
     """A place in a queue; reads with it go on from there."""
 
-    def __init__(self, queue: Queue) -> None:
-        self._queue = queue
+    def __init__(self, backend: Backend, handle: Handle, read: CursorRead) -> None:
+        self._backend = backend
+        self._handle = handle
+        self._read_with = read
         self._cursor: CursorHandle | None = None
 
     async def peek(
@@ -59,14 +69,13 @@ class Cursor(Closable):
         return await self._read(Read(take=True, timeout=timeout), transaction)
 
     async def _read(self, read: Read, transaction: Transaction | None) -> ReceivedMessage:
-        queue = self._queue
-        return (await queue._read(read, transaction, await self._opened()))[0]
+        return (await self._read_with(read, transaction, await self._opened()))[0]
 
     async def _opened(self) -> CursorHandle:
         if self._cursor is None:
-            self._cursor = await self._queue._backend.open_cursor(self._queue._handle)
+            self._cursor = await self._backend.open_cursor(self._handle)
         return self._cursor
 
     async def close(self) -> None:
         """Close the cursor; a read that waits with it is cancelled."""
-        await self._queue._backend.close_cursor(await self._opened())
+        await self._backend.close_cursor(await self._opened())

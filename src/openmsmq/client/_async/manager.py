@@ -399,7 +399,7 @@ class Queue(Closable):
     def cursor(self) -> Cursor:
         """A place of one's own to walk along the queue."""
         self._require(Access.PEEK)
-        return Cursor(self)
+        return Cursor(self._backend, self._handle, self._read)
 
     def stream(
         self, prefetch: int = 1000, *, timeout: float | None = None, explicit: bool = False

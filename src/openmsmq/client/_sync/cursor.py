@@ -4,15 +4,23 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
+from openmsmq.client._sync.backend import Backend
 from openmsmq.client._sync.transaction import Transaction
-from openmsmq.client.backend import CursorHandle
+from openmsmq.client.backend import CursorHandle, Handle
 from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage
 
-if TYPE_CHECKING:
-    from openmsmq.client._sync.manager import Queue
+
+class CursorRead(Protocol):
+    """How a queue reads, with its own checks."""
+
+    def __call__(
+        self, read: Read, transaction: Transaction | None, cursor: CursorHandle, /
+    ) -> list[ReceivedMessage]:
+        """Read with a cursor."""
+        ...
 
 
 class Closable:
@@ -37,8 +45,10 @@ class Closable:
 class Cursor(Closable):
     """A place in a queue; reads with it go on from there."""
 
-    def __init__(self, queue: Queue) -> None:
-        self._queue = queue
+    def __init__(self, backend: Backend, handle: Handle, read: CursorRead) -> None:
+        self._backend = backend
+        self._handle = handle
+        self._read_with = read
         self._cursor: CursorHandle | None = None
 
     def peek(
@@ -60,14 +70,13 @@ class Cursor(Closable):
         return self._read(Read(take=True, timeout=timeout), transaction)
 
     def _read(self, read: Read, transaction: Transaction | None) -> ReceivedMessage:
-        queue = self._queue
-        return queue._read(read, transaction, self._opened())[0]
+        return self._read_with(read, transaction, self._opened())[0]
 
     def _opened(self) -> CursorHandle:
         if self._cursor is None:
-            self._cursor = self._queue._backend.open_cursor(self._queue._handle)
+            self._cursor = self._backend.open_cursor(self._handle)
         return self._cursor
 
     def close(self) -> None:
         """Close the cursor; a read that waits with it is cancelled."""
-        self._queue._backend.close_cursor(self._opened())
+        self._backend.close_cursor(self._opened())

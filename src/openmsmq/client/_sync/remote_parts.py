@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import Call
@@ -22,8 +22,29 @@ from openmsmq.types.access import Mode
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.subscriptions import Binding
 
-if TYPE_CHECKING:
-    from openmsmq.client._sync.remote import Remote
+
+class RemoteBackend(Protocol):
+    """What the parts need of the backend that they belong to."""
+
+    def number_of(self, work: Work) -> int:
+        """What a transaction is called on its connection."""
+        ...
+
+    def ask_for_subscription(
+        self, channel: Channel, handle: Handle, name: str, *, copy: bool, owner: str
+    ) -> Members:
+        """Open a subscription on a connection."""
+        ...
+
+    def call_subscription(
+        self, subscription: RemoteSubscription, call: str, **arguments: Any
+    ) -> Members:
+        """Make a call about a subscription."""
+        ...
+
+    def fetch(self, subscription: RemoteSubscription, after: int, last: int) -> bytes:
+        """What a subscription was given, as the payload of MESSAGES."""
+        ...
 
 
 class RemoteHandle(Handle):
@@ -59,7 +80,7 @@ class RemoteWork(Work):
 
     __slots__ = ("backend", "channel", "number")
 
-    def __init__(self, backend: Remote, channel: Channel, number: int) -> None:
+    def __init__(self, backend: RemoteBackend, channel: Channel, number: int) -> None:
         self.backend = backend
         self.channel = channel
         self.number = number
@@ -68,7 +89,7 @@ class RemoteWork(Work):
 class RemoteStream:
     """Messages that a service sends by itself; it does not outlive its connection."""
 
-    def __init__(self, backend: Remote, channel: Channel, queue: int) -> None:
+    def __init__(self, backend: RemoteBackend, channel: Channel, queue: int) -> None:
         """`queue` is the handle of the queue on this connection."""
         self._backend = backend
         self._channel = channel
@@ -115,7 +136,7 @@ class RemoteSubscription:
     """A subscription of a service, opened again on a new connection."""
 
     def __init__(
-        self, backend: Remote, handle: Handle, name: str, *, copy: bool, owner: str
+        self, backend: RemoteBackend, handle: Handle, name: str, *, copy: bool, owner: str
     ) -> None:
         self._backend = backend
         self._handle = handle
