@@ -407,6 +407,7 @@ def test_some_wait_to_hear_what_became_of_them(station: Station, what: str) -> N
     assert kept(station) == ([], [])
     told = [event for event, _ in station.world.told(letter(number=1))]
     assert told == [Event.ARRIVED, Event.REACHED]
+    assert station.world.count(Event.REACHED.word) == 1
 
 
 @pytest.mark.parametrize(
