@@ -284,7 +284,10 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "--rpc-port PORT",
     ),
     "srmp_port": Option(
-        "srmp.port", not_built, "For messages over HTTP; not built yet.", "--srmp-port PORT"
+        "srmp.port",
+        _PORT,
+        "Takes messages over HTTP, and sends to DIRECT=HTTP names; without transactions so far.",
+        "--srmp-port PORT",
     ),
     "tls_cert": Option(
         "tls.cert",

@@ -25,6 +25,7 @@ from openmsmq.service.metrics.samples import ServiceMetrics
 from openmsmq.service.service import Door
 from openmsmq.transports.mqqb.listener import BinaryDoor
 from openmsmq.transports.mqqb.ping_listener import PingDoor
+from openmsmq.transports.srmp.service import SrmpService
 from openmsmq.types.caller import Caller
 
 _log: Final = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class StandardDoors:
         # Those who watch show tokens; nobody is asked for a certificate to see the health.
         self._console_tls = server_tls(config)
         self._app_tls = server_tls(config, ask_clients=True)
+        self._srmp_tls = server_tls(config, ask_clients=True)
 
     def early(self, config: Config, tokens: Tokens) -> Mapping[str, Door]:
         """The console."""
@@ -101,6 +103,15 @@ class StandardDoors:
         binary = None
         if config.binary_port is not None:
             doors["binary"] = binary = BinaryDoor(local, driver, config, SystemClock())
+        if config.srmp_port is not None:
+            doors["srmp"] = SrmpService(
+                local,
+                driver,
+                SystemClock(),
+                host=config.peer_bind,
+                port=config.srmp_port,
+                tls=self._srmp_tls,
+            )
         if config.ping_port is not None:
             recorder = None if config.record is None else Recorder(config.record)
             if binary is not None:
@@ -120,7 +131,7 @@ class StandardDoors:
         What others may do with theirs counts at once.
         """
         self._certificates.entries = config.tls_clients
-        for context in (self._console_tls, self._app_tls):
+        for context in (self._console_tls, self._app_tls, self._srmp_tls):
             if context is not None:
                 _load_certificate(context, self._config)
 

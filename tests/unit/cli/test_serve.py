@@ -180,7 +180,6 @@ def test_what_makes_no_sense_is_wrong_usage(cli: Cli, told: Told, options: list[
     ("options", "words"),
     [
         (["--rpc-port", "2105"], "--rpc-port: this version does not have this door yet"),
-        (["--srmp-port", "0"], "--srmp-port: this version does not have this door yet"),
         (["--tls-cert", "c"], "tls.cert and tls.key are needed together"),
         (["--config", "missing.toml"], "missing.toml: No such file or directory"),
         (["--name", "a\\b"], "--name: the name of a computer is needed"),

@@ -160,7 +160,6 @@ def test_the_file_in_the_directory_is_read_unless_another_is_named(tmp_path: Pat
         ("[binary]\nsessions_max = 0\n", "binary.sessions_max: a whole number from 1 to"),
         ("[ping]\nport = 65536\n", "ping.port: a whole number from 0 to 65535"),
         ("[rpc]\nport = 2105\n", "rpc.port: this version does not have this door yet"),
-        ("[srmp]\nport = 8801\n", "srmp.port: this version does not have this door yet"),
         ("[manager]\nname = 5\n", "manager.name: a text is needed, not 5"),
         ('[manager]\nname = ""\n', "manager.name: a text is needed"),
         ('[manager]\nname = "a\\\\b"\n', "manager.name: the name of a computer is needed"),

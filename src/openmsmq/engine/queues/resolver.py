@@ -42,6 +42,8 @@ class Resolver:
         self._identity = identity
         self._queues = queues
         self._inherited_names = inherited_names
+        self.http_port: int | None = None
+        "Where messages over HTTP come in: a URL with another port is for another manager."
         self.configure(())
 
     def configure(
@@ -71,7 +73,8 @@ class Resolver:
             case PathName():
                 return join_queue(name.queue_parts) if self._is_here(name.computer) else None
             case DirectName():
-                return join_queue(name.queue_parts) if self._is_here(name.address) else None
+                is_here = self._is_here(name.address) and self._is_http_port(name)
+                return join_queue(name.queue_parts) if is_here else None
             case PrivateName() if name.guid == self._identity:
                 return self._numbered(name)
             case PublicName():
@@ -105,6 +108,13 @@ class Resolver:
 
     def _is_here(self, host: str) -> bool:
         return host_key(host) in self._own
+
+    def _is_http_port(self, name: DirectName) -> bool:
+        """Whether a URL names the port of this manager; other names have none."""
+        usual = direct.DEFAULT_PORTS.get(name.protocol)
+        if usual is None or self.http_port is None:
+            return True
+        return (name.port or usual) == self.http_port
 
     def _numbered(self, name: PrivateName) -> str:
         queue = self._queues.get(name.number)

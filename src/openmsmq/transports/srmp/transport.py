@@ -194,7 +194,8 @@ class SrmpTransport:
     def _update(self, route: HttpRoute) -> None:
         """Show the state, and set the timer for the next deadline."""
         delivery, queue = route.delivery, route.queue
-        if queue.transfer is not None:
+        is_withdrawn = delivery.state is TransferState.ON_HOLD
+        if queue.transfer is not None and not is_withdrawn:  # why it is, the engine knows
             queue.transfer.set_state(delivery.state)
         self._cancel(route)
         at = delivery.next_deadline

@@ -244,3 +244,18 @@ def test_names_of_before_still_count(world: World) -> None:
     world.done(world.core.configure(inherited_names=["OLD"]))
     assert names.misdirected(direct("Old")) == ""
     assert names.local(direct("old")) is None
+
+
+def test_a_url_is_of_this_manager_only_with_its_port() -> None:
+    """Other managers may listen on other ports of the same computer."""
+    resolver = World().core.queues.resolver
+    usual = parse_format_name("DIRECT=HTTP://here/msmq/private$/orders")
+    other = parse_format_name("DIRECT=HTTP://here:8080/msmq/private$/orders")
+    assert resolver.local(usual) == resolver.local(other) == "private$\\orders"
+    resolver.http_port = 8080
+    assert resolver.local(usual) is None
+    assert resolver.local(other) == "private$\\orders"
+    resolver.http_port = 80
+    assert resolver.local(usual) == "private$\\orders"
+    assert resolver.local(other) is None
+    assert resolver.local(parse_format_name("DIRECT=OS:here\\q")) == "q"

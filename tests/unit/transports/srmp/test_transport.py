@@ -214,6 +214,18 @@ def test_a_paused_queue_posts_nothing_until_it_is_resumed() -> None:
     assert queue.total_size == 0
 
 
+def test_a_manager_that_was_offline_sends_again() -> None:
+    """A queue whose messages were withdrawn for that is not on hold afterwards."""
+    site = Site()
+    queue = site.send("1", "2")
+    site.dispatcher.take_offline()
+    site.answer(None)
+    assert site.poster.requests == []
+    site.dispatcher.bring_online()
+    assert [site.answer(200).body, site.answer(200).body] == [b"1", b"2"]
+    assert queue.total_size == 0
+
+
 def test_an_unused_way_is_forgotten_and_found_again() -> None:
     """SRMP-275, SRMP-224."""
     site = Site()
@@ -258,7 +270,6 @@ def test_a_message_without_envelope_is_given_up() -> None:
 
 
 def test_several_destinations_do_not_wait_for_each_other() -> None:
-    """SRMP-265."""
     site = Site()
     site.send("1")
     site.send("2", url="HTTP://elsewhere/msmq/q")

@@ -1,0 +1,202 @@
+"""Messages that were posted, put into queues."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+import pytest
+from tests.soap import envelope, msmq
+from tests.unit.engine.world import HandClock
+
+from openmsmq.engine.manager import QueueManager
+from openmsmq.errors import StorageFull
+from openmsmq.packet.view import PacketView
+from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.store.memory import MemoryStore
+from openmsmq.transports.srmp.exchange import SrmpOutcome, SrmpPost, read_post
+from openmsmq.transports.srmp.listener import PostSource
+from openmsmq.transports.srmp.reception import SrmpReception
+
+HOST = b"http://here/msmq/private$/"
+HERE = envelope(msmq()).replace(b"http://machine2/msmq/private$/orders", HOST + b"plain")
+DURABLE = b'<services se:mustUnderstand="1"><durable/></services>'
+ANYONE = PostSource("192.0.2.7")
+GUID = "caf195ea-615c-4264-ae08-11a4e60194c0"
+
+
+class Place:
+    """A manager with a plain and a transactional queue, and its reception."""
+
+    def __init__(self) -> None:
+        self.clock = HandClock(1184814700)
+        self.local = QueueManager(MemoryStore(), self.clock, name="here")
+        self.driver = LoopDriver(self.local, self.local.tick)
+        self.reception = SrmpReception(self.local, self.driver, self.clock)
+
+    async def take(self, data: bytes, source: PostSource = ANYONE) -> SrmpOutcome:
+        return await self.reception.take(post(data), source)
+
+
+def post(data: bytes) -> SrmpPost:
+    return read_post("text/xml", data, arrived=1184814700)
+
+
+def at_place(test: Callable[[Place], Awaitable[None]]) -> None:
+    async def run() -> None:
+        place = Place()
+        for name in ("plain", "ordered"):
+            transactional = name == "ordered"
+            await place.driver.wait(
+                lambda name=name, transactional=transactional: place.local.create_queue(  # type: ignore[misc]
+                    f".\\private$\\{name}", transactional=transactional
+                )
+            )
+        try:
+            await test(place)
+        finally:
+            await place.driver.close()
+
+    asyncio.run(run())
+
+
+def durable(data: bytes = HERE) -> bytes:
+    return data.replace(b"<Msmq", DURABLE + b"<Msmq", 1)
+
+
+def messages(place: Place, name: str = "plain") -> int:
+    queue = place.local.find_queue(name)
+    return queue.messages + len(queue.express)
+
+
+@pytest.mark.parametrize("data", [HERE, durable()])
+def test_a_message_is_in_its_queue_when_it_is_answered(data: bytes) -> None:
+    """SRMP-084, SRMP-184, SRMP-193."""
+
+    async def test(place: Place) -> None:
+        assert await place.take(data) is SrmpOutcome.STORED
+        assert messages(place) == 1
+
+    at_place(test)
+
+
+@pytest.mark.parametrize("data", [HERE, durable()])
+def test_a_message_that_comes_again_is_not_put_there_twice(data: bytes) -> None:
+    """SRMP-187, SRMP-188: for the one who posted it first; others cannot suppress it."""
+
+    async def test(place: Place) -> None:
+        for _ in range(3):
+            assert await place.take(data) is SrmpOutcome.STORED
+        assert messages(place) == 1
+        await place.take(data, PostSource("198.51.100.9"))
+        await place.take(data, PostSource("192.0.2.7", b"certificate"))
+        assert messages(place) == 3
+
+    at_place(test)
+
+
+def test_messages_without_identifier_are_never_duplicates() -> None:
+    """SRMP-186."""
+
+    async def test(place: Place) -> None:
+        bare = HERE.replace(msmq().encode(), b"").replace(b"20380119", b"20300119")
+        for _ in range(3):
+            assert await place.take(bare) is SrmpOutcome.STORED
+        assert messages(place) == 3
+
+    at_place(test)
+
+
+@pytest.mark.parametrize(
+    ("data", "outcome"),
+    [
+        (HERE.replace(b"private$/plain", b"private$/nowhere"), SrmpOutcome.UNKNOWN_QUEUE),
+        (HERE.replace(b"private$/plain", b"private$/order_queue$"), SrmpOutcome.UNKNOWN_QUEUE),
+        (HERE.replace(b"private$/plain", b"SYSTEM$;DEADLETTER"), SrmpOutcome.UNKNOWN_QUEUE),
+        (HERE.replace(b"//here/", b"//elsewhere/"), SrmpOutcome.NOT_LOCAL),
+        (HERE.replace(b"private$/plain", b"private$/ordered"), SrmpOutcome.WRONG_KIND),
+        (HERE.replace(b"<Class>0", b"<Class>1"), SrmpOutcome.IGNORED),
+        (HERE.replace(b"<Class>0", b"<Class>255"), SrmpOutcome.IGNORED),
+    ],
+)
+def test_what_is_for_no_queue_here_is_refused(data: bytes, outcome: SrmpOutcome) -> None:
+    """SRMP-166, SRMP-170, SRMP-172, SRMP-180."""
+
+    async def test(place: Place) -> None:
+        assert await place.take(data) is outcome
+        assert messages(place) == messages(place, "ordered") == 0
+
+    at_place(test)
+
+
+def test_a_stream_message_is_kept_by_its_sender() -> None:
+    """Streams are not received yet; one for a plain queue is refused (SRMP-171)."""
+    stream = (
+        f'<stream se:mustUnderstand="1"><streamId>uid:{GUID}\\5</streamId>'
+        "<current>2</current></stream>"
+    ).encode()
+
+    async def test(place: Place) -> None:
+        ordered = HERE.replace(b"private$/plain", b"private$/ordered")
+        data = ordered.replace(b"<Msmq", stream + b"<Msmq", 1)
+        assert await place.take(data) is SrmpOutcome.BUSY
+        plain = HERE.replace(b"<Msmq", stream + b"<Msmq", 1)
+        assert await place.take(plain) is SrmpOutcome.WRONG_KIND
+
+    at_place(test)
+
+
+def test_a_message_with_a_bad_signature_is_dropped() -> None:
+    """SRMP-309."""
+    signature = b'<Signature xmlns="http://www.w3.org/2000/02/xmldsig#"/></se:Header>'
+
+    async def test(place: Place) -> None:
+        data = HERE.replace(b"</se:Header>", signature)
+        assert await place.take(data) is SrmpOutcome.BAD_SIGNATURE
+        assert messages(place) == 0
+
+    at_place(test)
+
+
+def test_receipts_of_streams_are_ignored() -> None:
+    receipt = (
+        f"<streamReceipt><streamId>uid:{GUID}\\5</streamId>"
+        "<lastOrdinal>3</lastOrdinal></streamReceipt><Msmq"
+    ).encode()
+
+    async def test(place: Place) -> None:
+        data = HERE.replace(b"<Msmq", receipt, 1).replace(b"<Class>0", b"<Class>255")
+        data = data.replace(b"MSMQ:order 1", b"MSMQ:QM Ordering Ack")
+        assert await place.take(data) is SrmpOutcome.IGNORED
+
+    at_place(test)
+
+
+def test_a_message_that_cannot_be_stored_stays_with_its_sender(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """SRMP-195."""
+
+    async def test(place: Place) -> None:
+        def fail(origin: object, packets: object, done: Callable[[Exception], None]) -> None:
+            done(StorageFull("no room"))
+
+        monkeypatch.setattr(place.reception._arrivals, "take", fail)
+        assert await place.take(durable()) is SrmpOutcome.FAILED
+        monkeypatch.setattr(place.reception._arrivals, "take_express", lambda *given: False)
+        assert await place.take(HERE) is SrmpOutcome.MACHINE_FULL
+
+    at_place(test)
+
+
+def test_the_source_of_a_message_is_not_believed() -> None:
+    """A post in the name of a manager does not touch what that manager itself brings."""
+
+    async def test(place: Place) -> None:
+        origin = place.reception._origin(PacketView(post(HERE).packet), ANYONE)
+        assert not origin.is_known
+        assert not origin.is_proven
+        assert origin.scopes(UUID(GUID).bytes_le)[0] != UUID(GUID).bytes_le
+
+    at_place(test)
