@@ -4,6 +4,7 @@
                             (see generate_architecture.py)
     docs/cli.md             the reference of the command line (see generate_cli.py)
     docs/configuration.md   what a service can be told (see generate_config.py)
+    docs/limits.md          every bound (see generate_limits.py)
     docs/protocol/mqmq.md   every structure: section, module, test
     docs/protocol/mqqb.md   every number of a checklist: code and test, or why there is none;
                             likewise dmpr.md, srmp.md and system.md
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tools import generate_architecture, generate_cli, generate_config
+from tools import generate_architecture, generate_cli, generate_config, generate_limits
 
 ROOT = Path(__file__).parents[1]
 PROTOCOL = ROOT / "docs" / "protocol"
@@ -82,6 +83,7 @@ def pages() -> dict[Path, str]:
         **generate_architecture.pictures(),
         ROOT / "docs" / "cli.md": generate_cli.page(),
         ROOT / "docs" / "configuration.md": generate_config.page(),
+        ROOT / "docs" / "limits.md": generate_limits.page(),
     }
     return {PROTOCOL / "mqmq.md": structures_page(), **maps, **reference}
 

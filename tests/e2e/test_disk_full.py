@@ -14,8 +14,9 @@ import openmsmq
 from openmsmq import Message
 from openmsmq.errors import StorageFull
 from openmsmq.runtime import startup as opening
-from openmsmq.store.ballast import BALLAST_FILE, BALLAST_SIZE
+from openmsmq.store.ballast import BALLAST_FILE
 from openmsmq.store.check.check import check
+from openmsmq.store.limits import BALLAST_SIZE
 
 pytestmark = pytest.mark.slow
 

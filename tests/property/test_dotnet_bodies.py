@@ -11,10 +11,10 @@ from tests.unit.bodies.test_nrbf import CALL, ORDER, RETURN, stream
 from tests.unit.bodies.test_wcf import NUMBERED, SUBMIT, TABLE, preamble, sized
 
 from openmsmq.bodies.body import Tree
-from openmsmq.bodies.nbf_values import DEPTH_MAX, EXPANSION_FREE, EXPANSION_MAX
 from openmsmq.bodies.nrbf import read_nrbf
 from openmsmq.bodies.wcf import read_wcf
 from openmsmq.errors import Malformed
+from openmsmq.limits import EXPANSION_FREE, EXPANSION_MAX, NBF_DEPTH_MAX
 
 SESSION = preamble(mode=3, encoding=b"\x03\x08") + sized(TABLE + NUMBERED) + b"\x07"
 
@@ -38,7 +38,7 @@ def check_plain(tree: Tree, *, size: int) -> None:
     todo: list[tuple[Tree, int]] = [(tree, 0)]
     while todo:
         node, depth = todo.pop()
-        assert depth <= 2 * DEPTH_MAX + 4
+        assert depth <= 2 * NBF_DEPTH_MAX + 4
         if isinstance(node, dict):
             todo.extend((child, depth + 1) for child in node.values())
             written += sum(map(len, node))

@@ -15,12 +15,11 @@ from openmsmq.bodies.text import decode_strictly, decode_text, encodable
 from openmsmq.bodies.wcf import read_wcf
 from openmsmq.bodies.xml import read_xml
 from openmsmq.errors import Malformed
+from openmsmq.limits import TEXT_MAX
 from openmsmq.properties.vartype import VarType
 
 NRBF_BODY_TYPE: Final = 0x300
 "What BinaryMessageFormatter declares."
-TEXT_MAX: Final = 250_000
-"Characters of the text made for a tree; nobody reads more."
 
 _NMF_START = b"\x00\x01\x00\x01"
 "Version 1.0 of [MC-NMF] 2.2.3.1, then the mode record."

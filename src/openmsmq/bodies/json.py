@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final
 
 from openmsmq.bodies.body import Tree
 from openmsmq.errors import Malformed
-
-JSON_DEPTH_MAX: Final = 100
-"Objects and arrays inside each other; real documents stay far below."
+from openmsmq.limits import JSON_DEPTH_MAX
 
 # A string, closed or not, is skipped whole: its brackets are text, and one that is never closed
 # must not be looked at again from each of its quotes.

@@ -7,16 +7,8 @@ from datetime import UTC, datetime, timedelta
 from struct import Struct
 from typing import Final
 
+from openmsmq.limits import EXPANSION_FREE, EXPANSION_MAX, NBF_NODES_MAX
 from openmsmq.wire.reader import Reader
-
-DEPTH_MAX: Final = 100
-"Objects or elements inside each other, in the data and in the tree made of it."
-NODES_MAX: Final = 250_000
-"Objects, arrays and elements of one body."
-EXPANSION_MAX: Final = 32
-"Characters of output each byte of a body may stand for, through references and repetition."
-EXPANSION_FREE: Final = 1 << 20
-"Characters of output any body may stand for, however short it is."
 
 TICKS_PER_SECOND: Final = 10_000_000
 TICKS_END: Final = 3_155_378_976_000_000_000
@@ -34,7 +26,7 @@ class Budget:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._nodes = NODES_MAX
+        self._nodes = NBF_NODES_MAX
         self._text = EXPANSION_FREE + EXPANSION_MAX * len(reader.data)
 
     def spend(self, name: str, *, nodes: int = 0, text: int = 0) -> None:
@@ -42,7 +34,7 @@ class Budget:
         self._nodes -= nodes
         self._text -= text
         if self._nodes < 0:
-            self._reader.fail(name, f"more than {NODES_MAX} objects")
+            self._reader.fail(name, f"more than {NBF_NODES_MAX} objects")
         if self._text < 0:
             self._reader.fail(name, "stands for far more text than there is data")
 

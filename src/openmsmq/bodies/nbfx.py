@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from openmsmq.bodies.body import Tree
-from openmsmq.bodies.nbf_values import DEPTH_MAX, Budget, read_int31
+from openmsmq.bodies.nbf_values import Budget, read_int31
 from openmsmq.bodies.nbfx_text import (
     FIRST_TEXT,
     START_LIST,
@@ -24,6 +24,7 @@ from openmsmq.bodies.nbfx_text import (
     read_string,
     read_text,
 )
+from openmsmq.limits import NBF_DEPTH_MAX
 from openmsmq.wire.reader import Reader
 
 _END_ELEMENT, _COMMENT, _ARRAY = 0x01, 0x02, 0x03
@@ -198,8 +199,8 @@ class _Document:
         return text
 
     def _start(self, element: _Element) -> None:
-        if len(self._open) >= DEPTH_MAX:
-            self._reader.fail("Element", f"nested deeper than {DEPTH_MAX}")
+        if len(self._open) >= NBF_DEPTH_MAX:
+            self._reader.fail("Element", f"nested deeper than {NBF_DEPTH_MAX}")
         written = len(element.start_tag) + len(element.end_tag)
         self._budget.spend("Element", nodes=1 + len(element.attributes), text=written)
         self._has_root = True

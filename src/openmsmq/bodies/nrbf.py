@@ -19,9 +19,10 @@ What follows the end of the stream is ignored: programs send buffers longer than
 from __future__ import annotations
 
 from openmsmq.bodies.body import Tree
-from openmsmq.bodies.nbf_values import DEPTH_MAX, Budget
+from openmsmq.bodies.nbf_values import Budget
 from openmsmq.bodies.nrbf_graph import Array, Graph, Instance, Object, Reference, Value
 from openmsmq.bodies.nrbf_records import ID_KEY, LIBRARY_KEY, TYPE_KEY
+from openmsmq.limits import NBF_DEPTH_MAX
 from openmsmq.wire.reader import Reader
 
 
@@ -99,5 +100,5 @@ class _Planter:
         return {ID_KEY: object_id} if self._graph.encounters[object_id] > 1 else {}
 
     def _check_depth(self, depth: int) -> None:
-        if depth > DEPTH_MAX:
-            self._reader.fail("IdRef", f"nested deeper than {DEPTH_MAX}")
+        if depth > NBF_DEPTH_MAX:
+            self._reader.fail("IdRef", f"nested deeper than {NBF_DEPTH_MAX}")

@@ -8,7 +8,7 @@ from math import prod
 from typing import Final, TypeAlias
 
 from openmsmq.bodies.body import Tree
-from openmsmq.bodies.nbf_values import DEPTH_MAX, Budget, read_i32
+from openmsmq.bodies.nbf_values import Budget, read_i32
 from openmsmq.bodies.nrbf_primitives import (
     PrimitiveType,
     Scalar,
@@ -28,6 +28,7 @@ from openmsmq.bodies.nrbf_records import (
     read_length,
     read_string,
 )
+from openmsmq.limits import NBF_DEPTH_MAX
 from openmsmq.wire.reader import Reader
 
 _NULL_TEXT = 8
@@ -155,8 +156,8 @@ class Graph:
     def _read_value(self, record: RecordType, depth: int) -> Value:
         """The value of a member or item; `depth` objects are around it ([MS-NRBF] 2.5)."""
         reader = self._reader
-        if depth > DEPTH_MAX:
-            reader.fail("RecordTypeEnum", f"nested deeper than {DEPTH_MAX}")
+        if depth > NBF_DEPTH_MAX:
+            reader.fail("RecordTypeEnum", f"nested deeper than {NBF_DEPTH_MAX}")
         if record in _CLASSES:
             return self._read_instance(record, depth)
         if record in _ARRAYS:

@@ -8,10 +8,8 @@ from typing import Final
 
 from openmsmq.bodies.nbf_values import read_counted, read_i32
 from openmsmq.bodies.nrbf_primitives import PrimitiveType, read_primitive_type
+from openmsmq.limits import RANK_MAX
 from openmsmq.wire.reader import Reader
-
-RANK_MAX: Final = 32
-"Dimensions of an array; .NET has no more."
 
 TYPE_KEY: Final = "$type"
 LIBRARY_KEY: Final = "$library"

@@ -18,11 +18,7 @@ from openmsmq.bodies.body import Tree
 from openmsmq.bodies.text import decode_marked, decode_strictly
 from openmsmq.bodies.xmlparse import BoundedTarget, parse_xml
 from openmsmq.errors import Malformed
-
-XML_DEPTH_MAX: Final = 100
-"Elements inside each other."
-XML_NODES_MAX: Final = 250_000
-"Elements and attributes of a document."
+from openmsmq.limits import XML_DEPTH_MAX, XML_NODES_MAX
 
 XSI: Final = "http://www.w3.org/2001/XMLSchema-instance"
 

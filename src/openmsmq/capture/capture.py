@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
+from openmsmq.capture.limits import BLOCK_SIZE_MAX, FRAME_SIZE_MAX, INTERFACES_MAX
 from openmsmq.errors import Malformed
 
-FRAME_SIZE_MAX: Final = 0x10_0000
-"Bytes of one frame; no capturing program takes more than a quarter of it."
-BLOCK_SIZE_MAX: Final = 0x100_0000
-"Bytes of one block of a pcapng file."
-INTERFACES_MAX: Final = 1000
-"Interfaces in one section of a pcapng file."
 SECOND: Final = 1_000_000_000
 _PCAP: Final = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),

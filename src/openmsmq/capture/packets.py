@@ -9,6 +9,7 @@ from typing import Final
 
 from openmsmq.capture.capture import Frame
 from openmsmq.capture.ip import Datagram, Segment, read_frame
+from openmsmq.capture.limits import CONVERSATIONS_MAX, KEPT_SIZE_MAX
 from openmsmq.capture.pcap import Endpoint
 from openmsmq.capture.tcp import Stream
 from openmsmq.errors import Malformed
@@ -19,9 +20,6 @@ from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
 
 SESSION_PORT: Final = 1801
 PING_PORT: Final = 3527
-CONVERSATIONS_MAX: Final = 1000
-KEPT_MAX: Final = 0x400_0000
-"Bytes of unfinished packets in all conversations; the quietest are given up beyond it."
 _SIGNATURE: Final = SIGNATURE.to_bytes(4, "little")
 _PING: Final = PING_SIGNATURE.to_bytes(2, "little")
 _SIGNATURE_PLACE: Final = 4
@@ -209,7 +207,7 @@ class _Capture:
         for description in direction.add(segment):
             yield self._captured(conversation, source, target, description)
         self._kept += direction.kept - before
-        while len(self._conversations) > CONVERSATIONS_MAX or self._kept > KEPT_MAX:
+        while len(self._conversations) > CONVERSATIONS_MAX or self._kept > KEPT_SIZE_MAX:
             yield from self._give_up()
 
     def _give_up(self) -> Iterator[CapturedPacket]:

@@ -10,13 +10,12 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from struct import Struct
 from typing import Final
 
+from openmsmq.capture.limits import SEGMENT_SIZE_MAX
 from openmsmq.limits import U32_MAX
 
 Endpoint = tuple[str, int]
 "An address and a port."
 
-SEGMENT_SIZE_MAX: Final = 65_000
-"Bytes of a stream in one packet; an IPv4 packet has room for 65,495."
 
 MAGIC: Final = 0xA1B2C3D4
 RAW_IP: Final = 101

@@ -13,15 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from openmsmq.capture.limits import BUFFER_SIZE, FILE_SIZE_MAX, FILES_MAX
 from openmsmq.capture.pcap import FILE_HEADER, Conversation, Endpoint, datagram
 from openmsmq.runtime.logs import log_event
 
-FILE_SIZE_MAX: Final = 16 << 20
-"Bytes of one file; a single read of a socket may go beyond it."
-FILES_MAX: Final = 256
-"Files in the folder, earlier ones among them: 4 GiB in all."
-BUFFER_SIZE: Final = 256 << 10
-"Bytes of one session that wait to be written."
 FLUSH_AFTER: Final = 1.0
 "Seconds that they wait."
 _NAME: Final = re.compile(r"\d{8}T\d{6}\.\d{3}Z-.+-(\d{6,})\.pcap")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Final
 
-HELD_BYTES_MAX: Final = 0x10_0000
-HELD_SEGMENTS_MAX: Final = 1000
-"What may come too early before what is missing is taken for lost; windows are smaller."
+from openmsmq.capture.limits import HELD_BYTES_MAX, HELD_SEGMENTS_MAX
+
 _NUMBERS: Final = 1 << 32
 
 

@@ -9,7 +9,7 @@ from ipaddress import AddressValueError, IPv4Address
 from uuid import UUID
 
 from openmsmq.errors import IllegalFormatName
-from openmsmq.limits import U16_MAX, U32_MAX
+from openmsmq.limits import DOMAIN_NAME_MAX, MULTIPLE_ELEMENTS_MAX, U16_MAX, U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.parts import (
@@ -38,9 +38,6 @@ __all__ = [
     "parse_format_name",
 ]
 
-DOMAIN_MAX = 255
-MULTIPLE_ELEMENTS_MAX = 1024
-"More destinations than this in one name are refused; the specification has no limit."
 
 _GUID = re.compile(r"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}", re.IGNORECASE | re.ASCII)
 _NUMBER = re.compile(r"[0-9A-F]{1,8}", re.IGNORECASE | re.ASCII)
@@ -105,7 +102,7 @@ class DistributionListName(FormatName):
     def __post_init__(self) -> None:
         if self.domain is not None:
             with refused_as(IllegalFormatName, str(self)):
-                check_part("domain name", self.domain, DOMAIN_MAX, NOT_IN_COMPUTER)
+                check_part("domain name", self.domain, DOMAIN_NAME_MAX, NOT_IN_COMPUTER)
 
     def __str__(self) -> str:
         return f"DL={self.guid}" + ("" if self.domain is None else f"@{self.domain}")

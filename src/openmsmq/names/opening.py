@@ -10,14 +10,10 @@ from openmsmq.errors import (
     UnsupportedAccessMode,
     UnsupportedFormatNameOperation,
 )
+from openmsmq.limits import MULTIPLE_ELEMENTS_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DEFAULT_PORTS, DirectName
-from openmsmq.names.format import (
-    MULTIPLE_ELEMENTS_MAX,
-    DistributionListName,
-    MulticastName,
-    MultipleName,
-)
+from openmsmq.names.format import DistributionListName, MulticastName, MultipleName
 
 
 def expand_name(

@@ -15,12 +15,10 @@ from ipaddress import ip_address
 from typing import NamedTuple
 
 from openmsmq.errors import MQError
+from openmsmq.limits import COMPUTER_NAME_MAX, QUEUE_NAME_MAX, SUBQUEUE_NAME_MAX
 
-COMPUTER_MAX = 256
-QUEUE_MAX = 124
 # The grammar says 32, but the field that stores it has no room for the null then
 # ([MS-MQRR] 2.2.5.3).
-SUBQUEUE_MAX = 31
 
 _UNPRINTABLE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
 # A comma would split a multiple-element name, a backslash ends the computer.
@@ -119,7 +117,7 @@ def check_part(what: str, text: str, limit: int, bad: re.Pattern[str]) -> None:
 
 def check_computer(computer: str) -> None:
     """Refuse what cannot be a computer's name ([MS-MQMQ] 2.1.1)."""
-    check_part("computer name", computer, COMPUTER_MAX, NOT_IN_COMPUTER)
+    check_part("computer name", computer, COMPUTER_NAME_MAX, NOT_IN_COMPUTER)
     if fold(computer) in _RESERVED:
         raise Fault(f"{computer} stands where a computer name should be; '.' is this computer")
 
@@ -159,7 +157,7 @@ def check_queue(parts: QueueParts) -> None:
         if parts.private or parts.subqueue:
             raise Fault("a computer's own queue is neither private nor does it have subqueues")
         return
-    check_part("queue name", parts.queue, QUEUE_MAX, NOT_IN_QUEUE)
+    check_part("queue name", parts.queue, QUEUE_NAME_MAX, NOT_IN_QUEUE)
     if fold(parts.queue) in _RESERVED:
         raise Fault(f"{parts.queue} is a reserved word and no queue's name")
     if parts.suffix not in (Suffix.NONE, Suffix.JOURNAL):
@@ -167,7 +165,7 @@ def check_queue(parts: QueueParts) -> None:
     if parts.subqueue:
         if parts.suffix:
             raise Fault("a subqueue has no journal")
-        check_part("subqueue name", parts.subqueue, SUBQUEUE_MAX, NOT_IN_QUEUE)
+        check_part("subqueue name", parts.subqueue, SUBQUEUE_NAME_MAX, NOT_IN_QUEUE)
         if fold(parts.subqueue) == Suffix.JOURNAL:
             raise Fault("no subqueue can be called JOURNAL")
 

@@ -9,14 +9,13 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final, TypeAlias
 
 from openmsmq.errors import IllegalPropertyValue, IllegalPropertyVt
+from openmsmq.limits import QUEUE_LABEL_MAX
 from openmsmq.properties.directory import CN, SET, D, E, L, S
 from openmsmq.properties.propid import MGMT_MSMQ, MGMT_QUEUE, QM, Property, Q
 from openmsmq.properties.structures import SequenceInfo
 from openmsmq.properties.variant import PropVariant, Value
 from openmsmq.properties.vartype import VECTOR, VarType, vartype_name
 
-QUEUE_LABEL_MAX: Final = 124
-"Characters in a queue's label ([MS-MQMQ] 2.3.1.8)."
 LINK_COST_MAX: Final = 999_999
 "The dearest routing link; the cheapest costs 1 ([MS-MQMQ] 2.3.7.3)."
 

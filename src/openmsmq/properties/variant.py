@@ -8,13 +8,11 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from openmsmq.errors import IllegalPropertyValue, IllegalPropertyVt
-from openmsmq.limits import U32_MAX, U64_MAX
+from openmsmq.limits import U32_MAX, U64_MAX, VARIANT_DEPTH_MAX
 from openmsmq.properties.vartype import VECTOR, VarType, vartype_name
 
 VARIANT_TRUE: Final = 0xFFFF
 VARIANT_FALSE: Final = 0
-DEPTH_MAX: Final = 4
-"How deep vectors of variants may lie in each other; connection histories need three."
 
 Value: TypeAlias = "bool | int | str | bytes | UUID | tuple[Value | PropVariant, ...] | None"
 
@@ -95,8 +93,10 @@ class PropVariant:
         for item in self.value:
             if not isinstance(item, PropVariant):
                 raise IllegalPropertyVt(_mismatch(self.vartype, item))
-        if self.depth > DEPTH_MAX:
-            raise IllegalPropertyValue(f"variants lie more than {DEPTH_MAX} deep in each other")
+        if self.depth > VARIANT_DEPTH_MAX:
+            raise IllegalPropertyValue(
+                f"variants lie more than {VARIANT_DEPTH_MAX} deep in each other"
+            )
 
 
 def _check_single(vartype: int, value: object) -> None:

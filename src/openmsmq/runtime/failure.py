@@ -6,9 +6,8 @@ import logging
 from typing import Final
 
 from openmsmq.errors import MQError, StorageError, StorageFailed, StorageFull
+from openmsmq.runtime.limits import FAULTS_LOGGED
 
-FAULTS_LOGGED: Final = 100
-"Operations with mistakes of ours that are written down in one run; the statistics count all."
 _log: Final = logging.getLogger(__name__)
 
 

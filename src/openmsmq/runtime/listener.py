@@ -13,10 +13,8 @@ from collections.abc import Callable, Iterable
 from traceback import clear_frames
 from typing import Final, Protocol
 
-BACKLOG: Final = 1024
-HANDSHAKES_MAX: Final = 256
-"TLS handshakes at a time; one more displaces the oldest."
-HANDSHAKE_TIMEOUT_S: Final = 10.0
+from openmsmq.runtime.limits import BACKLOG, HANDSHAKE_WITHIN_S, HANDSHAKES_MAX
+
 RETRY_DELAY_S: Final = 1.0
 "Before connections are accepted again after the system was out of file descriptors."
 UNFINISHED: Final = "unfinished TLS handshake"
@@ -123,7 +121,7 @@ class Listener:
 
     async def _connect(self, connected: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        timeout = None if self._tls is None else HANDSHAKE_TIMEOUT_S
+        timeout = None if self._tls is None else HANDSHAKE_WITHIN_S
         try:
             await loop.connect_accepted_socket(
                 self._make, connected, ssl=self._tls, ssl_handshake_timeout=timeout

@@ -14,15 +14,12 @@ from traceback import format_exception
 from typing import Final, TextIO
 
 from openmsmq.errors import MQError
+from openmsmq.runtime.limits import LOG_KINDS_MAX, LOG_LINES_MAX
 
 _OWN: Final = frozenset({"time", "level", "event", "logger", "error", "trace"})
 "What every line may say; the fields of an event have other names."
-LINES_MAX: Final = 200
-"Lines of one kind in a window."
 WINDOW: Final = 60.0
 "Seconds."
-KINDS_MAX: Final = 1000
-"Kinds of lines that are told apart."
 _WORDS_MAX: Final = 200
 _PLAIN: Final = re.compile(r"[^\s\"'=\\]+", re.ASCII)
 "Text that needs no quotes."
@@ -66,13 +63,13 @@ class Throttle(logging.Filter):
         # The words of an event are always the same; of other lines only their pattern is.
         words = record.getMessage() if hasattr(record, "fields") else str(record.msg)
         key = (record.name, words[:_WORDS_MAX])
-        if key not in self._kinds and len(self._kinds) >= KINDS_MAX:
+        if key not in self._kinds and len(self._kinds) >= LOG_KINDS_MAX:
             key = ("", "")
         kind = self._kinds.setdefault(key, _Kind())
         now = self._clock()
         if now - kind.since >= WINDOW:
             kind.since, kind.lines = now, 0
-        if kind.lines >= LINES_MAX:
+        if kind.lines >= LOG_LINES_MAX:
             kind.left_out += 1
             return False
         kind.lines += 1

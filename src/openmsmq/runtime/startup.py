@@ -9,7 +9,7 @@ from pathlib import Path
 from openmsmq.clock import SystemClock
 from openmsmq.engine.arrivals.receipts import ReceiptWriters
 from openmsmq.engine.manager import QueueManager
-from openmsmq.store.ballast import BALLAST_SIZE
+from openmsmq.store.limits import BALLAST_SIZE
 from openmsmq.store.lmdb import LmdbStore
 
 

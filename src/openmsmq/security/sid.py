@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from openmsmq.errors import InvalidParameter
-from openmsmq.limits import U32_MAX
+from openmsmq.limits import SUBAUTHORITIES_MAX, U32_MAX
 from openmsmq.wire.reader import Reader, decode_whole
 
 REVISION: Final = 1
-SUBAUTHORITIES_MAX: Final = 15
 _NUMBER: Final = "(0|[1-9][0-9]{0,9})"
 _TEXT: Final = re.compile(
     rf"S-1-({_NUMBER}|0x[0-9A-F]{{12}})(-{_NUMBER}){{0,{SUBAUTHORITIES_MAX}}}",

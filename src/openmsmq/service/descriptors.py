@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import resource
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from openmsmq.service.configuration import Config
-
-CONSOLE_MAX: Final = 256
-"Connections of those who watch."
-FILES_MAX: Final = 384
-"Descriptors for the store, logs, copies, and connections that are just being refused."
-DESCRIPTORS_MAX: Final = 1 << 16
-"What is asked for, unless more connections are configured: some systems allow a billion."
+from openmsmq.service.limits import CONSOLE_MAX, DESCRIPTORS_MAX, FILES_MAX
 
 
 class Shares(NamedTuple):

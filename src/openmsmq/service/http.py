@@ -22,13 +22,11 @@ from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import InvalidParameter
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
-from openmsmq.service.descriptors import CONSOLE_MAX
+from openmsmq.service.limits import CONSOLE_MAX, HTTP_DRAIN_S
 from openmsmq.service.metrics.exposition import CONTENT_TYPE
 from openmsmq.service.metrics.samples import EXHAUSTED, TOO_MANY_CONSOLE, ServiceMetrics, render
 from openmsmq.types.manager_state import ManagerState
 
-SHUTDOWN_SECONDS: Final = 2.0
-"How long answers under way may take when the door closes."
 COMPRESS_BESIDE: Final = 64 * 1024
 "Bytes of an answer from which on a thread compresses it."
 _log: Final = logging.getLogger(__name__)
@@ -72,7 +70,7 @@ class ConsoleDoor:
         self.app.router.add_get("/healthz", self._show_health)
         self.app.on_response_prepare.append(_add_headers)
         self._runner = web.AppRunner(
-            self.app, access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS
+            self.app, access_log=None, handle_signals=False, shutdown_timeout=HTTP_DRAIN_S
         )
         self._connections_max = connections_max
         self._busy: Counter[asyncio.BaseProtocol] = Counter()

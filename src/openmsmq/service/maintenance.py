@@ -31,6 +31,7 @@ from openmsmq.engine.storage.recovery import (
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.errors import BackupDamaged, StoreDamaged, StoreExists, StoreForeign, StoreMissing
 from openmsmq.service import backup as carrying
+from openmsmq.service.limits import INFO_SIZE_MAX
 from openmsmq.store import copy as copying
 from openmsmq.store.check import check as checking
 from openmsmq.store.check.check import UNREADABLE, Report
@@ -45,7 +46,6 @@ from openmsmq.types.queues import VISIBLE
 Directory = str | os.PathLike[str]
 
 INFO_FILE: Final = "backup.json"
-INFO_SIZE_MAX: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from openmsmq.runtime.logs import log_event, set_up_logs
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.backup import write_down
 from openmsmq.service.configuration import OPTIONS, Config, changes
+from openmsmq.service.limits import STOP_WITHIN_S
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.manager_state import ManagerState
 
@@ -45,8 +46,6 @@ DOORS: Final = ("binary", "ping", "app", "rpc", "srmp", "console")
 "All there will be; the ready file names each."
 MAY_PASS: Final = (StoreInUse, StorageFailed, StorageFull)
 "Why a store cannot be opened now and perhaps can be later; but see `StoreDenied`."
-PATIENCE: Final = 10.0
-"Seconds that a door gets to say farewell."
 _KILLED: Final = 128
 "What shells add to the number of a signal."
 _log: Final = logging.getLogger(__name__)
@@ -234,7 +233,7 @@ class Service:
         while self._open:
             name, door = self._open.popitem()
             try:
-                await asyncio.wait_for(door.stop(self._reason), PATIENCE)
+                await asyncio.wait_for(door.stop(self._reason), STOP_WITHIN_S)
             except (MQError, OSError) as error:  # a TimeoutError is an OSError
                 log_event(_log, "door not closed", level=logging.ERROR, error=error, door=name)
         if self._driver is not None:

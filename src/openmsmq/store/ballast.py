@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Final
 
 BALLAST_FILE: Final = "openmsmq.ballast"
-BALLAST_SIZE: Final = 4 * 1024 * 1024
-"Bytes; a commit that removes some hundred messages writes about one megabyte."
 _BLOCK: Final = 512
 "What `st_blocks` counts."
 

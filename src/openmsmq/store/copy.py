@@ -25,6 +25,7 @@ from openmsmq.store import files, pages
 from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
 from openmsmq.store.format import FORMAT_KEY, read_format
+from openmsmq.store.limits import MAP_SIZE
 from openmsmq.store.lock import DirectoryLock, is_held, keep_files
 from openmsmq.store.pages import DATA_FILE
 from openmsmq.store.rows import LmdbSnapshot
@@ -126,7 +127,7 @@ def alone(directory: Path) -> Iterator[None]:
 def open_reader(directory: Path) -> Iterator[StoreReader]:
     """Read a store whose pages were checked; the caller sees to it that its files stay."""
     try:
-        environment = files.open_environment(directory, files.MAP_SIZE, readonly=True)
+        environment = files.open_environment(directory, MAP_SIZE, readonly=True)
     except (lmdb.Error, OSError) as error:
         # The library has no code for what it refuses itself: to open a file twice.
         if isinstance(error, lmdb.Error) and not error.code:

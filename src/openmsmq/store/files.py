@@ -20,15 +20,13 @@ from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooOld
 from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
 from openmsmq.store.format import FORMAT, FORMAT_KEY, format_row, read_format
+from openmsmq.store.limits import MAP_SIZE, READERS_MAX
 from openmsmq.store.pages import DATA_FILE
 
-MAP_SIZE: Final = 1 << 40
-"How far a store may grow; the address space is reserved, neither memory nor disk is."
 _MAP_SIZE_LEAST: Final = 1 << 30
 _LMDB_LOCK_FILE: Final = "lock.mdb"
 _LMDB_LOCK_SIZE: Final = 4096
 _LMDB_MAJOR: Final = 0  # the file format of LMDB 0.9, whatever later libraries prefer
-_READERS_MAX: Final = 8
 _MAKING: Final = "openmsmq.making"
 
 TABLE_NAMES: Final = tuple(table.name.lower().encode() for table in Table)
@@ -85,7 +83,7 @@ def open_environment(directory: Path, map_size: int, *, readonly: bool = False) 
                 map_size=map_size,
                 readonly=readonly,
                 mode=0o600,
-                max_readers=_READERS_MAX,
+                max_readers=READERS_MAX,
                 max_dbs=len(Table),
                 max_spare_txns=2,
                 lib_version=_LMDB_MAJOR,

@@ -23,14 +23,13 @@ from openmsmq.store.ballast import Ballast
 from openmsmq.store.faults import storage_error
 from openmsmq.store.fork import never_free, watch
 from openmsmq.store.format import FORMAT, FORMAT_KEY, migrate, read_format
+from openmsmq.store.limits import MAP_SIZE, RESERVE, WALK_MAX
 from openmsmq.store.lock import DirectoryLock
 from openmsmq.store.rows import LmdbSnapshot, LmdbWriter
 
 if TYPE_CHECKING:
     from openmsmq.store.rows import Tables, Transaction
 
-RESERVE: Final = 32 * 1024 * 1024
-"Space kept from new messages, for removing old ones takes space too."
 PLENTY: Final = 1024 * 1024 * 1024
 "Space beyond it that a few commits will not use up."
 COMMITS_UNASKED: Final = 16
@@ -71,10 +70,10 @@ class LmdbStore:
         directory: str | os.PathLike[str],
         *,
         create: bool = True,
-        map_size: int = files.MAP_SIZE,
+        map_size: int = MAP_SIZE,
         reserve: int = RESERVE,
         ballast: int = 0,
-        walk_max: int = pages.WALK_MAX,
+        walk_max: int = WALK_MAX,
     ) -> LmdbStore:
         """The store in `directory`, made if there is none and `create` allows it.
 

@@ -16,10 +16,9 @@ import lmdb.verify
 from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooNew
 from openmsmq.limits import U64_MAX
 from openmsmq.store.faults import storage_error
+from openmsmq.store.limits import WALK_MAX
 
 DATA_FILE: Final = "data.mdb"
-WALK_MAX: Final = 64 * 1024 * 1024
-"Up to this size a file is looked at page by page before it is opened: a quarter of a second."
 
 _MAGIC: Final = struct.pack("=I", 0xBEEFC0DE)
 _VERSION: Final = 1

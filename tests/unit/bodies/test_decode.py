@@ -7,7 +7,8 @@ from time import perf_counter
 import pytest
 
 from openmsmq.bodies.body import Body, Tree
-from openmsmq.bodies.decode import NRBF_BODY_TYPE, TEXT_MAX, body_format, decode_body
+from openmsmq.bodies.decode import NRBF_BODY_TYPE, body_format, decode_body
+from openmsmq.limits import TEXT_MAX
 from openmsmq.properties.vartype import VarType
 
 NRBF_HEADER = bytes.fromhex("0001000000ffffffff0100000000000000")

@@ -6,8 +6,9 @@ from time import perf_counter
 
 import pytest
 
-from openmsmq.bodies.json import JSON_DEPTH_MAX, read_json
+from openmsmq.bodies.json import read_json
 from openmsmq.errors import Malformed
+from openmsmq.limits import JSON_DEPTH_MAX
 
 
 def test_a_document_becomes_plain_values() -> None:

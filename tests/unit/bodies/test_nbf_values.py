@@ -8,9 +8,6 @@ import struct
 import pytest
 
 from openmsmq.bodies.nbf_values import (
-    EXPANSION_FREE,
-    EXPANSION_MAX,
-    NODES_MAX,
     TICKS_END,
     Budget,
     date_time_text,
@@ -23,6 +20,7 @@ from openmsmq.bodies.nbf_values import (
     shortest_single,
 )
 from openmsmq.errors import Malformed
+from openmsmq.limits import EXPANSION_FREE, EXPANSION_MAX, NBF_NODES_MAX
 from openmsmq.wire.reader import Reader
 
 
@@ -145,8 +143,8 @@ def test_numbers_are_spelled_as_in_xml(value: float, text: str) -> None:
 
 def test_a_budget_ends() -> None:
     budget = Budget(Reader(bytes(10)))
-    budget.spend("Text", nodes=NODES_MAX, text=EXPANSION_FREE + 10 * EXPANSION_MAX)
+    budget.spend("Text", nodes=NBF_NODES_MAX, text=EXPANSION_FREE + 10 * EXPANSION_MAX)
     with pytest.raises(Malformed, match="far more text"):
         budget.spend("Text", text=1)
-    with pytest.raises(Malformed, match=f"more than {NODES_MAX} objects"):
+    with pytest.raises(Malformed, match=f"more than {NBF_NODES_MAX} objects"):
         budget.spend("Element", nodes=1)

@@ -8,9 +8,10 @@ import pytest
 
 from openmsmq.bodies import nbf_values
 from openmsmq.bodies.body import Tree
-from openmsmq.bodies.nbf_values import DEPTH_MAX, NODES_MAX, Budget
+from openmsmq.bodies.nbf_values import Budget
 from openmsmq.bodies.nbfx import read_nbfx
 from openmsmq.errors import Malformed
+from openmsmq.limits import NBF_DEPTH_MAX, NBF_NODES_MAX
 from openmsmq.wire.reader import Reader
 
 EXAMPLES: Final = """
@@ -256,19 +257,19 @@ def test_records_out_of_place_are_refused(data: bytes, reason: str) -> None:
 
 
 def test_elements_may_not_nest_too_deep() -> None:
-    assert read(b"\x40\x01a" * DEPTH_MAX + b"\x01" * DEPTH_MAX)
-    assert "nested deeper" in refused(b"\x40\x01a" * (DEPTH_MAX + 1))
+    assert read(b"\x40\x01a" * NBF_DEPTH_MAX + b"\x01" * NBF_DEPTH_MAX)
+    assert "nested deeper" in refused(b"\x40\x01a" * (NBF_DEPTH_MAX + 1))
 
 
 def test_the_number_of_elements_and_attributes_is_bounded() -> None:
     pattern = b"\x03\x40\x01a" + b"".join(bytes([0x04, 1, c, 0x82]) for c in b"bcdef") + b"\x01"
-    count = NODES_MAX // 6 + 1
+    count = NBF_NODES_MAX // 6 + 1
     length = bytes([count & 0x7F | 0x80, count >> 7 & 0x7F | 0x80, count >> 14])
-    assert f"more than {NODES_MAX}" in refused(pattern + b"\xb5" + length + bytes(count))
+    assert f"more than {NBF_NODES_MAX}" in refused(pattern + b"\xb5" + length + bytes(count))
 
 
 def test_comments_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nbf_values, "NODES_MAX", 100)
+    monkeypatch.setattr(nbf_values, "NBF_NODES_MAX", 100)
     assert read(element("a", b"\x02\x00" * 99))
     assert "more than 100" in refused(element("a", b"\x02\x00" * 100))
 

@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 
 from openmsmq.bodies import nbf_values
-from openmsmq.bodies.nbf_values import DEPTH_MAX, NODES_MAX
 from openmsmq.bodies.nrbf import read_nrbf
 from openmsmq.errors import Malformed
+from openmsmq.limits import NBF_DEPTH_MAX, NBF_NODES_MAX
 
 # What a writer of such streams would do, in the order of the specification.
 
@@ -296,8 +296,8 @@ def chain(length: int) -> bytes:
 
 
 def test_references_may_not_nest_too_deep() -> None:
-    assert read_nrbf(chain(DEPTH_MAX - 1))
-    assert "nested deeper" in refused(chain(DEPTH_MAX + 1))
+    assert read_nrbf(chain(NBF_DEPTH_MAX - 1))
+    assert "nested deeper" in refused(chain(NBF_DEPTH_MAX + 1))
 
 
 def nested(depth: int) -> bytes:
@@ -307,13 +307,13 @@ def nested(depth: int) -> bytes:
 
 
 def test_objects_may_not_nest_too_deep() -> None:
-    assert read_nrbf(nested(DEPTH_MAX))
-    assert "nested deeper" in refused(nested(DEPTH_MAX + 1))
+    assert read_nrbf(nested(NBF_DEPTH_MAX))
+    assert "nested deeper" in refused(nested(NBF_DEPTH_MAX + 1))
     assert "nested deeper" in refused(nested(5000))
 
 
 def test_arrays_may_not_nest_too_deep() -> None:
-    deep = b"".join(b"\x10" + i32(n, 1) for n in range(1, DEPTH_MAX))
+    deep = b"".join(b"\x10" + i32(n, 1) for n in range(1, NBF_DEPTH_MAX))
     assert read_nrbf(stream(deep, NULL))
     deeper = b"".join(b"\x10" + i32(n, 1) for n in range(1, 5000))
     assert "nested deeper" in refused(stream(deeper, NULL))
@@ -354,12 +354,12 @@ def test_a_sparse_array_of_usual_size_is_read() -> None:
 
 
 def test_the_number_of_objects_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nbf_values, "NODES_MAX", 100)
+    monkeypatch.setattr(nbf_values, "NBF_NODES_MAX", 100)
     arrays = [b"\x10" + i32(n, 0) for n in range(1, 102)]
     assert read_nrbf(stream(*arrays[:100])) == []
     assert "more than 100 objects" in refused(stream(*arrays))
 
 
 def test_the_number_of_rows_is_bounded() -> None:
-    data = binary_array(1, 2, [NODES_MAX, 1], bytes([PRIMITIVE, 1]) + b"\1" * NODES_MAX)
-    assert f"more than {NODES_MAX} objects" in refused(stream(data))
+    data = binary_array(1, 2, [NBF_NODES_MAX, 1], bytes([PRIMITIVE, 1]) + b"\1" * NBF_NODES_MAX)
+    assert f"more than {NBF_NODES_MAX} objects" in refused(stream(data))

@@ -8,14 +8,9 @@ from time import perf_counter
 import pytest
 
 from openmsmq.bodies.body import Tree
-from openmsmq.bodies.xmltree import (
-    XML_DEPTH_MAX,
-    XML_NODES_MAX,
-    XSI,
-    document_text,
-    read_tree,
-)
+from openmsmq.bodies.xmltree import XSI, document_text, read_tree
 from openmsmq.errors import Malformed
+from openmsmq.limits import XML_DEPTH_MAX, XML_NODES_MAX
 
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 20))
 BILLION_LAUGHS = f'<!DOCTYPE l [<!ENTITY l0 "lol">{LAUGHS}]><l>&l19;</l>'

@@ -7,14 +7,8 @@ from struct import pack
 
 import pytest
 
-from openmsmq.capture.capture import (
-    BLOCK_SIZE_MAX,
-    FRAME_SIZE_MAX,
-    INTERFACES_MAX,
-    Frame,
-    is_capture,
-    read_frames,
-)
+from openmsmq.capture.capture import Frame, is_capture, read_frames
+from openmsmq.capture.limits import BLOCK_SIZE_MAX, FRAME_SIZE_MAX, INTERFACES_MAX
 from openmsmq.errors import Malformed
 
 ORDERS = pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])

@@ -12,9 +12,9 @@ from tests.samples import MESSAGES, SESSION, SOURCE, patch, properties, user_mes
 from openmsmq.capture import packets as capture
 from openmsmq.capture.capture import Frame, read_frames
 from openmsmq.capture.ip import Segment, read_frame
+from openmsmq.capture.limits import HELD_SEGMENTS_MAX
 from openmsmq.capture.packets import CapturedPacket, captured_packets
 from openmsmq.capture.pcap import FILE_HEADER, Conversation, Endpoint, datagram
-from openmsmq.capture.tcp import HELD_SEGMENTS_MAX
 from openmsmq.packet.connection import SessionAck
 from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
 
@@ -318,7 +318,7 @@ def test_the_quietest_conversation_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture, "KEPT_MAX", 100_000)
+    monkeypatch.setattr(capture, "KEPT_SIZE_MAX", 100_000)
     starts = [session(LARGE, remote=("192.0.2.7", port))[:4] for port in (1, 2, 3)]
     packets = found([frame for frames in starts for frame in frames])
     assert [p.source[1] for p in packets] == [1, 2, 3]

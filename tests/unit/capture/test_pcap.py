@@ -9,14 +9,8 @@ import pytest
 
 from openmsmq.capture.capture import Frame, read_frames
 from openmsmq.capture.ip import Datagram, Segment, read_frame
-from openmsmq.capture.pcap import (
-    FILE_HEADER,
-    RAW_IP,
-    SEGMENT_SIZE_MAX,
-    Conversation,
-    Endpoint,
-    datagram,
-)
+from openmsmq.capture.limits import SEGMENT_SIZE_MAX
+from openmsmq.capture.pcap import FILE_HEADER, RAW_IP, Conversation, Endpoint, datagram
 
 NOW = 1_700_000_000.25
 SHORT = ("192.0.2.1", 1801), ("192.0.2.7", 50_000)

@@ -12,8 +12,9 @@ import pytest
 
 from openmsmq.capture.capture import read_frames
 from openmsmq.capture.ip import Datagram, Segment, read_frame
+from openmsmq.capture.limits import BUFFER_SIZE
 from openmsmq.capture.pcap import FILE_HEADER
-from openmsmq.capture.recorder import BUFFER_SIZE, Recorder
+from openmsmq.capture.recorder import Recorder
 
 NOW = 1_700_000_000.25
 LOCAL, REMOTE = ("192.0.2.1", 1801), ("192.0.2.7", 50_123)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from openmsmq.capture.tcp import HELD_BYTES_MAX, HELD_SEGMENTS_MAX, Stream
+from openmsmq.capture.limits import HELD_BYTES_MAX, HELD_SEGMENTS_MAX
+from openmsmq.capture.tcp import Stream
 
 
 def test_segments_in_order_are_given_at_once() -> None:

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from openmsmq.errors import IllegalFormatName
+from openmsmq.limits import MULTIPLE_ELEMENTS_MAX
 from openmsmq.names.format import (
-    MULTIPLE_ELEMENTS_MAX,
     ConnectorName,
     DirectName,
     DistributionListName,

@@ -13,8 +13,9 @@ from openmsmq.errors import (
     UnsupportedAccessMode,
     UnsupportedFormatNameOperation,
 )
+from openmsmq.limits import MULTIPLE_ELEMENTS_MAX
 from openmsmq.names.base import FormatName
-from openmsmq.names.format import MULTIPLE_ELEMENTS_MAX, DistributionListName, parse_format_name
+from openmsmq.names.format import DistributionListName, parse_format_name
 from openmsmq.names.opening import check_use, expand_name
 
 GUID = "01234567-89ab-4cde-8f01-23456789abcd"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from openmsmq.errors import IllegalFormatName
+from openmsmq.limits import QUEUE_NAME_MAX
 from openmsmq.names.parts import (
     NOT_IN_COMPUTER,
     NOT_IN_QUEUE,
-    QUEUE_MAX,
     Fault,
     QueueParts,
     Suffix,
@@ -84,7 +84,7 @@ def test_a_fault_becomes_the_public_error_with_the_whole_name() -> None:
 )
 def test_a_part_is_refused_with_what_is_wrong_and_where(text: str, reason: str) -> None:
     with pytest.raises(Fault) as caught:
-        check_part("queue name", text, QUEUE_MAX, NOT_IN_QUEUE)
+        check_part("queue name", text, QUEUE_NAME_MAX, NOT_IN_QUEUE)
     assert str(caught.value) == reason
 
 
@@ -92,14 +92,14 @@ def test_a_part_is_refused_with_what_is_wrong_and_where(text: str, reason: str) 
 def test_queue_names_have_no_separators(char: str) -> None:
     """MQQB-145."""
     with pytest.raises(Fault, match="at position 1"):
-        check_part("queue name", char + "a", QUEUE_MAX, NOT_IN_QUEUE)
+        check_part("queue name", char + "a", QUEUE_NAME_MAX, NOT_IN_QUEUE)
 
 
 @pytest.mark.parametrize("char", ["\0", "\n", "\x1f", "\x7f", "\x85", "\u2028", "\ud800"])
 def test_no_name_has_control_characters_or_half_pairs(char: str) -> None:
     for pattern in (NOT_IN_COMPUTER, NOT_IN_QUEUE):
         with pytest.raises(Fault, match="position 2"):
-            check_part("name", f"a{char}b", QUEUE_MAX, pattern)
+            check_part("name", f"a{char}b", QUEUE_NAME_MAX, pattern)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_no_name_has_control_characters_or_half_pairs(char: str) -> None:
 )
 def test_everything_else_is_a_queue_name(text: str) -> None:
     """MQQB-145."""
-    check_part("queue name", text, QUEUE_MAX, NOT_IN_QUEUE)
+    check_part("queue name", text, QUEUE_NAME_MAX, NOT_IN_QUEUE)
 
 
 @pytest.mark.parametrize(

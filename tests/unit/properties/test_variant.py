@@ -8,13 +8,8 @@ from uuid import UUID
 import pytest
 
 from openmsmq.errors import IllegalPropertyValue, IllegalPropertyVt
-from openmsmq.properties.variant import (
-    DEPTH_MAX,
-    PropVariant,
-    Value,
-    from_variant_bool,
-    to_variant_bool,
-)
+from openmsmq.limits import VARIANT_DEPTH_MAX
+from openmsmq.properties.variant import PropVariant, Value, from_variant_bool, to_variant_bool
 from openmsmq.properties.vartype import VECTOR, VarType
 
 GUID = UUID(int=7)
@@ -123,7 +118,7 @@ def test_enumeration_members_are_integers() -> None:
 
 def test_variants_lie_in_each_other_only_so_deep() -> None:
     nested = PropVariant(VarType.VT_NULL, None)
-    for depth in range(2, DEPTH_MAX + 1):
+    for depth in range(2, VARIANT_DEPTH_MAX + 1):
         nested = PropVariant(VECTOR | VarType.VT_VARIANT, (nested,))
         assert nested.depth == depth
     with pytest.raises(IllegalPropertyValue):

@@ -41,7 +41,7 @@ from openmsmq.errors import (
 )
 from openmsmq.packet.view import PacketView
 from openmsmq.runtime.drivers import Commit, LoopDriver, ThreadDriver
-from openmsmq.runtime.failure import FAULTS_LOGGED
+from openmsmq.runtime.limits import FAULTS_LOGGED
 
 T = TypeVar("T")
 

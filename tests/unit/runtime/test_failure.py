@@ -11,7 +11,8 @@ from openmsmq.errors import (
     StorageFull,
     StoreDamaged,
 )
-from openmsmq.runtime.failure import FAULTS_LOGGED, FaultLog, is_fatal, storage_failure
+from openmsmq.runtime.failure import FaultLog, is_fatal, storage_failure
+from openmsmq.runtime.limits import FAULTS_LOGGED
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def test_silent_handshakes_give_way_to_others(
 def test_a_handshake_does_not_take_for_ever(
     contexts: tuple[ssl.SSLContext, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "HANDSHAKE_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(module, "HANDSHAKE_WITHIN_S", 0.05)
 
     async def test() -> None:
         home = Home()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from openmsmq.errors import StorageFull
 from openmsmq.runtime import logs as module
+from openmsmq.runtime.limits import LOG_LINES_MAX
 from openmsmq.runtime.logs import JsonLines, TextLines, Throttle, log_event, set_up_logs
 
 
@@ -126,7 +127,7 @@ def test_logs_can_be_set_up_again(logs: StringIO) -> None:
 
 def throttled(monkeypatch: pytest.MonkeyPatch, time: list[float]) -> Throttle:
     """Two lines of a kind, in ten seconds by a clock of its own."""
-    monkeypatch.setattr(module, "LINES_MAX", 2)
+    monkeypatch.setattr(module, "LOG_LINES_MAX", 2)
     monkeypatch.setattr(module, "WINDOW", 10.0)
     return Throttle(lambda: time[0])
 
@@ -163,7 +164,7 @@ def test_lines_of_others_go_by_their_pattern(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_kinds_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KINDS_MAX", 3)
+    monkeypatch.setattr(module, "LOG_KINDS_MAX", 3)
     throttle = throttled(monkeypatch, [0.0])
     found = [throttle.filter(record(f"event {n}")) for n in range(100)]
     assert sum(found) == 3 + 2
@@ -174,4 +175,4 @@ def test_the_logs_of_a_service_are_bounded(logs: StringIO) -> None:
     set_up_logs("json", "info", logs)
     for n in range(1000):
         log_event(logging.getLogger("test"), "session over", n=n)
-    assert len(logs.getvalue().splitlines()) == module.LINES_MAX
+    assert len(logs.getvalue().splitlines()) == LOG_LINES_MAX

@@ -10,14 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmsmq.service.configuration import Config
-from openmsmq.service.descriptors import (
-    CONSOLE_MAX,
-    DESCRIPTORS_MAX,
-    FILES_MAX,
-    needed,
-    raise_limit,
-    shares,
-)
+from openmsmq.service.descriptors import needed, raise_limit, shares
+from openmsmq.service.limits import CONSOLE_MAX, DESCRIPTORS_MAX, FILES_MAX
 
 INFINITE = resource.RLIM_INFINITY
 CONFIG = Config(data=Path("d"))

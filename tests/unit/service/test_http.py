@@ -271,7 +271,7 @@ class Slow:
 def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
     slow = Slow()
     monkeypatch.setattr(console_door, "render", slow.render)
-    monkeypatch.setattr(console_door, "SHUTDOWN_SECONDS", 0.05)
+    monkeypatch.setattr(console_door, "HTTP_DRAIN_S", 0.05)
     return slow
 
 

@@ -429,7 +429,7 @@ def test_a_door_may_refuse_in_its_own_words(house: House) -> None:
 def test_a_door_that_does_not_close_keeps_nobody(
     house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    monkeypatch.setattr(module, "STOP_WITHIN_S", 0.01)
 
     async def never() -> None:
         await asyncio.sleep(1000)

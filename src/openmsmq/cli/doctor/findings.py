@@ -33,7 +33,7 @@ from openmsmq.names.parts import fold
 from openmsmq.names.path import shown
 from openmsmq.properties.message import describe_class
 from openmsmq.store.format import FORMAT
-from openmsmq.store.lmdb import RESERVE
+from openmsmq.store.limits import RESERVE
 from openmsmq.types.outgoing import OFFLINE, STATUS_WORDS, ConnectionStatus, OutgoingInfo
 from openmsmq.types.queues import POISON_SUBQUEUE, REFUSED_QUEUE, QueueInfo, QueueKind
 from openmsmq.types.units import UnitState, decider_of

@@ -36,6 +36,7 @@ from openmsmq.names.path import shown
 from openmsmq.properties.message import describe_class
 from openmsmq.runtime.drivers import Commit
 from openmsmq.runtime.listener import FAILED, UNFINISHED
+from openmsmq.service.limits import METRIC_KINDS_MAX
 from openmsmq.service.metrics.exposition import Histogram, Page, escaped, number
 from openmsmq.service.metrics.names import METRICS
 from openmsmq.store.pages import DATA_FILE
@@ -73,8 +74,6 @@ TOO_MANY_CONSOLE: Final = "too many console connections"
 EXHAUSTED: Final = "no file descriptor left"
 REFUSALS: Final = (TOO_MANY, TOO_MANY_CONSOLE, EXHAUSTED, UNFINISHED, FAILED)
 "Why connections are turned away; always reported, that a rise is seen."
-KINDS_MAX: Final = 100
-"Kinds of requests and reasons for refusals that are told apart; the rest is `other`."
 STEP: Final = 100
 "Queues reported before others get a turn."
 SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -178,7 +177,7 @@ class ServiceMetrics:
 
 def _tally(counter: Counter[str], what: str) -> None:
     """Count, but let nobody outside fill the memory with names."""
-    counter[what if what in counter or len(counter) < KINDS_MAX else "other"] += 1
+    counter[what if what in counter or len(counter) < METRIC_KINDS_MAX else "other"] += 1
 
 
 def _report_disk(page: Page, directory: Path) -> None:

@@ -51,17 +51,16 @@ from openmsmq.errors import MQError, StoreDamaged
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.store import copy as copying
 from openmsmq.store.check.queues import CheckedQueue, CheckedQueues
-from openmsmq.store.check.references import IN_MEMORY, Reference, References
+from openmsmq.store.check.references import Reference, References
 from openmsmq.store.check.transfers import CheckedTransfers
 from openmsmq.store.copy import Progress, no_progress
+from openmsmq.store.limits import FINDINGS_MAX, REFERENCES_IN_MEMORY
 from openmsmq.store.lock import DirectoryLock
 from openmsmq.store.pages import DATA_FILE
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
 from openmsmq.types.queues import VISIBLE, QueueKind
 
 CHECKING_ROWS: Final = "checking rows"
-FINDINGS_MAX: Final = 1000
-"Findings that are told; more are counted."
 _NUMBER_KEYS: Final = (ARRIVAL_KEY, MESSAGE_ID_KEY, QUEUE_NUMBER_KEY)
 _STEP: Final = 4096
 _END: Final = b"\xff" * 64
@@ -120,7 +119,7 @@ def check_tables(
     rows: int,
     progress: Progress = no_progress,
     *,
-    in_memory: int = IN_MEMORY,
+    in_memory: int = REFERENCES_IN_MEMORY,
 ) -> Report:
     """Hold the tables of a store against one another; `rows` is how many they have in all."""
     with tempfile.TemporaryFile() as file:

@@ -13,9 +13,8 @@ from struct import Struct
 from typing import BinaryIO, Final, NamedTuple
 
 from openmsmq.store.faults import storage_error
+from openmsmq.store.limits import REFERENCES_IN_MEMORY
 
-IN_MEMORY: Final = 200_000
-"References that are sorted in memory at a time."
 _BLOCK: Final = 2048
 _reference = Struct(">QIIQ")
 
@@ -33,7 +32,7 @@ class Reference(NamedTuple):
 class References:
     """References in any order go in, and come out sorted."""
 
-    def __init__(self, file: BinaryIO, in_memory: int = IN_MEMORY) -> None:
+    def __init__(self, file: BinaryIO, in_memory: int = REFERENCES_IN_MEMORY) -> None:
         self._file = file
         "An empty one, for as long as this is used."
         self._in_memory = in_memory

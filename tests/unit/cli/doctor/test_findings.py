@@ -23,7 +23,7 @@ from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.errors import StoreDamaged
 from openmsmq.properties.message import MessageClass
 from openmsmq.runtime.startup import open_directory
-from openmsmq.store.lmdb import RESERVE
+from openmsmq.store.limits import RESERVE
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.types.peers import PeerInfo

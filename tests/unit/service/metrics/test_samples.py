@@ -29,16 +29,9 @@ from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
 from openmsmq.runtime.drivers import Commit
 from openmsmq.runtime.startup import open_directory
+from openmsmq.service.limits import METRIC_KINDS_MAX
 from openmsmq.service.metrics.names import METRICS, PROCESS_METRICS
-from openmsmq.service.metrics.samples import (
-    INCIDENTS,
-    KINDS_MAX,
-    STEP,
-    Load,
-    ServiceMetrics,
-    label,
-    render,
-)
+from openmsmq.service.metrics.samples import INCIDENTS, STEP, Load, ServiceMetrics, label, render
 from openmsmq.transports.mqqb.events import End
 from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.receipts import RECEIPTS
@@ -551,10 +544,10 @@ def test_clients_and_what_they_do_are_counted(watched: Watched) -> None:
 
 
 def test_nobody_fills_the_memory_with_names(watched: Watched) -> None:
-    for number in range(KINDS_MAX + 50):
+    for number in range(METRIC_KINDS_MAX + 50):
         watched.service.requested(f"kind {number}")
     watched.service.requested("kind 1")
-    assert len(watched.service.requests) == KINDS_MAX + 1
+    assert len(watched.service.requests) == METRIC_KINDS_MAX + 1
     assert watched.value("openmsmq_requests_total", kind="other") == 50
     assert watched.value("openmsmq_requests_total", kind="kind 1") == 2
 

@@ -1,0 +1,39 @@
+"""Bounds of the service as a process.
+
+Each says what it counts, and what happens at the limit; docs/limits.md lists all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CONSOLE_MAX: Final = 256
+"""Connections to the console. At the limit: the oldest connection without a request is closed; if
+all are busy, the new one is.
+"""
+
+FILES_MAX: Final = 384
+"Descriptors kept for the store, logs and copies. At the limit: connections get fewer."
+
+DESCRIPTORS_MAX: Final = 1 << 16
+"""Descriptors that are asked for, unless more connections are configured. At the limit: connections
+get less in proportion, and the log says so.
+"""
+
+INFO_SIZE_MAX: Final = 1 << 16
+"""Bytes of the description of a backup that are read. At the limit: the backup is refused as
+damaged.
+"""
+
+METRIC_KINDS_MAX: Final = 100
+"""Kinds of requests and reasons for refusals that metrics tell apart. At the limit: further ones
+count as `other`.
+"""
+
+STOP_WITHIN_S: Final = 10.0
+"Seconds that a listener gets to stop. At the limit: it is cancelled."
+
+HTTP_DRAIN_S: Final = 2.0
+"""Seconds that HTTP answers under way may take when the service stops. At the limit: connections
+are closed.
+"""
