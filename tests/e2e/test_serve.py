@@ -208,6 +208,17 @@ def test_a_service_that_was_killed_starts_again(tmp_path: Path) -> None:
         assert again.ends() == 0
 
 
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    with running(tmp_path) as service:
+        service.ready()
+        service.process.send_signal(signal.SIGSTOP)  # so that both signals wait together
+        service.process.send_signal(signal.SIGINT)
+        service.process.send_signal(signal.SIGTERM)
+        service.process.send_signal(signal.SIGCONT)
+        assert service.ends() in {128 + signal.SIGINT, 128 + signal.SIGTERM}
+        assert not service.events("stopped")
+
+
 @pytest.mark.slow
 def test_a_port_in_use_is_told(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
