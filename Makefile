@@ -1,6 +1,6 @@
 # Every task of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test torture demo serve bench bench-peers sim docs fuzz mutants clean
+.PHONY: help setup check fix test coverage torture demo serve bench bench-peers sim docs fuzz mutants clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,6 +11,8 @@ MUTANTS ?= 200
 DATA ?= build/data
 # What takes Hypothesis seconds on every commit may take it minutes where somebody waits for it.
 # Tests of one group, those of Spark, share a process and its session.
+COVERED := $(addprefix tests/unit/,app_protocol bodies errors names packet properties security soap types wire \
+	test_clock.py test_limits.py) tests/vectors tests/hostile
 PYTEST := $(BIN)/python -m pytest -n auto
 
 help:  ## list the targets
@@ -39,6 +41,11 @@ test: $(READY)  ## everything that must hold; what CI runs
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
 	$(PYTEST) -m "not torture"
+
+coverage: $(READY)  ## branch coverage of the value layers by their own tests, against the gate of each
+	$(PYTEST) -q -m "not slow and not torture" --cov=openmsmq --cov-branch --cov-report= \
+		--cov-report=json:build/coverage.json $(COVERED)
+	$(BIN)/python -m tools.coverage_gates build/coverage.json
 
 torture: $(READY)  ## the long kill runs, a few of which are in `make test`
 	$(PYTEST) -n 0 -m torture
