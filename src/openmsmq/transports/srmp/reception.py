@@ -11,10 +11,8 @@ from hashlib import blake2b
 from typing import Final
 
 from openmsmq.clock import Clock
-from openmsmq.engine.arrivals.arrival import Origin, Refused
-from openmsmq.engine.arrivals.arrivals import Arrivals
-from openmsmq.engine.core import Core
-from openmsmq.engine.outgoing.confirmations import Confirmations
+from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin, Refused
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import MQError
 from openmsmq.names.direct import DirectName
 from openmsmq.names.parts import join_queue
@@ -35,11 +33,10 @@ _SCOPE: Final = 16
 class SrmpReception:
     """Takes what is posted ([MC-MQSRM] 3.1.5.1)."""
 
-    def __init__(self, core: Core, driver: LoopDriver, clock: Clock) -> None:
-        self._core = core
+    def __init__(self, manager: QueueManager, driver: LoopDriver, clock: Clock) -> None:
+        self._manager = manager
         self._driver = driver
         self._clock = clock
-        self._arrivals = Arrivals(core, Confirmations(core))
 
     async def take(self, post: SrmpPost, source: PostSource) -> SrmpOutcome:
         """What became of a message; one that must not be lost is on disk then."""
@@ -52,27 +49,24 @@ class SrmpReception:
             return refused
         if post.position is not None:
             return SrmpOutcome.BUSY  # streams are not received yet; the sender keeps the message
-        origin = self._origin(view, source)
+        origin, arrivals = self._origin(view, source), self._manager.arrivals
         if not view.recoverable:
-            is_taken = self._driver.call(lambda: self._arrivals.take_express(origin, [post.packet]))
-            return SrmpOutcome.STORED if is_taken else SrmpOutcome.MACHINE_FULL
-        done: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
+            packets = [post.packet]
+            return _became(self._driver.call(lambda: arrivals.take_express(origin, packets)))
+        done: asyncio.Future[ArrivalOutcome] = asyncio.get_running_loop().create_future()
 
-        def answered(error: BaseException | None) -> None:
+        def answered(outcome: ArrivalOutcome) -> None:
             if not done.done():
-                done.set_result(error)
+                done.set_result(outcome)
 
-        self._driver.call(lambda: self._arrivals.take(origin, [post.packet], answered))
-        error = await done
-        if error is None:
-            return SrmpOutcome.STORED
-        return SrmpOutcome.MACHINE_FULL if isinstance(error, Refused) else SrmpOutcome.FAILED
+        self._driver.call(lambda: arrivals.take(origin, [(post.packet, None)], answered))
+        return _became(await done)
 
     def _refusal(self, view: PacketView) -> SrmpOutcome | None:
         """Why a message cannot be for a queue here ([MC-MQSRM] 3.1.5.1.3); None if it can."""
         name = view.destination
         assert isinstance(name, DirectName), "a message that was posted has an address"
-        queues = self._core.queues
+        queues = self._manager.queues
         if queues.resolver.local(name) is None:
             return SrmpOutcome.NOT_LOCAL
         try:
@@ -93,3 +87,11 @@ class SrmpReception:
         origin = Origin(source.address, f"HTTP from {source.address}", scope)
         origin.entitle(scope, is_proven=False)
         return origin
+
+
+def _became(outcome: ArrivalOutcome) -> SrmpOutcome:
+    """What an outcome of the engine means for a post."""
+    if outcome.error is None:
+        return SrmpOutcome.STORED
+    is_full = isinstance(outcome.error, Refused)
+    return SrmpOutcome.MACHINE_FULL if is_full else SrmpOutcome.FAILED

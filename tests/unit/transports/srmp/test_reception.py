@@ -10,6 +10,7 @@ import pytest
 from tests.soap import envelope, msmq
 from tests.unit.engine.world import HandClock
 
+from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Refused
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import StorageFull
 from openmsmq.packet.view import PacketView
@@ -179,12 +180,18 @@ def test_a_message_that_cannot_be_stored_stays_with_its_sender(
     """SRMP-195."""
 
     async def test(place: Place) -> None:
-        def fail(origin: object, packets: object, done: Callable[[Exception], None]) -> None:
-            done(StorageFull("no room"))
+        def outcome(error: Exception) -> ArrivalOutcome:
+            found = ArrivalOutcome()
+            found.error = error
+            return found
 
-        monkeypatch.setattr(place.reception._arrivals, "take", fail)
+        def fail(origin: object, packets: object, done: Callable[[ArrivalOutcome], None]) -> None:
+            done(outcome(StorageFull("no room")))
+
+        arrivals = place.local.arrivals
+        monkeypatch.setattr(arrivals, "take", fail)
         assert await place.take(durable()) is SrmpOutcome.FAILED
-        monkeypatch.setattr(place.reception._arrivals, "take_express", lambda *given: False)
+        monkeypatch.setattr(arrivals, "take_express", lambda *given: outcome(Refused("full")))
         assert await place.take(HERE) is SrmpOutcome.MACHINE_FULL
 
     at_place(test)
