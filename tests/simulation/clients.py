@@ -319,9 +319,11 @@ class Client:
     # Transactions
 
     def _begin(self) -> None:
+        since = self.elapsed()
+
         def begun(found: dict[str, Any] | None) -> None:
-            if found is not None:
-                self._works.append(Work(found["transaction"], used=self.elapsed()))
+            if found is not None:  # perhaps long after the manager has begun it
+                self._works.append(Work(found["transaction"], used=since))
 
         self._call(begun, call="begin")
 
