@@ -18,7 +18,7 @@ OWN = {
     "cli": {"cli", "pipelines", "spark", "demo"},
 }
 ALLOWED = {
-    "cli.doctor.findings": {"store.format", "store.lmdb"},
+    "cli.doctor.findings": {"store.format", "store.limits"},
     "cli.maintenance": {"service", "store.check.check", "store.copy"},
     "cli.options": {"client.address"},
     "cli.serve": {

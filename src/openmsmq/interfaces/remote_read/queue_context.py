@@ -20,7 +20,7 @@ REQUESTS_MAX: Final = 1024
 
 
 @dataclass(slots=True)
-class ReadRequest:
+class PendingRead:
     """PendingRequestEntry: a read that waits, or whose message is not ended ([MS-MQRR] 3.1.1.3)."""
 
     read: Future[list[Entry]] | None = None
@@ -42,19 +42,19 @@ class QueueContext:
     move_context: int = 0
     "The number that stands for it in moves; 0 for a queue that is not opened to move to."
     cursors: dict[int, Cursor] = field(default_factory=dict)
-    requests: dict[int, ReadRequest] = field(default_factory=dict)
+    requests: dict[int, PendingRead] = field(default_factory=dict)
 
     def run_down(self) -> None:
         """The client is gone ([MS-MQRR] 3.1.6.2)."""
         self.close(self)
 
-    def add_request(self, request_id: int) -> ReadRequest:
+    def add_request(self, request_id: int) -> PendingRead:
         """A new entry; the number must not be in use ([MS-MQRR] 3.1.4.7)."""
         if request_id in self.requests:
             raise InvalidParameter(f"request {request_id} is not ended")
         if len(self.requests) >= REQUESTS_MAX:
             raise InsufficientResources(f"{REQUESTS_MAX} reads wait or are not ended")
-        request = self.requests[request_id] = ReadRequest()
+        request = self.requests[request_id] = PendingRead()
         return request
 
     def require_room_for_cursor(self) -> None:

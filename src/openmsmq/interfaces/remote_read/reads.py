@@ -23,7 +23,7 @@ from openmsmq.errors import (
 )
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction, checked_action
-from openmsmq.interfaces.remote_read.queue_context import QueueContext, ReadRequest
+from openmsmq.interfaces.remote_read.queue_context import PendingRead, QueueContext
 from openmsmq.interfaces.remote_read.results import (
     STATUS_INVALID_HANDLE,
     STATUS_NOT_FOUND,
@@ -81,7 +81,7 @@ class RemoteReads:
         self._due[key] = context, request_id
         self.on_deadline()
 
-    def _clear_deadline(self, request: ReadRequest) -> None:
+    def _clear_deadline(self, request: PendingRead) -> None:
         if request.due is not None:
             del self._due[request.due]
             request.due = None
@@ -98,12 +98,12 @@ class RemoteReads:
                 del context.requests[request_id]
                 self._release(context, request)
 
-    def _release(self, context: QueueContext, request: ReadRequest) -> None:
+    def _release(self, context: QueueContext, request: PendingRead) -> None:
         """Return a message to its place; nobody waits for that."""
         with suppress(MQError):  # the queue is deleted
             self._driver.call(lambda: context.handle.end([request.lookup_id], remove=False))
 
-    def _give_up(self, context: QueueContext, request: ReadRequest, error: MQError) -> None:
+    def _give_up(self, context: QueueContext, request: PendingRead, error: MQError) -> None:
         read = request.read
         assert read is not None
         self._driver.call(lambda: context.handle.cancel(read, error))
