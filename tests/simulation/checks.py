@@ -170,10 +170,12 @@ def check_touched(letter: Letter, fate: Fate) -> None:
     """After a restore only that is lost which the backup did not know.
 
     A message that its sender knows is in its queue, or was there before that queue was restored,
-    or there is a reason.
+    or there is a reason. Who refused it may have forgotten that with the restore; its sender has
+    not.
     """
     if letter.is_out and not letter.is_forgotten and not letter.arrivals and not letter.undone:
-        reasons = {Event.EXPIRED, Event.PURGED} & {*fate.at_source}
+        known = {Event.EXPIRED, Event.PURGED, Event.REJECTED}
+        reasons = known & {*fate.at_source}
         assert reasons or fate.refused is not None, f"lost after a restore: {letter} {fate}"
 
 

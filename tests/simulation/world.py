@@ -15,7 +15,7 @@ from openmsmq.engine.arrivals import acknowledgements as answering
 from openmsmq.engine.arrivals import duplicates, incoming
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.messages import expiry as expiring
-from openmsmq.engine.outgoing import confirmations, sequences
+from openmsmq.engine.outgoing import confirmations, sequence_numbers, sequences
 from openmsmq.engine.outgoing import dispatch as dispatcher
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.entry import Entry
@@ -385,6 +385,7 @@ TIGHT: Final[Sequence[tuple[ModuleType, str, int]]] = (
     (link, "IN_FLIGHT_SIZE_MAX", 4000),
     (link, "ARRIVED_SIZE_MAX", 2000),
     (sequences, "SENT_STEP", 1),
+    (sequence_numbers, "SENT_STEP", 1),
     (dispatcher, "SENT_STEP", 1),
     (incoming, "STRANGERS_MAX", 20),
     (duplicates, "STRANGERS_MAX", 30),

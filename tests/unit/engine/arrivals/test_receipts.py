@@ -27,7 +27,7 @@ def test_the_writer_of_the_transport_is_called_in_the_commit_that_owes_the_recei
     station.take(parcel("1", to=HERE + "t", place=(1, 1, 0), wants_final=True))
     assert written == []
     station.world.take(station.world.find("t"))
-    ((reason, context),) = written
+    reason, context = written[-1]  # a commit that is begun again asks again
     assert reason is MessageClass.ACK_RECEIVE
     assert (context.identity, context.sent_time, context.address) == (ME, NOW, ADDRESS)
     queue = station.core.queues.find_outgoing(THERE)

@@ -52,6 +52,7 @@ def test_the_last_word_is_about_the_message_with_that_number_and_identifier(
     found: list[object] = []
 
     def apply(batch: object) -> None:
+        after.clear()
         find = station.confirmations.find
         found[:] = [
             find(batch, queue, sequence, number, identifier)  # type: ignore[arg-type] # a batch
