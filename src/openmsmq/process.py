@@ -16,7 +16,7 @@ def this_process() -> str:
     return f"{program} (process {os.getpid()})"
 
 
-class Owner:
+class OwnerProcess:
     """The process that opened a queue manager, which no forked child may use."""
 
     __slots__ = ("_number",)

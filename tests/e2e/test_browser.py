@@ -12,7 +12,7 @@ import pytest
 
 from openmsmq.pipelines.reports import audit_page
 from openmsmq.pipelines.reports import dead_letters as deadletters
-from openmsmq.pipelines.reports.page import Report
+from openmsmq.pipelines.reports.page import ReportPage
 from tests.unit.pipelines.reports import test_audit_page
 from tests.unit.pipelines.reports import test_dead_letters as test_deadletters
 
@@ -57,7 +57,7 @@ def test_a_browser_shows_a_report_and_has_nothing_to_complain_about(
 
 def test_what_would_run_or_load_is_told(tmp_path: Path) -> None:
     """The test above can fail."""
-    report = Report("page", "")
+    report = ReportPage("page", "")
     report.chart("<script>document.title = 'run'</script><img src='http://127.0.0.1:1/x.png'>")
     path = tmp_path / "page.html"
     report.write(path)

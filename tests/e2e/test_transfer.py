@@ -16,7 +16,7 @@ import pytest
 
 from openmsmq import Acknowledge, Manager, Message, ReceivedMessage
 from openmsmq.cli.doctor.findings import check_up
-from openmsmq.cli.options import Location
+from openmsmq.cli.options import ManagerLocation
 from openmsmq.properties.message import MessageClass
 from tests.e2e.managers import (
     PATIENCE,
@@ -182,7 +182,7 @@ def test_a_refused_message_leaves_a_trace_where_it_was_refused(
     assert (found.id, found.text, found.message_class) == (sent, "lost", reason)
     until(lambda: pair.a.explain(sent)[-1].event == "handed_over")
     assert pair.b.explain(sent)[-1].text.startswith(r"is kept in .\Refused$: ")
-    findings = list(check_up(Location(None, pair.far.app)))
+    findings = list(check_up(ManagerLocation(None, pair.far.app)))
     assert [f.level for f in findings if f.subject == r".\Refused$"] == ["problem"]
     log = (pair.far.folder / "log").read_text()
     assert "messages refused" in log

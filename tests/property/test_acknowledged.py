@@ -12,7 +12,7 @@ from tests.unit.engine import handles
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager, received
 from openmsmq.engine.queues.holds import REMOVING
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import (
     COUNTERS_ROW,
     packet_keys,
@@ -22,7 +22,7 @@ from openmsmq.engine.storage.layout import (
 )
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions import transaction as model_transaction
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.packet.view import PacketView
 from openmsmq.store.memory import Crash, Disk, MemoryStore
 from openmsmq.types.lookup import ARRIVAL_MASK
@@ -80,12 +80,12 @@ class World:
         self.store = store
         self.random = random.Random(seed)
         self.works: list[Work] = []
-        self.open: list[tuple[Transaction, Work]] = []
+        self.open: list[tuple[ManagedTransaction, Work]] = []
         self.lookups: set[int] = set()
         self.number = 0
         self.manager = QueueManager(store, StillClock(), name="here")
 
-    def queue(self, name: str) -> Queue:
+    def queue(self, name: str) -> ManagedQueue:
         """A queue by its short name."""
         return self.manager.find_queue(name)
 
@@ -142,7 +142,7 @@ class World:
         work.answer = pending  # type: ignore[assignment]
         self.works.append(work)
 
-    def labels(self, queue: Queue, lookups: set[int]) -> set[str]:
+    def labels(self, queue: ManagedQueue, lookups: set[int]) -> set[str]:
         """The labels of messages by their places."""
         found = set()
         for lookup in lookups:

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies.packets import packets
 
-from openmsmq.capture.capture import Frame, read_frames
+from openmsmq.capture.capture import CapturedFrame, read_frames
 from openmsmq.capture.ip import Segment, read_frame
 from openmsmq.capture.packets import captured_packets
 from openmsmq.capture.pcap import FILE_HEADER, Conversation, Endpoint
-from openmsmq.capture.tcp import Stream
+from openmsmq.capture.tcp import TcpStream
 from openmsmq.errors import Malformed
 from openmsmq.packet.packet import Packet
 
@@ -48,14 +48,14 @@ def written(
     return b"".join((*records, conversation.closed(100.0)))
 
 
-def streams(frames: list[Frame]) -> dict[Endpoint, bytes]:
+def streams(frames: list[CapturedFrame]) -> dict[Endpoint, bytes]:
     """What each side said."""
-    found: dict[Endpoint, Stream] = {}
+    found: dict[Endpoint, TcpStream] = {}
     heard: dict[Endpoint, bytes] = {}
     for frame in frames:
         segment = read_frame(frame.link, frame.data)
         assert isinstance(segment, Segment)
-        stream = found.setdefault(segment.source, Stream())
+        stream = found.setdefault(segment.source, TcpStream())
         first = segment.sequence + segment.opens
         heard.setdefault(segment.source, b"")
         heard[segment.source] += b"".join(stream.add(first, segment.data))

@@ -28,12 +28,12 @@ from openmsmq.engine.messages import expiry as expiring
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import Holder
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.subscriptions import reservations, subscription
 from openmsmq.engine.subscriptions.owners import bind, mark_read
 from openmsmq.engine.subscriptions.reservations import Reservations
-from openmsmq.engine.subscriptions.subscription import Subscription, Way
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.subscriptions.subscription import DurableSubscription, SubscriptionMode
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     MessageNotFound,
     MQError,
@@ -48,7 +48,11 @@ from openmsmq.store.check.check import check_tables
 from openmsmq.store.memory import Crash
 
 MANY: Final = 1 << 40
-NAMES: Final = {"lake": Way.TAKE, "audit": Way.COPY, "copy": Way.COPY}
+NAMES: Final = {
+    "lake": SubscriptionMode.TAKE,
+    "audit": SubscriptionMode.COPY,
+    "copy": SubscriptionMode.COPY,
+}
 OPERATIONS: Final = (
     ("send", 6),
     ("send_express", 2),
@@ -138,7 +142,7 @@ class Run:
         "Messages that others have asked for and were not answered about."
         self.queue = self.world.find("q")
         self.reservations = Reservations(self.world.core)
-        self.open: dict[str, Subscription] = {}
+        self.open: dict[str, DurableSubscription] = {}
         for name, way in NAMES.items():
             self.open[name] = self.world.done(self.reservations.open(name, self.queue, way))
             self.check_kept(name)
@@ -293,7 +297,7 @@ class Run:
 
     def decide(self, holder: Holder, entries: list[Entry], *, remove: bool) -> Future[None]:
         world = self.world
-        if isinstance(holder, Transaction):
+        if isinstance(holder, ManagedTransaction):
             decide = world.transactions.commit if remove else world.transactions.abort
             return decide(holder)
         lookups = [entry.lookup for entry in entries]
@@ -305,7 +309,7 @@ class Run:
     def do_move_back(self, number: int) -> None:
         self.move(self.world.core.queues.subqueue(self.queue, "later"), self.queue, number)
 
-    def move(self, queue: Queue, target: Queue, number: int) -> None:
+    def move(self, queue: ManagedQueue, target: ManagedQueue, number: int) -> None:
         lookups = self.world.lookups(queue)
         if lookups:
             lookup = lookups[number % len(lookups)]
@@ -346,7 +350,7 @@ class Run:
         if not self.open[name].is_over:
             self.read_all(name)
 
-    def do_finish(self, number: int, target: Queue | None = None) -> None:
+    def do_finish(self, number: int, target: ManagedQueue | None = None) -> None:
         name = name_of(number)
         found = self.open[name]
         if found.is_over:
@@ -415,7 +419,7 @@ class Run:
         assert self.world.done(self.reservations.give_back(found)) == len(unread)
         self.may_leave[name].update(unread)
         self.check_left(name)
-        if NAMES[name] is Way.TAKE:
+        if NAMES[name] is SubscriptionMode.TAKE:
             for at in unread:
                 del self.given[name][at]
 
@@ -441,7 +445,7 @@ class Run:
             at: body for at, body in self.given[name].items() if body not in waiting
         }
         self.given[name] = {-self.sent - at: body for at, body in self.given[name].items()}
-        if NAMES[name] is Way.COPY:
+        if NAMES[name] is SubscriptionMode.COPY:
             self.given[name].clear()
         self.forget(name)
         self.open[name] = self.world.done(self.reservations.open(name, self.queue, NAMES[name]))
@@ -533,7 +537,7 @@ class Run:
                 self.world.done(self.reservations.reserve(found, before, 2, MANY))
                 self.read_all(name)
             given = list(self.given[name].values())
-            again = self.moved if NAMES[name] is Way.TAKE else set()
+            again = self.moved if NAMES[name] is SubscriptionMode.TAKE else set()
             once = [body for body in given if body not in again]
             assert len(once) == len(set(once))
             assert set(readable) <= set(given)
@@ -582,7 +586,7 @@ def bodies(entries: list[Entry]) -> list[str]:
     return [PacketView(entry.packet).body.decode() for entry in entries]
 
 
-def positions(found: Subscription) -> list[int]:
+def positions(found: DurableSubscription) -> list[int]:
     """What its owner has read."""
     return [at for at in range(found.done + 1, found.end + 1) if at in found.read]
 

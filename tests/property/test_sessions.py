@@ -12,7 +12,7 @@ from tests.samples import patch, user_message
 
 from openmsmq.packet.headers.user import UserHeaderStart
 from openmsmq.packet.walk import USER
-from openmsmq.transports.mqqb.events import Acknowledged, Arrived, Closed, End, Outgoing
+from openmsmq.transports.mqqb.events import Acknowledged, Arrived, Closed, Outgoing, SessionEnd
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.timing import Timing
 
@@ -24,7 +24,7 @@ PACKETS: Final = {
     for recoverable in (False, True)
     for bare in (False, True)
 }
-QUIET: Final = {End.SILENT, End.SLOW, End.IDLE}
+QUIET: Final = {SessionEnd.SILENT, SessionEnd.SLOW, SessionEnd.IDLE}
 "Ends that a connection which brings nothing may have."
 
 
@@ -43,7 +43,7 @@ class Side:
     "Those of them that are, by identifier."
     stored: int = 0
     acknowledged: list[int] = field(default_factory=list)
-    end: End | None = None
+    end: SessionEnd | None = None
 
     def take(self) -> None:
         """Collect what the session says."""

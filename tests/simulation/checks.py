@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from openmsmq.engine.outgoing.sequences import OUTGOING
-from openmsmq.engine.queues.queue import Purpose, Queue
+from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import packet_place, split_index_key
 from openmsmq.engine.storage.tables import Table
@@ -89,7 +89,7 @@ def check_quiet(node: Node, ledger: Ledger, nodes: dict[str, Node], *, drained: 
         assert not sequences, f"{node.name}: sequences of nothing: {sequences}"
 
 
-def _leads_away(queue: Queue, nodes: dict[str, Node]) -> bool:
+def _leads_away(queue: ManagedQueue, nodes: dict[str, Node]) -> bool:
     """Whether a queue is for managers that are not to be trusted, or that are two."""
     name = queue.name.lower()
     if queue.kind not in (QueueKind.OUTGOING, QueueKind.UNCONFIRMED):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage import history
 from openmsmq.engine.storage.history import IDENTIFIER_SIZE, Event
 from openmsmq.engine.storage.layout import local_facts, packet_key, packet_place, split_index_key
@@ -176,7 +176,7 @@ def _events(pages: list[bytes]) -> Iterator[tuple[bytes, Happened]]:
                 yield key, Happened(time, Event(event), queue, lookup, by, why)
 
 
-def uids(node: Node, queue: Queue) -> list[int]:
+def uids(node: Node, queue: ManagedQueue) -> list[int]:
     """Which messages are in a queue."""
     tables = node.store.committed.tables
     found = []

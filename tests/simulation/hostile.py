@@ -18,7 +18,7 @@ from openmsmq.engine.arrivals import duplicates, incoming
 from openmsmq.engine.arrivals.incoming import transaction_of
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, OutgoingSequence
-from openmsmq.engine.queues.queue import Purpose, Queue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, Purpose, journal_of
 from openmsmq.engine.storage.layout import index_key, packet_key, packet_place, split_index_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.names.format import parse_format_name
@@ -34,7 +34,7 @@ from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
 from openmsmq.packet.headers.transaction import TransactionHeader, TxSequenceID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
-from openmsmq.transports.mqqb.events import Arrived, Closed, End, Opened, Outgoing
+from openmsmq.transports.mqqb.events import Arrived, Closed, Opened, Outgoing, SessionEnd
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.types.queues import QueueKind
@@ -127,7 +127,7 @@ class Speaker:
             self.session.tick(now)
             self._act()
 
-    def close(self, reason: End = End.STOPPED, detail: str = "") -> None:
+    def close(self, reason: SessionEnd = SessionEnd.STOPPED, detail: str = "") -> None:
         """End it."""
         if not self._is_over:
             self.session.close(reason, detail)
@@ -381,7 +381,7 @@ class Hostile:
         queue, sequence = self._chance.choice(live)
         return self._message(node, queue, sequence)
 
-    def _message(self, node: Node, queue: Queue, sequence: OutgoingSequence) -> Stream:
+    def _message(self, node: Node, queue: ManagedQueue, sequence: OutgoingSequence) -> Stream:
         snapshot = node.core.snapshot
         for member in (queue, journal_of(queue)):
             first, end = index_key(member.number, LOOKUP_BASE), index_key(member.number + 1, 0)

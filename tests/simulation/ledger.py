@@ -15,7 +15,7 @@ from openmsmq.properties.message import Acknowledge
 from openmsmq.types.queues import VISIBLE, QueueKind
 
 if TYPE_CHECKING:
-    from openmsmq.engine.queues.queue import Queue
+    from openmsmq.engine.queues.queue import ManagedQueue
     from openmsmq.store.memory import Disk
     from tests.simulation.events import Scheduler
     from tests.simulation.node import Node
@@ -119,7 +119,7 @@ class Receipt(NamedTuple):
 class Coming(NamedTuple):
     """A message that comes into a queue."""
 
-    queue: Queue
+    queue: ManagedQueue
     lookup: int
     packet: bytes
 
@@ -175,7 +175,7 @@ class Ledger:
             self._known.add((node.name, queue.number, lookup))
             self._came(node, queue, lookup, packet)
 
-    def _came(self, node: Node, queue: Queue, lookup: int, packet: bytes) -> None:
+    def _came(self, node: Node, queue: ManagedQueue, lookup: int, packet: bytes) -> None:
         view = PacketView(packet)
         uid = view.app_specific
         if view.message_class != NORMAL or not uid or node.is_copied:

@@ -10,8 +10,8 @@ from typing import Final
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING
-from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import MQError
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
@@ -124,7 +124,7 @@ class Programs:
         self._ledger = ledger
         self._chance = chance
         self._trace = trace
-        self._handles: dict[str, Queue] = {}
+        self._handles: dict[str, ManagedQueue] = {}
         node.on_death = self._died
         node.on_start = self._started
 
@@ -158,7 +158,7 @@ class Programs:
 
     # Sending
 
-    def _open(self, target: Node, queue: str) -> Queue:
+    def _open(self, target: Node, queue: str) -> ManagedQueue:
         assert self.node.local is not None
         name = f"DIRECT=OS:{target.name}\\{queue}"
         if name not in self._handles:
@@ -182,7 +182,11 @@ class Programs:
             self._answer(pending, letters)
 
     def _try_send(
-        self, target: Node, queue: str, letters: list[Letter], transaction: Transaction | None
+        self,
+        target: Node,
+        queue: str,
+        letters: list[Letter],
+        transaction: ManagedTransaction | None,
     ) -> Future[object] | None:
         assert self.node.local is not None
         messages = [self.letters.message(letter) for letter in letters]
@@ -226,7 +230,7 @@ class Programs:
 
         self._scheduler.after(wait, later)
 
-    def _commit(self, transaction: Transaction, letters: list[Letter]) -> None:
+    def _commit(self, transaction: ManagedTransaction, letters: list[Letter]) -> None:
         assert self.node.local is not None
         ledger = self._ledger
         ledger.transactions.append(letters)
@@ -245,13 +249,13 @@ class Programs:
 
         _then(pending, failed)
 
-    def _abort(self, transaction: Transaction, letters: list[Letter]) -> None:
+    def _abort(self, transaction: ManagedTransaction, letters: list[Letter]) -> None:
         assert self.node.local is not None
         for letter in letters:
             letter.state = State.REFUSED
         self._undo(transaction)
 
-    def _undo(self, transaction: Transaction) -> None:
+    def _undo(self, transaction: ManagedTransaction) -> None:
         """Abort, and again if that could not be written."""
         assert self.node.local is not None
         pending = self.node.local.abort(transaction)
@@ -310,7 +314,7 @@ class Programs:
         pending = self.node.local.receiver.receive(queue, count, self, wait=False, holder=REMOVING)
         _then(pending, partial(self._answered, queue, pending))
 
-    def _answered(self, queue: Queue, pending: Future[list[Entry]]) -> None:
+    def _answered(self, queue: ManagedQueue, pending: Future[list[Entry]]) -> None:
         if pending.error is None:
             self._got(queue, pending.result())
 
@@ -336,8 +340,8 @@ class Programs:
 
     def _committed(
         self,
-        queue: Queue,
-        transaction: Transaction,
+        queue: ManagedQueue,
+        transaction: ManagedTransaction,
         entries: list[Entry],
         pending: Future[None],
     ) -> None:
@@ -346,7 +350,7 @@ class Programs:
         else:
             self._undo(transaction)
 
-    def _got(self, queue: Queue, entries: list[Entry]) -> None:
+    def _got(self, queue: ManagedQueue, entries: list[Entry]) -> None:
         for entry in entries:
             view = PacketView(entry.packet)
             uid = view.app_specific
@@ -357,7 +361,7 @@ class Programs:
             on_disk = now if entry.express else self.node.committed_at
             self._ledger.receipts.append(Receipt(now, on_disk, name, queue.name, entry.lookup, uid))
 
-    def _find(self, name: str) -> Queue:
+    def _find(self, name: str) -> ManagedQueue:
         return self.node.core.queues.find(name)
 
     def drain(self) -> None:

@@ -44,10 +44,10 @@ from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers, write_floor
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, OutgoingSequence, Sequences
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage import recovery
 from openmsmq.engine.storage.tables import Snapshot, Writer
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.headers.user import NO_GUID
@@ -347,7 +347,7 @@ def sessions_are_hijacked(patch: pytest.MonkeyPatch) -> None:
     """What is for a manager goes by any session that claims its identity."""
     link_of = BinaryTransport.link_of
 
-    def wrong(self: BinaryTransport, peer: Peer[Link], queue: Queue) -> Link | None:
+    def wrong(self: BinaryTransport, peer: Peer[Link], queue: ManagedQueue) -> Link | None:
         for link in self.session_table.of(peer.id or NO_GUID):
             if link.is_open and not link.is_superseded:
                 return link
@@ -426,7 +426,7 @@ def transactions_in_use_are_idle(patch: pytest.MonkeyPatch) -> None:
     """What counts is when a transaction was begun, not when it was used."""
     find = AppSession.transaction
 
-    def wrong(session: AppSession, number: int) -> Transaction | None:
+    def wrong(session: AppSession, number: int) -> ManagedTransaction | None:
         found = session.transactions.get(number)
         used = 0.0 if found is None else found.used
         again = find(session, number)

@@ -19,7 +19,7 @@ from openmsmq.engine.outgoing import confirmations, sequence_numbers, sequences
 from openmsmq.engine.outgoing import dispatch as dispatcher
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage import recovery
 from openmsmq.engine.transactions import transaction
 from openmsmq.packet.view import PacketView
@@ -410,7 +410,7 @@ def repeatable(world: World) -> Iterator[None]:
     def of_link(made: Link) -> int:
         return hashes.setdefault(id(made), next(numbers))
 
-    def watched(made: Link, queue: Queue, entries: list[Entry]) -> None:
+    def watched(made: Link, queue: ManagedQueue, entries: list[Entry]) -> None:
         links[made] = None  # so that no other gets its number
         for entry in entries:
             view = PacketView(entry.packet)
@@ -423,7 +423,7 @@ def repeatable(world: World) -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(patch.object(Link, "_send", watched))
-        stack.enter_context(patch.object(Queue, "__hash__", lambda queue: queue.number))
+        stack.enter_context(patch.object(ManagedQueue, "__hash__", lambda queue: queue.number))
         stack.enter_context(patch.object(Link, "__hash__", of_link))
         for module, name, value in TIGHT if world.is_tight else ():
             stack.enter_context(patch.object(module, name, value))

@@ -21,7 +21,7 @@ from openmsmq.pipelines.archive.verify import verify
 from openmsmq.pipelines.faults import PipelineError
 from openmsmq.pipelines.run import Audience
 from openmsmq.pipelines.state import DONE, FAILED, Run, Runs
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.tables import PipelineFileError
 from tests.e2e.managers import ManagerProcess
 from tests.spark.mixed import all_sent, mixed
 
@@ -237,7 +237,7 @@ def test_a_replay_chooses_by_sql(
     archived.replay(queue=fresh("to"), where=where)
     expected = [m for m in peek(archived.plain) if (m.text or "").startswith("order")]
     assert all_sent(peek(target)) == all_sent(expected)
-    with pytest.raises(FileError, match="give this one another name"):
+    with pytest.raises(PipelineFileError, match="give this one another name"):
         archived.replay(queue=fresh("to"), where="true")
     with pytest.raises(PipelineError, match="`lable` cannot be resolved"):
         archived.replay(queue=fresh("to"), where="lable = ''", name="other")
@@ -296,5 +296,5 @@ def test_an_archive_without_its_checkpoint_is_refused(archived: Archived) -> Non
     archived.send(20)
     archived.archive()
     shutil.rmtree(archived.folder / "checkpoint")
-    with pytest.raises(FileError, match="whose checkpoint is not in"):
+    with pytest.raises(PipelineFileError, match="whose checkpoint is not in"):
         archived.archive()

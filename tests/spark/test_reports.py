@@ -17,7 +17,7 @@ from openmsmq.packet.report import build_report
 from openmsmq.packet.view import PacketView
 from openmsmq.pipelines import run
 from openmsmq.pipelines.state import Run
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.tables import PipelineFileError
 from tests.e2e.managers import ManagerProcess, until
 from tests.unit.pipelines.reports.test_page import Tags
 
@@ -129,5 +129,5 @@ def test_the_life_of_every_message_is_put_together(
     assert any("nobody received the message in time" in words for words in found.words)
     report("audit", read=[sources], table="table")  # in place of the first one
     (tmp_path / "table" / "thesis.doc").touch()
-    with pytest.raises(FileError, match=r"thesis\.doc"):
+    with pytest.raises(PipelineFileError, match=r"thesis\.doc"):
         report("audit", read=[sources], table="table")

@@ -15,10 +15,10 @@ from openmsmq.engine.messages import expiry as expiring
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.holds import REMOVING as REALLY_REMOVING
 from openmsmq.engine.queues.holds import Holder
-from openmsmq.engine.queues.queue import Queue as RealQueue
+from openmsmq.engine.queues.queue import ManagedQueue as RealQueue
 from openmsmq.engine.storage.layout import Record, index_key, split_index_key
 from openmsmq.engine.storage.tables import Table
-from openmsmq.engine.transactions.transaction import Transaction as RealTransaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction as RealTransaction
 from openmsmq.errors import MQError, StorageFailed, StorageFull
 from openmsmq.names.parts import fold
 from openmsmq.types.access import Mode

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from openmsmq.engine.messages.cursor import Cursor as RealCursor
+from openmsmq.engine.messages.cursor import QueueCursor as RealCursor
 from openmsmq.engine.queues.holds import REMOVING as REALLY_REMOVING
 from openmsmq.engine.queues.holds import Holder
-from openmsmq.engine.transactions.transaction import Transaction as RealTransaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction as RealTransaction
 from openmsmq.errors import ReceiveTimeout
 from openmsmq.types.read import Seek
 from tests.strategies.model.parts import (

@@ -10,7 +10,7 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.errors import OperationCancelled, QueueExists, QueueNotFound
 from openmsmq.limits import NO_QUOTA
 from openmsmq.properties.message import Acknowledge
-from openmsmq.types.delivery import Delivery
+from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from tests.strategies.model.parts import (
@@ -231,7 +231,7 @@ class Run(Reads):
         ids = tuple(f"{once}{nth}" for nth in range(len(positions))) if once else ()
         for position, name in zip(positions, ids or ("",) * len(positions), strict=True):
             position.due, position.once = due, name
-        delivery = Delivery(after=after, once=ids)
+        delivery = DeliveryOptions(after=after, once=ids)
         real, transaction = self._transaction(step) if transactional else (None, None)
         if transaction is not None and transaction.unanswered:
             return

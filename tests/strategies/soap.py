@@ -19,7 +19,7 @@ from openmsmq.soap.envelope import (
     Reference,
     Services,
     Signature,
-    Stream,
+    StreamHeader,
     StreamReceipt,
 )
 from openmsmq.soap.packets import SoapMessage
@@ -63,13 +63,13 @@ def message_ids() -> st.SearchStrategy[str]:
 
 
 @st.composite
-def streams(draw: st.DrawFn) -> Stream:
+def streams(draw: st.DrawFn) -> StreamHeader:
     """A place in a stream: start in the first message, previous in others."""
     current = draw(st.one_of(st.just(1), st.integers(2, 2**32 - 1)))
     if current == 1:
-        return Stream(draw(stream_ids()), 1, None, draw(urls))
+        return StreamHeader(draw(stream_ids()), 1, None, draw(urls))
     previous = draw(maybe(st.integers(1, current - 1)))
-    return Stream(draw(stream_ids()), current, previous)
+    return StreamHeader(draw(stream_ids()), current, previous)
 
 
 def services() -> st.SearchStrategy[Services]:
@@ -141,7 +141,7 @@ def user_messages(draw: st.DrawFn) -> SoapMessage:
     if draw(flags):
         sequence = StreamId(source, draw(st.integers(1, 2**64 - 1)))
         current = draw(st.integers(2, 2**32 - 1))
-        stream = Stream(sequence, current, draw(st.integers(1, current - 1)))
+        stream = StreamHeader(sequence, current, draw(st.integers(1, current - 1)))
     asked = draw(services())
     admin = draw(urls)
     commitment = None

@@ -22,43 +22,7 @@ GERUNDS: Final = (
 )
 "Modules whose names end in -ing."
 
-DOUBLED_CLASSES: Final = (
-    "Connection",
-    "ConnectionStatus",
-    "Cursor",
-    "Delivery",
-    "End",
-    "Entry",
-    "FileError",
-    "Findings",
-    "Frame",
-    "Lines",
-    "Link",
-    "Location",
-    "Mode",
-    "OperatingSystem",
-    "Owner",
-    "Peer",
-    "Place",
-    "Queue",
-    "Recorder",
-    "Reference",
-    "Report",
-    "Screen",
-    "Sent",
-    "Service",
-    "Source",
-    "State",
-    "Step",
-    "Stream",
-    "Subscription",
-    "Table",
-    "Transaction",
-    "Transfer",
-    "Unit",
-    "Way",
-    "Wire",
-)
+DOUBLED_CLASSES: Final[tuple[str, ...]] = ()
 "Names of public classes that are defined more than once."
 
 CYCLES: Final = (

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from openmsmq.errors import InvalidHandle
-from openmsmq.process import Owner, this_process
+from openmsmq.process import OwnerProcess, this_process
 
 
 def test_a_program_may_have_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,7 +16,7 @@ def test_a_program_may_have_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_a_process_has_opened_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    owner = Owner()
+    owner = OwnerProcess()
     owner.check()
     parent = os.getpid()
     monkeypatch.setattr(os, "getpid", lambda: 7)

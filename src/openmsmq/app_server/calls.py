@@ -14,7 +14,7 @@ from openmsmq.app_server.transactions import TransactionCalls
 from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.outgoing.info import outgoing_infos
 from openmsmq.engine.queues.info import BEFORE_ALL, queue_infos, queue_page
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
 from openmsmq.limits import U64_MAX
 from openmsmq.transports.peers.info import peer_infos
@@ -184,7 +184,11 @@ class Calls(SubscriptionCalls, TransactionCalls):
         self._hold_back(session, number, given, session.local.retry)
 
     def _hold_back(
-        self, session: AppSession, number: int, given: Arguments, act: Callable[[Queue], None]
+        self,
+        session: AppSession,
+        number: int,
+        given: Arguments,
+        act: Callable[[ManagedQueue], None],
     ) -> None:
         given.only("handle")
         opened = session.handle(given.integer("handle"))

@@ -22,8 +22,8 @@ from openmsmq.engine.authorization import authorize, authorize_access, authorize
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.manager import QueueManager
-from openmsmq.engine.messages.cursor import Cursor
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.messages.cursor import QueueCursor
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     AccessDenied,
     InvalidHandle,
@@ -112,9 +112,9 @@ class SessionContext:
         "Unanswered requests, and the bytes of their payloads."
         self._bytes = 0
         self.handles: dict[int, QueueHandle] = {}
-        self.cursors: dict[int, tuple[QueueHandle, Cursor]] = {}
-        self.transactions: dict[int, Transaction] = {}
-        self.prepared: dict[int, Transaction] = {}
+        self.cursors: dict[int, tuple[QueueHandle, QueueCursor]] = {}
+        self.transactions: dict[int, ManagedTransaction] = {}
+        self.prepared: dict[int, ManagedTransaction] = {}
         "Those that outlive the connection, while they wait for their outcome."
         self.timed_out: deque[int] = deque(maxlen=TIMED_OUT_MAX)
         "Transactions that were aborted because they were idle."
@@ -240,7 +240,7 @@ class SessionContext:
         self.cursors.clear()
         self.transactions.clear()
 
-    def abandon(self, transaction: Transaction) -> None:
+    def abandon(self, transaction: ManagedTransaction) -> None:
         """Abort a transaction that its program cannot end any longer."""
         if transaction.is_undecided and not self.driver.is_closed:
             self.driver.begin(lambda: self.local.abort(transaction, self.caller), _ignore)
@@ -296,14 +296,14 @@ class SessionContext:
             raise InvalidHandle(f"unknown queue handle {number}")
         return opened
 
-    def cursor(self, number: int, opened: QueueHandle) -> Cursor:
+    def cursor(self, number: int, opened: QueueHandle) -> QueueCursor:
         """The cursor with this number, which must be one of this open queue."""
         found = self.cursors.get(number)
         if found is None or found[0] is not opened:
             raise InvalidHandle(f"unknown cursor {number} of this queue")
         return found[1]
 
-    def transaction(self, number: int) -> Transaction | None:
+    def transaction(self, number: int) -> ManagedTransaction | None:
         """The transaction with this number; None for 0."""
         if not number:
             return None

@@ -11,7 +11,7 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.storage.layout import local_facts
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     InvalidParameter,
     MQError,
@@ -29,13 +29,15 @@ class Reads:
 
     def __init__(self, session: SessionContext) -> None:
         self._session = session
-        self._waiting: dict[int, tuple[QueueHandle, Future[Entries], Transaction | None]] = {}
+        self._waiting: dict[
+            int, tuple[QueueHandle, Future[Entries], ManagedTransaction | None]
+        ] = {}
         "Reads that wait, by request."
         self._deadlines: dict[int, float] = {}
         "When those of them time out that do not wait for ever."
 
     @property
-    def transactions(self) -> list[Transaction | None]:
+    def transactions(self) -> list[ManagedTransaction | None]:
         """Those with which reads wait."""
         return [transaction for _, _, transaction in self._waiting.values()]
 
@@ -76,7 +78,7 @@ class Reads:
         self,
         opened: QueueHandle,
         read: app.ReadRequest,
-        transaction: Transaction | None,
+        transaction: ManagedTransaction | None,
         *,
         take: bool,
     ) -> Future[Entries]:

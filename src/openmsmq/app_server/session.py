@@ -28,7 +28,7 @@ from openmsmq.errors import (
     Malformed,
     MQError,
 )
-from openmsmq.types.delivery import Delivery
+from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import MessageIds, SentId
 
 READ_AHEAD: Final = 64 * 1024
@@ -224,7 +224,7 @@ class AppSession(SessionContext):
         post = Post.decode(frame.payload)
         opened = self.handle(post.handle)
         transaction = self.transaction(post.transaction)
-        delivery = Delivery(post.at, post.after, post.once)
+        delivery = DeliveryOptions(post.at, post.after, post.once)
         number = frame.id
 
         def posted(ids: Sequence[SentId]) -> None:

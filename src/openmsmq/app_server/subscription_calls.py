@@ -16,7 +16,7 @@ from openmsmq.engine.subscriptions.info import (
     open_subscription,
     subscription_infos,
 )
-from openmsmq.engine.subscriptions.subscription import Subscription
+from openmsmq.engine.subscriptions.subscription import DurableSubscription
 from openmsmq.errors import InvalidParameter
 from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Access
@@ -48,7 +48,9 @@ class SubscriptionCalls:
             lambda found: self._opened(session, number, found, owner),
         )
 
-    def _opened(self, session: AppSession, number: int, found: Subscription, owner: str) -> None:
+    def _opened(
+        self, session: AppSession, number: int, found: DurableSubscription, owner: str
+    ) -> None:
         reader = session.readers.add(found, owner)
         session.reply(number, reader=reader, done=found.done, end=found.end, owner=found.owner)
 

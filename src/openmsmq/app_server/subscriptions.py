@@ -9,7 +9,7 @@ from openmsmq.app_server.reads import payload
 from openmsmq.engine.subscriptions.info import (
     read_reserved,
 )
-from openmsmq.engine.subscriptions.subscription import Subscription
+from openmsmq.engine.subscriptions.subscription import DurableSubscription
 from openmsmq.errors import InvalidHandle
 
 
@@ -18,10 +18,10 @@ class SubscriptionReaders:
 
     def __init__(self, session: SessionContext) -> None:
         self._session = session
-        self._found: dict[int, tuple[Subscription, str]] = {}
+        self._found: dict[int, tuple[DurableSubscription, str]] = {}
         "With the owner that each is read for."
 
-    def add(self, subscription: Subscription, owner: str) -> int:
+    def add(self, subscription: DurableSubscription, owner: str) -> int:
         """The number of a subscription on this connection, as it is read for an owner."""
         for number, known in list(self._found.items()):
             if known == (subscription, owner):
@@ -32,7 +32,7 @@ class SubscriptionReaders:
         self._found[number] = subscription, owner
         return number
 
-    def get(self, number: int) -> tuple[Subscription, str]:
+    def get(self, number: int) -> tuple[DurableSubscription, str]:
         """The subscription with this number, and the owner that it is read for."""
         found = self._found.get(number)
         if found is None:

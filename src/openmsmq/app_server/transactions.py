@@ -15,7 +15,7 @@ from openmsmq.types.units import decider_of
 
 if TYPE_CHECKING:
     from openmsmq.engine.commit.future import Future
-    from openmsmq.engine.transactions.transaction import Transaction
+    from openmsmq.engine.transactions.transaction import ManagedTransaction
 
 
 class TransactionCalls:
@@ -35,7 +35,7 @@ class TransactionCalls:
     def _call_prepare(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("transaction")
 
-        def done(place: int, transaction: Transaction) -> None:
+        def done(place: int, transaction: ManagedTransaction) -> None:
             is_prepared = session.local.is_prepared
             session.prepared = {
                 at: known for at, known in session.prepared.items() if is_prepared(known)
@@ -48,11 +48,11 @@ class TransactionCalls:
         given.only("transaction", "participants")
         participants = given.texts("participants", ())
 
-        def done(place: int, transaction: Transaction) -> None:
+        def done(place: int, transaction: ManagedTransaction) -> None:
             if participants:
                 session.units.add(transaction.xid)
 
-        def commit(transaction: Transaction) -> Future[None]:
+        def commit(transaction: ManagedTransaction) -> Future[None]:
             return session.local.commit(transaction, participants, session.caller)
 
         self._end(session, number, given, commit, done)
@@ -76,8 +76,8 @@ class TransactionCalls:
         session: AppSession,
         number: int,
         given: Arguments,
-        end: Callable[[Transaction], Future[None]],
-        done: Callable[[int, Transaction], None] | None = None,
+        end: Callable[[ManagedTransaction], Future[None]],
+        done: Callable[[int, ManagedTransaction], None] | None = None,
     ) -> None:
         place = given.integer("transaction", minimum=1, maximum=U64_MAX)
         transaction = session.transaction(place)

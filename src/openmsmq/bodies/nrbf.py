@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from openmsmq.bodies.body import Tree
 from openmsmq.bodies.nbf_values import Budget
-from openmsmq.bodies.nrbf_graph import Array, Graph, Instance, Object, Reference, Value
+from openmsmq.bodies.nrbf_graph import Array, Graph, Instance, MemberReference, Object, Value
 from openmsmq.bodies.nrbf_records import ID_KEY, LIBRARY_KEY, TYPE_KEY
 from openmsmq.limits import NBF_DEPTH_MAX
 from openmsmq.wire.reader import Reader
@@ -32,7 +32,7 @@ def read_nrbf(data: bytes) -> Tree:
     budget = Budget(reader)
     graph = Graph(reader, budget)
     graph.encounters[graph.root_id] += 1
-    root = Reference(graph.root_id, 0)
+    root = MemberReference(graph.root_id, 0)
     planter = _Planter(graph, reader, budget)
     if graph.method is None:
         return planter.plant(root, 1)
@@ -52,7 +52,7 @@ class _Planter:
 
     def plant(self, value: Value, depth: int) -> Tree:
         """The tree of `value`, `depth` levels from the top."""
-        target = self._follow(value) if isinstance(value, Reference) else value
+        target = self._follow(value) if isinstance(value, MemberReference) else value
         if not isinstance(target, (Instance, Array)):
             return target
         if target.object_id in self._planted:
@@ -62,7 +62,7 @@ class _Planter:
             return self._plant_instance(target, depth)
         return self._plant_array(target, depth)
 
-    def _follow(self, reference: Reference) -> Object:
+    def _follow(self, reference: MemberReference) -> Object:
         objects = self._graph.objects
         if reference.object_id not in objects:
             self._reader.fail("IdRef", "no such object", offset=reference.offset)

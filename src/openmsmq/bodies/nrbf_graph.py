@@ -36,7 +36,7 @@ _NULL_TEXT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class MemberReference:
     """MemberReference ([MS-NRBF] 2.5.3): the object may come before or after."""
 
     object_id: int
@@ -66,7 +66,7 @@ class Array:
 
 
 Object: TypeAlias = Scalar | Instance | Array
-Value: TypeAlias = Object | Reference
+Value: TypeAlias = Object | MemberReference
 
 _CODES = frozenset(RecordType)
 _CLASSES: Final = frozenset(
@@ -172,7 +172,7 @@ class Graph:
                 return self._read_typed()
             case RecordType.MEMBER_REFERENCE:
                 start = reader.offset
-                reference = Reference(read_i32(reader, "IdRef"), start)
+                reference = MemberReference(read_i32(reader, "IdRef"), start)
                 self.encounters[reference.object_id] += 1
                 return reference
             case RecordType.OBJECT_NULL:

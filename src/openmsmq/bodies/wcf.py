@@ -36,7 +36,7 @@ class FramingRecord(enum.IntEnum):
     PREAMBLE_END = 0x0C
 
 
-class Mode(enum.IntEnum):
+class FramingMode(enum.IntEnum):
     """Mode of a Mode Record ([MC-NMF] 2.2.3.2)."""
 
     SINGLETON_UNSIZED = 0x01
@@ -80,14 +80,14 @@ def read_wcf(data: bytes) -> tuple[Tree, str]:
     if major != 1:
         reader.fail("MajorVersion", f"unknown version {major}", offset=1)
     _expect(reader, FramingRecord.MODE)
-    mode = reader.u8("Mode")
+    mode = reader.u8("FramingMode")
     _expect(reader, FramingRecord.VIA)
     via = read_counted(reader, "Via").decode("utf-8", "replace")
     encoding, encoding_name = _read_encoding(reader)
     envelopes, texts = _Envelopes(reader, encoding).read(mode)
     tree: dict[str, Tree] = {
         "version": f"{major}.{minor}",
-        "mode": _name(Mode, mode),
+        "mode": _name(FramingMode, mode),
         "via": via,
         "encoding": encoding_name,
     }
@@ -131,7 +131,7 @@ class _Envelopes:
     def read(self, mode: int) -> tuple[list[Tree], list[str]]:
         """The envelopes and their texts."""
         trees, texts = [], []
-        single = mode == Mode.SINGLETON_SIZED and self._reader.remaining > 0
+        single = mode == FramingMode.SINGLETON_SIZED and self._reader.remaining > 0
         direct = single and not self._is_one_sized_record()
         for payload in iter([self._reader]) if direct else self._payloads():
             tree, text = self._read_envelope(payload)

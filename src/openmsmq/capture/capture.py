@@ -28,7 +28,7 @@ _RESOLUTION, _OFFSET = 9, 14
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class CapturedFrame:
     """What went over a link at one moment, as far as it was captured."""
 
     time: int
@@ -43,7 +43,7 @@ def is_capture(start: bytes) -> bool:
     return start[:4] in _PCAP or start[:4] == _SECTION
 
 
-def read_frames(chunks: Iterable[bytes]) -> Iterator[Frame]:
+def read_frames(chunks: Iterable[bytes]) -> Iterator[CapturedFrame]:
     """The frames of a capture whose bytes come in chunks of any size.
 
     A file that ends within a frame gives those before it, then raises `Malformed`.
@@ -92,7 +92,7 @@ class _Source:
         return True
 
 
-def _read_pcap(source: _Source, order: str, unit: int) -> Iterator[Frame]:
+def _read_pcap(source: _Source, order: str, unit: int) -> Iterator[CapturedFrame]:
     *_, network = Struct(f"{order}HHiIII").unpack(source.take(20, "file header"))
     link = network & 0xFFFF
     record = Struct(f"{order}IIII")
@@ -101,7 +101,7 @@ def _read_pcap(source: _Source, order: str, unit: int) -> Iterator[Frame]:
         seconds, fraction, size, _ = record.unpack(source.take(record.size, "record header"))
         if size > FRAME_SIZE_MAX:
             raise Malformed("captured length", place + 8, f"is {size}, over {FRAME_SIZE_MAX}")
-        yield Frame(seconds * SECOND + fraction * unit, link, source.take(size, "record"))
+        yield CapturedFrame(seconds * SECOND + fraction * unit, link, source.take(size, "record"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class _Interface:
         return max(0, (high << 32 | low) * SECOND // self.units + self.shift * SECOND)
 
 
-def _read_pcapng(source: _Source) -> Iterator[Frame]:
+def _read_pcapng(source: _Source) -> Iterator[CapturedFrame]:
     """The frames in all sections; the magic number of the first has been read."""
     order, interfaces = _read_section(source), list[_Interface]()
     while not source.at_end():
@@ -190,7 +190,7 @@ def _read_interface(content: bytes, order: str, place: int) -> _Interface:
 
 def _read_block(
     kind: int, content: bytes, order: str, interfaces: list[_Interface], place: int
-) -> Frame:
+) -> CapturedFrame:
     """The frame in a block of one of the three kinds that hold one."""
     layout = Struct(order + {_PACKET: "HHIIII", _SIMPLE: "I", _ENHANCED: "IIIII"}[kind])
     if len(content) < layout.size:
@@ -208,4 +208,4 @@ def _read_block(
         time = interface.time(high, low)
     if size > min(len(content) - layout.size, FRAME_SIZE_MAX):
         raise Malformed("captured length", place, f"is {size}, more than the block holds")
-    return Frame(time, interface.link, content[layout.size : layout.size + size])
+    return CapturedFrame(time, interface.link, content[layout.size : layout.size + size])

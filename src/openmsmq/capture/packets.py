@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from openmsmq.capture.capture import Frame
+from openmsmq.capture.capture import CapturedFrame
 from openmsmq.capture.ip import Datagram, Segment, read_frame
 from openmsmq.capture.limits import CONVERSATIONS_MAX, KEPT_SIZE_MAX
 from openmsmq.capture.pcap import Endpoint
-from openmsmq.capture.tcp import Stream
+from openmsmq.capture.tcp import TcpStream
 from openmsmq.errors import Malformed
 from openmsmq.packet.describe import Description, describe
 from openmsmq.packet.framing import PacketFramer
@@ -41,7 +41,9 @@ class CapturedPacket:
     "Its offset counts from the start of what `source` said."
 
 
-def captured_packets(frames: Iterable[Frame], port: int | None = None) -> Iterator[CapturedPacket]:
+def captured_packets(
+    frames: Iterable[CapturedFrame], port: int | None = None
+) -> Iterator[CapturedPacket]:
     """The packets in `frames`, each when it is whole.
 
     Those to and from `port`, whatever they hold. Without it: to and from the ports of MSMQ, and
@@ -56,7 +58,7 @@ class _Direction:
     def __init__(self, *, expected: bool) -> None:
         self._is_expected = expected
         "MSMQ is spoken here; anything else is worth telling."
-        self._stream = Stream()
+        self._stream = TcpStream()
         self._framer = PacketFramer()
         self._is_aligned = False
         "The framer stands at the start of a packet, or in it."
@@ -176,7 +178,7 @@ class _Capture:
         self._count = 0
         self._kept = 0
 
-    def packets(self, frames: Iterable[Frame]) -> Iterator[CapturedPacket]:
+    def packets(self, frames: Iterable[CapturedFrame]) -> Iterator[CapturedPacket]:
         for frame in frames:
             found = read_frame(frame.link, frame.data)
             if isinstance(found, Segment):

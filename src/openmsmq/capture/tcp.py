@@ -10,7 +10,7 @@ from openmsmq.capture.limits import HELD_BYTES_MAX, HELD_SEGMENTS_MAX
 _NUMBERS: Final = 1 << 32
 
 
-class Stream:
+class TcpStream:
     """One direction of a connection: bytes in order, whatever was repeated or came too early."""
 
     def __init__(self) -> None:

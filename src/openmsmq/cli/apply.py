@@ -11,7 +11,7 @@ from uuid import UUID
 import click
 
 from openmsmq import Manager
-from openmsmq.cli.options import Location, Refusal, WrongUsage, manager_options, yes_option
+from openmsmq.cli.options import ManagerLocation, Refusal, WrongUsage, manager_options, yes_option
 from openmsmq.cli.output import count_text, print_json, print_table
 from openmsmq.cli.plan import FileError, Impossible, Step, Wanted, make_plan, read_plan
 from openmsmq.cli.queue import PRIVACY
@@ -31,7 +31,7 @@ _QUOTAS: Final = ("quota", "journal_quota")
 def apply(
     file: Path,
     *,
-    location: Location,
+    location: ManagerLocation,
     as_json: bool,
     dry_run: bool,
     prune: bool,

@@ -8,7 +8,7 @@ from uuid import UUID
 import click
 
 from openmsmq import Manager
-from openmsmq.cli.options import Location, Refusal, manager_options
+from openmsmq.cli.options import ManagerLocation, Refusal, manager_options
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
 from openmsmq.types.history import HistoryEvent
 
@@ -30,7 +30,7 @@ class MessageId(click.ParamType[str]):
 @click.command()
 @click.argument("message_id", type=MessageId())
 @manager_options
-def explain(message_id: str, *, location: Location, as_json: bool) -> None:
+def explain(message_id: str, *, location: ManagerLocation, as_json: bool) -> None:
     """Tell the life of a message: what happened to it, when, where and why.
 
     MESSAGE_ID is what message send printed. Quote it, since shells take the backslash away. Exits

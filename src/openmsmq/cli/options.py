@@ -48,7 +48,7 @@ _DATA_FILE: Final = "data.mdb"
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class ManagerLocation:
     """The queue manager a command works with: a directory, or a service."""
 
     directory: Path | None = None
@@ -222,7 +222,7 @@ def confirm(question: str, *, yes: bool) -> None:
     click.confirm(question, abort=True, err=True)
 
 
-def locate(context: click.Context) -> Location:
+def locate(context: click.Context) -> ManagerLocation:
     """The queue manager that was named: on the command line, else in the environment."""
     directory, is_data = _given(context, "data")
     address, is_manager = _given(context, "manager")
@@ -237,10 +237,10 @@ def locate(context: click.Context) -> Location:
             raise click.UsageError(
                 "--token and --tls-ca are for a service: give --manager HOST:PORT.", context
             )
-        return Location(directory)
+        return ManagerLocation(directory)
     address = address or SERVICE
     _check_address(address, context)
-    return Location(None, address, token or "", tls_ca)
+    return ManagerLocation(None, address, token or "", tls_ca)
 
 
 def _directory(context: click.Context) -> Path:

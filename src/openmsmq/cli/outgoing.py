@@ -10,7 +10,7 @@ import click
 
 from openmsmq import Manager, Queue
 from openmsmq.cli.options import (
-    Location,
+    ManagerLocation,
     Refusal,
     WrongUsage,
     manager_options,
@@ -53,7 +53,7 @@ def outgoing() -> None:
 @outgoing.command(name="list")
 @click.argument("pattern", required=False)
 @manager_options
-def list_(pattern: str | None, *, location: Location, as_json: bool) -> None:
+def list_(pattern: str | None, *, location: ManagerLocation, as_json: bool) -> None:
     """List outgoing queues, all or those whose names are like PATTERN.
 
     WAITING messages are still to be sent. UNACKNOWLEDGED ones were sent, and are sent again if
@@ -79,7 +79,7 @@ def list_(pattern: str | None, *, location: Location, as_json: bool) -> None:
 @outgoing.command()
 @outgoing_argument(required=True)
 @manager_options
-def show(name: str, *, location: Location, as_json: bool) -> None:
+def show(name: str, *, location: ManagerLocation, as_json: bool) -> None:
     """Show an outgoing queue with the last attempts to connect.
 
     \b
@@ -103,7 +103,7 @@ def _all_option(function: Callable[..., Any]) -> Callable[..., Any]:
 @outgoing_argument(required=False)
 @_all_option
 @manager_options
-def pause(name: str | None, *, everything: bool, location: Location, as_json: bool) -> None:
+def pause(name: str | None, *, everything: bool, location: ManagerLocation, as_json: bool) -> None:
     """Send nothing from an outgoing queue until it is resumed, or the service starts again.
 
     New messages are accepted and wait.
@@ -121,7 +121,7 @@ def pause(name: str | None, *, everything: bool, location: Location, as_json: bo
 @outgoing_argument(required=False)
 @_all_option
 @manager_options
-def resume(name: str | None, *, everything: bool, location: Location, as_json: bool) -> None:
+def resume(name: str | None, *, everything: bool, location: ManagerLocation, as_json: bool) -> None:
     """Go on sending from an outgoing queue that was paused.
 
     \b
@@ -137,7 +137,7 @@ def resume(name: str | None, *, everything: bool, location: Location, as_json: b
 @outgoing_argument(required=False)
 @_all_option
 @manager_options
-def retry(name: str | None, *, everything: bool, location: Location, as_json: bool) -> None:
+def retry(name: str | None, *, everything: bool, location: ManagerLocation, as_json: bool) -> None:
     """Try now to send, not when the next attempt is due.
 
     list tells how it went.
@@ -158,7 +158,7 @@ class _Chosen:
         self,
         name: str | None,
         everything: bool,
-        location: Location,
+        location: ManagerLocation,
         is_meant: Callable[[OutgoingInfo], bool],
     ) -> None:
         """`is_meant` says for which of all queues there is something to do."""

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from openmsmq.cli.options import Location, manager_options
+from openmsmq.cli.options import ManagerLocation, manager_options
 from openmsmq.cli.output import print_json, print_table
 from openmsmq.types.peers import PeerInfo
 
@@ -23,7 +23,7 @@ def peer() -> None:
 
 @peer.command(name="list")
 @manager_options
-def list_(*, location: Location, as_json: bool) -> None:
+def list_(*, location: ManagerLocation, as_json: bool) -> None:
     """List the peer table and the open sessions.
 
     ADDRESS is where a queue manager answered when it was dialled; without one, its sessions are

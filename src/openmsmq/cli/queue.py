@@ -9,7 +9,13 @@ from uuid import UUID
 
 import click
 
-from openmsmq.cli.options import Location, confirm, manager_options, queue_argument, yes_option
+from openmsmq.cli.options import (
+    ManagerLocation,
+    confirm,
+    manager_options,
+    queue_argument,
+    yes_option,
+)
 from openmsmq.cli.output import (
     age_text,
     count_text,
@@ -119,7 +125,7 @@ def queue() -> None:
 def create(
     name: str,
     *,
-    location: Location,
+    location: ManagerLocation,
     as_json: bool,
     transactional: bool,
     if_missing: bool,
@@ -151,7 +157,7 @@ def create(
 @queue_argument
 @yes_option
 @manager_options
-def delete(name: str, *, location: Location, as_json: bool, yes: bool) -> None:
+def delete(name: str, *, location: ManagerLocation, as_json: bool, yes: bool) -> None:
     """Delete a queue with all its messages.
 
     If there are messages it asks first; off a terminal it needs --yes then, and exits with 2.
@@ -180,7 +186,9 @@ def delete(name: str, *, location: Location, as_json: bool, yes: bool) -> None:
     help="Subqueues, journals, system and outgoing queues, too.",
 )
 @manager_options
-def list_(pattern: str | None, *, location: Location, as_json: bool, everything: bool) -> None:
+def list_(
+    pattern: str | None, *, location: ManagerLocation, as_json: bool, everything: bool
+) -> None:
     """List the queues, all or those whose names are like PATTERN.
 
     * and ? stand for any characters; the pattern is held against the whole name and against its
@@ -206,7 +214,7 @@ def list_(pattern: str | None, *, location: Location, as_json: bool, everything:
 @queue.command()
 @queue_argument
 @manager_options
-def show(name: str, *, location: Location, as_json: bool) -> None:
+def show(name: str, *, location: ManagerLocation, as_json: bool) -> None:
     """Show the properties of a queue and how much is in it.
 
     \b
@@ -226,7 +234,7 @@ def show(name: str, *, location: Location, as_json: bool) -> None:
 @queue_argument
 @_properties
 @manager_options
-def set_(name: str, *, location: Location, as_json: bool, **properties: Any) -> None:
+def set_(name: str, *, location: ManagerLocation, as_json: bool, **properties: Any) -> None:
     """Change properties of a queue; those not given stay.
 
     \b
@@ -247,7 +255,7 @@ def set_(name: str, *, location: Location, as_json: bool, **properties: Any) -> 
 @queue_argument
 @yes_option
 @manager_options
-def purge(name: str, *, location: Location, as_json: bool, yes: bool) -> None:
+def purge(name: str, *, location: ManagerLocation, as_json: bool, yes: bool) -> None:
     """Remove all messages of a queue.
 
     If there are messages it asks first; off a terminal it needs --yes then, and exits with 2.

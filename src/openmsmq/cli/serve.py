@@ -43,7 +43,7 @@ class Port(click.ParamType[int | str]):
         return click.IntRange(0, 0xFFFF).convert(value, param, ctx)
 
 
-class Peer(click.ParamType[tuple[str, str]]):
+class PeerOption(click.ParamType[tuple[str, str]]):
     """A computer and where it is."""
 
     name = "peer"
@@ -80,7 +80,7 @@ def _kind(name: str, metavar: str) -> dict[str, Any]:
         "PATH": click.Path(path_type=Path),
     }
     if name == "peers":
-        return {"type": Peer(), "metavar": metavar, "multiple": True}
+        return {"type": PeerOption(), "metavar": metavar, "multiple": True}
     return {"type": types.get(metavar, str), "metavar": metavar, "multiple": name == "aliases"}
 
 

@@ -9,7 +9,7 @@ import click
 
 from openmsmq import Manager
 from openmsmq.cli.options import (
-    Location,
+    ManagerLocation,
     complete,
     complete_queue,
     confirm,
@@ -43,7 +43,7 @@ def subscription() -> None:
 @subscription.command(name="list")
 @click.argument("pattern", required=False)
 @manager_options
-def list_(pattern: str | None, *, location: Location, as_json: bool) -> None:
+def list_(pattern: str | None, *, location: ManagerLocation, as_json: bool) -> None:
     """List subscriptions, all or those whose names are like PATTERN.
 
     They take messages out of their queue or get copies. DONE is the position up to which the reader
@@ -96,7 +96,7 @@ def _complete_subscription(
 @yes_option
 @manager_options
 def drop(
-    name: str, queue: str, *, location: Location, as_json: bool, yes: bool, unread: bool
+    name: str, queue: str, *, location: ManagerLocation, as_json: bool, yes: bool, unread: bool
 ) -> None:
     """End the subscription NAME of QUEUE.
 

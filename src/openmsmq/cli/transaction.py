@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openmsmq.cli.options import Location, Refusal, WrongUsage, manager_options
+from openmsmq.cli.options import ManagerLocation, Refusal, WrongUsage, manager_options
 from openmsmq.cli.output import age_text, count_text, print_json, print_table
 from openmsmq.errors import TransactionSequence
 
 if TYPE_CHECKING:
     from openmsmq import Manager, Recovered
-    from openmsmq.client._sync.participants import Connection
+    from openmsmq.client._sync.participants import TwoPhaseConnection
 
 
 @click.group()
@@ -36,7 +36,7 @@ def transaction() -> None:
 
 @transaction.command(name="list")
 @manager_options
-def list_(*, location: Location, as_json: bool) -> None:
+def list_(*, location: ManagerLocation, as_json: bool) -> None:
     """List transactions that are not over, for how long, and whom they wait for.
 
     These are transactions that are prepared, and units that this manager has committed and that
@@ -96,7 +96,7 @@ def recover(
     databases: tuple[str, ...],
     managers: tuple[str, ...],
     *,
-    location: Location,
+    location: ManagerLocation,
     as_json: bool,
 ) -> None:
     """Finish units that a crash has left behind.
@@ -115,7 +115,7 @@ def recover(
 
     with ExitStack() as opened:
         manager = opened.enter_context(location.open())
-        others: list[Manager | Connection] = [_connect(dsn, opened) for dsn in databases]
+        others: list[Manager | TwoPhaseConnection] = [_connect(dsn, opened) for dsn in databases]
         for address in managers:
             there = replace(location, directory=None, address=address)
             others.append(opened.enter_context(there.open()))
@@ -126,7 +126,7 @@ def recover(
         raise Refusal(f"{count_text(failed, 'part')} could not be ended; try again")
 
 
-def _connect(dsn: str, opened: ExitStack) -> Connection:
+def _connect(dsn: str, opened: ExitStack) -> TwoPhaseConnection:
     try:
         import psycopg
     except ImportError:
@@ -151,7 +151,7 @@ def _show(found: list[Recovered], *, as_json: bool) -> None:
 @transaction.command()
 @click.argument("name")
 @manager_options
-def forget(name: str, *, location: Location, as_json: bool) -> None:
+def forget(name: str, *, location: ManagerLocation, as_json: bool) -> None:
     """Forget a committed unit whose participants will never confirm it.
 
     For a database that is gone for good, or one whose parts you have ended yourself. Whoever still
@@ -172,7 +172,7 @@ def forget(name: str, *, location: Location, as_json: bool) -> None:
 @transaction.command()
 @click.argument("name")
 @manager_options
-def commit(name: str, *, location: Location, as_json: bool) -> None:
+def commit(name: str, *, location: ManagerLocation, as_json: bool) -> None:
     """Let all that a prepared transaction did take effect.
 
     \b
@@ -187,7 +187,7 @@ def commit(name: str, *, location: Location, as_json: bool) -> None:
 @transaction.command()
 @click.argument("name")
 @manager_options
-def abort(name: str, *, location: Location, as_json: bool) -> None:
+def abort(name: str, *, location: ManagerLocation, as_json: bool) -> None:
     """Undo all that a prepared transaction did.
 
     \b

@@ -28,7 +28,7 @@ _MARKS: Final = {"qmark": "?", "format": "%s", "pyformat": "%s"}
 "How databases want values to be marked in statements (`paramstyle`)."
 
 
-class Cursor(Protocol):
+class DbCursor(Protocol):
     """What is needed of a cursor of the DB-API."""
 
     @property
@@ -45,7 +45,7 @@ class Cursor(Protocol):
         ...
 
 
-class Connection(Protocol):
+class DbConnection(Protocol):
     """What is needed of a connection of the DB-API."""
 
     def cursor(self) -> Any:
@@ -70,7 +70,7 @@ class Inbox:
 
     def __init__(
         self,
-        database: str | os.PathLike[str] | Connection,
+        database: str | os.PathLike[str] | DbConnection,
         *,
         table: str = "openmsmq_inbox",
         limit: int = LIMIT,
@@ -86,7 +86,7 @@ class Inbox:
             raise InvalidParameter(f"limit {limit}: at least 1 message must be remembered")
         self._is_own = isinstance(database, str | os.PathLike)
         connection = sqlite3.connect(database) if self._is_own else database  # type: ignore[arg-type] # a path
-        self.connection: Connection = connection  # type: ignore[assignment] # now it is one
+        self.connection: DbConnection = connection  # type: ignore[assignment] # now it is one
         "What the program writes through while it deals with a message."
         _require_transactions(self.connection)
         self._mark = _mark_of(self.connection)
@@ -133,7 +133,7 @@ class Inbox:
         return is_new
 
     @contextmanager
-    def _cursor(self) -> Iterator[Cursor]:
+    def _cursor(self) -> Iterator[DbCursor]:
         cursor = self.connection.cursor()
         try:
             yield cursor
@@ -152,7 +152,7 @@ class Inbox:
         self.close()
 
 
-def _require_transactions(connection: Connection) -> None:
+def _require_transactions(connection: DbConnection) -> None:
     """Refuse a connection on which nothing can be written together."""
     is_off = getattr(connection, "autocommit", False) is True
     if isinstance(connection, sqlite3.Connection):
@@ -161,7 +161,7 @@ def _require_transactions(connection: Connection) -> None:
         raise InvalidParameter("the connection commits every statement: switch autocommit off")
 
 
-def _mark_of(connection: Connection) -> str:
+def _mark_of(connection: DbConnection) -> str:
     name = type(connection).__module__.partition(".")[0]
     style = getattr(sys.modules.get(name), "paramstyle", "qmark")
     if style not in _MARKS:

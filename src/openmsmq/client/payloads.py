@@ -16,7 +16,7 @@ from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.names.direct import DirectName
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.access import Access, Mode, Share
-from openmsmq.types.delivery import Delivery
+from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import MessageIds, SentId, sent_id
 from openmsmq.types.lookup import ARRIVAL_MASK
@@ -110,13 +110,13 @@ def read_payload(
     ).encode()
 
 
-def id_room(delivery: Delivery) -> int:
+def id_room(delivery: DeliveryOptions) -> int:
     """Bytes that the id of a message takes, at most."""
     return _ID_SIZE + max((len(once.encode()) for once in delivery.once), default=0)
 
 
 def post(
-    handle: int, transaction: int, packets: Sequence[bytes], delivery: Delivery, first: int
+    handle: int, transaction: int, packets: Sequence[bytes], delivery: DeliveryOptions, first: int
 ) -> app.Post:
     """Some of the messages that are sent together, from the one with this place on."""
     once = delivery.once[first : first + len(packets)]

@@ -75,7 +75,7 @@ class Deliveries:
         return None
 
 
-class Link:
+class PendingRequests:
     """What a client waits for."""
 
     def __init__(self) -> None:

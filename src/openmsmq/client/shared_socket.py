@@ -20,7 +20,7 @@ _Selector: Final[type[selectors.BaseSelector]] = getattr(
 "As good as any for one socket, and without a file of its own."
 
 
-class Wire:
+class SharedSocket:
     """An open connection. Only the two calls that say so wait."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -33,7 +33,7 @@ class Wire:
         self._either = _selector(connection, selectors.EVENT_READ | selectors.EVENT_WRITE)
 
     @classmethod
-    def connect(cls, address: Address, patience: float) -> Wire:
+    def connect(cls, address: Address, patience: float) -> SharedSocket:
         """Connect within so many seconds; `OSError` if that does not work."""
         if not address.socket:
             return cls(_connect(address, patience))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from openmsmq import Manager
-from openmsmq.demo.lake import Table
+from openmsmq.demo.lake import OrdersTable
 from openmsmq.demo.managers import PATIENCE, Managers
 from openmsmq.demo.orders import CUSTOMERS, Order, orders
 
@@ -27,7 +27,7 @@ class Count:
         return self.expected == self.found
 
 
-def count_all(managers: Managers, count: int, sent: int, table: Table) -> list[Count]:
+def count_all(managers: Managers, count: int, sent: int, table: OrdersTable) -> list[Count]:
     """Everything that can be counted in queues and tables."""
     with managers.shop.connect() as shop, managers.office.connect() as office:
         under_way = _under_way(shop)

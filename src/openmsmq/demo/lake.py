@@ -25,7 +25,7 @@ _FIELDS: Final = "number bigint, customer int, product string, cents bigint"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class OrdersTable:
     """What the table of orders says."""
 
     rows: int
@@ -82,7 +82,7 @@ class Lake:
             reader = queue.subscription(_SUBSCRIPTION, owner=owner)
             reader.finish(reader.end)
 
-    def table(self) -> Table:
+    def table(self) -> OrdersTable:
         """Count the table, order by order."""
         self._rows().createOrReplaceTempView("orders")
         found = self._spark.sql(
@@ -90,7 +90,7 @@ class Lake:
             " (select *, row_number() over (order by arrival) as place from orders)"
         ).first()
         assert found is not None, "counting always has an answer"
-        return Table(found[0], found[1], found[2], found[3] or 0)
+        return OrdersTable(found[0], found[1], found[2], found[3] or 0)
 
     def send_invoices(self) -> None:
         """Send each customer's sum to the queue of invoices, all of them or none."""

@@ -70,7 +70,7 @@ class Moment:
 
 
 @dataclass
-class Transfer:
+class OrderTransfer:
     """All orders on their way from one manager to the other, one of which dies in between."""
 
     managers: Managers

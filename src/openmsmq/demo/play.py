@@ -9,9 +9,9 @@ from tempfile import mkdtemp
 from typing import Final
 
 from openmsmq.demo.counts import Count, count_all
-from openmsmq.demo.lake import Lake, Table
+from openmsmq.demo.lake import Lake, OrdersTable
 from openmsmq.demo.managers import Managers
-from openmsmq.demo.orders import KILLED, Moment, Transfer
+from openmsmq.demo.orders import KILLED, Moment, OrderTransfer
 from openmsmq.demo.show import Screen, reading_view, transfer_view
 from openmsmq.pipelines.faults import PipelineError, in_words
 from openmsmq.pipelines.reports.charts import lines
@@ -81,9 +81,9 @@ class Play:
         for one in (self.managers.shop, self.managers.office):
             self._screen.detail(f"{one.name} at {one.address}, process {one.pid}")
 
-    def _transfer(self) -> Transfer:
+    def _transfer(self) -> OrderTransfer:
         title = f"send {self._count:,} orders from the shop to the office, and kill it half-way"
-        transfer = Transfer(self.managers, self._count)
+        transfer = OrderTransfer(self.managers, self._count)
         killed = self.managers.office.pid
         with self._screen.step(title) as update:
             transfer.run(lambda moment: update(transfer_view(self._count, moment)))
@@ -92,7 +92,7 @@ class Play:
         self._screen.detail(f"process {killed} was killed (SIGKILL), process {again} took over")
         return transfer
 
-    def _spark(self) -> Table:
+    def _spark(self) -> OrdersTable:
         from pyspark.errors import PySparkException  # not at the top: it may not be there
 
         folder = self.folder / "spark"
@@ -107,7 +107,7 @@ class Play:
         except PySparkException as error:
             raise PipelineError(in_words(error)) from error
 
-    def _work(self, lake: Lake) -> Table:
+    def _work(self, lake: Lake) -> OrdersTable:
         with self._screen.step("read the queue into a table, in batches") as update:
             lake.read_orders(self._count, lambda done: update(reading_view(self._count, done)))
         with self._screen.step("sum up the table and send an invoice to each customer"):

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from openmsmq.engine.queues.system import NAMES, REFUSED
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import AccessDenied
 from openmsmq.names.parts import fold
 from openmsmq.types.access import Access
@@ -60,7 +60,7 @@ def authorize_access(caller: Caller, asked: Access, *queues: str) -> Access:
     return asked & allowed
 
 
-def may_end(caller: Caller, transaction: Transaction) -> bool:
+def may_end(caller: Caller, transaction: ManagedTransaction) -> bool:
     """Whether a prepared transaction is one of the caller's own, or it may end any."""
     return is_allowed(caller, "admin") or transaction.token == caller.grant.holder
 

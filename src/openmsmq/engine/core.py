@@ -39,7 +39,7 @@ from openmsmq.engine.messages.poison import PoisonMessages
 from openmsmq.engine.outgoing.transport import Transports
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.purge import drop_messages, remove_purged, resume_purge
-from openmsmq.engine.queues.queue import Queue, outgoing_name
+from openmsmq.engine.queues.queue import ManagedQueue, outgoing_name
 from openmsmq.engine.queues.registry import Queues
 from openmsmq.engine.storage.history import PENDING_MAX, Event, identifiers, pack_event
 from openmsmq.engine.storage.layout import lookup_id, pack_record
@@ -103,7 +103,7 @@ class Core:
         "Bytes of express messages in all queues."
         self.store, self._operations = store, Operations()
         self._committing: tuple[list[Operation], Batch] | None = None
-        self._awake: list[tuple[Queue, list[int]]] = []
+        self._awake: list[tuple[ManagedQueue, list[int]]] = []
         self._is_busy = False
         "Readers are being woken, or will be as soon as the books are in order."
         self._after_commit: list[Callable[[], None]] = []
@@ -121,7 +121,7 @@ class Core:
         self.admission, self.poison = Admission(self), PoisonMessages(self)
         self._resume(loaded.emptying)
 
-    def _resume(self, emptying: list[Queue]) -> None:
+    def _resume(self, emptying: list[ManagedQueue]) -> None:
         """Go on with what the last process had begun."""
         for queue in emptying:
             drop_messages(self, queue)
@@ -347,7 +347,7 @@ class Core:
     def note(
         self,
         event: Event,
-        queue: Queue,
+        queue: ManagedQueue,
         lookups: Sequence[int],
         ids: bytes,
         by: str,
@@ -360,7 +360,7 @@ class Core:
         if before <= PENDING_MAX < self.history.pending_size:
             self.submit(lambda batch: None, lambda: None, lambda error: None, grows=True)
 
-    def after_inserts(self, queue: Queue, call: Callable[[], None]) -> None:
+    def after_inserts(self, queue: ManagedQueue, call: Callable[[], None]) -> None:
         """Do something at once, but behind messages of this queue that are being committed."""
         if self._committing is not None and queue in self._committing[1].inserted:
             self._after_commit.append(call)
@@ -370,7 +370,7 @@ class Core:
 
     # Readers
 
-    def wake(self, queue: Queue, lookups: Iterable[int]) -> None:
+    def wake(self, queue: ManagedQueue, lookups: Iterable[int]) -> None:
         """Messages have become readable: let readers look again once the books are in order.
 
         All effects of one outcome are applied before anybody is woken (A-55).
@@ -403,7 +403,7 @@ class Core:
 
     def insert_express(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         messages: Sequence[NewMessage],
         arrivals: Sequence[int] = (),
         *,
@@ -434,7 +434,7 @@ class Core:
             self.dispositions.arrived_express(queue, entries)
         return lookups
 
-    def add_express(self, queue: Queue, entries: Sequence[Entry]) -> None:
+    def add_express(self, queue: ManagedQueue, entries: Sequence[Entry]) -> None:
         """Put messages into a queue at the places they have."""
         before = queue.express.size
         queue.express.add(entries)
@@ -442,14 +442,14 @@ class Core:
         self.express_size += queue.express.size - before
         self.expiry.add_express(queue, entries)
 
-    def drop_express(self, queue: Queue, lookups: Iterable[int]) -> None:
+    def drop_express(self, queue: ManagedQueue, lookups: Iterable[int]) -> None:
         """Take express messages out of a queue."""
         before = queue.express.size
         for lookup in lookups:
             queue.express.remove(lookup)
         self.express_size -= before - queue.express.size
 
-    def forget(self, queue: Queue, lookups: Collection[int]) -> None:
+    def forget(self, queue: ManagedQueue, lookups: Collection[int]) -> None:
         """Held messages are gone from the queue."""
         queue.holds.release(lookups)
         if queue.purge_pending:
@@ -457,7 +457,7 @@ class Core:
         if queue.express:
             self.drop_express(queue, [lookup for lookup in lookups if lookup in queue.express])
 
-    def release(self, queue: Queue, lookups: Iterable[int]) -> None:
+    def release(self, queue: ManagedQueue, lookups: Iterable[int]) -> None:
         """Make held messages readable again, unless they were purged or expired meanwhile."""
         back = list(lookups)
         queue.holds.release(back)
@@ -467,7 +467,7 @@ class Core:
         self.expiry.released(queue, back)
         self.wake(queue, [lookup for lookup in back if lookup not in purged])
 
-    def cancel(self, queue: Queue, pending: Future[Any], error: BaseException) -> bool:
+    def cancel(self, queue: ManagedQueue, pending: Future[Any], error: BaseException) -> bool:
         """Cancel Waiting Message Read Request ([MS-MQDMPR] 3.1.7.1.17); False if none waits."""
         for waiter in queue.waiters:
             if waiter.pending is pending:
@@ -477,7 +477,7 @@ class Core:
                 return True
         return False
 
-    def cancel_all(self, queue: Queue, error: MQError, *, cursor: object = None) -> None:
+    def cancel_all(self, queue: ManagedQueue, error: MQError, *, cursor: object = None) -> None:
         """Let every read that waits on a queue, or with one cursor, fail (A-29, A-51)."""
         for waiter in list(queue.waiters):
             if cursor is None or waiter.cursor is cursor:
@@ -493,7 +493,7 @@ class Core:
         """The bytes of all messages, as quotas count them."""
         return self._stored_size + self._reserved + self.express_size
 
-    def reserve(self, queue: Queue, size: int) -> None:
+    def reserve(self, queue: ManagedQueue, size: int) -> None:
         """Count bytes that were accepted but are not in the store yet, or not any longer."""
         queue.reserved += size
         self._reserved += size

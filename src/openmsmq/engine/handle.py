@@ -9,20 +9,20 @@ from typing import Any, Final
 from openmsmq.engine.authorization import authorize
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.cursor import Cursor
+from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.messages.scan import NO_LIMIT
 from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.info import path_name, queue_info
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.subqueues import Moves
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import InvalidHandle, InvalidParameter, TransactionSequence
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.caller import Caller
-from openmsmq.types.delivery import Delivery
+from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.queues import QueueInfo, QueueKind
@@ -39,7 +39,7 @@ class Parts:
     sender: Sender
     receiver: Receiver
     moves: Moves
-    subqueue: Callable[[Queue, str], Queue]
+    subqueue: Callable[[ManagedQueue, str], ManagedQueue]
     "Finds the subqueue of a queue with a name, its own or its full one."
 
 
@@ -54,7 +54,7 @@ class QueueHandle(Holder):
 
     keeps_entries = True
 
-    def __init__(self, parts: Parts, queue: Queue, mode: Mode, owner: Caller) -> None:
+    def __init__(self, parts: Parts, queue: ManagedQueue, mode: Mode, owner: Caller) -> None:
         self._parts: Final = parts
         self.queue: Final = queue
         self.mode: Final = mode
@@ -62,7 +62,7 @@ class QueueHandle(Holder):
         r"Its path name, `.\private$\orders`, or the format name it sends to."
         self.owner: Final = owner
         self._can_send: Final = Access.SEND in mode.access
-        self._cursors: set[Cursor] = set()
+        self._cursors: set[QueueCursor] = set()
         self.is_closed = False
 
     # Sending
@@ -70,8 +70,8 @@ class QueueHandle(Holder):
     def send(
         self,
         messages: Sequence[Message],
-        transaction: Transaction | None = None,
-        delivery: Delivery | None = None,
+        transaction: ManagedTransaction | None = None,
+        delivery: DeliveryOptions | None = None,
     ) -> Future[Sequence[SentId]]:
         """Send messages to the queue, or to each of several: all of them or none."""
         if not self._can_send:
@@ -81,8 +81,8 @@ class QueueHandle(Holder):
     def send_packets(
         self,
         packets: Sequence[bytes],
-        transaction: Transaction | None = None,
-        delivery: Delivery | None = None,
+        transaction: ManagedTransaction | None = None,
+        delivery: DeliveryOptions | None = None,
     ) -> Future[Sequence[SentId]]:
         """The same with messages that a program has packed."""
         if not self._can_send:
@@ -107,7 +107,7 @@ class QueueHandle(Holder):
         count: int,
         *,
         wait: bool,
-        transaction: Transaction | None = None,
+        transaction: ManagedTransaction | None = None,
         hold: bool = False,
         size_max: int = NO_LIMIT,
     ) -> Future[Entries]:
@@ -136,7 +136,7 @@ class QueueHandle(Holder):
         lookup: int,
         seek: Seek,
         *,
-        transaction: Transaction | None = None,
+        transaction: ManagedTransaction | None = None,
         hold: bool = False,
     ) -> Future[Entries]:
         """Take the message that a lookup identifier leads to."""
@@ -150,7 +150,7 @@ class QueueHandle(Holder):
             caller=self.owner,
         )
 
-    def peek_cursor(self, cursor: Cursor, *, wait: bool, following: bool) -> Future[Entries]:
+    def peek_cursor(self, cursor: QueueCursor, *, wait: bool, following: bool) -> Future[Entries]:
         """Look at the message under a cursor, or go on to the following one."""
         self.mode.require(Access.PEEK)
         self._require_cursor(cursor)
@@ -160,10 +160,10 @@ class QueueHandle(Holder):
 
     def receive_cursor(
         self,
-        cursor: Cursor,
+        cursor: QueueCursor,
         *,
         wait: bool,
-        transaction: Transaction | None = None,
+        transaction: ManagedTransaction | None = None,
         hold: bool = False,
     ) -> Future[Entries]:
         """Take the message under a cursor."""
@@ -186,7 +186,7 @@ class QueueHandle(Holder):
         """Undo a receive that removed messages, since its caller is gone."""
         self._parts.receiver.put_back(self.queue, entries, self.owner)
 
-    def _holder(self, transaction: Transaction | None, *, hold: bool) -> Holder:
+    def _holder(self, transaction: ManagedTransaction | None, *, hold: bool) -> Holder:
         if transaction is not None:
             return transaction
         return self if hold else REMOVING
@@ -194,7 +194,7 @@ class QueueHandle(Holder):
     # What it holds
 
     def end(
-        self, lookups: Sequence[int], *, remove: bool, transaction: Transaction | None = None
+        self, lookups: Sequence[int], *, remove: bool, transaction: ManagedTransaction | None = None
     ) -> Future[None]:
         """Remove messages that this handle holds, now or with a transaction, or return them."""
         held = self.queue.holds.read_by(self)
@@ -212,25 +212,27 @@ class QueueHandle(Holder):
 
     # Cursors
 
-    def open_cursor(self) -> Cursor:
+    def open_cursor(self) -> QueueCursor:
         """A new cursor, before the first message."""
         self.mode.require(Access.PEEK)
         cursor = self._parts.receiver.open_cursor(self.queue)
         self._cursors.add(cursor)
         return cursor
 
-    def close_cursor(self, cursor: Cursor) -> None:
+    def close_cursor(self, cursor: QueueCursor) -> None:
         """Close a cursor; a read that waits with it is cancelled."""
         self._cursors.discard(cursor)
         self._parts.receiver.close_cursor(self.queue, cursor)
 
-    def _require_cursor(self, cursor: Cursor) -> None:
+    def _require_cursor(self, cursor: QueueCursor) -> None:
         if cursor not in self._cursors:
             raise InvalidHandle("the cursor is closed or belongs to another handle")
 
     # The queue itself
 
-    def move(self, lookup: int, target: str, transaction: Transaction | None) -> Future[None]:
+    def move(
+        self, lookup: int, target: str, transaction: ManagedTransaction | None
+    ) -> Future[None]:
         """Move a message to a subqueue, by its own or its full name, or back: to no name at all."""
         self.mode.require(Access.RECEIVE)
         main = self.queue.main

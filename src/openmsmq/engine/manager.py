@@ -22,7 +22,7 @@ from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import Queue, QueueProperties
+from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.queues.resolver import is_private
 from openmsmq.engine.queues.subqueues import Moves
 from openmsmq.engine.storage.layout import local_facts
@@ -31,7 +31,7 @@ from openmsmq.engine.subscriptions.reservations import Reservations
 from openmsmq.engine.transactions.distributed import Units
 from openmsmq.engine.transactions.epochs import Epochs
 from openmsmq.engine.transactions.lifecycle import Transactions
-from openmsmq.engine.transactions.transaction import State, Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction, TransactionState
 from openmsmq.errors import (
     IllegalQueuePathName,
     InvalidParameter,
@@ -111,7 +111,7 @@ class QueueManager(Core):
 
     # Queues
 
-    def create_queue(self, name: str, **properties: Any) -> Future[Queue]:
+    def create_queue(self, name: str, **properties: Any) -> Future[ManagedQueue]:
         """Create a queue with properties of `QueueProperties`."""
         path = self.resolver.local(parse_name(name))
         if path is None:
@@ -125,7 +125,7 @@ class QueueManager(Core):
             QueueProperties(path, self._clock.new_guid(), now, now, kind=kind, **properties)
         )
 
-    def find_queue(self, name: str) -> Queue:
+    def find_queue(self, name: str) -> ManagedQueue:
         """The queue of this manager with this name; `QueueNotFound` if there is none."""
         local = self.resolver.local(parse_name(name))
         if local is None:
@@ -154,7 +154,7 @@ class QueueManager(Core):
         queue, mode = self._open(parsed, mode)
         return QueueHandle(self.parts, queue, mode, caller)
 
-    def _open(self, name: PathName | FormatName, mode: Mode) -> tuple[Queue, Mode]:
+    def _open(self, name: PathName | FormatName, mode: Mode) -> tuple[ManagedQueue, Mode]:
         if isinstance(name, MultipleName):
             return self._open_several(name, mode)
         local = self.resolver.local(name)
@@ -170,10 +170,10 @@ class QueueManager(Core):
         self.queues.open(queue, mode)
         return queue, mode
 
-    def _open_several(self, name: MultipleName, mode: Mode) -> tuple[Queue, Mode]:
+    def _open_several(self, name: MultipleName, mode: Mode) -> tuple[ManagedQueue, Mode]:
         """Every one of them, or none ([MS-MQDMPR] 3.1.7.1.5, step 2)."""
         only_send = Mode(Access.SEND, mode.share)
-        opened: list[Queue] = []
+        opened: list[ManagedQueue] = []
         try:
             for element in name.elements:
                 opened.append(self._open(element, only_send)[0])
@@ -184,10 +184,10 @@ class QueueManager(Core):
         properties = QueueProperties(
             str(name), self._clock.new_guid(), 0, 0, kind=QueueKind.MULTIPLE
         )
-        several = Queue(0, properties, members=tuple(opened), modes=[only_send])
+        several = ManagedQueue(0, properties, members=tuple(opened), modes=[only_send])
         return several, only_send
 
-    def _open_local(self, local: str, mode: Mode) -> Queue:
+    def _open_local(self, local: str, mode: Mode) -> ManagedQueue:
         parts = split_queue(local)
         if not parts.subqueue:
             return self.queues.find(local)
@@ -196,7 +196,7 @@ class QueueManager(Core):
             raise UnsupportedFormatNameOperation(f"{local}: nobody sends to a subqueue")
         return self.queues.subqueue(parent, parts.subqueue)
 
-    def _open_remote(self, name: PathName | FormatName, mode: Mode) -> Queue:
+    def _open_remote(self, name: PathName | FormatName, mode: Mode) -> ManagedQueue:
         """An outgoing queue; only sending goes through one."""
         destination = name.to_direct() if isinstance(name, PathName) else name
         if not mode.access & Access.SEND:
@@ -208,11 +208,11 @@ class QueueManager(Core):
             raise UnsupportedFormatNameOperation(f"{name}: cannot be sent to from here")
         return self.queues.outgoing(destination)
 
-    def change_queue(self, queue: Queue, **changes: Any) -> Future[None]:
+    def change_queue(self, queue: ManagedQueue, **changes: Any) -> Future[None]:
         """Give a queue other properties."""
         return self.queues.change(queue, int(self._clock.now()), changes)
 
-    def retry(self, queue: Queue) -> None:
+    def retry(self, queue: ManagedQueue) -> None:
         """Let the next attempt to send what is in an outgoing queue be now."""
         if queue.transfer is None:
             raise UnsupportedOperation(f"{queue.name}: only messages on their way are sent")
@@ -242,7 +242,7 @@ class QueueManager(Core):
 
     # Messages
 
-    def subqueue(self, parent: Queue, name: str) -> Queue:
+    def subqueue(self, parent: ManagedQueue, name: str) -> ManagedQueue:
         """The subqueue with this name, its own or its full one."""
         is_full = "\\" in name or "=" in name
         local = self.resolver.local(parse_name(name if is_full else f".\\{parent.name};{name}"))
@@ -260,17 +260,17 @@ class QueueManager(Core):
 
     # Transactions
 
-    def begin(self, xid: str = "", *, stages: bool = False) -> Transaction:
+    def begin(self, xid: str = "", *, stages: bool = False) -> ManagedTransaction:
         """A new transaction; with a name it can be prepared."""
         return self._transactions.begin(xid, stages=stages)
 
-    def prepare(self, transaction: Transaction) -> Future[None]:
+    def prepare(self, transaction: ManagedTransaction) -> Future[None]:
         """Write down all that the transaction did, and wait to be told the outcome."""
         return self._epochs.prepare(transaction)
 
     def commit(
         self,
-        transaction: Transaction,
+        transaction: ManagedTransaction,
         participants: Sequence[str] = (),
         caller: Caller = INTERNAL,
     ) -> Future[None]:
@@ -281,7 +281,7 @@ class QueueManager(Core):
             raise InvalidParameter("participants: only a unit that is decided here has some")
         return self._transactions.commit(transaction, caller=caller)
 
-    def abort(self, transaction: Transaction, caller: Caller = INTERNAL) -> Future[None]:
+    def abort(self, transaction: ManagedTransaction, caller: Caller = INTERNAL) -> Future[None]:
         """Undo all that the transaction did."""
         return self._transactions.abort(transaction, caller)
 
@@ -299,11 +299,11 @@ class QueueManager(Core):
             xid: age
             for xid, age in self._transactions.prepared_ages().items()
             if age >= seconds
-            and self.prepared[xid].state is State.PREPARED
+            and self.prepared[xid].state is TransactionState.PREPARED
             and decider_of(xid) is None
         }
 
-    def is_prepared(self, transaction: Transaction) -> bool:
+    def is_prepared(self, transaction: ManagedTransaction) -> bool:
         """Whether a transaction waits for its outcome."""
         return self.prepared.get(transaction.xid) is transaction
 

@@ -18,7 +18,7 @@ from openmsmq.pipelines.archive.files import (
     query_id,
 )
 from openmsmq.pipelines.faults import PipelineError
-from openmsmq.pipelines.spec import Pipeline, Place, columns_of, read_place
+from openmsmq.pipelines.spec import ManagerOptions, Pipeline, columns_of, read_place
 from openmsmq.pipelines.streams import (
     check_source,
     check_targets,
@@ -26,7 +26,7 @@ from openmsmq.pipelines.streams import (
     to_batches,
     to_queues,
 )
-from openmsmq.pipelines.tables import FileError, Table
+from openmsmq.pipelines.tables import PipelineFileError, TomlTable
 from openmsmq.pipelines.work import Ready, Watch
 from openmsmq.spark.columns import check_write
 
@@ -46,7 +46,7 @@ class Sink:
     """What the table says."""
 
     kind: str
-    place: Place | None = None
+    place: ManagerOptions | None = None
     queue: str = ""
     "Empty if the rows have a column `queue`."
     path: Path = Path()
@@ -55,7 +55,7 @@ class Sink:
     "How many of a batch are shown."
 
 
-def read_settings(table: Table) -> Sink:
+def read_settings(table: TomlTable) -> Sink:
     """The table `[sink]`."""
     match kind := table.choice("kind", KINDS):
         case "queue":
@@ -89,9 +89,9 @@ def find_function(pipeline: Pipeline) -> Callable[[DataFrame], DataFrame]:
     try:
         found = getattr(import_module(path), name)
     except Exception as error:  # whatever the module does while it is imported
-        raise FileError(f"transform.python: {type(error).__name__}: {error}") from error
+        raise PipelineFileError(f"transform.python: {type(error).__name__}: {error}") from error
     if not callable(found):
-        raise FileError(f"transform.python: {pipeline.transform.python} is no function")
+        raise PipelineFileError(f"transform.python: {pipeline.transform.python} is no function")
     function: Callable[[DataFrame], DataFrame] = found
     return function
 

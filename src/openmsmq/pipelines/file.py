@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from openmsmq.pipelines.kinds import KINDS
 from openmsmq.pipelines.spec import AVAILABLE_NOW, ONCE, Pipeline, Transform, read_source
-from openmsmq.pipelines.tables import FileError, Table
+from openmsmq.pipelines.tables import PipelineFileError, TomlTable
 from openmsmq.spark.columns import nearest
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
@@ -23,24 +23,24 @@ _TRANSFORM: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def read_pipeline(given: str | os.PathLike[str] | Mapping[str, Any]) -> Pipeline:
-    """A pipeline out of a file, or of what such a file holds; `FileError` says what is wrong."""
+    """A pipeline from a file, or from the contents of one; `PipelineFileError` if it is invalid."""
     if isinstance(given, Mapping):
         return _pipeline(given, Path.cwd(), "")
     file = Path(given)
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise FileError(f"{file}: {error.strerror}") from None
+        raise PipelineFileError(f"{file}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(f"{file}: {error}") from None
+        raise PipelineFileError(f"{file}: {error}") from None
     try:
         return _pipeline(document, file.parent.absolute(), file.stem)
-    except FileError as error:
-        raise FileError(f"{file}: {error}") from None
+    except PipelineFileError as error:
+        raise PipelineFileError(f"{file}: {error}") from None
 
 
 def _pipeline(document: Mapping[str, Any], folder: Path, stem: str) -> Pipeline:
-    root = Table("", document, folder)
+    root = TomlTable("", document, folder)
     name = root.text("name", stem or None)
     if not NAME.fullmatch(name):
         raise root.wrong("name", f"is {name!r}: up to 60 letters, digits and . _ - are needed")
@@ -76,14 +76,14 @@ def _kind(document: Mapping[str, Any], known: tuple[str, ...]) -> str:
         return found[0]
     tables = ", ".join(f"[{name}]" for name in found or known)
     if found:
-        raise FileError(f"the file has {tables}: one of them is what a pipeline does")
+        raise PipelineFileError(f"the file has {tables}: one of them is what a pipeline does")
     others = [name for name, value in document.items() if isinstance(value, Mapping | list)]
     hints = (nearest(name, known) for name in others if name not in ("source", "transform"))
     hint = next((hint for hint in hints if "did you mean" in hint), "")
-    raise FileError(f"what shall it do? One of these tables is needed: {tables}{hint}")
+    raise PipelineFileError(f"what shall it do? One of these tables is needed: {tables}{hint}")
 
 
-def _transform(table: Table) -> Transform:
+def _transform(table: TomlTable) -> Transform:
     sql, python = table.text("sql", ""), table.text("python", "")
     if sql and python:
         raise table.wrong("sql", "or transform.python: give one of them")
@@ -92,7 +92,7 @@ def _transform(table: Table) -> Transform:
     return Transform(sql, python)
 
 
-def _trigger(table: Table) -> str | int:
+def _trigger(table: TomlTable) -> str | int:
     found = table.value("trigger", AVAILABLE_NOW)
     if isinstance(found, int) and not isinstance(found, bool) and found > 0:
         return found

@@ -15,7 +15,7 @@ _TAIL: Final = 1 << 16
 "How much of the end of a file is looked at first."
 
 
-class Lines:
+class JsonLinesFile:
     """Such a file; one that is not there is empty."""
 
     def __init__(self, path: Path) -> None:

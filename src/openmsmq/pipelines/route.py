@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.pipelines.faults import PipelineError
-from openmsmq.pipelines.spec import Pipeline, Place, columns_of, read_place
+from openmsmq.pipelines.spec import ManagerOptions, Pipeline, columns_of, read_place
 from openmsmq.pipelines.streams import check_source, check_targets, read, to_queues
-from openmsmq.pipelines.tables import Table
+from openmsmq.pipelines.tables import TomlTable
 from openmsmq.pipelines.work import Ready, Watch
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ class Rule:
 class Route:
     """What the table says."""
 
-    place: Place
+    place: ManagerOptions
     rules: tuple[Rule, ...]
     "The first one that fits counts."
     default: str
     "Where messages go that no rule fits."
 
 
-def read_settings(table: Table) -> Route:
+def read_settings(table: TomlTable) -> Route:
     """The table `[route]`."""
     rules = tuple(Rule(rule.text("when"), rule.text("queue")) for rule in table.tables("rules"))
     if not rules:

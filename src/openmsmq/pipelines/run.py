@@ -17,8 +17,8 @@ from openmsmq.pipelines.file import read_pipeline
 from openmsmq.pipelines.kinds import KINDS
 from openmsmq.pipelines.session import check_installed, start_session
 from openmsmq.pipelines.spec import Pipeline
-from openmsmq.pipelines.state import DONE, FAILED, STOPPED, Recorder, Run, Runs, new_run
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.state import DONE, FAILED, STOPPED, Run, RunRecorder, Runs, new_run
+from openmsmq.pipelines.tables import PipelineFileError
 from openmsmq.pipelines.work import Progress
 from openmsmq.spark.offsets import Offset
 
@@ -50,7 +50,7 @@ class Audience:
 class Watcher:
     """Lets those who look on know, and writes it down."""
 
-    def __init__(self, recorder: Recorder, audience: Audience) -> None:
+    def __init__(self, recorder: RunRecorder, audience: Audience) -> None:
         self._recorder = recorder
         self._audience = audience
         self._counted: dict[int, int] = {}
@@ -92,7 +92,7 @@ def run(
 ) -> Run:
     """Run a pipeline, from a file or as a dictionary of the same form, until it ends.
 
-    `FileError`, `MQError` or `PipelineError` say what is wrong, nearly always before Spark starts.
+    `PipelineFileError`, `MQError` or `PipelineError` say what is wrong, mostly before Spark starts.
     Without `spark` a session is started, on `master` if that is given, and stopped at the end.
     """
     pipeline = read_pipeline(given)
@@ -107,7 +107,7 @@ def run(
 
 
 def _recorded(
-    pipeline: Pipeline, recorder: Recorder, audience: Audience, spark: SparkSession | None
+    pipeline: Pipeline, recorder: RunRecorder, audience: Audience, spark: SparkSession | None
 ) -> Run:
     watcher = Watcher(recorder, audience)
     session = spark
@@ -121,7 +121,7 @@ def _recorded(
         with recorder.log.open("a", encoding="utf-8", errors="replace") as log:
             traceback.print_exc(file=log)
         recorder.end(FAILED, words)
-        if isinstance(error, MQError | FileError | PipelineError):
+        if isinstance(error, MQError | PipelineFileError | PipelineError):
             raise
         raise PipelineError(f"{words} (all of it: {recorder.log})") from error
     except BaseException:

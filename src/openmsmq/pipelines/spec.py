@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from openmsmq.errors import InvalidParameter
-from openmsmq.pipelines.tables import Table
+from openmsmq.pipelines.tables import TomlTable
 from openmsmq.spark.columns import ON_DEMAND, READ, nearest
 from openmsmq.spark.options import ACTIONS, MOVE, REMOVE, Options, parse
 
@@ -29,7 +29,7 @@ _LIMITS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ManagerOptions:
     """A queue manager, or several, and how to get in."""
 
     managers: tuple[str, ...]
@@ -56,7 +56,7 @@ class Place:
 class Source:
     """The queues that a stream reads."""
 
-    place: Place
+    place: ManagerOptions
     queues: tuple[str, ...]
     columns: tuple[str, ...] = ()
     "What is read of a message; nothing means what the pipeline needs."
@@ -109,7 +109,7 @@ class Pipeline:
     "Settings of the Spark session."
 
 
-def read_place(table: Table, *, several: bool = False) -> Place:
+def read_place(table: TomlTable, *, several: bool = False) -> ManagerOptions:
     """How a table says which queue manager is meant."""
     if several and "managers" in table:
         if "manager" in table:
@@ -118,7 +118,7 @@ def read_place(table: Table, *, several: bool = False) -> Place:
     else:
         managers = (table.text("manager", os.environ.get("OPENMSMQ_MANAGER", "127.0.0.1:1811")),)
     _check_addresses(table, managers)
-    return Place(
+    return ManagerOptions(
         managers,
         token_file=str(table.path("token_file")) if "token_file" in table else "",
         tls_ca=str(table.path("tls_ca")) if "tls_ca" in table else "",
@@ -126,7 +126,7 @@ def read_place(table: Table, *, several: bool = False) -> Place:
     )
 
 
-def _check_addresses(table: Table, managers: tuple[str, ...]) -> None:
+def _check_addresses(table: TomlTable, managers: tuple[str, ...]) -> None:
     from openmsmq.client.address import Address
 
     for address in managers:
@@ -136,7 +136,7 @@ def _check_addresses(table: Table, managers: tuple[str, ...]) -> None:
             raise table.wrong("manager", f"{error.detail}") from None
 
 
-def read_source(table: Table) -> Source:
+def read_source(table: TomlTable) -> Source:
     """The table `[source]`."""
     place = read_place(table, several=True)
     columns = table.texts("columns", ())
@@ -159,7 +159,7 @@ def read_source(table: Table) -> Source:
     )
 
 
-def _on_commit(table: Table) -> str:
+def _on_commit(table: TomlTable) -> str:
     action = table.text("on_commit", REMOVE)
     if action in ACTIONS[:2] or (action.startswith(MOVE) and action != MOVE):
         return action

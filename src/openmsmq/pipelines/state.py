@@ -106,7 +106,7 @@ class Runs:
         return run
 
     @contextmanager
-    def begin(self, run: Run) -> Iterator[Recorder]:
+    def begin(self, run: Run) -> Iterator[RunRecorder]:
         """Run under a name that nobody else runs under now."""
         folder = self.folder / run.name
         folder.mkdir(parents=True, exist_ok=True)
@@ -117,12 +117,12 @@ class Runs:
             raise PipelineError(f"pipeline {run.name!r} runs already, as process {pid}") from None
         try:
             (folder / _STOP).unlink(missing_ok=True)
-            yield Recorder(folder, replace(run, log=str(folder / _LOG)))
+            yield RunRecorder(folder, replace(run, log=str(folder / _LOG)))
         finally:
             lock.release()
 
 
-class Recorder:
+class RunRecorder:
     """Writes down how a run goes."""
 
     def __init__(self, folder: Path, run: Run) -> None:

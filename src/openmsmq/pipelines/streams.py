@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from openmsmq.errors import MQError
-from openmsmq.pipelines.spec import AVAILABLE_NOW, ONCE, Pipeline, Place, Source
+from openmsmq.pipelines.spec import AVAILABLE_NOW, ONCE, ManagerOptions, Pipeline, Source
 from openmsmq.spark.columns import ddl, default_schema
 from openmsmq.spark.service import connect, open_queue, queue_names
 from openmsmq.types.access import Access
@@ -33,7 +33,7 @@ def check_source(source: Source) -> None:
                     open_queue(manager, name, Access.RECEIVE).close()
 
 
-def check_targets(table: str, place: Place, queues: Iterable[str]) -> None:
+def check_targets(table: str, place: ManagerOptions, queues: Iterable[str]) -> None:
     """Fail if the manager that a table names cannot be reached, or a queue not be sent to."""
     with _named(table), connect(place.parsed(), place.managers[0], patient=False) as manager:
         for name in queues:
@@ -62,7 +62,9 @@ def read(spark: SparkSession, pipeline: Pipeline, columns: Iterable[str] = ()) -
     return reader.options(**pipeline.source.options()).load()
 
 
-def to_queues(frame: DataFrame, pipeline: Pipeline, place: Place, queue: str) -> StreamingQuery:
+def to_queues(
+    frame: DataFrame, pipeline: Pipeline, place: ManagerOptions, queue: str
+) -> StreamingQuery:
     """Send the rows of a stream."""
     writer = _writer(frame, pipeline).format(QUEUE).options(**place.options())
     if queue:

@@ -11,11 +11,11 @@ from openmsmq.spark.columns import nearest
 _MISSING: Final = object()
 
 
-class FileError(ValueError):
+class PipelineFileError(ValueError):
     """The file says what cannot be."""
 
 
-class Table:
+class TomlTable:
     """A table of the file, by its name; `done` complains about keys that were not asked for."""
 
     def __init__(self, name: str, values: Mapping[str, Any], folder: Path) -> None:
@@ -23,7 +23,7 @@ class Table:
         self._values = values
         self._folder = folder
         self._asked: list[str] = []
-        self._tables: list[Table] = []
+        self._tables: list[TomlTable] = []
 
     def __contains__(self, key: str) -> bool:
         return key in self._values
@@ -32,9 +32,9 @@ class Table:
         """A key as messages call it: `source.queue`."""
         return f"{self._name}.{key}" if self._name else key
 
-    def wrong(self, key: str, what: str) -> FileError:
+    def wrong(self, key: str, what: str) -> PipelineFileError:
         """The error for the value of a key."""
-        return FileError(f"{self.key(key)} {what}")
+        return PipelineFileError(f"{self.key(key)} {what}")
 
     def text(self, key: str, default: str | None = None) -> str:
         """A text; needed if there is no default."""
@@ -95,11 +95,11 @@ class Table:
             raise self.wrong(key, f"is {text!r}: {hint}")
         return (self._folder / Path(text).expanduser()).absolute()
 
-    def table(self, key: str) -> Table:
+    def table(self, key: str) -> TomlTable:
         """A table in it; empty if there is none."""
         return self._table(key, key, self._value(key, {}))
 
-    def tables(self, key: str) -> list[Table]:
+    def tables(self, key: str) -> list[TomlTable]:
         """A list of tables; empty if there is none."""
         found = self._value(key, [])
         if not isinstance(found, list):
@@ -116,12 +116,12 @@ class Table:
         return {name: str(value) for name, value in found.items()}
 
     def done(self) -> None:
-        """`FileError` if there is a key that nobody knows."""
+        """`PipelineFileError` if there is a key that nobody knows."""
         for key in self._values:
             if key not in self._asked:
                 hint = nearest(key, dict.fromkeys(self._asked))
                 where = f" in [{self._name}]" if self._name else ""
-                raise FileError(f"there is no key {key!r}{where}{hint}")
+                raise PipelineFileError(f"there is no key {key!r}{where}{hint}")
         for table in self._tables:
             table.done()
 
@@ -140,9 +140,9 @@ class Table:
         found = nearest(key, others) if others else ""
         return f"; is it {found.partition('mean ')[2]}" if "did you mean" in found else ""
 
-    def _table(self, key: str, name: str, found: object) -> Table:
+    def _table(self, key: str, name: str, found: object) -> TomlTable:
         if not isinstance(found, Mapping):
             raise self.wrong(key, f"must be a table, [{self.key(key)}]")
-        made = Table(self.key(name), found, self._folder)
+        made = TomlTable(self.key(name), found, self._folder)
         self._tables.append(made)
         return made

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from openmsmq.pipelines.spec import Pipeline
-from openmsmq.pipelines.tables import Table
+from openmsmq.pipelines.tables import TomlTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,7 +61,7 @@ class Watch(Protocol):
 class Ready:
     """A kind of pipeline."""
 
-    read: Callable[[Table], Any]
+    read: Callable[[TomlTable], Any]
     "The settings that its table says."
     check: Callable[[Pipeline], None]
     "`FileError` or `MQError` for what cannot work; called before Spark is there."

@@ -18,7 +18,7 @@ TIME_TO_REACH_QUEUE_DEFAULT: Final = 345_600
 "Four days, in seconds ([MS-MQDMPR] 3.1.1.12)."
 
 
-class Delivery(IntEnum):
+class DeliveryMode(IntEnum):
     """How a message is kept on its way ([MS-MQMQ] 2.2.19.2, Flags.DM)."""
 
     EXPRESS = 0

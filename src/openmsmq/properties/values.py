@@ -35,7 +35,7 @@ class Scope(IntEnum):
     ENTERPRISE = 1
 
 
-class Service(IntEnum):
+class MachineService(IntEnum):
     """What a machine is to others ([MS-MQMQ] 2.3.2.9, 2.3.8.2, 2.3.8.11)."""
 
     NONE = 0
@@ -46,7 +46,7 @@ class Service(IntEnum):
     REMOTE_ACCESS_SERVER = 0x10
 
 
-class OperatingSystem(IntEnum):
+class OperatingSystemType(IntEnum):
     """What a queue manager runs on ([MS-MQMQ] 2.3.2.19)."""
 
     NONE = 0
@@ -131,7 +131,7 @@ class QueueState(StrEnum):
     DISCONNECTED = "DISCONNECTED"
 
 
-class ConnectionStatus(IntEnum):
+class ConnectionStatusCode(IntEnum):
     """What became of an attempt to connect ([MS-MQMQ] 2.3.12.25, [MS-MQDMPR] 3.1.1.3)."""
 
     IN_PROCESS = 0
@@ -241,10 +241,10 @@ def _is_sequence(value: Value) -> bool:
     return isinstance(value, bytes) and len(value) == SequenceInfo.SIZE
 
 
-_STATUSES: Final = frozenset(ConnectionStatus)
+_STATUSES: Final = frozenset(ConnectionStatusCode)
 _YES_NO: Final = range(2)
 _COSTS: Final = range(1, LINK_COST_MAX + 1)
-_SERVICES: Final = frozenset(Service) - {Service.REMOTE_ACCESS_SERVER}
+_SERVICES: Final = frozenset(MachineService) - {MachineService.REMOTE_ACCESS_SERVER}
 
 _Rule: TypeAlias = Container[object] | Callable[[Value], bool]
 
@@ -256,9 +256,9 @@ _RULES: Final[Mapping[Property, _Rule]] = {
     Q.TRANSACTION: _YES_NO,
     Q.SCOPE: frozenset(Scope),
     Q.MULTICAST_ADDRESS: _is_multicast_address,
-    QM.SERVICE: frozenset(Service),
+    QM.SERVICE: frozenset(MachineService),
     QM.FOREIGN: _YES_NO,
-    QM.OS: frozenset(OperatingSystem),
+    QM.OS: frozenset(OperatingSystemType),
     QM.SERVICE_ROUTING: _YES_NO,
     QM.GROUP_IN_CLUSTER: _YES_NO,
     S.NT4_STUB: _YES_NO,

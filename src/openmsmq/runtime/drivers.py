@@ -22,7 +22,7 @@ from openmsmq.errors import (
     ReceiveTimeout,
     StorageFull,
 )
-from openmsmq.process import Owner
+from openmsmq.process import OwnerProcess
 from openmsmq.runtime.commit_thread import CommitThread
 from openmsmq.runtime.failure import FaultLog, is_fatal, storage_failure
 from openmsmq.runtime.interrupts import Shield
@@ -70,7 +70,7 @@ class ThreadDriver:
         "Nothing new is taken."
         self._ended = False
         "Somebody closes it, or has."
-        self._owner = Owner()
+        self._owner = OwnerProcess()
 
     def call(self, make: Callable[[], T]) -> T:
         """Call the core when no other thread does."""
@@ -270,7 +270,7 @@ class LoopDriver:
         "Who waits for the last commit."
         self._closed = False
         self._broken: MQError | None = None
-        self._owner = Owner()
+        self._owner = OwnerProcess()
         self.observer: Callable[[Commit], None] = _ignore
         "Told about every commit; the event loop waits meanwhile."
         self.on_broken: Callable[[MQError], None] = lambda error: None

@@ -63,7 +63,7 @@ class Services:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class StreamHeader:
     """The place of a message in its stream ([MC-MQSRM] 2.2.5.3)."""
 
     id: StreamId
@@ -184,7 +184,7 @@ class Envelope:
     path: Path
     properties: Properties
     services: Services | None = None
-    stream: Stream | None = None
+    stream: StreamHeader | None = None
     delivery_receipt: DeliveryReceipt | None = None
     commitment_receipt: CommitmentReceipt | None = None
     stream_receipt: StreamReceipt | None = None

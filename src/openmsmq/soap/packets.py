@@ -36,7 +36,7 @@ from openmsmq.soap.envelope import (
     Path,
     Properties,
     Services,
-    Stream,
+    StreamHeader,
     StreamReceipt,
     message_id,
 )
@@ -301,12 +301,14 @@ def _services(view: PacketView) -> Services | None:
     return services if services != Services() else None
 
 
-def _stream(header: TransactionHeader | None, view: PacketView, receipts_to: str) -> Stream | None:
+def _stream(
+    header: TransactionHeader | None, view: PacketView, receipts_to: str
+) -> StreamHeader | None:
     """The place in the stream ([MC-MQSRM] 3.1.7.2.4); start stands in the first message."""
     if header is None or not header.tx_sequence_id.number:
         return None
     number = header.tx_sequence_number
-    return Stream(
+    return StreamHeader(
         StreamId(view.source_queue_manager, header.tx_sequence_id.number),
         number,
         header.previous_tx_sequence_number or None,

@@ -31,7 +31,7 @@ from openmsmq.soap.envelope import (
     Properties,
     Provider,
     Services,
-    Stream,
+    StreamHeader,
     StreamReceipt,
     message_id,
 )
@@ -66,7 +66,7 @@ _KNOWN = {
             "properties",
             "services",
             "stream",
-            "Stream",
+            "StreamHeader",
             "deliveryReceipt",
             "commitmentReceipt",
             "streamReceipt",
@@ -89,7 +89,7 @@ def read_entries(root: Element, text: str) -> Envelope:
     """The envelope whose element is `root` and that was written as `text` ([MC-MQSRM] 2.2.2)."""
     header, _ = header_and_body(root)
     _check_understood(header)
-    stream = _either(header.only(SRMP, "stream"), header.only(SRMP, "Stream"))
+    stream = _either(header.only(SRMP, "stream"), header.only(SRMP, "StreamHeader"))
     delivery = header.only(SRMP, "deliveryReceipt")
     commitment = header.only(SRMP, "commitmentReceipt")
     receipt = header.only(SRMP, "streamReceipt")
@@ -235,7 +235,7 @@ def _read_send_to(request: Element) -> str:
     return _receipt_address(request.required(SRMP, "sendTo"))
 
 
-def _read_stream(stream: Element) -> Stream:
+def _read_stream(stream: Element) -> StreamHeader:
     """The stream entry ([MC-MQSRM] 2.2.5.3.1 - 2.2.5.3.4)."""
     current = read_number(stream.required(SRMP, "current").content, "stream.current", U32_MAX)
     previous = stream.only(SRMP, "previous")
@@ -245,7 +245,7 @@ def _read_stream(stream: Element) -> Stream:
     start = stream.only(SRMP, "start")
     if (start is not None) != (current == 1):
         raise Malformed("stream.start", stream.start, f"is out of place in message {current}")
-    return Stream(
+    return StreamHeader(
         StreamId.read(stream.required(SRMP, "streamId").content, "stream.streamId"),
         current,
         before,

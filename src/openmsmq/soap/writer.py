@@ -19,7 +19,7 @@ from openmsmq.soap.envelope import (
     Path,
     Properties,
     Services,
-    Stream,
+    StreamHeader,
     StreamReceipt,
 )
 from openmsmq.soap.scalars import write_base64, write_date
@@ -109,7 +109,7 @@ def _write_services(services: Services) -> str:
     return f"<services {_MUST}>{durable}{delivery}{commitment}</services>"
 
 
-def _write_stream(stream: Stream) -> str:
+def _write_stream(stream: StreamHeader) -> str:
     """The stream entry, in small letters (HTTP-01); `previous` unless it is 0."""
     previous = _element("previous", str(stream.previous)) if stream.previous else ""
     start = ""

@@ -25,7 +25,7 @@ _BEFORE: Final = " "
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QueueAddress:
     """A queue as options name it."""
 
     address: str
@@ -43,7 +43,7 @@ class Offset:
     "It was written before there were owners."
 
     @classmethod
-    def of(cls, written: Mapping[str, Any], places: Mapping[str, Place]) -> Self:
+    def of(cls, written: Mapping[str, Any], places: Mapping[str, QueueAddress]) -> Self:
         """What Spark has of an offset; one of the older form goes by the names of its queues."""
         positions = written.get(POSITIONS)
         if isinstance(positions, dict):
@@ -66,7 +66,7 @@ def manager_of(name: str) -> str:
     return name.partition(BETWEEN)[0]
 
 
-def _key(name: str, places: Mapping[str, Place]) -> str:
+def _key(name: str, places: Mapping[str, QueueAddress]) -> str:
     """What a queue of an older offset is called now; itself, if that is not to be told.
 
     If its address is written in another way than it was, the queue is found by its name.

@@ -25,7 +25,7 @@ from openmsmq.errors import InvalidParameter, SubscriptionTaken
 from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
-from openmsmq.spark.offsets import Offset, Place, key, manager_of, refusal
+from openmsmq.spark.offsets import Offset, QueueAddress, key, manager_of, refusal
 from openmsmq.spark.options import Options
 from openmsmq.spark.service import connect, open_queue, queue_names
 from openmsmq.types.access import Access
@@ -67,10 +67,10 @@ class Positions(InputPartition):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QueueSource:
     """A queue that is read."""
 
-    place: Place
+    place: QueueAddress
     queue: Queue
     reader: Subscription
 
@@ -82,7 +82,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._names = names
         self._managers: list[Manager] = []
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, QueueSource] = {}
         self._owned: dict[tuple[str, str], Subscription] = {}
         "Subscriptions opened for an owner, by what offsets call the queue, and the owner."
         self._owner = ""
@@ -109,7 +109,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # On the driver
 
-    def _opened(self) -> dict[str, Source]:
+    def _opened(self) -> dict[str, QueueSource]:
         """The subscriptions, by what offsets call them.
 
         A manager that is not there when the stream starts is an error at once; one that goes away
@@ -117,7 +117,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         if self._sources:
             return self._sources
-        options, found = self._options, dict[str, Source]()
+        options, found = self._options, dict[str, QueueSource]()
         for address in options.managers:
             manager = connect(options, address, patient=False)
             self._managers.append(manager)
@@ -126,7 +126,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 reader = queue.subscription(options.subscription, copy=options.copies)
                 info = queue.info()
                 name = key(manager.id, lasting_id(info.id, info.kind))
-                found[name] = Source(Place(address, queue.name), queue, reader)
+                found[name] = QueueSource(QueueAddress(address, queue.name), queue, reader)
         self._sources = found
         return found
 

@@ -31,7 +31,7 @@ from openmsmq.engine.storage.layout import (
 from openmsmq.engine.storage.recovery import STARTS_KEY
 from openmsmq.engine.storage.settings import SETTINGS_KEY, load_settings, settings_row
 from openmsmq.engine.storage.tables import Table, Writer
-from openmsmq.engine.transactions.transaction import SENT, Sent, sent_row, split_key
+from openmsmq.engine.transactions.transaction import SENT, StagedSend, sent_row, split_key
 from openmsmq.errors import MQError
 from openmsmq.limits import U32_MAX
 from openmsmq.names.direct import DirectName, Protocol
@@ -238,7 +238,7 @@ def _transactions(writer: Writer) -> None:
             queue, priority, number, size, expires = _old_sent.unpack(row)
             packet = _packet(writer, number, size)
             identifier = PacketView(packet).identifier
-            sent = Sent(queue, priority, number, size, expires, owed(packet), identifier)
+            sent = StagedSend(queue, priority, number, size, expires, owed(packet), identifier)
             writer.put(Table.TRANSACTIONS, key, sent_row(sent))
 
 

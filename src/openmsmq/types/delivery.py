@@ -19,7 +19,7 @@ _MILLI: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class DeliveryOptions:
     """What is special about messages that are sent together."""
 
     at: int = 0

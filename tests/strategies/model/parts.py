@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any, Final
 
-from openmsmq.engine.messages.cursor import Cursor as RealCursor
+from openmsmq.engine.messages.cursor import QueueCursor as RealCursor
 from openmsmq.properties.message import Acknowledge
 
 ARRIVAL_MASK: Final = (1 << 56) - 1

@@ -27,8 +27,8 @@ from openmsmq.app_server.listener import AppListener
 from openmsmq.app_server.server import AppServer
 from openmsmq.app_server.session import AppSession
 from openmsmq.engine.manager import QueueManager
-from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import MQError
 from openmsmq.names.direct import DirectName
 from openmsmq.net.connection import Connection
@@ -341,7 +341,7 @@ class House:
         """A new token, as its holder shows it."""
         return self.tokens.create(role, queues)[1]
 
-    def queue(self, name: str = "orders") -> Queue:
+    def queue(self, name: str = "orders") -> ManagedQueue:
         """A private queue as the rules know it."""
         return self.local.queues.find(f"private$\\{name}")
 
@@ -371,7 +371,7 @@ def connection_of(session: AppSession) -> Connection:
 
 def _ends(holder: object) -> bool:
     """A transaction that is just being aborted."""
-    return isinstance(holder, Transaction) and not holder.is_undecided
+    return isinstance(holder, ManagedTransaction) and not holder.is_undecided
 
 
 def served(**options: Any) -> Callable[[Callable[..., Coroutine[Any, Any, None]]], Any]:

@@ -14,7 +14,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_server import housekeeping
 from openmsmq.app_server.session import READ_AHEAD
-from openmsmq.engine.transactions.transaction import State
+from openmsmq.engine.transactions.transaction import TransactionState
 from openmsmq.errors import (
     ReceiveTimeout,
     StorageFull,
@@ -369,7 +369,7 @@ async def test_that_is_tried_again_as_well(house: House) -> None:
     house.look()  # one is under way
     house.store.gate.set()
     transaction = house.local.prepared["tx"]
-    await until(lambda: transaction.state is State.PREPARED)
+    await until(lambda: transaction.state is TransactionState.PREPARED)
     assert house.metrics.aborted["abandoned"] == 0
     house.look()
     await until(lambda: house.metrics.aborted["abandoned"] == 1)

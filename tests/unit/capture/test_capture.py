@@ -7,7 +7,7 @@ from struct import pack
 
 import pytest
 
-from openmsmq.capture.capture import Frame, is_capture, read_frames
+from openmsmq.capture.capture import CapturedFrame, is_capture, read_frames
 from openmsmq.capture.limits import BLOCK_SIZE_MAX, FRAME_SIZE_MAX, INTERFACES_MAX
 from openmsmq.errors import Malformed
 
@@ -43,7 +43,7 @@ def enhanced(order: str, data: bytes, ticks: int = SECONDS * 1_000_000, number: 
     return block(order, 6, start + data)
 
 
-def read(data: bytes, size: int = 1 << 20) -> list[Frame]:
+def read(data: bytes, size: int = 1 << 20) -> list[CapturedFrame]:
     return list(read_frames(data[i : i + size] for i in range(0, len(data), size)))
 
 
@@ -58,7 +58,10 @@ def refusal(data: bytes) -> tuple[str, int]:
 def test_pcap_files_of_all_kinds_are_read(order: str, magic: int, unit: int) -> None:
     data = pcap(order, magic, 113, data=record(order, b"one", 5) + record(order, b"", 6))
     assert is_capture(data)
-    assert read(data) == [Frame(TIME + 5 * unit, 113, b"one"), Frame(TIME + 6 * unit, 113, b"")]
+    assert read(data) == [
+        CapturedFrame(TIME + 5 * unit, 113, b"one"),
+        CapturedFrame(TIME + 6 * unit, 113, b""),
+    ]
 
 
 def test_what_else_the_link_type_says_is_left_out() -> None:
@@ -72,7 +75,10 @@ def test_pcapng_files_are_read(order: str) -> None:
     data += enhanced(order, b"first", number=1) + block(order, 5, b"statistics")
     data += enhanced(order, b"second!!", ticks=SECONDS * 1_000_000 + 7)
     assert is_capture(data)
-    assert read(data) == [Frame(TIME, 276, b"first"), Frame(TIME + 7000, 1, b"second!!")]
+    assert read(data) == [
+        CapturedFrame(TIME, 276, b"first"),
+        CapturedFrame(TIME + 7000, 1, b"second!!"),
+    ]
 
 
 @ORDERS
@@ -81,7 +87,11 @@ def test_older_and_simple_blocks_are_read(order: str) -> None:
     data = section(order) + interface(order, snapshot=4) + block(order, 2, old)
     data += block(order, 3, pack(f"{order}I", 3) + b"new")
     data += block(order, 3, pack(f"{order}I", 1000) + b"newer")
-    assert read(data) == [Frame(5000, 101, b"old"), Frame(0, 101, b"new"), Frame(0, 101, b"newe")]
+    assert read(data) == [
+        CapturedFrame(5000, 101, b"old"),
+        CapturedFrame(0, 101, b"new"),
+        CapturedFrame(0, 101, b"newe"),
+    ]
 
 
 def test_each_section_has_its_order_and_interfaces() -> None:
@@ -107,7 +117,7 @@ def test_times_are_counted_as_the_interface_says(order: str, resolution: int, ti
 def test_times_may_be_shifted(order: str, shift: int, time: int) -> None:
     option = pack(f"{order}HHxxxx", 2, 3) + pack(f"{order}HHq", 14, 8, shift)
     data = section(order) + interface(order, options=option) + enhanced(order, b"x", ticks=0)
-    assert read(data) == [Frame(time * 1_000_000_000, 101, b"x")]
+    assert read(data) == [CapturedFrame(time * 1_000_000_000, 101, b"x")]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +125,7 @@ def test_times_may_be_shifted(order: str, shift: int, time: int) -> None:
 )
 def test_options_that_make_no_sense_are_passed_over(options: bytes) -> None:
     data = section("<") + interface("<", options=options) + enhanced("<", b"x")
-    assert read(data) == [Frame(TIME, 101, b"x")]
+    assert read(data) == [CapturedFrame(TIME, 101, b"x")]
 
 
 @pytest.mark.parametrize("size", [1, 3, 16, 17, 100])
@@ -140,7 +150,7 @@ def test_a_file_that_is_cut_off_gives_the_frames_before(data: bytes) -> None:
     good = read(data)
     ends = [0]
     for size in range(len(data)):
-        found: list[Frame] = []
+        found: list[CapturedFrame] = []
         with contextlib.suppress(Malformed):
             for frame in read_frames([data[:size]]):
                 found.append(frame)

@@ -10,7 +10,7 @@ import pytest
 from tests.samples import MESSAGES, SESSION, SOURCE, patch, properties, user_message
 
 from openmsmq.capture import packets as capture
-from openmsmq.capture.capture import Frame, read_frames
+from openmsmq.capture.capture import CapturedFrame, read_frames
 from openmsmq.capture.ip import Segment, read_frame
 from openmsmq.capture.limits import HELD_SEGMENTS_MAX
 from openmsmq.capture.packets import CapturedPacket, captured_packets
@@ -27,13 +27,13 @@ PING = PingPacket(1, PING_SIGNATURE, 7, SOURCE).pack()
 LARGE = user_message(header=properties(bytes(200_000))).encode()
 
 
-def frames(records: bytes) -> list[Frame]:
+def frames(records: bytes) -> list[CapturedFrame]:
     return list(read_frames([FILE_HEADER + records]))
 
 
 def session(
     *received: bytes, local: Endpoint = LOCAL, remote: Endpoint = REMOTE, start: float = 1.0
-) -> list[Frame]:
+) -> list[CapturedFrame]:
     """A session in which each packet comes a second after the other and is acknowledged."""
     conversation = Conversation(local, remote)
     records = conversation.opened(start)
@@ -43,7 +43,7 @@ def session(
     return frames(records)
 
 
-def found(frames: Iterable[Frame], port: int | None = None) -> list[CapturedPacket]:
+def found(frames: Iterable[CapturedFrame], port: int | None = None) -> list[CapturedPacket]:
     return list(captured_packets(frames, port))
 
 
@@ -58,7 +58,7 @@ def said(packets: list[CapturedPacket], source: Endpoint = REMOTE) -> list[bytes
     ]
 
 
-def with_data(frames: list[Frame], source: Endpoint = REMOTE) -> list[int]:
+def with_data(frames: list[CapturedFrame], source: Endpoint = REMOTE) -> list[int]:
     """Which frames carry what one side says."""
     carried = [read_frame(frame.link, frame.data) for frame in frames]
     return [
@@ -293,7 +293,7 @@ def test_datagrams_count_as_streams_do(
 
 
 def test_other_frames_are_passed_over() -> None:
-    assert found([Frame(0, 1, b"\xff" * 60), Frame(0, 101, b"")]) == []
+    assert found([CapturedFrame(0, 1, b"\xff" * 60), CapturedFrame(0, 101, b"")]) == []
 
 
 def test_only_so_many_conversations_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

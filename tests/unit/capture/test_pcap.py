@@ -7,7 +7,7 @@ from struct import unpack, unpack_from
 
 import pytest
 
-from openmsmq.capture.capture import Frame, read_frames
+from openmsmq.capture.capture import CapturedFrame, read_frames
 from openmsmq.capture.ip import Datagram, Segment, read_frame
 from openmsmq.capture.limits import SEGMENT_SIZE_MAX
 from openmsmq.capture.pcap import FILE_HEADER, RAW_IP, Conversation, Endpoint, datagram
@@ -18,7 +18,7 @@ LONG = ("2001:db8::1", 1801), ("2001:db8::7", 50_000)
 EITHER = pytest.mark.parametrize(("local", "remote"), [SHORT, LONG], ids=["IPv4", "IPv6"])
 
 
-def frames(records: bytes) -> list[Frame]:
+def frames(records: bytes) -> list[CapturedFrame]:
     return list(read_frames([FILE_HEADER + records]))
 
 

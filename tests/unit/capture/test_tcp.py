@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from openmsmq.capture.limits import HELD_BYTES_MAX, HELD_SEGMENTS_MAX
-from openmsmq.capture.tcp import Stream
+from openmsmq.capture.tcp import TcpStream
 
 
 def test_segments_in_order_are_given_at_once() -> None:
-    stream = Stream()
+    stream = TcpStream()
     stream.begin(100)
     assert stream.add(100, b"abc") == [b"abc"]
     assert stream.add(103, b"de") == [b"de"]
@@ -17,7 +17,7 @@ def test_segments_in_order_are_given_at_once() -> None:
 
 
 def test_without_a_beginning_the_first_segment_is_it() -> None:
-    stream = Stream()
+    stream = TcpStream()
     assert not stream.has_begun
     assert stream.add(7, b"x") == [b"x"]
     assert stream.has_begun
@@ -25,7 +25,7 @@ def test_without_a_beginning_the_first_segment_is_it() -> None:
 
 
 def test_a_beginning_counts_once() -> None:
-    stream = Stream()
+    stream = TcpStream()
     stream.begin(1)
     stream.add(1, b"abc")
     stream.begin(50)
@@ -33,7 +33,7 @@ def test_a_beginning_counts_once() -> None:
 
 
 def test_early_segments_wait_for_what_is_before_them() -> None:
-    stream = Stream()
+    stream = TcpStream()
     stream.begin(0)
     assert stream.add(6, b"gh") == []
     assert stream.add(2, b"cdef") == []
@@ -54,14 +54,14 @@ def test_early_segments_wait_for_what_is_before_them() -> None:
     ],
 )
 def test_what_is_repeated_is_dropped(sequence: int, data: bytes, new: list[bytes]) -> None:
-    stream = Stream()
+    stream = TcpStream()
     stream.begin(0)
     stream.add(0, b"abcd")
     assert stream.add(sequence, data) == new
 
 
 def test_early_segments_may_repeat_each_other() -> None:
-    stream = Stream()
+    stream = TcpStream()
     stream.begin(0)
     for sequence, data in [(2, b"cd"), (2, b"cdef"), (3, b"d"), (2, b"cd")]:
         assert stream.add(sequence, data) == []
@@ -70,7 +70,7 @@ def test_early_segments_may_repeat_each_other() -> None:
 
 
 def test_numbers_begin_again_after_4_gib() -> None:
-    stream = Stream()
+    stream = TcpStream()
     stream.begin(0xFFFF_FFFE)
     assert stream.add(1, b"d") == []
     assert stream.add(0xFFFF_FFFE, b"abc") == [b"abc", b"d"]
@@ -78,7 +78,7 @@ def test_numbers_begin_again_after_4_gib() -> None:
 
 
 def test_what_is_missing_can_be_given_up() -> None:
-    stream = Stream()
+    stream = TcpStream()
     stream.begin(0)
     stream.add(0, b"ab")
     stream.add(10, b"kl")
@@ -89,7 +89,7 @@ def test_what_is_missing_can_be_given_up() -> None:
 
 
 def test_a_stream_holds_so_many_bytes() -> None:
-    stream = Stream()
+    stream = TcpStream()
     stream.begin(0)
     stream.add(1, bytes(HELD_BYTES_MAX))
     assert not stream.is_stuck
@@ -98,7 +98,7 @@ def test_a_stream_holds_so_many_bytes() -> None:
 
 
 def test_a_stream_holds_so_many_segments() -> None:
-    stream = Stream()
+    stream = TcpStream()
     stream.begin(0)
     for number in range(HELD_SEGMENTS_MAX):
         stream.add(1 + number, b"x")

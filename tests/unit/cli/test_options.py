@@ -17,7 +17,7 @@ from tests.unit.client.services import Service
 
 from openmsmq.access.tokens import Tokens
 from openmsmq.cli.main import main
-from openmsmq.cli.options import Commands, Location, describe
+from openmsmq.cli.options import Commands, ManagerLocation, describe
 from openmsmq.errors import QueueNotFound, ReceiveTimeout, StorageFull, StoreMissing
 
 
@@ -169,7 +169,7 @@ def test_a_token_is_for_services(served: ServiceCli, tmp_path: Path) -> None:
     assert wrong.stderr.startswith("openmsmq: TokenRefused (0xC00E0025): The token was refused")
     assert "openmsmq token create" in wrong.stderr
     assert "the token is missing, wrong or has expired" in wrong.stderr
-    assert token not in repr(Location(None, "host", token))
+    assert token not in repr(ManagerLocation(None, "host", token))
 
 
 def test_a_service_is_reached_through_tls(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_only_what_makes_queues_makes_a_store(cli: Cli, arguments: tuple[str, ..
 
 def test_an_empty_directory_has_no_store(tmp_path: Path) -> None:
     with pytest.raises(StoreMissing):
-        Location(tmp_path).open()
+        ManagerLocation(tmp_path).open()
     assert list(tmp_path.iterdir()) == []
 
 

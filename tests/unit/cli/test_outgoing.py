@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from tests.unit.cli.commands import Cli, ServiceCli
 
-from openmsmq.cli.options import Location
+from openmsmq.cli.options import ManagerLocation
 from openmsmq.cli.outgoing import notes
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.outgoing.info import ONLY_A_SERVICE
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 
 OFFICE = r"DIRECT=OS:office\private$\orders"
@@ -66,7 +66,7 @@ class Manager:
 @pytest.fixture
 def busy(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Commands on a manager with one queue that sends and one that cannot."""
-    monkeypatch.setattr(Location, "open", lambda *_, **__: Manager())
+    monkeypatch.setattr(ManagerLocation, "open", lambda *_, **__: Manager())
     return cli
 
 
@@ -173,7 +173,7 @@ def test_the_next_attempt_can_be_now(served: ServiceCli, monkeypatch: pytest.Mon
     wait(served)
     tried: list[str] = []
 
-    def retry(_: QueueManager, queue: Queue) -> None:
+    def retry(_: QueueManager, queue: ManagedQueue) -> None:
         tried.append(queue.name)
 
     monkeypatch.setattr(QueueManager, "retry", retry)

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from tests.unit.cli.commands import Cli
 
-from openmsmq.cli.options import Location
+from openmsmq.cli.options import ManagerLocation
 from openmsmq.types.peers import PeerInfo
 
 BANK = PeerInfo(
@@ -51,7 +51,7 @@ class Manager:
 
 @pytest.fixture
 def cli(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    monkeypatch.setattr(Location, "open", lambda self: Manager())
+    monkeypatch.setattr(ManagerLocation, "open", lambda self: Manager())
     return cli
 
 

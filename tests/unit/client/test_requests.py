@@ -11,7 +11,7 @@ from tests.unit.client.fakes import WELCOME, lookups, messages
 
 from openmsmq.app_protocol.calls import Closing, encode_error
 from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
-from openmsmq.client.requests import Deliveries, Link
+from openmsmq.client.requests import Deliveries, PendingRequests
 from openmsmq.errors import (
     ConnectionLost,
     InsufficientResources,
@@ -25,7 +25,7 @@ from openmsmq.errors import (
 Answer = list[Frame | MQError]
 
 
-def ask(link: Link, *, waits: bool = False) -> tuple[int, Answer]:
+def ask(link: PendingRequests, *, waits: bool = False) -> tuple[int, Answer]:
     answer: Answer = []
     return link.ask(answer.append, waits=waits), answer
 
@@ -36,7 +36,7 @@ def is_lost(answer: Answer, reason: str) -> bool:
 
 
 def test_answers_come_in_any_order_and_find_who_asked() -> None:
-    link = Link()
+    link = PendingRequests()
     asked = [ask(link) for _ in range(3)]
     assert [number for number, _ in asked] == [1, 2, 3]
     for number, _ in reversed(asked):
@@ -45,7 +45,7 @@ def test_answers_come_in_any_order_and_find_who_asked() -> None:
 
 
 def test_an_error_is_one_that_can_be_raised() -> None:
-    link = Link()
+    link = PendingRequests()
     number, answer = ask(link)
     link.receive_data(encode_frame(Kind.ERROR, number, encode_error(QueueNotFound("orders"))))
     [error] = answer
@@ -54,7 +54,7 @@ def test_an_error_is_one_that_can_be_raised() -> None:
 
 
 def test_numbers_begin_again_and_leave_out_those_in_use() -> None:
-    link = Link()
+    link = PendingRequests()
     first, _ = ask(link)
     second, _ = ask(link)
     link.subscribe(second)
@@ -66,7 +66,7 @@ def test_numbers_begin_again_and_leave_out_those_in_use() -> None:
 
 @given(st.lists(st.integers(0, 200)))
 def test_any_split_gives_the_same_answers(cuts: list[int]) -> None:
-    link = Link()
+    link = PendingRequests()
     asked = [ask(link) for _ in range(4)]
     data = b"".join(encode_frame(Kind.PONG, number, b"x" * number) for number, _ in asked)
     places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
@@ -76,11 +76,13 @@ def test_any_split_gives_the_same_answers(cuts: list[int]) -> None:
 
 
 def test_pings_are_given_to_be_answered() -> None:
-    assert Link().receive_data(encode_frame(Kind.PING, 9, b"x")) == [Frame(Kind.PING, 9, b"x")]
+    assert PendingRequests().receive_data(encode_frame(Kind.PING, 9, b"x")) == [
+        Frame(Kind.PING, 9, b"x")
+    ]
 
 
 def test_an_answer_that_nobody_waits_for_is_passed_over() -> None:
-    link = Link()
+    link = PendingRequests()
     for kind in (Kind.DONE, Kind.DELIVERY, Kind.ERROR):
         payload = encode_error(QueueNotFound()) if kind is Kind.ERROR else b""
         assert link.receive_data(encode_frame(kind, 7, payload)) == []
@@ -89,7 +91,7 @@ def test_an_answer_that_nobody_waits_for_is_passed_over() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.ERROR, Kind.CLOSING])
 def test_what_cannot_be_read_ends_it_for_everybody(kind: Kind) -> None:
-    link = Link()
+    link = PendingRequests()
     asked = [ask(link) for _ in range(2)]
     link.receive_data(encode_frame(kind, asked[0][0], b"no JSON"))
     assert link.is_over
@@ -97,7 +99,7 @@ def test_what_cannot_be_read_ends_it_for_everybody(kind: Kind) -> None:
 
 
 def test_a_farewell_ends_it_with_its_reason() -> None:
-    link = Link()
+    link = PendingRequests()
     number, answer = ask(link)
     link.receive_data(
         encode_frame(Kind.CLOSING, 0, Closing("the service stops").encode())
@@ -110,7 +112,7 @@ def test_a_farewell_ends_it_with_its_reason() -> None:
 
 
 def test_a_token_that_is_refused_is_no_lost_connection() -> None:
-    link = Link()
+    link = PendingRequests()
     _, answer = ask(link)
     closing = Closing("the token was revoked", TokenRefused.__name__)
     link.receive_data(encode_frame(Kind.CLOSING, 0, closing.encode()))
@@ -122,7 +124,7 @@ def test_a_token_that_is_refused_is_no_lost_connection() -> None:
 
 
 def test_after_the_end_nothing_can_be_asked() -> None:
-    link = Link()
+    link = PendingRequests()
     link.lost()
     with pytest.raises(ConnectionLost, match="the other side closed it") as first:
         ask(link)
@@ -132,7 +134,7 @@ def test_after_the_end_nothing_can_be_asked() -> None:
 
 
 def test_who_waits_when_the_program_closes_it_is_told_so() -> None:
-    link = Link()
+    link = PendingRequests()
     _, answer = ask(link)
     link.closed()
     assert isinstance(answer[0], OperationCancelled)
@@ -140,7 +142,7 @@ def test_who_waits_when_the_program_closes_it_is_told_so() -> None:
 
 
 def test_reads_that_wait_leave_room_for_others() -> None:
-    link = Link()
+    link = PendingRequests()
     link.allow(WELCOME)
     number, _ = ask(link, waits=True)
     for _ in range(3):
@@ -152,7 +154,7 @@ def test_reads_that_wait_leave_room_for_others() -> None:
     ask(link, waits=True)
 
 
-def subscribed(link: Link) -> tuple[int, Deliveries]:
+def subscribed(link: PendingRequests) -> tuple[int, Deliveries]:
     number, _ = ask(link)
     deliveries = link.subscribe(number)
     link.receive_data(encode_frame(Kind.DONE, number))
@@ -160,7 +162,7 @@ def subscribed(link: Link) -> tuple[int, Deliveries]:
 
 
 def test_deliveries_wait_to_be_taken() -> None:
-    link = Link()
+    link = PendingRequests()
     number, deliveries = subscribed(link)
     changes: list[int] = []
     assert deliveries.take() is None
@@ -182,7 +184,7 @@ def test_deliveries_wait_to_be_taken() -> None:
 def test_several_deliveries_are_taken_together_unless_they_are_many(
     most: int, found: list[int]
 ) -> None:
-    link = Link()
+    link = PendingRequests()
     number, deliveries = subscribed(link)
     for payload in (messages(1), messages(2, 3), messages(4, 5, 6)):
         link.receive_data(encode_frame(Kind.DELIVERY, number, payload))
@@ -190,7 +192,7 @@ def test_several_deliveries_are_taken_together_unless_they_are_many(
 
 
 def test_the_end_of_a_queue_comes_after_its_messages() -> None:
-    link = Link()
+    link = PendingRequests()
     number, deliveries = subscribed(link)
     link.receive_data(encode_frame(Kind.DELIVERY, number, messages(1)))
     link.receive_data(encode_frame(Kind.ERROR, number, encode_error(QueueDeleted())))
@@ -200,7 +202,7 @@ def test_the_end_of_a_queue_comes_after_its_messages() -> None:
 
 
 def test_the_end_of_the_connection_takes_the_messages_with_it() -> None:
-    link = Link()
+    link = PendingRequests()
     number, deliveries = subscribed(link)
     link.receive_data(encode_frame(Kind.DELIVERY, number, messages(1)))
     link.lost("cut")
@@ -210,7 +212,7 @@ def test_the_end_of_the_connection_takes_the_messages_with_it() -> None:
 
 
 def test_nothing_is_kept_of_what_was_unsubscribed() -> None:
-    link = Link()
+    link = PendingRequests()
     number, deliveries = subscribed(link)
     link.unsubscribe(number)
     link.unsubscribe(number)

@@ -13,9 +13,9 @@ from tests.certificates import make_certificates
 from tests.unit.client.adapter import PATIENCE, start
 
 from openmsmq.client.address import Address
-from openmsmq.client.shared_socket import Wire
+from openmsmq.client.shared_socket import SharedSocket
 
-Pair = tuple[Wire, socket.socket]
+Pair = tuple[SharedSocket, socket.socket]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
         client = ssl.create_default_context(cafile=str(folder / "ca.pem"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = Address("127.0.0.1", listener.getsockname()[1], tls=client)
-        connecting = start(lambda: Wire.connect(address, PATIENCE))
+        connecting = start(lambda: SharedSocket.connect(address, PATIENCE))
         other, _ = listener.accept()
         other.settimeout(PATIENCE)
         if context is not None:
@@ -152,7 +152,7 @@ def test_an_unknown_certificate_is_refused(certificates: Path) -> None:
     context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = Address("127.0.0.1", listener.getsockname()[1], tls=ssl.create_default_context())
-        connecting = start(lambda: Wire.connect(address, PATIENCE))
+        connecting = start(lambda: SharedSocket.connect(address, PATIENCE))
         other, _ = listener.accept()
         with pytest.raises(ssl.SSLError), context.wrap_socket(other, server_side=True):
             pass
@@ -162,4 +162,4 @@ def test_an_unknown_certificate_is_refused(certificates: Path) -> None:
 
 def test_where_nothing_is_there_is_no_wire(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        Wire.connect(Address(socket=str(tmp_path / "none")), PATIENCE)
+        SharedSocket.connect(Address(socket=str(tmp_path / "none")), PATIENCE)

@@ -15,13 +15,13 @@ import openmsmq
 from openmsmq import Manager
 from openmsmq.demo import counts
 from openmsmq.demo.counts import Count, are_right, count_all
-from openmsmq.demo.lake import Table
+from openmsmq.demo.lake import OrdersTable
 from openmsmq.demo.managers import Managers
 from openmsmq.demo.orders import CUSTOMERS, orders
 
 ORDERS = 120
 CENTS = sum(order.cents for order in orders(ORDERS))
-RIGHT = Table(ORDERS, ORDERS, 0, CENTS)
+RIGHT = OrdersTable(ORDERS, ORDERS, 0, CENTS)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def connecting(manager: Manager) -> SimpleNamespace:
     return SimpleNamespace(connect=connect)
 
 
-def wrong(managers: Managers, sent: int = ORDERS, table: Table = RIGHT) -> list[str]:
+def wrong(managers: Managers, sent: int = ORDERS, table: OrdersTable = RIGHT) -> list[str]:
     return [one.what for one in count_all(managers, ORDERS, sent, table) if not one.is_right]
 
 
@@ -56,10 +56,12 @@ def test_everything_is_there(managers: Managers) -> None:
 def test_whatever_is_missing_is_seen(managers: Managers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counts, "PATIENCE", 0.1)
     assert wrong(managers, sent=119) == ["orders sent by the shop"]
-    assert wrong(managers, table=Table(121, 120, 0, CENTS)) == ["orders in the table"]
-    assert wrong(managers, table=Table(120, 119, 0, CENTS)) == ["different orders in the table"]
-    assert wrong(managers, table=Table(120, 120, 1, CENTS)) == ["orders out of order"]
-    assert wrong(managers, table=Table(120, 120, 0, 0)) == ["cents in the table"]
+    assert wrong(managers, table=OrdersTable(121, 120, 0, CENTS)) == ["orders in the table"]
+    assert wrong(managers, table=OrdersTable(120, 119, 0, CENTS)) == [
+        "different orders in the table"
+    ]
+    assert wrong(managers, table=OrdersTable(120, 120, 1, CENTS)) == ["orders out of order"]
+    assert wrong(managers, table=OrdersTable(120, 120, 0, 0)) == ["cents in the table"]
     with managers.office.connect() as office:
         office.open_queue("orders").send("late")
         office.open_queue("invoices").receive(timeout=0)

@@ -10,7 +10,7 @@ import pytest
 
 from openmsmq.demo import orders
 from openmsmq.demo.managers import Managers
-from openmsmq.demo.orders import CUSTOMERS, KILLED, Moment, Order, Transfer
+from openmsmq.demo.orders import CUSTOMERS, KILLED, Moment, Order, OrderTransfer
 from openmsmq.errors import ReceiveTimeout, ServiceNotAvailable
 
 
@@ -82,13 +82,13 @@ class Both:
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orders, "_INTERVAL", 0.001)
     monkeypatch.setattr(orders, "AWAY", 0.01)
-    monkeypatch.setattr(Transfer, "_send_all", lambda self, manager: None)
+    monkeypatch.setattr(OrderTransfer, "_send_all", lambda self, manager: None)
 
 
 def test_the_office_is_killed_once_when_it_has_half_of_them() -> None:
     both = Both(step=10)
     seen: list[Moment] = []
-    Transfer(cast(Managers, both), 100).run(seen.append)
+    OrderTransfer(cast(Managers, both), 100).run(seen.append)
     assert (both.office.kills, both.starts) == (1, 1)
     assert {moment.arrived for moment in seen if moment.state == KILLED} == {50}
     assert seen[-1].arrived == 100
@@ -97,10 +97,10 @@ def test_the_office_is_killed_once_when_it_has_half_of_them() -> None:
 def test_orders_that_do_not_arrive_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orders, "PATIENCE", 0.01)
     with pytest.raises(ReceiveTimeout, match="only 0 of 100"):
-        Transfer(cast(Managers, Both(step=0)), 100).run(lambda moment: None)
+        OrderTransfer(cast(Managers, Both(step=0)), 100).run(lambda moment: None)
 
 
 def test_a_sender_that_fails_is_an_error() -> None:
     both = Both(step=0, error=ServiceNotAvailable("shop"))
     with pytest.raises(ServiceNotAvailable, match="shop"):
-        Transfer(cast(Managers, both), 100).run(lambda moment: None)
+        OrderTransfer(cast(Managers, both), 100).run(lambda moment: None)

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkValueError
 from rich.console import Console
 
 from openmsmq.demo import play
-from openmsmq.demo.lake import Lake, Table
+from openmsmq.demo.lake import Lake, OrdersTable
 from openmsmq.demo.orders import KILLED, RUNNING, Moment
 from openmsmq.demo.play import Outcome, Play
 from openmsmq.demo.show import Screen
@@ -92,14 +92,14 @@ def test_spark_reads_then_writes_then_counts() -> None:
         def send_invoices(self) -> None:
             self.calls.append("send")
 
-        def table(self) -> Table:
+        def table(self) -> OrdersTable:
             self.calls.append("count")
-            return Table(1, 1, 0, 1)
+            return OrdersTable(1, 1, 0, 1)
 
     made, _ = new()
     lake = Recorded()
     with made:
-        assert made._work(cast(Lake, lake)) == Table(1, 1, 0, 1)
+        assert made._work(cast(Lake, lake)) == OrdersTable(1, 1, 0, 1)
     assert lake.calls == ["read", "send", "count"]
 
 

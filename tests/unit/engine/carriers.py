@@ -7,14 +7,14 @@ from uuid import UUID
 
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 
 
 class FakeTransport:
     """Remembers what the engine told it."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, Queue]] = []
+        self.told: list[tuple[str, ManagedQueue]] = []
 
     @property
     def heard(self) -> list[str]:
@@ -23,16 +23,16 @@ class FakeTransport:
         self.told = []
         return found
 
-    def ready(self, queue: Queue) -> None:
+    def ready(self, queue: ManagedQueue) -> None:
         self.told.append(("ready", queue))
 
-    def withdrawn(self, queue: Queue) -> None:
+    def withdrawn(self, queue: ManagedQueue) -> None:
         self.told.append(("withdrawn", queue))
 
-    def retry(self, queue: Queue) -> None:
+    def retry(self, queue: ManagedQueue) -> None:
         self.told.append(("retry", queue))
 
-    def route(self, queue: Queue) -> RouteStatus:
+    def route(self, queue: ManagedQueue) -> RouteStatus:
         return RouteStatus("connected", next_hop="memory")
 
     def sessions(self) -> dict[UUID, PeerSessions]:
@@ -51,12 +51,12 @@ class MemoryTransport(FakeTransport):
         self._peer = peer
         dispatcher.register(kinds, self)
 
-    def ready(self, queue: Queue) -> None:
+    def ready(self, queue: ManagedQueue) -> None:
         super().ready(queue)
         if self.is_open:
             entries = self._dispatcher.take(queue, 100, 1 << 20, self._peer)
             self.carried += [(queue.name, entry.packet) for entry in entries]
             self._dispatcher.delivered(queue, entries)
 
-    def retry(self, queue: Queue) -> None:
+    def retry(self, queue: ManagedQueue) -> None:
         self.ready(queue)

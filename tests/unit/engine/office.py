@@ -10,8 +10,8 @@ from tests.unit.engine.world import NOW, OWNER, HandClock, commit_all
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager, received
 from openmsmq.engine.queues.holds import REMOVING, Holder
-from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.store.memory import Disk, MemoryStore
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Access, Mode
@@ -55,40 +55,40 @@ class Manager:
         commit_all(self.local)
         return pending.result()
 
-    def create(self, name: str = "orders", **given: Any) -> Queue:
+    def create(self, name: str = "orders", **given: Any) -> ManagedQueue:
         """A new queue."""
         return self.done(self.local.create_queue(name, **given))
 
-    def open(self, name: str, access: Access = Access.ALL) -> Queue:
+    def open(self, name: str, access: Access = Access.ALL) -> ManagedQueue:
         """A queue, opened."""
         return self.local.open_queue(name, Mode(access)).queue
 
     def send(
-        self, queue: Queue, *messages: Message, transaction: Transaction | None = None
+        self, queue: ManagedQueue, *messages: Message, transaction: ManagedTransaction | None = None
     ) -> list[str]:
         """Send messages; their identifiers."""
         ids = self.done(handles.send(self.local, queue, messages, transaction, caller=self.caller))
         return list(ids)
 
-    def send_in(self, queue: Queue, *messages: Message) -> list[str]:
+    def send_in(self, queue: ManagedQueue, *messages: Message) -> list[str]:
         """Send messages in a transaction of their own."""
         transaction = self.local.begin()
         sent = self.send(queue, *messages, transaction=transaction)
         self.done(self.local.commit(transaction, caller=self.caller))
         return sent
 
-    def peek(self, queue: Queue) -> list[ReceivedMessage]:
+    def peek(self, queue: ManagedQueue) -> list[ReceivedMessage]:
         """What can be read in a queue."""
         found = self.local.receiver.peek(queue, 100, OWNER, wait=False)
         return [] if found.error else received(found.result())
 
-    def receive(self, queue: Queue, holder: Holder = REMOVING) -> ReceivedMessage:
+    def receive(self, queue: ManagedQueue, holder: Holder = REMOVING) -> ReceivedMessage:
         """Take the first message."""
         pending = self.local.receiver.receive(
             queue, 1, OWNER, wait=False, holder=holder, caller=self.caller
         )
         return received(self.done(pending))[0]
 
-    def bodies(self, queue: Queue) -> list[bytes]:
+    def bodies(self, queue: ManagedQueue) -> list[bytes]:
         """The bodies of what can be read in a queue."""
         return [message.body for message in self.peek(queue)]

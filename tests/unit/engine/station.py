@@ -14,7 +14,7 @@ from openmsmq.engine.arrivals.incoming import SOURCE, IncomingSequence, destinat
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
 from openmsmq.limits import U32_MAX
@@ -112,8 +112,8 @@ class Station:
         "Streams of which messages came: the body of the last, and how many."
         self.gaps: list[IncomingSequence] = []
         self.traced: list[bytes] = []
-        self.progress: list[Queue] = []
-        self.asked: list[Queue] = []
+        self.progress: list[ManagedQueue] = []
+        self.asked: list[ManagedQueue] = []
         "Queues whose destinations are to be identified."
         self.received_acks = ReceivedAcks(
             self.core, self.confirmations, self.progress.append, self.asked.append
@@ -200,7 +200,7 @@ class Station:
     # As a sender
 
     @property
-    def out(self) -> Queue:
+    def out(self) -> ManagedQueue:
         """The outgoing queue."""
         return self.core.queues.outgoing(THERE)
 
@@ -211,7 +211,7 @@ class Station:
             self.received_acks.sent(self.out, SOMEBODY)
         return entries
 
-    def was_under_way(self, queue: Queue) -> None:
+    def was_under_way(self, queue: ManagedQueue) -> None:
         """All that is in a queue was sent once, and is to be sent again."""
         sequence = queue.sequences.all[-1]
         sequence.peers = (SOMEBODY,)

@@ -14,7 +14,7 @@ from openmsmq.engine.authorization import (
     is_allowed,
     may_end,
 )
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import AccessDenied
 from openmsmq.types.access import Access
 from openmsmq.types.caller import EVERYTHING, INTERNAL, ROLES, Caller, Grant, Right, Role
@@ -135,7 +135,7 @@ def test_to_open_a_queue_with_more_than_the_role_has_is_refused(
 
 
 def test_a_prepared_transaction_is_ended_by_its_owner_or_an_administrator() -> None:
-    transaction = Transaction(1, "x")
+    transaction = ManagedTransaction(1, "x")
     transaction.token = "ab12"
     assert may_end(Caller("me", Grant("send", token="ab12")), transaction)
     assert not may_end(Caller("me", Grant("send", token="cd34")), transaction)

@@ -14,7 +14,7 @@ from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.explanation import _TEXTS, parse_id
 from openmsmq.engine.outgoing.confirmations import Confirmations
-from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.storage.history import Event
 from openmsmq.errors import InvalidParameter
 from openmsmq.names.format import parse_format_name
@@ -37,7 +37,7 @@ def manager() -> Manager:
 
 
 @pytest.fixture
-def orders(manager: Manager) -> Queue:
+def orders(manager: Manager) -> ManagedQueue:
     return manager.create()
 
 
@@ -49,7 +49,9 @@ def events(manager: Manager, message_id: str) -> list[str]:
     return [event.event for event in manager.local.explain(message_id)]
 
 
-def test_what_happened_is_told_with_time_place_and_doer(manager: Manager, orders: Queue) -> None:
+def test_what_happened_is_told_with_time_place_and_doer(
+    manager: Manager, orders: ManagedQueue
+) -> None:
     (sent,) = manager.send(orders, Message(b"x"))
     (found,) = manager.peek(orders)
     manager.tick(60)
@@ -73,7 +75,7 @@ def test_of_an_unknown_message_nothing_is_known(manager: Manager) -> None:
     assert manager.local.explain(f"{manager.local.identity}\\99") == []
 
 
-def test_an_identifier_may_be_written_with_braces(manager: Manager, orders: Queue) -> None:
+def test_an_identifier_may_be_written_with_braces(manager: Manager, orders: ManagedQueue) -> None:
     (sent,) = manager.send(orders, Message(b"x"))
     guid, number = sent.split("\\")
     for spelled in (f" {{{guid.upper()}}}\\{number} ", sent):
@@ -98,7 +100,7 @@ def test_what_is_no_identifier_is_refused(wrong: str) -> None:
         parse_id(wrong)
 
 
-def test_an_express_message_is_told_as_such(manager: Manager, orders: Queue) -> None:
+def test_an_express_message_is_told_as_such(manager: Manager, orders: ManagedQueue) -> None:
     """With the time at which it came, though nothing was written then."""
     (sent,) = manager.send(orders, Message(b"x", recoverable=False))
     manager.tick(60)
@@ -134,7 +136,7 @@ def test_the_whole_life_of_a_message_is_told(manager: Manager) -> None:
     ]
 
 
-def test_how_it_failed_is_told(manager: Manager, orders: Queue) -> None:
+def test_how_it_failed_is_told(manager: Manager, orders: ManagedQueue) -> None:
     (sent,) = manager.send(orders, Message(b"x", dead_letter=True, time_to_be_received=5))
     manager.tick(10)
     assert texts(manager, sent)[1:] == [
@@ -143,13 +145,13 @@ def test_how_it_failed_is_told(manager: Manager, orders: Queue) -> None:
     ]
 
 
-def test_discarded_copies_are_told(manager: Manager, orders: Queue) -> None:
+def test_discarded_copies_are_told(manager: Manager, orders: ManagedQueue) -> None:
     manager.done(manager.local.configure(journal_quota=0))
     (sent,) = manager.send(orders, Message(b"x", journal=True))
     assert texts(manager, sent)[-1] == "a copy for .\\Journal$ was discarded: the journal is full"
 
 
-def test_a_purge_and_a_delete_are_told(manager: Manager, orders: Queue) -> None:
+def test_a_purge_and_a_delete_are_told(manager: Manager, orders: ManagedQueue) -> None:
     (purged,) = manager.send(orders, Message(b"1"))
     manager.done(manager.local.queues.purge(orders))
     (deleted,) = manager.send(orders, Message(b"2"))
@@ -163,7 +165,7 @@ def test_a_purge_and_a_delete_are_told(manager: Manager, orders: Queue) -> None:
     assert {event.queue for event in found} == {""}
 
 
-def test_a_receive_that_was_undone_is_told(manager: Manager, orders: Queue) -> None:
+def test_a_receive_that_was_undone_is_told(manager: Manager, orders: ManagedQueue) -> None:
     (sent,) = manager.send(orders, Message(b"x"))
     pending = manager.local.receiver.receive(orders, 1, OWNER, wait=False)
     manager.local.receiver.put_back(orders, manager.done(pending))
@@ -267,7 +269,7 @@ def test_that_a_message_from_elsewhere_was_not_accepted_is_told(manager: Manager
 
 
 def test_an_express_message_that_a_restart_ended_is_told_as_lost(
-    manager: Manager, orders: Queue
+    manager: Manager, orders: ManagedQueue
 ) -> None:
     (sent,) = manager.send(orders, Message(b"x", recoverable=False))
     manager.stop()
@@ -280,7 +282,7 @@ def test_an_express_message_that_a_restart_ended_is_told_as_lost(
     assert lost.time == THEN + timedelta(seconds=100)
 
 
-def test_a_restart_in_the_same_second_ends_it_too(manager: Manager, orders: Queue) -> None:
+def test_a_restart_in_the_same_second_ends_it_too(manager: Manager, orders: ManagedQueue) -> None:
     (sent,) = manager.send(orders, Message(b"x", recoverable=False))
     manager.stop()
     again = manager.restart()
@@ -289,7 +291,9 @@ def test_a_restart_in_the_same_second_ends_it_too(manager: Manager, orders: Queu
 
 
 @pytest.mark.parametrize("how", ["received", "purged", "expired", "moved", "deleted"])
-def test_one_that_had_ended_before_is_not_lost(manager: Manager, orders: Queue, how: str) -> None:
+def test_one_that_had_ended_before_is_not_lost(
+    manager: Manager, orders: ManagedQueue, how: str
+) -> None:
     message = Message(b"x", recoverable=False, time_to_be_received=5)
     (sent,) = manager.send(orders, message)
     (found,) = manager.peek(orders)
@@ -310,7 +314,9 @@ def test_one_that_had_ended_before_is_not_lost(manager: Manager, orders: Queue, 
 
 
 @pytest.mark.parametrize("how", ["moved", "put back"])
-def test_one_that_was_elsewhere_is_lost_there(manager: Manager, orders: Queue, how: str) -> None:
+def test_one_that_was_elsewhere_is_lost_there(
+    manager: Manager, orders: ManagedQueue, how: str
+) -> None:
     (sent,) = manager.send(orders, Message(b"x", recoverable=False))
     (found,) = manager.peek(orders)
     if how == "moved":
@@ -325,13 +331,15 @@ def test_one_that_was_elsewhere_is_lost_there(manager: Manager, orders: Queue, h
     assert again.local.explain(sent)[-1].queue == ("" if how == "moved" else ORDERS)
 
 
-def test_one_that_is_still_there_is_not_lost(manager: Manager, orders: Queue) -> None:
+def test_one_that_is_still_there_is_not_lost(manager: Manager, orders: ManagedQueue) -> None:
     """Though the process began in the same second."""
     (sent,) = manager.send(orders, Message(b"x", recoverable=False))
     assert events(manager, sent) == ["arrived_express"]
 
 
-def test_without_a_start_since_it_is_not_called_lost(manager: Manager, orders: Queue) -> None:
+def test_without_a_start_since_it_is_not_called_lost(
+    manager: Manager, orders: ManagedQueue
+) -> None:
     """Its history was switched off meanwhile."""
     manager.tick(60)
     (sent,) = manager.send(orders, Message(b"x", recoverable=False))
@@ -340,7 +348,9 @@ def test_without_a_start_since_it_is_not_called_lost(manager: Manager, orders: Q
     assert events(manager, sent) == ["arrived_express"]
 
 
-def test_reports_about_a_message_are_not_its_own_history(manager: Manager, orders: Queue) -> None:
+def test_reports_about_a_message_are_not_its_own_history(
+    manager: Manager, orders: ManagedQueue
+) -> None:
     manager.create("admin")
     message = Message(b"x", acknowledge=Acknowledge.FULL_RECEIVE, admin_queue="admin")
     (sent,) = manager.send(orders, message)

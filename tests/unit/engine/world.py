@@ -10,19 +10,19 @@ from uuid import UUID
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.cursor import Cursor
+from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.messages.enqueue import Enqueuer
 from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING, Holder
-from openmsmq.engine.queues.queue import Queue, QueueProperties
+from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.queues.subqueues import Moves
 from openmsmq.engine.queues.system import FIRST_QUEUE_NUMBER
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Record, owed
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.lifecycle import Transactions
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
 from openmsmq.packet.headers.transaction import TransactionHeader
@@ -246,23 +246,23 @@ class World:
 
     # Queues
 
-    def queue(self, name: str = "q", **given: Any) -> Queue:
+    def queue(self, name: str = "q", **given: Any) -> ManagedQueue:
         """A new queue."""
         return self.done(self.core.queues.create(properties(name, **given)))
 
-    def subqueue(self, parent: Queue, name: str = "retry") -> Queue:
+    def subqueue(self, parent: ManagedQueue, name: str = "retry") -> ManagedQueue:
         """A subqueue, which is there as long as somebody uses it."""
         return self.core.queues.subqueue(parent, name)
 
-    def find(self, name: str = "q") -> Queue:
+    def find(self, name: str = "q") -> ManagedQueue:
         """A queue that is there."""
         return self.core.queues.find(name)
 
     def send(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         *sent: str | NewMessage,
-        transaction: Transaction | None = None,
+        transaction: ManagedTransaction | None = None,
         priority: int | None = None,
         express: bool = False,
     ) -> None:
@@ -275,56 +275,60 @@ class World:
         ]
         self.done(self.enqueuer.send(queue, outgoing, transaction, self.caller))
 
-    def fill(self, queue: Queue, *sent: str) -> None:
+    def fill(self, queue: ManagedQueue, *sent: str) -> None:
         """Send messages to a transactional queue."""
         transaction = self.transactions.begin()
         self.send(queue, *sent, transaction=transaction)
         self.done(self.transactions.commit(transaction, caller=self.caller))
 
-    def send_in(self, queue: Queue, *sent: NewMessage) -> None:
+    def send_in(self, queue: ManagedQueue, *sent: NewMessage) -> None:
         """Send messages in a transaction of their own."""
         transaction = self.transactions.begin()
         self.done(self.enqueuer.send(queue, list(sent), transaction, self.caller))
         self.done(self.transactions.commit(transaction, caller=self.caller))
 
     def move(
-        self, queue: Queue, lookup: int, target: Queue, transaction: Transaction | None = None
+        self,
+        queue: ManagedQueue,
+        lookup: int,
+        target: ManagedQueue,
+        transaction: ManagedTransaction | None = None,
     ) -> None:
         """Move a message and wait until it is there."""
         self.done(self.moves.move(queue, lookup, target, transaction, self.caller))
 
     # Reading
 
-    def entries(self, queue: Queue) -> list[Entry]:
+    def entries(self, queue: ManagedQueue) -> list[Entry]:
         """What can be read in a queue, in order, with all that is known of it."""
         pending = self.receiver.peek(queue, MANY, OWNER, wait=False)
         return [] if pending.error else pending.result()
 
-    def records(self, queue: Queue) -> list[Record]:
+    def records(self, queue: ManagedQueue) -> list[Record]:
         """The records of what can be read in a queue."""
         return [Record.unpack(entry.record) for entry in self.entries(queue)]
 
-    def bodies(self, queue: Queue) -> list[str]:
+    def bodies(self, queue: ManagedQueue) -> list[str]:
         """The bodies of letters that can be read in a queue."""
         return [view.body.decode() for view in self.views(queue)]
 
-    def views(self, queue: Queue) -> list[PacketView]:
+    def views(self, queue: ManagedQueue) -> list[PacketView]:
         """The letters that can be read in a queue."""
         return [PacketView(entry.packet) for entry in self.entries(queue)]
 
-    def read(self, queue: Queue) -> list[str]:
+    def read(self, queue: ManagedQueue) -> list[str]:
         """What can be read in a queue, in order."""
         return packets(self.entries(queue))
 
-    def lookups(self, queue: Queue) -> list[int]:
+    def lookups(self, queue: ManagedQueue) -> list[int]:
         """The lookup identifiers of what can be read in a queue, in order."""
         return [entry.lookup for entry in self.entries(queue)]
 
-    def receive(self, queue: Queue, count: int = 1, holder: Holder = REMOVING) -> list[str]:
+    def receive(self, queue: ManagedQueue, count: int = 1, holder: Holder = REMOVING) -> list[str]:
         """Take messages that are there."""
         return packets(self.take(queue, count, holder))
 
-    def take(self, queue: Queue, count: int = 1, holder: Holder = REMOVING) -> list[Entry]:
+    def take(self, queue: ManagedQueue, count: int = 1, holder: Holder = REMOVING) -> list[Entry]:
         """Take messages that are there, as entries."""
         return self.done(
             self.receiver.receive(
@@ -333,17 +337,17 @@ class World:
         )
 
     def wait_receive(
-        self, queue: Queue, count: int = 1, holder: Holder = REMOVING, owner: object = OWNER
+        self, queue: ManagedQueue, count: int = 1, holder: Holder = REMOVING, owner: object = OWNER
     ) -> Future[list[Entry]]:
         """Begin to wait for messages."""
         return self.receiver.receive(queue, count, owner, wait=True, holder=holder)
 
-    def wait_peek(self, queue: Queue, count: int = 1) -> Future[list[Entry]]:
+    def wait_peek(self, queue: ManagedQueue, count: int = 1) -> Future[list[Entry]]:
         """Begin to wait for messages to look at."""
         return self.receiver.peek(queue, count, OWNER, wait=True)
 
     def lookup(
-        self, queue: Queue, lookup: int, seek: Seek = Seek.CURRENT, *, peek: bool = True
+        self, queue: ManagedQueue, lookup: int, seek: Seek = Seek.CURRENT, *, peek: bool = True
     ) -> str:
         """The message a lookup identifier leads to."""
         found = self.done(self.receiver.by_lookup(queue, lookup, seek, peek=peek))
@@ -353,13 +357,23 @@ class World:
     # Cursors
 
     def cursor_peek(
-        self, queue: Queue, cursor: Cursor, *, following: bool = False, wait: bool = False
+        self,
+        queue: ManagedQueue,
+        cursor: QueueCursor,
+        *,
+        following: bool = False,
+        wait: bool = False,
     ) -> Future[list[Entry]]:
         """Peek with a cursor, at the current message or at the next."""
         return self.receiver.peek_cursor(queue, cursor, OWNER, wait=wait, following=following)
 
     def cursor_receive(
-        self, queue: Queue, cursor: Cursor, *, wait: bool = False, holder: Holder = REMOVING
+        self,
+        queue: ManagedQueue,
+        cursor: QueueCursor,
+        *,
+        wait: bool = False,
+        holder: Holder = REMOVING,
     ) -> Future[list[Entry]]:
         """Receive with a cursor."""
         return self.receiver.receive_cursor(queue, cursor, OWNER, wait=wait, holder=holder)

@@ -13,8 +13,8 @@ from pyarrow.parquet import write_table
 
 from openmsmq.names.format import parse_format_name
 from openmsmq.pipelines.archive.archive import FACTS
-from openmsmq.pipelines.archive.files import Entry, File, Folder
-from openmsmq.pipelines.lines import Lines
+from openmsmq.pipelines.archive.files import File, Folder, ManifestEntry
+from openmsmq.pipelines.lines import JsonLinesFile
 from openmsmq.spark.arrow import TYPES, Columns
 from openmsmq.spark.block import Block
 from openmsmq.spark.columns import READ
@@ -25,7 +25,7 @@ KEY = r"here .\private$\orders"
 QUEUE = "queue=.%5Cprivate$%5Corders"
 
 
-def add(root: Path, batch: int, *labels: str, after: int | None = None) -> Entry:
+def add(root: Path, batch: int, *labels: str, after: int | None = None) -> ManifestEntry:
     """Add a batch of messages with these labels to an archive."""
     path = f"date=2026-07-01/{QUEUE}/{batch:08}-00000.parquet"
     place = Folder(root).data / path
@@ -37,8 +37,8 @@ def add(root: Path, batch: int, *labels: str, after: int | None = None) -> Entry
     file = File(path, len(labels), len(content), sha256(content).hexdigest())
     positions = {KEY: (start, start + len(labels))}
     written = datetime(2026, 7, 1, tzinfo=UTC).isoformat()
-    entry = Entry(batch, "q", len(labels), written, True, positions, (file,))
-    Lines(root / "manifest.jsonl").append(asdict(entry))
+    entry = ManifestEntry(batch, "q", len(labels), written, True, positions, (file,))
+    JsonLinesFile(root / "manifest.jsonl").append(asdict(entry))
     return entry
 
 

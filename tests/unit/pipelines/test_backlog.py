@@ -6,7 +6,7 @@ from tests.unit.client.services import Service
 
 from openmsmq import Manager
 from openmsmq.pipelines.backlog import Waiting
-from openmsmq.pipelines.spec import Place, Source
+from openmsmq.pipelines.spec import ManagerOptions, Source
 from openmsmq.spark.offsets import key
 
 
@@ -15,7 +15,7 @@ def test_what_was_not_read_yet(service: Service, manager: Manager) -> None:
     queue.send_many([b"1", b"2", b"3"])
     reader = queue.subscription("spark")
     reader.reserve(0, 2)
-    waiting = Waiting(Source(Place((service.address,)), ("orders",)))
+    waiting = Waiting(Source(ManagerOptions((service.address,)), ("orders",)))
     name = key(manager.id, str(queue.info().id))
     assert waiting.look({name: 0})[0] == 3
     lag, oldest = waiting.look({name: 2})
@@ -29,7 +29,7 @@ def test_copies_that_were_not_read_yet(service: Service, manager: Manager) -> No
     queue = manager.open_queue("orders")
     queue.send_many([b"1", b"2", b"3", b"4"])
     queue.subscription("spark", copy=True).reserve(0, 2)
-    waiting = Waiting(Source(Place((service.address,)), ("orders",), on_commit="keep"))
+    waiting = Waiting(Source(ManagerOptions((service.address,)), ("orders",), on_commit="keep"))
     lag, oldest = waiting.look({key(manager.id, str(queue.info().id)): 1})
     assert (lag, oldest is not None) == (3, True)
     waiting.close()
@@ -43,11 +43,11 @@ def test_streams_of_the_same_name_elsewhere_do_not_count(
     other.send_many([b"2", b"3"])
     queue.subscription("spark")
     other.subscription("spark")
-    waiting = Waiting(Source(Place((service.address,)), ("orders",)))
+    waiting = Waiting(Source(ManagerOptions((service.address,)), ("orders",)))
     assert waiting.look({key(manager.id, str(queue.info().id)): 0})[0] == 1
     waiting.close()
 
 
 def test_nothing_is_known_of_managers_that_are_away() -> None:
-    place = Place(("127.0.0.1:1",))
+    place = ManagerOptions(("127.0.0.1:1",))
     assert Waiting(Source(place, ("orders",))).look({}) == (None, None)

@@ -14,7 +14,7 @@ from openmsmq import Manager
 from openmsmq.errors import QueueNotFound
 from openmsmq.pipelines.custom import check, find_function
 from openmsmq.pipelines.spec import Pipeline
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.tables import PipelineFileError
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_files_of_another_stream_are_refused(
     plain: Callable[..., Pipeline], tmp_path: Path
 ) -> None:
     add(tmp_path / "x", 0, "a")
-    with pytest.raises(FileError, match="whose checkpoint is not in"):
+    with pytest.raises(PipelineFileError, match="whose checkpoint is not in"):
         check(plain(kind="parquet", path="x"))
 
 
@@ -57,5 +57,5 @@ def test_the_function_of_a_transform(plain: Callable[..., Pipeline], tmp_path: P
         ("mine_for_test:x", "is no function"),
         ("nowhere_at_all:x", "transform.python: ModuleNotFoundError"),
     ):
-        with pytest.raises(FileError, match=words):
+        with pytest.raises(PipelineFileError, match=words):
             check(plain(wrong, kind="console"))

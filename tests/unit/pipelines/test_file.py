@@ -10,7 +10,7 @@ import pytest
 
 from openmsmq.pipelines.file import read_pipeline
 from openmsmq.pipelines.spec import Pipeline
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.tables import PipelineFileError
 
 FILE = """
 trigger = 5
@@ -96,15 +96,15 @@ def test_an_error_says_what_is_wrong_with_a_file(
 ) -> None:
     if not {"source", "archive"} & document.keys():
         document = {"source": SOURCE, "sink": SINK, "checkpoint": "c", **document}
-    with pytest.raises(FileError) as caught:
+    with pytest.raises(PipelineFileError) as caught:
         pipeline(**document)
     assert words in str(caught.value)
 
 
 def test_a_file_that_is_no_toml_or_not_there(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
-    with pytest.raises(FileError, match=r"x.toml: No such file"):
+    with pytest.raises(PipelineFileError, match=r"x.toml: No such file"):
         read_pipeline(path)
     path.write_text("name = \nx = 1")
-    with pytest.raises(FileError, match=r"x.toml: .*line 1"):
+    with pytest.raises(PipelineFileError, match=r"x.toml: .*line 1"):
         read_pipeline(path)

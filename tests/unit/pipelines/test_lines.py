@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from openmsmq.pipelines.lines import Lines
+from openmsmq.pipelines.lines import JsonLinesFile
 
 
 def test_lines_are_read_in_their_order(tmp_path: Path) -> None:
-    lines = Lines(tmp_path / "x" / "lines")
+    lines = JsonLinesFile(tmp_path / "x" / "lines")
     assert (list(lines), lines.last()) == ([], None)
     for number in range(3):
         lines.append({"n": number})
@@ -17,7 +17,7 @@ def test_lines_are_read_in_their_order(tmp_path: Path) -> None:
 
 
 def test_a_torn_line_does_not_count(tmp_path: Path) -> None:
-    lines = Lines(tmp_path / "lines")
+    lines = JsonLinesFile(tmp_path / "lines")
     lines.mend()
     lines.append({"n": 0})
     whole = lines.path.read_bytes()
@@ -33,7 +33,7 @@ def test_a_torn_line_does_not_count(tmp_path: Path) -> None:
 
 
 def test_the_last_line_may_be_long(tmp_path: Path) -> None:
-    lines = Lines(tmp_path / "lines")
+    lines = JsonLinesFile(tmp_path / "lines")
     for number in range(3):
         lines.append({"n": number, "text": "x" * 300_000})
     with lines.path.open("ab") as file:

@@ -12,7 +12,7 @@ from openmsmq import Manager
 from openmsmq.errors import QueueNotFound
 from openmsmq.pipelines.route import Rule, check
 from openmsmq.pipelines.spec import Pipeline
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.tables import PipelineFileError
 
 
 @pytest.fixture
@@ -35,11 +35,13 @@ def test_rules_in_their_order(route: Callable[..., Pipeline]) -> None:
 
 
 def test_rules_and_a_default_are_needed(route: Callable[..., Pipeline]) -> None:
-    with pytest.raises(FileError, match=r"route.rules is missing: \[\[route.rules\]\] with `when`"):
+    with pytest.raises(
+        PipelineFileError, match=r"route.rules is missing: \[\[route.rules\]\] with `when`"
+    ):
         route([], default="x")
-    with pytest.raises(FileError, match=r"route.default is missing"):
+    with pytest.raises(PipelineFileError, match=r"route.default is missing"):
         route([{"when": "true", "queue": "x"}])
-    with pytest.raises(FileError, match=r"route.rules\[1\].queue is missing"):
+    with pytest.raises(PipelineFileError, match=r"route.rules\[1\].queue is missing"):
         route([{"when": "true"}], default="x")
 
 

@@ -18,7 +18,7 @@ from openmsmq.pipelines.custom import Sink
 from openmsmq.pipelines.faults import PipelineError
 from openmsmq.pipelines.run import Audience, run
 from openmsmq.pipelines.state import Runs
-from openmsmq.pipelines.tables import Table
+from openmsmq.pipelines.tables import TomlTable
 from openmsmq.pipelines.work import Progress, Ready
 
 MODULE = "openmsmq.pipelines.run"  # where the package has the function instead
@@ -63,7 +63,7 @@ def follow(
     monkeypatch.setattr(sys.modules[MODULE], "check_installed", lambda: None)
 
     def work(start: Callable[..., Any], audience: Audience | None = None) -> Any:
-        def read(table: Table) -> Sink:
+        def read(table: TomlTable) -> Sink:
             return Sink(table.text("kind"))
 
         ready = Ready(read, lambda pipeline: None, start)

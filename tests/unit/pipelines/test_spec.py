@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openmsmq.pipelines.spec import Place, columns_of
+from openmsmq.pipelines.spec import ManagerOptions, columns_of
 
 
 def test_the_columns_that_sql_needs() -> None:
@@ -13,8 +13,8 @@ def test_the_columns_that_sql_needs() -> None:
 
 
 def test_a_place_becomes_options_of_the_source() -> None:
-    assert Place(("a:1",)).options() == {"manager": "a:1", "timeout": "30"}
-    several = Place(("a:1", "b:2"), token_file="t", tls_ca="ca", timeout=5)
+    assert ManagerOptions(("a:1",)).options() == {"manager": "a:1", "timeout": "30"}
+    several = ManagerOptions(("a:1", "b:2"), token_file="t", tls_ca="ca", timeout=5)
     assert several.options() == {
         "managers": "a:1,b:2",
         "tokenFile": "t",

@@ -7,12 +7,12 @@ from tests.unit.client.services import Service
 
 from openmsmq import Manager
 from openmsmq.errors import QueueNotFound, ServiceNotAvailable
-from openmsmq.pipelines.spec import Place, Source
+from openmsmq.pipelines.spec import ManagerOptions, Source
 from openmsmq.pipelines.streams import _trigger, check_source, check_targets
 
 
 def test_queues_are_looked_for(service: Service, manager: Manager) -> None:
-    place = Place((service.address,))
+    place = ManagerOptions((service.address,))
     check_source(Source(place, ("orders", r".\DeadLetter$", "ord*")))
     check_targets("sink", place, ["orders"])
     with pytest.raises(QueueNotFound) as caught:
@@ -24,7 +24,7 @@ def test_queues_are_looked_for(service: Service, manager: Manager) -> None:
 
 def test_a_manager_that_is_not_there() -> None:
     with pytest.raises(ServiceNotAvailable, match=r"source\.manager"):
-        check_source(Source(Place(("127.0.0.1:1",)), ("orders",)))
+        check_source(Source(ManagerOptions(("127.0.0.1:1",)), ("orders",)))
 
 
 def test_triggers_as_spark_calls_them() -> None:

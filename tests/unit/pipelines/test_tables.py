@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from openmsmq.pipelines.tables import FileError, Table
+from openmsmq.pipelines.tables import PipelineFileError, TomlTable
 
 
-def table(**values: Any) -> Table:
-    return Table("source", values, Path("/files"))
+def table(**values: Any) -> TomlTable:
+    return TomlTable("source", values, Path("/files"))
 
 
 def test_values_of_all_kinds() -> None:
@@ -53,7 +53,7 @@ def test_a_wrong_value_is_told_with_its_key(read: Any, words: str) -> None:
     made = table(
         n=3, empty="", mixed=["x", 1], none=[], zero=0, flag=True, url="s3://x", word="kep"
     )
-    with pytest.raises(FileError) as caught:
+    with pytest.raises(PipelineFileError) as caught:
         read(made)
     assert words in str(caught.value)
 
@@ -62,7 +62,9 @@ def test_an_unknown_key_is_told_with_the_nearest_one() -> None:
     made = table(queue="x", subscripton="y")
     made.text("queue")
     made.text("subscription", "spark")
-    with pytest.raises(FileError, match=r"'subscripton' in .source.; did you mean 'subscription'"):
+    with pytest.raises(
+        PipelineFileError, match=r"'subscripton' in .source.; did you mean 'subscription'"
+    ):
         made.done()
 
 
@@ -70,5 +72,5 @@ def test_unknown_keys_of_inner_tables_are_told() -> None:
     made = table(rules=[{"wen": "x"}])
     [rule] = made.tables("rules")
     rule.text("when", "")
-    with pytest.raises(FileError, match=r"no key 'wen' in .source.rules.1.."):
+    with pytest.raises(PipelineFileError, match=r"no key 'wen' in .source.rules.1.."):
         made.done()

@@ -15,7 +15,7 @@ from openmsmq.properties.message import (
     TIME_TO_REACH_QUEUE_DEFAULT,
     Acknowledge,
     AuthenticationLevel,
-    Delivery,
+    DeliveryMode,
     EncryptionAlgorithm,
     HashAlgorithm,
     JournalFlags,
@@ -156,7 +156,7 @@ def test_flags_keep_bits_nobody_knows() -> None:
 
 
 def test_other_codes_have_the_numbers_of_the_specification() -> None:
-    assert list(Delivery) == [0, 1]
+    assert list(DeliveryMode) == [0, 1]
     assert [JournalFlags.NONE, JournalFlags.DEAD_LETTER, JournalFlags.JOURNAL] == [0, 1, 2]
     assert list(SenderIdType) == [0, 1, 2]
     assert list(SignatureType) == [0, 1, 3, 5, 9, 11]

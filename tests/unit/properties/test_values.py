@@ -12,9 +12,9 @@ from openmsmq.properties.propid import MGMT_MSMQ, MGMT_QUEUE, QM, Property, Q
 from openmsmq.properties.structures import SequenceInfo
 from openmsmq.properties.values import (
     Answer,
-    ConnectionStatus,
+    ConnectionStatusCode,
     ManagerConnection,
-    OperatingSystem,
+    OperatingSystemType,
     QueueLocation,
     QueueState,
     QueueType,
@@ -106,7 +106,7 @@ def test_ranges_and_texts_are_checked(
 
 def test_a_queue_manager_runs_on_one_of_six_kinds_of_system() -> None:
     """DMPR-008: the specification calls the first of them Other, its property NONE."""
-    assert {system.name: system.value for system in OperatingSystem} == {
+    assert {system.name: system.value for system in OperatingSystemType} == {
         "NONE": 0,
         "FOREIGN": 0x100,
         "WINDOWS_95": 0x200,
@@ -115,7 +115,7 @@ def test_a_queue_manager_runs_on_one_of_six_kinds_of_system() -> None:
         "WINDOWS_ENTERPRISE_SERVER": 0x500,
     }
     for code in range(0x600 + 1):
-        if code in list(OperatingSystem):
+        if code in list(OperatingSystemType):
             check(QM.OS, code)
         else:
             refused(QM.OS, code)
@@ -210,7 +210,7 @@ def test_source_information_is_six_arrays_of_one_length() -> None:
 
 def history(**changes: PropVariant) -> Value:
     columns = {
-        "statuses": PropVariant(UI4S, (ConnectionStatus.ESTABLISHED, 0x8000000D)),
+        "statuses": PropVariant(UI4S, (ConnectionStatusCode.ESTABLISHED, 0x8000000D)),
         "times": PropVariant(I4S, (1, 2)),
         "errors": PropVariant(I4S, (0, -1)),
         "addresses": PropVariant(
@@ -233,7 +233,7 @@ def test_connection_history_is_four_arrays_of_one_length() -> None:
 
 def test_connection_statuses_have_the_numbers_of_the_specification() -> None:
     """MQQB-369."""
-    assert list(ConnectionStatus) == [0, 1, 2, *range(0x80000000, 0x8000000E)]
+    assert list(ConnectionStatusCode) == [0, 1, 2, *range(0x80000000, 0x8000000E)]
 
 
 def test_a_value_of_another_type_is_refused() -> None:

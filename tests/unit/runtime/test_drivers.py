@@ -25,7 +25,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.messages.enqueue import Enqueuer
 from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.recovery import MESSAGE_ID_BLOCK
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import (
@@ -75,7 +75,7 @@ class Setting:
         self.receiver = Receiver(self.core)
         pending = self.core.queues.create(properties())
         commit_all(self.core)
-        self.queue: Queue = pending.result()
+        self.queue: ManagedQueue = pending.result()
         self.store.commits = 0
 
     def tick(self) -> bool:

@@ -13,7 +13,7 @@ from openmsmq.soap.envelope import (
     Path,
     Properties,
     Services,
-    Stream,
+    StreamHeader,
     message_id,
 )
 from openmsmq.soap.scalars import NEVER, SoapMessageId, StreamId
@@ -33,9 +33,9 @@ def test_the_identifier_counts_only_with_an_msmq_entry() -> None:
 
 def test_a_message_before_which_none_is_named_follows_the_number_before() -> None:
     """SRMP-103: an absent previous is current - 1 (HTTP-10)."""
-    assert Stream(STREAM_ID, 7).predecessor == 6
-    assert Stream(STREAM_ID, 7, 3).predecessor == 3
-    assert Stream(STREAM_ID, 1).predecessor == 0
+    assert StreamHeader(STREAM_ID, 7).predecessor == 6
+    assert StreamHeader(STREAM_ID, 7, 3).predecessor == 3
+    assert StreamHeader(STREAM_ID, 1).predecessor == 0
 
 
 def test_durable_is_what_says_so_and_every_stream_message() -> None:
@@ -43,7 +43,7 @@ def test_durable_is_what_says_so_and_every_stream_message() -> None:
     assert not PLAIN.durable
     assert not Envelope(PATH, Properties(NEVER), Services()).durable
     assert Envelope(PATH, Properties(NEVER), Services(durable=True)).durable
-    assert Envelope(PATH, Properties(NEVER), stream=Stream(STREAM_ID, 1)).durable
+    assert Envelope(PATH, Properties(NEVER), stream=StreamHeader(STREAM_ID, 1)).durable
 
 
 def test_any_receipt_element_makes_a_receipt() -> None:

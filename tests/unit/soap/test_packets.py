@@ -29,7 +29,7 @@ from openmsmq.soap.envelope import (
     Path,
     Properties,
     Services,
-    Stream,
+    StreamHeader,
 )
 from openmsmq.soap.kinds import SoapKind, kind_of
 from openmsmq.soap.mime import Content
@@ -120,7 +120,7 @@ def test_a_stream_message_is_a_transactional_one() -> None:
     """SRMP-082, SRMP-152: recoverable, with its place and the final receipt that is owed."""
     guid = UUID("fd74b8eb-2af7-4ac5-9405-074e315df392")
     entry = replace(BASE.msmq or Msmq(MANAGER, NEVER), dead_letter=True, eod=Eod(True, False, guid))
-    stream = Stream(StreamId(MANAGER, 0x432B1643_00000006), 9, 7)
+    stream = StreamHeader(StreamId(MANAGER, 0x432B1643_00000006), 9, 7)
     view = through_packet(replace(BASE, stream=stream, msmq=entry))
     assert view.transactional
     assert view.recoverable
@@ -226,7 +226,7 @@ def test_receipts_are_asked_for_only_where_they_can_be_sent() -> None:
 def test_a_transactional_packet_becomes_a_stream_message() -> None:
     """SRMP-160, SRMP-161: start with the receipts address in the first message only."""
 
-    def streamed(number: int, previous: int, sequence: int = 6) -> Stream | None:
+    def streamed(number: int, previous: int, sequence: int = 6) -> StreamHeader | None:
         header = TransactionHeader(
             TransactionFlags.FM | TransactionFlags.LM, TxSequenceID(sequence), number, previous
         )
@@ -237,8 +237,8 @@ def test_a_transactional_packet_becomes_a_stream_message() -> None:
         return found.stream
 
     url = "http://me/msmq/private$/order_queue$"
-    assert streamed(1, 0) == Stream(StreamId(MANAGER, 6), 1, None, url)
-    assert streamed(5, 3) == Stream(StreamId(MANAGER, 6), 5, 3)
+    assert streamed(1, 0) == StreamHeader(StreamId(MANAGER, 6), 1, None, url)
+    assert streamed(5, 3) == StreamHeader(StreamId(MANAGER, 6), 5, 3)
     assert streamed(1, 0, sequence=0) is None
 
 

@@ -18,7 +18,7 @@ from openmsmq.soap.envelope import (
     Properties,
     Provider,
     Services,
-    Stream,
+    StreamHeader,
     StreamReceipt,
 )
 from openmsmq.soap.reader import read_envelope
@@ -206,10 +206,10 @@ def test_a_stream_entry_gives_the_place_of_a_message() -> None:
     """SRMP-100, SRMP-101, SRMP-104, SRMP-105, SRMP-109, SRMP-152."""
     first = stream(f"<current>1</current>{START}<streamReceiptRequest/>", "Stream")
     later = stream("<current>9</current><previous>7</previous><end/>")
-    assert read_envelope(envelope(first + msmq())).stream == Stream(
+    assert read_envelope(envelope(first + msmq())).stream == StreamHeader(
         STREAM_ID, 1, None, "http://m/msmq/private$/order_queue$"
     )
-    assert read_envelope(envelope(later + msmq())).stream == Stream(STREAM_ID, 9, 7)
+    assert read_envelope(envelope(later + msmq())).stream == StreamHeader(STREAM_ID, 9, 7)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from openmsmq.soap.envelope import (
     Properties,
     Provider,
     Services,
-    Stream,
+    StreamHeader,
     StreamReceipt,
 )
 from openmsmq.soap.reader import read_envelope
@@ -76,13 +76,13 @@ def test_services_have_their_order() -> None:
 def test_a_stream_entry_has_previous_and_start_where_they_belong() -> None:
     """SRMP-093, SRMP-098, SRMP-102, SRMP-104, SRMP-160, SRMP-161."""
     identifier = StreamId(MANAGER, 5)
-    first = Stream(identifier, 1, None, "http://me/msmq/private$/order_queue$")
+    first = StreamHeader(identifier, 1, None, "http://me/msmq/private$/order_queue$")
     assert (
         f'<stream se:mustUnderstand="1"><streamId>uid:{MANAGER}\\5</streamId><current>1</current>'
         "<start><sendReceiptsTo>http://me/msmq/private$/order_queue$</sendReceiptsTo></start>"
         "</stream>"
     ) in write_envelope(replace(PLAIN, stream=first))
-    later = write_envelope(replace(PLAIN, stream=Stream(identifier, 9, 7)))
+    later = write_envelope(replace(PLAIN, stream=StreamHeader(identifier, 9, 7)))
     assert "<current>9</current><previous>7</previous></stream>" in later
 
 
@@ -92,7 +92,7 @@ def test_entries_stand_in_their_order() -> None:
         replace(
             PLAIN,
             services=Services(durable=True),
-            stream=Stream(StreamId(MANAGER, 5), 2),
+            stream=StreamHeader(StreamId(MANAGER, 5), 2),
             commitment_receipt=CommitmentReceipt(1, True, ID),
             stream_receipt=StreamReceipt(StreamId(MANAGER, 5), 3),
             msmq=FULL,

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from openmsmq.errors import InvalidParameter
-from openmsmq.spark.offsets import Offset, Place, key, manager_of, refusal
+from openmsmq.spark.offsets import Offset, QueueAddress, key, manager_of, refusal
 
 ORDERS = r".\private$\orders"
-PLACES = {"m1/q1": Place("shop01:1811", ORDERS), "m2/q1": Place("shop02:1811", ORDERS)}
+PLACES = {
+    "m1/q1": QueueAddress("shop01:1811", ORDERS),
+    "m2/q1": QueueAddress("shop02:1811", ORDERS),
+}
 
 
 def test_an_offset_is_read_as_it_was_written() -> None:

@@ -13,12 +13,12 @@ from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW, commit, commit_all
 
 from openmsmq.engine.manager import QueueManager
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.net.wire import Wire
 from openmsmq.packet.framing import PacketFramer
 from openmsmq.packet.packet import Packet, decode_packet
 from openmsmq.store.memory import Disk, MemoryStore
-from openmsmq.transports.mqqb.events import End as Reason
+from openmsmq.transports.mqqb.events import SessionEnd as Reason
 from openmsmq.transports.mqqb.network import PeerMachine
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.transports.mqqb.transport import BinaryTransport
@@ -300,13 +300,13 @@ class Station(Manager):
         self.die()
         return Station(self.net, self.name, disk=self.store.committed, port=self.port)
 
-    def hold_back(self, queue: Queue) -> None:
+    def hold_back(self, queue: ManagedQueue) -> None:
         """Hold a queue back."""
         self.enter(lambda: self.local.dispatcher.pause(queue))
 
     # What tests look at
 
-    def out(self, name: str) -> Queue:
+    def out(self, name: str) -> ManagedQueue:
         """An outgoing queue, opened."""
         queue = self.open(name)
         assert queue.kind is QueueKind.OUTGOING
@@ -385,13 +385,13 @@ def pair(*, transactional: bool = False) -> tuple[Net, Station, Station]:
     return net, a, b
 
 
-def state(queue: Queue) -> TransferState:
+def state(queue: ManagedQueue) -> TransferState:
     """The state of an outgoing queue."""
     assert queue.transfer is not None
     return queue.transfer.state
 
 
-def statuses(queue: Queue) -> list[ConnectionStatus]:
+def statuses(queue: ManagedQueue) -> list[ConnectionStatus]:
     """How attempts to connect went, the newest last."""
     assert queue.transfer is not None
     return [attempt.status for attempt in queue.transfer.attempts]

@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from openmsmq.cli.doctor.findings import Finding, Level, check_up
-from openmsmq.cli.options import Location, manager_options
+from openmsmq.cli.options import ManagerLocation, manager_options
 from openmsmq.cli.output import console, print_json, printable
 
 _STYLES: Final = {Level.NOTE: "cyan", Level.RISK: "yellow", Level.PROBLEM: "bold red"}
@@ -19,7 +19,7 @@ _WIDTH: Final = max(len(level) for level in Level) + 2
 
 @click.command()
 @manager_options
-def doctor(*, location: Location, as_json: bool) -> None:
+def doctor(*, location: ManagerLocation, as_json: bool) -> None:
     """Say what is wrong or risky in a queue manager, and what to do about it.
 
     It looks at quotas, dead letters, journals, old messages, prepared transactions, subscriptions

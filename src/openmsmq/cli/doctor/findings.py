@@ -18,7 +18,7 @@ import lmdb
 
 from openmsmq import Manager
 from openmsmq.cli.messages.read import walk
-from openmsmq.cli.options import Location, describe
+from openmsmq.cli.options import ManagerLocation, describe
 from openmsmq.cli.outgoing import HELD, notes
 from openmsmq.cli.output import age_text, count_text, quota_text, size_text
 from openmsmq.errors import (
@@ -75,7 +75,7 @@ class Finding:
         return self.level in (Level.RISK, Level.PROBLEM)
 
 
-def check_up(location: Location) -> Iterator[Finding]:
+def check_up(location: ManagerLocation) -> Iterator[Finding]:
     """Everything there is to say about a queue manager."""
     if location.directory is not None:
         yield from _versions()

@@ -16,7 +16,7 @@ import click
 
 from openmsmq import Manager, Queue, Transaction
 from openmsmq.cli.messages.read import walk
-from openmsmq.cli.options import Location, WrongUsage, manager_options, queue_argument
+from openmsmq.cli.options import ManagerLocation, WrongUsage, manager_options, queue_argument
 from openmsmq.cli.output import count_text, print_json, progress
 from openmsmq.errors import MessageNotFound
 from openmsmq.types.json import to_json
@@ -35,7 +35,9 @@ _NO_DISK: Final = (errno.EINVAL, errno.ENOTSUP)
     "--receive", "remove", is_flag=True, help="Remove what is written, after it is on disk."
 )
 @manager_options
-def export(name: str, *, location: Location, as_json: bool, output: str, remove: bool) -> None:
+def export(
+    name: str, *, location: ManagerLocation, as_json: bool, output: str, remove: bool
+) -> None:
     """Write the messages of a queue as JSON lines, one object for each.
 
     No property is lost: import sends them again. Without --receive they stay in the queue.

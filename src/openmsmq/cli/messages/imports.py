@@ -10,7 +10,7 @@ import click
 
 from openmsmq import Manager, Queue
 from openmsmq.cli.options import (
-    Location,
+    ManagerLocation,
     Refusal,
     describe,
     manager_options,
@@ -42,7 +42,7 @@ Line = tuple[int, Message]
 @click.option("--keep-going", is_flag=True, help="Leave bad lines out, and say which they are.")
 @manager_options
 def import_(
-    name: str, file: IO[bytes], *, location: Location, as_json: bool, keep_going: bool
+    name: str, file: IO[bytes], *, location: ManagerLocation, as_json: bool, keep_going: bool
 ) -> None:
     """Send what a file of JSON lines says, as export writes it.
 

@@ -10,7 +10,7 @@ import click
 
 from openmsmq import Manager, Queue
 from openmsmq.cli.messages.read import walk
-from openmsmq.cli.options import Location, manager_options, queue_argument
+from openmsmq.cli.options import ManagerLocation, manager_options, queue_argument
 from openmsmq.cli.output import count_text, print_json, progress
 
 BATCH: Final = 1000
@@ -26,7 +26,7 @@ BATCH: Final = 1000
 def move(
     name: str,
     *,
-    location: Location,
+    location: ManagerLocation,
     as_json: bool,
     lookup_id: int | None,
     everything: bool,

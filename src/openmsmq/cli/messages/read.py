@@ -11,7 +11,7 @@ import click
 
 from openmsmq import Queue, Transaction
 from openmsmq.cli.messages.view import print_message
-from openmsmq.cli.options import Location, NothingCame, manager_options, queue_argument
+from openmsmq.cli.options import ManagerLocation, NothingCame, manager_options, queue_argument
 from openmsmq.cli.output import print_json
 from openmsmq.errors import ReceiveTimeout
 from openmsmq.types.json import to_json
@@ -45,7 +45,7 @@ def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
 def peek(
     name: str,
     *,
-    location: Location,
+    location: ManagerLocation,
     as_json: bool,
     count: int,
     timeout: float,
@@ -79,7 +79,7 @@ def peek(
 def receive(
     name: str,
     *,
-    location: Location,
+    location: ManagerLocation,
     as_json: bool,
     count: int,
     timeout: float,

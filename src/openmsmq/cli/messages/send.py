@@ -12,7 +12,7 @@ from uuid import UUID
 import click
 
 from openmsmq import Manager, Queue
-from openmsmq.cli.options import Location, manager_options, queue_argument, say
+from openmsmq.cli.options import ManagerLocation, manager_options, queue_argument, say
 from openmsmq.cli.output import Advance, print_json, progress
 from openmsmq.properties.message import Acknowledge
 from openmsmq.properties.vartype import VarType
@@ -152,7 +152,7 @@ _SECONDS = click.FloatRange(0)
 def send(
     name: str,
     *,
-    location: Location,
+    location: ManagerLocation,
     as_json: bool,
     body: str | None,
     body_file: IO[bytes] | None,

@@ -235,11 +235,11 @@ def _batches_text(count: int) -> str:
 def _checked(work: Callable[[], T]) -> T:
     """Do something with a pipeline; what is wrong with it becomes a line and an exit code."""
     from openmsmq.pipelines.faults import PipelineError
-    from openmsmq.pipelines.tables import FileError
+    from openmsmq.pipelines.tables import PipelineFileError
 
     try:
         return work()
-    except FileError as error:
+    except PipelineFileError as error:
         raise WrongUsage(str(error)) from None
     except PipelineError as error:
         raise Refusal(str(error)) from None

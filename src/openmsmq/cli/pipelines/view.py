@@ -64,9 +64,9 @@ def view(*, as_json: bool, signals: Signals) -> Iterator[Audience]:
     """Who looks on: a program gets a line for each batch, a terminal a table that changes."""
     screen: Quiet
     if as_json:
-        screen = Lines()
+        screen = JsonView()
     elif sys.stdout.isatty():
-        screen = Screen()
+        screen = LiveView()
     else:
         screen = Quiet()
 
@@ -105,7 +105,7 @@ class Quiet:
             console().print(_rows_table(rows))
 
 
-class Lines(Quiet):
+class JsonView(Quiet):
     """A JSON object for each batch."""
 
     def progress(self, progress: Progress) -> None:
@@ -119,7 +119,7 @@ class Lines(Quiet):
             print_json({"event": "row", **{name: _plain(value) for name, value in row.items()}})
 
 
-class Screen(Quiet):
+class LiveView(Quiet):
     """The newest batches, and what all of them have done."""
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class Screen(Quiet):
         self._total = 0
         self._live = Live("Spark starts", console=self._console, refresh_per_second=4)
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> LiveView:
         self._live.start(refresh=True)
         return self
 

@@ -17,7 +17,7 @@ from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_protocol.payloads import Action, Cancel, End, Messages, QueuedMessage
 from openmsmq.client.address import Address
-from openmsmq.client.requests import ENDED, SLOW, Answered, Deliveries, Link
+from openmsmq.client.requests import ENDED, SLOW, Answered, Deliveries, PendingRequests
 from openmsmq.errors import (
     Malformed,
     MQError,
@@ -41,7 +41,7 @@ class _Machine:
 
     def __init__(
         self,
-        link: Link,
+        link: PendingRequests,
         connection: Connection,
         room: Callable[[], None],
         over: Callable[[], None],
@@ -73,7 +73,7 @@ class Channel:
 
     def __init__(self, patience: float) -> None:
         self._loop = asyncio.get_running_loop()
-        self._link = Link()
+        self._link = PendingRequests()
         self._over: asyncio.Future[None] = self._loop.create_future()
         "Done when the socket is closed."
         self._connection = Connection(self._machine, reads_always=True)

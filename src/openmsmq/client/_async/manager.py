@@ -16,7 +16,7 @@ from openmsmq.client.backend import CursorHandle, Handle
 from openmsmq.client.partners import Partners
 from openmsmq.errors import InvalidHandle, InvalidParameter, QueueExists, ReceiveTimeout
 from openmsmq.types.access import Access, Mode, Share
-from openmsmq.types.delivery import Delivery
+from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message, MessageFields
@@ -313,7 +313,7 @@ class Queue(Closable):
         self._require(Access.SEND)
         delivery = None
         if once is not None or deliver_at is not None:
-            delivery = Delivery.of(deliver_at, once, len(batch))
+            delivery = DeliveryOptions.of(deliver_at, once, len(batch))
         return await self._backend.send(self._handle, batch, await work_of(transaction), delivery)
 
     async def receive(

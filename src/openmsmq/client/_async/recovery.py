@@ -12,7 +12,12 @@ from time import monotonic
 from uuid import UUID
 
 from openmsmq.client._async.manager import Manager
-from openmsmq.client._async.participants import Connection, Participant, get_ready, participants
+from openmsmq.client._async.participants import (
+    Participant,
+    TwoPhaseConnection,
+    get_ready,
+    participants,
+)
 from openmsmq.errors import AccessDenied
 from openmsmq.types.units import UnitInfo, UnitState, decider_of
 
@@ -29,7 +34,7 @@ class Recovered:
     "Why it failed."
 
 
-async def recover(manager: Manager, *others: Manager | Connection) -> list[Recovered]:
+async def recover(manager: Manager, *others: Manager | TwoPhaseConnection) -> list[Recovered]:
     """Finish the units that `manager` decides, wherever one of the others has a part in them.
 
     The others are managers and connections to databases on which nothing is under way. A unit

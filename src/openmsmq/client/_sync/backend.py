@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.types.access import Mode
-from openmsmq.types.delivery import Delivery
+from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
@@ -156,7 +156,7 @@ class Backend(Protocol):
         handle: Handle,
         messages: list[Message],
         work: Work | None,
-        delivery: Delivery | None,
+        delivery: DeliveryOptions | None,
     ) -> Sequence[SentId]:
         """Send messages, all or none; their ids."""
         ...

@@ -19,8 +19,8 @@ from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_protocol.payloads import Action, Cancel, End, Messages, QueuedMessage
 from openmsmq.client.address import Address
-from openmsmq.client.requests import ENDED, SLOW, Deliveries, Link
-from openmsmq.client.shared_socket import Wire
+from openmsmq.client.requests import ENDED, SLOW, Deliveries, PendingRequests
+from openmsmq.client.shared_socket import SharedSocket
 from openmsmq.errors import (
     Malformed,
     MQError,
@@ -42,9 +42,9 @@ _MOMENT: Final = 0.1
 class Channel:
     """An open connection."""
 
-    def __init__(self, wire: Wire, patience: float) -> None:
+    def __init__(self, wire: SharedSocket, patience: float) -> None:
         self._wire = wire
-        self._link = Link()
+        self._link = PendingRequests()
         self._patience = patience
         "Seconds that an answer may take which waits for nothing."
         self._changed = threading.Condition(threading.Lock())
@@ -60,7 +60,7 @@ class Channel:
     def open(cls, address: Address, patience: float) -> Channel:
         """Connect and say hello; `ServiceNotAvailable` or `TokenRefused` if that does not work."""
         try:
-            channel = cls(Wire.connect(address, patience), patience)
+            channel = cls(SharedSocket.connect(address, patience), patience)
         except OSError as error:
             raise ServiceNotAvailable(f"{address}: {error}") from None
         try:

@@ -26,7 +26,7 @@ _IDENTITY: Final = "select system_identifier, current_database() from pg_control
 _DRIVER_SHOWN: Final = 60
 
 
-class Connection(Protocol):
+class TwoPhaseConnection(Protocol):
     """A connection to a database, with the two-phase extension of the DB-API (PEP 249)."""
 
     def xid(self, format_id: int, gtrid: str, bqual: str, /) -> Any:
@@ -124,7 +124,7 @@ class Database:
 
     is_used = True
 
-    def __init__(self, connection: Connection, partner: Partner, number: int) -> None:
+    def __init__(self, connection: TwoPhaseConnection, partner: Partner, number: int) -> None:
         self.partner = partner
         self._connection = connection
         self._number = number
@@ -312,7 +312,7 @@ class OtherManager:
 
 
 def participants(
-    decider: Manager, others: Sequence[Manager | Connection]
+    decider: Manager, others: Sequence[Manager | TwoPhaseConnection]
 ) -> list[Database | OtherManager]:
     """All who may have a part in a unit that a manager decides, but for itself."""
     found: list[Database | OtherManager] = []

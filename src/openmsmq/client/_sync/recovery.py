@@ -13,7 +13,12 @@ from time import monotonic
 from uuid import UUID
 
 from openmsmq.client._sync.manager import Manager
-from openmsmq.client._sync.participants import Connection, Participant, get_ready, participants
+from openmsmq.client._sync.participants import (
+    Participant,
+    TwoPhaseConnection,
+    get_ready,
+    participants,
+)
 from openmsmq.errors import AccessDenied
 from openmsmq.types.units import UnitInfo, UnitState, decider_of
 
@@ -30,7 +35,7 @@ class Recovered:
     "Why it failed."
 
 
-def recover(manager: Manager, *others: Manager | Connection) -> list[Recovered]:
+def recover(manager: Manager, *others: Manager | TwoPhaseConnection) -> list[Recovered]:
     """Finish the units that `manager` decides, wherever one of the others has a part in them.
 
     The others are managers and connections to databases on which nothing is under way. A unit

@@ -40,7 +40,7 @@ from openmsmq.errors import (
 )
 from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Mode
-from openmsmq.types.delivery import Delivery
+from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
@@ -246,7 +246,7 @@ class Remote(RemoteCalls):
         handle: Handle,
         messages: list[Message],
         work: Work | None,
-        delivery: Delivery | None,
+        delivery: DeliveryOptions | None,
     ) -> Sequence[SentId]:
         if delivery is not None and delivery.once and work is None:
 
@@ -263,7 +263,7 @@ class Remote(RemoteCalls):
         handle: Handle,
         messages: list[Message],
         work: Work | None,
-        delivery: Delivery | None,
+        delivery: DeliveryOptions | None,
     ) -> Sequence[SentId]:
         number, transaction = self._number(channel, handle), _number_of(work)
         assert self._packer is not None

@@ -19,9 +19,9 @@ from uuid import UUID
 from openmsmq.client._sync.manager import Manager
 from openmsmq.client._sync.participants import (
     Branch,
-    Connection,
     OtherManager,
     Participant,
+    TwoPhaseConnection,
     get_ready,
     participants,
 )
@@ -50,7 +50,9 @@ _BACK_OFF = (0.05, 1.0)
 "Seconds until something is tried again, at first and at most."
 
 
-def distributed(manager: Manager, *others: Manager | Connection, patience: float = 10.0) -> Unit:
+def distributed(
+    manager: Manager, *others: Manager | TwoPhaseConnection, patience: float = 10.0
+) -> Unit:
     """One transaction over queue managers and databases: `with` commits it or aborts it.
 
     The first manager decides. The others are more managers, and DB-API connections with the
@@ -66,7 +68,7 @@ class Unit(Transaction):
     """A transaction over several queue managers and databases."""
 
     def __init__(
-        self, manager: Manager, others: tuple[Manager | Connection, ...], patience: float
+        self, manager: Manager, others: tuple[Manager | TwoPhaseConnection, ...], patience: float
     ) -> None:
         token = secrets.token_hex(TOKEN_SIZE // 2)
         super().__init__(manager.backend, unit_name(UUID(manager.id), token))

@@ -15,7 +15,7 @@ from openmsmq.engine.arrivals.incoming import SOURCE
 from openmsmq.engine.arrivals.peers import network_of
 from openmsmq.engine.arrivals.receipts import ReceiptContext
 from openmsmq.engine.commit.batch import Batch, NewMessage
-from openmsmq.engine.queues.queue import Purpose, Queue
+from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import NEVER, RECEIPTS, Owed
 from openmsmq.errors import MQError, QueueNotFound
@@ -63,7 +63,7 @@ class Acknowledgements:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._by_purpose: dict[Purpose, dict[Queue, None]] = {
+        self._by_purpose: dict[Purpose, dict[ManagedQueue, None]] = {
             Purpose.UNSOLICITED: {},
             Purpose.ANSWER: {},
         }
@@ -72,14 +72,16 @@ class Acknowledgements:
             if queue.properties.purpose in self._by_purpose:
                 self._by_purpose[queue.properties.purpose][queue] = None
 
-    def queues(self, purpose: Purpose) -> list[Queue]:
+    def queues(self, purpose: Purpose) -> list[ManagedQueue]:
         """The queues of a purpose that is bounded."""
         found = self._by_purpose[purpose]
         for queue in [queue for queue in found if not _is_for(queue, purpose)]:
             del found[queue]
         return list(found)
 
-    def queue_for(self, name: FormatName, source: UUID, *, of_stranger: bool) -> Queue | None:
+    def queue_for(
+        self, name: FormatName, source: UUID, *, of_stranger: bool
+    ) -> ManagedQueue | None:
         """The queue for acknowledgements of a message of `source`; None if there are too many.
 
         `of_stranger` says that a peer outside the peer table brought the message.
@@ -103,7 +105,7 @@ class Acknowledgements:
         is_bounded = of_stranger or queue.properties.purpose is not Purpose.SEND
         return None if is_bounded and _waiting(queue) >= MESSAGES_MAX else queue
 
-    def _is_large(self, queue: Queue) -> bool:
+    def _is_large(self, queue: ManagedQueue) -> bool:
         """Whether strangers may put nothing more into a queue, be it one that programs use."""
         match queue.properties.purpose:
             case Purpose.UNSOLICITED:
@@ -134,19 +136,19 @@ class Acknowledgements:
         queues = self.queues(Purpose.ANSWER)
         if len(queues) < ANSWERS_MAX:
             return
-        by_network: dict[str, list[Queue]] = {}
+        by_network: dict[str, list[ManagedQueue]] = {}
         for queue in queues:
             by_network.setdefault(self._network(queue), []).append(queue)
         most = max(by_network.values(), key=len)
         self.drop(most[0])
 
-    def _network(self, queue: Queue) -> str:
+    def _network(self, queue: ManagedQueue) -> str:
         """Where the manager that a queue is for was last seen."""
         guid = queue.name.partition("=")[2].partition("\\")[0]
         addresses = self._core.incoming.addresses(UUID(guid))
         return network_of(addresses[0]) if addresses else ""
 
-    def drop(self, queue: Queue) -> None:
+    def drop(self, queue: ManagedQueue) -> None:
         """Give up acknowledgements that could not be sent."""
         self._core.statistics.count(DROPPED, queue.messages + len(queue.express))
         self._core.queues.purge(queue)
@@ -196,7 +198,7 @@ class Acknowledgements:
             batch.insert_many(target, [message], "")
         count(Event.ACKNOWLEDGED.word)
 
-    def _insert_express(self, target: Queue, message: NewMessage) -> None:
+    def _insert_express(self, target: ManagedQueue, message: NewMessage) -> None:
         if not target.deleted:
             self._core.wake(target, self._core.insert_express(target, [message]))
 
@@ -245,9 +247,9 @@ class Acknowledgements:
         )
 
 
-def _waiting(queue: Queue) -> int:
+def _waiting(queue: ManagedQueue) -> int:
     return queue.messages + len(queue.express)
 
 
-def _is_for(queue: Queue, purpose: Purpose) -> bool:
+def _is_for(queue: ManagedQueue, purpose: Purpose) -> bool:
     return not queue.deleted and queue.properties.purpose is purpose

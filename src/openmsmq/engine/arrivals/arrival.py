@@ -9,7 +9,7 @@ from openmsmq.engine.arrivals.duplicates import Owner
 from openmsmq.engine.arrivals.incoming import IncomingSequence
 from openmsmq.engine.arrivals.peers import claimant_of, network_of, scope_of
 from openmsmq.engine.commit.batch import Batch, NewMessage
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import Owed
 from openmsmq.packet.walk import properties_offset, u32
 from openmsmq.properties.message import MessageClass
@@ -117,7 +117,7 @@ class Origin:
         "A message was not taken: those behind it must not be, either."
         self.waiting: list[Sequence[Arrival]] = []
         "Messages for the next commit, as long as their queues were not asked for."
-        self.ahead: set[Queue] = set()
+        self.ahead: set[ManagedQueue] = set()
         "Queues of others: express messages must not overtake what the next commit puts there."
         self.entitle(peer, is_proven=True)
 
@@ -187,7 +187,7 @@ class PacketRun(NamedTuple):
     "From UserHeader.Flags to the first byte of the MessagePropertiesHeader."
     end: int
     "Where these end."
-    queue: Queue
+    queue: ManagedQueue
     scopes: tuple[bytes, ...]
     "What stands for the source, see `Origin.scopes`."
     destination: bytes
@@ -212,7 +212,7 @@ class PacketRun(NamedTuple):
 
 def run_of(
     packet: bytes,
-    queue: Queue,
+    queue: ManagedQueue,
     scopes: tuple[bytes, ...],
     destination: bytes,
     message: NewMessage,
@@ -256,14 +256,14 @@ class ArrivalWork:
         """`batch` is the commit that writes them; express messages need none."""
         self.batch = batch
         self.origin = origin
-        self.found: dict[tuple[bytes, int], Queue | Rejected] = {}
+        self.found: dict[tuple[bytes, int], ManagedQueue | Rejected] = {}
         "Where they go, by destination and whether they are transactional."
         self.run: PacketRun | None = None
         "What the last of them were like."
-        self.new: dict[Queue, list[NewMessage]] = {}
+        self.new: dict[ManagedQueue, list[NewMessage]] = {}
         self.size = 0
         "Bytes of them."
-        self.sizes: dict[Queue, int] = {}
+        self.sizes: dict[ManagedQueue, int] = {}
         self.keys: list[bytes] = []
         "Messages to be remembered."
         self.seen: dict[bytes, None] = {}
@@ -274,7 +274,7 @@ class ArrivalWork:
         "Sequences of which messages came: the last of these, and how many."
         self.outcome = ArrivalOutcome()
 
-    def add(self, queue: Queue, message: NewMessage, size: int) -> None:
+    def add(self, queue: ManagedQueue, message: NewMessage, size: int) -> None:
         """A message goes into a queue."""
         self.size += size
         self.sizes[queue] = self.sizes.get(queue, 0) + size
@@ -284,7 +284,7 @@ class ArrivalWork:
         else:
             waiting.append(message)
 
-    def used(self, queue: Queue) -> int:
+    def used(self, queue: ManagedQueue) -> int:
         """The bytes that count against the quota of a queue, with these."""
         own = queue.total_size if self.batch is None else self.batch.size_of(queue)
         return queue.quota_size - queue.total_size + own + self.sizes.get(queue, 0)

@@ -39,7 +39,7 @@ from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.enqueue import EXPRESS_SIZE_MAX
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
@@ -402,17 +402,19 @@ class Arrivals:
             self._put(work, packet, head)
         work.seen[key] = None
 
-    def _is_behind(self, origin: Origin, queue: Queue) -> bool:
+    def _is_behind(self, origin: Origin, queue: ManagedQueue) -> bool:
         """Whether the next commit puts messages of the same session into a queue."""
-        found: dict[tuple[bytes, int], Queue | Rejected] = {}
+        found: dict[tuple[bytes, int], ManagedQueue | Rejected] = {}
         while origin.waiting:
             for packet, _ in origin.waiting.pop():
                 target = self._destinations.queue_of(found, packet, head_of(packet))
-                if isinstance(target, Queue):
+                if isinstance(target, ManagedQueue):
                     origin.ahead.add(target)
         return queue in origin.ahead
 
-    def _insert_behind(self, queue: Queue, messages: list[NewMessage], origin: Origin) -> None:
+    def _insert_behind(
+        self, queue: ManagedQueue, messages: list[NewMessage], origin: Origin
+    ) -> None:
         """Put messages into a queue behind those of the same session that are to be written.
 
         They may have been acknowledged when the commit fails, and are put there all the same.
@@ -435,7 +437,11 @@ class Arrivals:
         core.submit(apply, done, done, grows=True)
 
     def _insert(
-        self, queue: Queue, messages: list[NewMessage], origin: Origin, places: Sequence[int] = ()
+        self,
+        queue: ManagedQueue,
+        messages: list[NewMessage],
+        origin: Origin,
+        places: Sequence[int] = (),
     ) -> None:
         core = self._core
         if queue.deleted:
@@ -454,7 +460,7 @@ class Arrivals:
         packet: bytes,
         rejected: Rejected,
         head: Head,
-        queue: Queue | None = None,
+        queue: ManagedQueue | None = None,
     ) -> None:
         """Drop a message, and tell who wants to know ([MS-MQQB] 3.1.5.8.2 and others)."""
         core, batch, origin, reason = self._core, work.batch, work.origin, rejected.reason

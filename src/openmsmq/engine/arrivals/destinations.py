@@ -10,7 +10,7 @@ from openmsmq.engine.arrivals.arrival import Rejected
 from openmsmq.engine.arrivals.incoming import Head
 from openmsmq.engine.arrivals.protection import PROTECTED, security_fault
 from openmsmq.engine.core import Core
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import MQError
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
@@ -22,7 +22,7 @@ from openmsmq.types.queues import VISIBLE
 
 WENT_ROUND: Final = MessageClass.NACK_HOP_COUNT_EXCEEDED
 "The one reason that a manager reports of messages that are not for it ([MS-MQQB] 3.1.5.8.2)."
-Targets = dict[tuple[bytes, int], Queue | Rejected]
+Targets = dict[tuple[bytes, int], ManagedQueue | Rejected]
 "Queues by destination and whether a message is transactional."
 
 
@@ -38,7 +38,7 @@ class Destinations:
         """Whether a message is for a queue of this manager."""
         return head.addressee in self._addressees
 
-    def find(self, known: Targets, packet: bytes, head: Head) -> Queue | Rejected:
+    def find(self, known: Targets, packet: bytes, head: Head) -> ManagedQueue | Rejected:
         """The queue a message goes to, or why it goes to none; `known` are those found before."""
         if self._is_late(head):
             return Rejected(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
@@ -48,13 +48,13 @@ class Destinations:
             return Rejected(MessageClass.NACK_BAD_DST_Q)  # nobody routes here yet
         return self.queue_of(known, packet, head)
 
-    def queue_of(self, known: Targets, packet: bytes, head: Head) -> Queue | Rejected:
+    def queue_of(self, known: Targets, packet: bytes, head: Head) -> ManagedQueue | Rejected:
         """The queue that a message is for, by destination and whether it is transactional."""
         key = head.destination, head.flags & UserFlags.TH
         found = known.get(key)
         if found is None:
             found = known[key] = self._target(PacketView(packet), head.flags)
-        if head.flags & PROTECTED and isinstance(found, Queue):
+        if head.flags & PROTECTED and isinstance(found, ManagedQueue):
             fault = security_fault(PacketView(packet))
             return found if fault is None else Rejected(fault)
         return found
@@ -71,7 +71,7 @@ class Destinations:
             return True
         return receive != INFINITE and age > receive
 
-    def _target(self, view: PacketView, flags: int) -> Queue | Rejected:
+    def _target(self, view: PacketView, flags: int) -> ManagedQueue | Rejected:
         """The same for all messages to a destination that come together."""
         queues = self._core.queues
         try:
@@ -90,7 +90,7 @@ class Destinations:
             return Rejected(MessageClass.NACK_NOT_TRANSACTIONAL_MSG)
         return queue
 
-    def _local(self, name: FormatName) -> Queue | None:
+    def _local(self, name: FormatName) -> ManagedQueue | None:
         """The queue that a name means here; the computer in a direct name was looked at."""
         queues = self._core.queues
         if isinstance(name, DirectName):

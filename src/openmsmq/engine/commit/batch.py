@@ -18,7 +18,7 @@ from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.outgoing.sequence_numbers import needs_sequence
 from openmsmq.engine.outgoing.sequences import OutgoingSequence
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import Queue, QueueProperties, delayed_of, outgoing_name
+from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties, delayed_of, outgoing_name
 from openmsmq.engine.storage.history import Event, History, identifiers, pack_event
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
@@ -110,7 +110,7 @@ class Batch:
         self.numbers = numbers
         self.now = now
         "Seconds since 1970 UTC."
-        self.inserted: dict[Queue, list[int]] = defaultdict(list)
+        self.inserted: dict[ManagedQueue, list[int]] = defaultdict(list)
         "Lookup identifiers of new messages, for those who wait."
         self.after: list[Callable[[], None]] = []
         "What is to be done once it is on disk, before operations are answered."
@@ -124,7 +124,7 @@ class Batch:
         self._statistics = statistics
         self._counted: Counter[str] = Counter()
         self._events: list[bytes] = []
-        self._properties: dict[Queue, QueueProperties] = {}
+        self._properties: dict[ManagedQueue, QueueProperties] = {}
         self._packet_rows: list[tuple[bytes, bytes]] = []
         self._index_rows: list[tuple[bytes, bytes]] = []
         self._expiry_rows: list[tuple[bytes, bytes]] = []
@@ -134,8 +134,8 @@ class Batch:
         self._index_deletes: list[bytes] = []
         self._expiry_deletes: list[bytes] = []
         self._removed: set[bytes] = set()
-        self._sequences: dict[Queue, OutgoingSequence] = {}
-        self._touched: dict[Queue, list[int]] = defaultdict(lambda: [0, 0])
+        self._sequences: dict[ManagedQueue, OutgoingSequence] = {}
+        self._touched: dict[ManagedQueue, list[int]] = defaultdict(lambda: [0, 0])
 
     # Messages
 
@@ -172,7 +172,9 @@ class Batch:
                 self.writer.put(Table.PACKETS, key, part)
         self._packet_rows = list(rows.items())
 
-    def insert_many(self, queue: Queue, messages: Sequence[NewMessage], by: str) -> list[int]:
+    def insert_many(
+        self, queue: ManagedQueue, messages: Sequence[NewMessage], by: str
+    ) -> list[int]:
         """Put messages at their places in a queue; their lookup identifiers.
 
         (Enqueue Message, [MS-MQDMPR] 3.1.7.1.9, steps 3 to 5.)
@@ -191,7 +193,7 @@ class Batch:
 
     def insert_stored_many(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         places: Sequence[int],
         sizes: Sequence[int],
         priorities: Sequence[int],
@@ -222,7 +224,7 @@ class Batch:
         self._counted[Event.ARRIVED.word] += len(lookups)
         return lookups
 
-    def insert_stored(self, queue: Queue, priority: int, record: Record) -> int:
+    def insert_stored(self, queue: ManagedQueue, priority: int, record: Record) -> int:
         """Put a message whose packet is stored already into a queue; its lookup identifier."""
         if queue.kind is QueueKind.OUTGOING:
             self._number(queue, record.flags)
@@ -231,7 +233,7 @@ class Batch:
         self.place(queue, lookup, record)
         return lookup
 
-    def _number(self, queue: Queue, flags: int) -> None:
+    def _number(self, queue: ManagedQueue, flags: int) -> None:
         """Messages go into an outgoing queue: those of transactions have numbers there.
 
         All that are put there in one call are of the same transaction, or none of any.
@@ -243,7 +245,7 @@ class Batch:
             begun = self.numbers.sequences.begin(self.writer, queue, arrival, self.now)
             self._sequences[queue] = begun
 
-    def place(self, queue: Queue, lookup: int, record: Record) -> None:
+    def place(self, queue: ManagedQueue, lookup: int, record: Record) -> None:
         """Put a message whose packet is stored already at a given place."""
         self._index_rows.append((index_key(queue.number, lookup), record.pack()))
         if record.expires != NEVER:
@@ -251,7 +253,7 @@ class Batch:
         self._count(queue, 1, record.size)
         self.inserted[queue].append(lookup)
 
-    def delay(self, queue: Queue, lookup: int, record: Record, due: int) -> None:
+    def delay(self, queue: ManagedQueue, lookup: int, record: Record, due: int) -> None:
         """Let a message wait whose packet is stored already, beside its place in a queue."""
         waiting = delayed_of(queue)
         self._index_rows.append((index_key(waiting.number, lookup), record.pack_delayed(due)))
@@ -263,31 +265,31 @@ class Batch:
         self.inserted[waiting].append(lookup)
         self.next_due = min(self.next_due, due)
 
-    def delay_new(self, queue: Queue, priority: int, record: Record, due: int) -> int:
+    def delay_new(self, queue: ManagedQueue, priority: int, record: Record, due: int) -> int:
         """The same for a message that was not in the queue yet; its place while it waits."""
         self.numbers.arrival = arrival = self.numbers.arrival + 1
         lookup = PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
         self.delay(queue, lookup, record, due)
         return lookup
 
-    def keep_reserved(self, store: Queue, first: int, raws: Sequence[bytes]) -> None:
+    def keep_reserved(self, store: ManagedQueue, first: int, raws: Sequence[bytes]) -> None:
         """Keep messages for a subscription, which finds them by their positions."""
         keys = map(index_key, repeat(store.number), range(first, first + len(raws)))
         self._index_rows += zip(keys, raws, strict=True)
         self._count(store, len(raws), sum([packet_place(raw)[1] for raw in raws]))
 
-    def reinsert(self, queue: Queue, entries: Sequence[Entry]) -> None:
+    def reinsert(self, queue: ManagedQueue, entries: Sequence[Entry]) -> None:
         """Put messages back where they were removed from."""
         for entry in entries:
             number = self.store_packet(entry.packet)
             record = Record.unpack(entry.record)._replace(packet_number=number)
             self.place(queue, entry.lookup, record)
 
-    def rewrite(self, queue: Queue, lookup: int, record: bytes) -> None:
+    def rewrite(self, queue: ManagedQueue, lookup: int, record: bytes) -> None:
         """Change the record of a message that stays where it is."""
         self._index_rows.append((index_key(queue.number, lookup), record))
 
-    def take_out(self, queue: Queue, lookup: int, raw: bytes) -> bool:
+    def take_out(self, queue: ManagedQueue, lookup: int, raw: bytes) -> bool:
         """Take a message out of its queue, not out of the store; False if it was before."""
         key = index_key(queue.number, lookup)
         if key in self._removed:
@@ -302,7 +304,7 @@ class Batch:
         self._count(queue, -1, -size)
         return True
 
-    def take_out_many(self, queue: Queue, gone: Sequence[tuple[int, bytes]]) -> None:
+    def take_out_many(self, queue: ManagedQueue, gone: Sequence[tuple[int, bytes]]) -> None:
         """Take messages out of their queue that nobody else can take: identifiers and records."""
         keys = [index_key(queue.number, lookup) for lookup, _ in gone]
         self._removed.update(keys)
@@ -315,17 +317,19 @@ class Batch:
                 self._expiry_deletes.append(expiry_key(expires, queue.number, lookup))
         self._count(queue, -len(gone), -total)
 
-    def record(self, queue: Queue, lookup: int) -> bytes | None:
+    def record(self, queue: ManagedQueue, lookup: int) -> bytes | None:
         """The record of a message, as this commit leaves it so far; None if it is not there."""
         self._write_index()
         key = index_key(queue.number, lookup)
         return None if key in self._removed else self.writer.get(Table.INDEX, key)
 
-    def is_taken(self, queue: Queue, lookup: int) -> bool:
+    def is_taken(self, queue: ManagedQueue, lookup: int) -> bool:
         """Whether this commit takes a message out of its queue."""
         return index_key(queue.number, lookup) in self._removed
 
-    def move(self, queue: Queue, lookup: int, raw: bytes, target: Queue, by: str) -> None:
+    def move(
+        self, queue: ManagedQueue, lookup: int, raw: bytes, target: ManagedQueue, by: str
+    ) -> None:
         """Move Message ([MS-MQDMPR] 3.1.7.1.16): it keeps its lookup identifier (A-39)."""
         if not self.take_out(queue, lookup, raw):
             return
@@ -336,11 +340,11 @@ class Batch:
             ids = identifiers(self.first_chunks([raw]))
             self.note(Event.MOVED, target, [lookup], ids, by, queue.name)
 
-    def keep(self, queue: Queue) -> None:
+    def keep(self, queue: ManagedQueue) -> None:
         """See that the store knows a queue that comes and goes by itself."""
         self._count(queue, 0, 0)
 
-    def remove_many(self, queue: Queue, gone: Sequence[tuple[int, bytes]]) -> None:
+    def remove_many(self, queue: ManagedQueue, gone: Sequence[tuple[int, bytes]]) -> None:
         """Take messages out of their queue and the store: lookup identifiers and records."""
         queue_number = queue.number
         self._index_deletes += [index_key(queue_number, lookup) for lookup, _ in gone]
@@ -380,17 +384,17 @@ class Batch:
         keys = [packet_key(packet_place(raw)[0], 0) for raw in raws]
         return self.writer.get_many(Table.PACKETS, keys)
 
-    def _expire(self, expires: int, queue: Queue, lookup: int) -> None:
+    def _expire(self, expires: int, queue: ManagedQueue, lookup: int) -> None:
         self._expiry_rows.append((expiry_key(expires, queue.number, lookup), b""))
         self.next_expiry = min(self.next_expiry, expires)
 
     # Queues
 
-    def properties(self, queue: Queue) -> QueueProperties:
+    def properties(self, queue: ManagedQueue) -> QueueProperties:
         """The properties of a queue, as changed by this commit."""
         return self._properties.get(queue, queue.properties)
 
-    def set_properties(self, queue: Queue, properties: QueueProperties) -> None:
+    def set_properties(self, queue: ManagedQueue, properties: QueueProperties) -> None:
         """Keep the properties of a queue."""
         self._properties[queue] = properties
         self.writer.put(Table.QUEUES, queue_key(queue.number), properties.to_row())
@@ -399,7 +403,7 @@ class Batch:
         """No number is given again, so that what was sent to one queue never ends in another."""
         self.writer.put(Table.META, QUEUE_NUMBER_KEY, _u64.pack(self.numbers.queue))
 
-    def size_of(self, queue: Queue) -> int:
+    def size_of(self, queue: ManagedQueue) -> int:
         """The bytes in a queue, with what this commit has put in and taken out."""
         return queue.total_size + self._touched[queue][1]
 
@@ -413,7 +417,7 @@ class Batch:
     def note(
         self,
         event: Event,
-        queue: Queue | None,
+        queue: ManagedQueue | None,
         lookups: Sequence[int],
         ids: bytes,
         by: str,
@@ -463,7 +467,7 @@ class Batch:
             self.writer.put_many(Table.INDEX, self._index_rows)
             self._index_rows = []
 
-    def _write_counts(self, queue: Queue, messages: int, size: int) -> None:
+    def _write_counts(self, queue: ManagedQueue, messages: int, size: int) -> None:
         """A queue that comes and goes by itself is in the store while messages of it are."""
         comes_and_goes = queue.kind in (QueueKind.SUBQUEUE, QueueKind.OUTGOING)
         if comes_and_goes and not queue.is_stored:
@@ -479,7 +483,7 @@ class Batch:
         if events or (history.state.size and not history.limit):
             self._history_state = history.write(self.writer, events)
 
-    def grown(self) -> Iterator[tuple[Queue, int]]:
+    def grown(self) -> Iterator[tuple[ManagedQueue, int]]:
         """The queues that it changes, and by how many bytes; those that are deleted not."""
         for queue, (_, size) in self._touched.items():
             if not queue.deleted:
@@ -496,7 +500,7 @@ class Batch:
         self._history.committed(self._history_state, self._pending_events)
         self._statistics.add(self._counted)
 
-    def _count(self, queue: Queue, messages: int, size: int) -> None:
+    def _count(self, queue: ManagedQueue, messages: int, size: int) -> None:
         touched = self._touched[queue]
         touched[0] += messages
         touched[1] += size

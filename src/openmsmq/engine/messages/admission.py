@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.messages.dedup import find_once, remember
-from openmsmq.engine.queues.queue import Queue, outgoing_name
+from openmsmq.engine.queues.queue import ManagedQueue, outgoing_name
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Owed, Record
 from openmsmq.packet.view import PacketView
@@ -23,7 +23,9 @@ class Admission:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def put(self, batch: Batch, queue: Queue, messages: Sequence[NewMessage], by: str) -> list[int]:
+    def put(
+        self, batch: Batch, queue: ManagedQueue, messages: Sequence[NewMessage], by: str
+    ) -> list[int]:
         """Put messages into a queue; the numbers that they are known by.
 
         One whose id is known has the number of the first that had it.
@@ -79,7 +81,7 @@ class Admission:
     def put_stored(
         self,
         batch: Batch,
-        queue: Queue,
+        queue: ManagedQueue,
         priority: int,
         record: Record,
         identifier: bytes,
@@ -102,7 +104,7 @@ class Admission:
         return lookup
 
     def note_delayed(
-        self, batch: Batch, queue: Queue, lookup: int, identifier: bytes, due: int, by: str
+        self, batch: Batch, queue: ManagedQueue, lookup: int, identifier: bytes, due: int, by: str
     ) -> None:
         """Keep in a message's history until when it waits."""
         until = datetime.fromtimestamp(due // 1000 + self._core.timeline.shift, UTC)

@@ -18,7 +18,7 @@ class CursorState(Enum):
     WAIT_RECEIVE = auto()
 
 
-class Cursor:
+class QueueCursor:
     """Where a reader stands ([MS-MQDMPR] 3.1.1.2).
 
     A lookup identifier, which outlives the message it named (A-08).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import Owed
 from openmsmq.errors import MQError
 from openmsmq.packet.headers.trailer import letter_path
@@ -19,7 +19,7 @@ _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _OWN_LETTERS: Final = Owed.OWN_LETTERS.value
 
 
-def place_of(core: Core, packet: bytes, wanted: int, flags: int) -> Queue | None:
+def place_of(core: Core, packet: bytes, wanted: int, flags: int) -> ManagedQueue | None:
     """Where a message goes that failed, or that was delivered and is to be kept; None for nowhere.
 
     A transactional message that came from elsewhere is its sender's to keep
@@ -38,7 +38,7 @@ def place_of(core: Core, packet: bytes, wanted: int, flags: int) -> Queue | None
     return queues.transactional_dead_letter if packet[16:32] == core.identity.bytes_le else None
 
 
-def _own_letters(core: Core, packet: bytes, flags: int) -> Queue | None:
+def _own_letters(core: Core, packet: bytes, flags: int) -> ManagedQueue | None:
     """The dead-letter queue that a message names, if it still is one ([MS-MQDMPR] 3.1.1.12)."""
     try:
         transactional = bool(flags & _TRANSACTIONAL)

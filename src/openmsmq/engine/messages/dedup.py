@@ -11,7 +11,7 @@ from hashlib import blake2b
 from struct import Struct
 from typing import Final
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 from openmsmq.names.format import parse_format_name
 from openmsmq.types.queues import QueueKind
@@ -32,7 +32,7 @@ _state = Struct("<QQQ")
 _time = Struct("<I")
 
 
-def once_key(queue: Queue, once: str) -> bytes:
+def once_key(queue: ManagedQueue, once: str) -> bytes:
     """What is remembered of an id: the same one for another queue is another one.
 
     A queue that is deleted and made again is another queue; one elsewhere goes by its name.

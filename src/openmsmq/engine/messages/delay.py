@@ -13,7 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import Record, due_key, index_key, split_due_key
 from openmsmq.engine.storage.tables import Snapshot, Table
@@ -65,7 +65,7 @@ class Delays:
         core = self._core
         end = due_key(core.timeline.millis + 1, 0, 0)
         rows: list[bytes] = []
-        moved: list[tuple[Queue, int, int]] = []
+        moved: list[tuple[ManagedQueue, int, int]] = []
 
         def apply(batch: Batch) -> None:
             rows[:] = [key for key, _ in islice(batch.writer.scan(Table.DELAYED, after, end), STEP)]
@@ -89,7 +89,7 @@ class Delays:
 
         core.submit(apply, committed, failed)
 
-    def _release(self, batch: Batch, key: bytes) -> tuple[Queue, int, int] | None:
+    def _release(self, batch: Batch, key: bytes) -> tuple[ManagedQueue, int, int] | None:
         """Let one message go: where it waited, its place there and in its queue.
 
         None if its queue is being emptied.
@@ -114,7 +114,7 @@ class Delays:
         put = self._core.admission.put_stored
         return waiting, lookup, put(batch, queue, priority, record, ids, "")
 
-    def _forget_purged(self, moved: list[tuple[Queue, int, int]]) -> None:
+    def _forget_purged(self, moved: list[tuple[ManagedQueue, int, int]]) -> None:
         """What was purged while it was on its way into its queue is purged there."""
         for waiting, lookup, place in moved:
             if waiting.is_purged(lookup):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.messages.dead_letters import place_of
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import (
@@ -85,7 +85,7 @@ class Dispositions:
 
     # Arriving
 
-    def arrived(self, batch: Batch, queue: Queue, messages: Sequence[NewMessage]) -> None:
+    def arrived(self, batch: Batch, queue: ManagedQueue, messages: Sequence[NewMessage]) -> None:
         """Messages were put into a local queue: that is their delivery ([MS-MQDMPR] 3.1.1.12)."""
         if queue.kind is QueueKind.OUTGOING:
             return
@@ -111,7 +111,7 @@ class Dispositions:
         else:
             self._discard(batch, journal, [message.packet], is_dead=False)
 
-    def arrived_express(self, queue: Queue, entries: Sequence[Entry]) -> None:
+    def arrived_express(self, queue: ManagedQueue, entries: Sequence[Entry]) -> None:
         """The same for messages that need not outlive the process."""
         if queue.kind is QueueKind.OUTGOING:
             return
@@ -128,7 +128,7 @@ class Dispositions:
 
     def remove(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         entries: Sequence[Entry],
         reason: MessageClass,
         succeed: Callable[[], None],
@@ -166,7 +166,7 @@ class Dispositions:
     def removed(
         self,
         batch: Batch,
-        queue: Queue,
+        queue: ManagedQueue,
         gone: Gone,
         reason: MessageClass,
         by: str,
@@ -193,7 +193,7 @@ class Dispositions:
     def finalize(
         self,
         batch: Batch,
-        queue: Queue,
+        queue: ManagedQueue,
         gone: Gone,
         reason: MessageClass,
         by: str,
@@ -205,7 +205,7 @@ class Dispositions:
         journal = self._journal(queue, reason)
         wanted = OWED[reason] | RECEIPTS
         starts = self._note(batch, queue, gone, reason, by, packets, words)
-        kept: dict[Queue, list[Kept]] = {}
+        kept: dict[ManagedQueue, list[Kept]] = {}
         for place, (lookup, raw) in enumerate(gone):
             flags = flags_of(raw)
             target = journal
@@ -229,7 +229,7 @@ class Dispositions:
             self._keep(batch, target, messages, reason)
 
     def removed_express(
-        self, queue: Queue, entries: Sequence[Entry], reason: MessageClass, by: str
+        self, queue: ManagedQueue, entries: Sequence[Entry], reason: MessageClass, by: str
     ) -> None:
         """The same for messages that were in memory only."""
         core = self._core
@@ -258,7 +258,7 @@ class Dispositions:
     def _note(
         self,
         batch: Batch,
-        queue: Queue,
+        queue: ManagedQueue,
         gone: Gone,
         reason: MessageClass,
         by: str,
@@ -280,17 +280,17 @@ class Dispositions:
 
     # Copies
 
-    def _is_journaled(self, queue: Queue, reason: MessageClass) -> bool:
+    def _is_journaled(self, queue: ManagedQueue, reason: MessageClass) -> bool:
         """Whether what was received from a queue goes to its journal (A-38)."""
         kinds = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.SUBQUEUE)
         is_received = reason is MessageClass.ACK_RECEIVE
         return is_received and queue.properties.journal and queue.kind in kinds
 
-    def _journal(self, queue: Queue, reason: MessageClass) -> Queue | None:
+    def _journal(self, queue: ManagedQueue, reason: MessageClass) -> ManagedQueue | None:
         return journal_of(queue.main) if self._is_journaled(queue, reason) else None
 
     def _keep(
-        self, batch: Batch, target: Queue, messages: list[Kept], reason: MessageClass
+        self, batch: Batch, target: ManagedQueue, messages: list[Kept], reason: MessageClass
     ) -> None:
         """Let messages live on in a journal or as dead letters; without room they are gone."""
         is_dead = (
@@ -312,7 +312,7 @@ class Dispositions:
         words = _words(reason) if is_dead else ""
         batch.note(event, target, places, identifiers(starts), "", words)
 
-    def _copy_express(self, target: Queue, entry: Entry, kept: int, event: Event) -> None:
+    def _copy_express(self, target: ManagedQueue, entry: Entry, kept: int, event: Event) -> None:
         core = self._core
         size = len(entry.packet)
         if not (_fits(target, size, target.total_size) and self._has_room(size)):
@@ -332,7 +332,7 @@ class Dispositions:
         return within_quota(machine, self._core.total_size, size)
 
     def _discard(
-        self, batch: Batch, queue: Queue, packets: Sequence[bytes], *, is_dead: bool
+        self, batch: Batch, queue: ManagedQueue, packets: Sequence[bytes], *, is_dead: bool
     ) -> None:
         batch.count(Event.DISCARDED.word)
         ids = identifiers(packets)
@@ -359,7 +359,7 @@ class Dispositions:
         else:
             self._discard(batch, target, [packet], is_dead=True)
 
-    def reject(self, batch: Batch, queue: Queue, lookup: int, raw: bytes) -> bool:
+    def reject(self, batch: Batch, queue: ManagedQueue, lookup: int, raw: bytes) -> bool:
         """A message becomes a dead letter here, although it could be received.
 
         Its sender is told, if that was asked for. False if there is no room for it.
@@ -377,7 +377,7 @@ class Dispositions:
         return True
 
     def confirmed(
-        self, batch: Batch, queue: Queue, lookup: int, raw: bytes, reason: MessageClass
+        self, batch: Batch, queue: ManagedQueue, lookup: int, raw: bytes, reason: MessageClass
     ) -> None:
         """The last word about a transactional message sent elsewhere ([MS-MQQB] 3.1.5.7)."""
         if not batch.take_out(queue, lookup, raw):
@@ -397,7 +397,7 @@ class Dispositions:
             self._keep(batch, target, [(lookup, raw, start)], reason)
 
 
-def _fits(target: Queue, size: int, used: int) -> bool:
+def _fits(target: ManagedQueue, size: int, used: int) -> bool:
     """Whether a journal or dead-letter queue has room; if not, the copy is discarded."""
     return within_quota(target.properties.quota, used, size)
 
@@ -407,7 +407,7 @@ def _full(*, is_dead: bool) -> str:
     return "the dead-letter queue is full" if is_dead else "the journal is full"
 
 
-def _words(reason: MessageClass, queue: Queue | None = None) -> str:
+def _words(reason: MessageClass, queue: ManagedQueue | None = None) -> str:
     """The reason as the history keeps it; an outgoing queue is soon forgotten, so its name."""
     if reason & 0x8000:
         return describe_class(reason)

@@ -10,9 +10,9 @@ from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.dedup import find_once
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     InsufficientResources,
     MachineQuotaExceeded,
@@ -38,9 +38,9 @@ class Enqueuer:
 
     def send(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         messages: list[NewMessage],
-        transaction: Transaction | None = None,
+        transaction: ManagedTransaction | None = None,
         caller: Caller = INTERNAL,
         result: Any = None,
     ) -> Future[Any]:
@@ -89,9 +89,9 @@ class Enqueuer:
 
     def post(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         messages: list[NewMessage],
-        transaction: Transaction | None = None,
+        transaction: ManagedTransaction | None = None,
         caller: Caller = INTERNAL,
     ) -> Future[list[int]]:
         """The same for messages with ids of their own, or that are not due yet; none is express.
@@ -141,7 +141,10 @@ class Enqueuer:
         return answer
 
     def check(
-        self, queue: Queue, messages: list[NewMessage], transaction: Transaction | None
+        self,
+        queue: ManagedQueue,
+        messages: list[NewMessage],
+        transaction: ManagedTransaction | None,
     ) -> None:
         """Refuse what cannot be sent, before anything changes."""
         if queue.deleted:
@@ -175,7 +178,11 @@ class Enqueuer:
             raise InsufficientResources("flow control: nothing new is accepted for now")
 
     def _send_in(
-        self, transaction: Transaction, queue: Queue, messages: list[NewMessage], result: Any
+        self,
+        transaction: ManagedTransaction,
+        queue: ManagedQueue,
+        messages: list[NewMessage],
+        result: Any,
     ) -> Future[Any]:
         """Keep messages until their transaction commits; in the store, if they are many."""
         pending: Future[Any] = Future()
@@ -198,7 +205,9 @@ class Enqueuer:
         return pending
 
 
-def _insert_between(batch: Batch, queue: Queue, messages: list[NewMessage], by: str) -> list[int]:
+def _insert_between(
+    batch: Batch, queue: ManagedQueue, messages: list[NewMessage], by: str
+) -> list[int]:
     """Put messages into a queue; arrival numbers between them for those that are express."""
     places: list[int] = []
     for is_express, run in groupby(messages, _is_express):

@@ -17,7 +17,7 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import IN_TRANSIT
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import (
     NEVER,
     Owed,
@@ -43,7 +43,7 @@ RETRY: Final = 1
 UNCONFIRMED: Final = "not confirmed, may have arrived"
 "Why a message expired that was sent."
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
-Sent = dict[Queue, list[int]]
+Sent = dict[ManagedQueue, list[int]]
 "Messages that were sent, by their queues."
 
 
@@ -85,7 +85,7 @@ class Expiry:
         self.next = min(self.next, expires)
         self._expected = min(self._expected, expires)
 
-    def add_express(self, queue: Queue, entries: Sequence[Entry]) -> None:
+    def add_express(self, queue: ManagedQueue, entries: Sequence[Entry]) -> None:
         """Express messages were put into a queue."""
         for entry in entries:
             expires = Record.unpack(entry.record).expires
@@ -100,7 +100,7 @@ class Expiry:
         self._heap = sorted({item for item in self._heap if self._express(item) is not None})
         self._tidy_at = max(STALE_MAX, 2 * len(self._heap))
 
-    def released(self, queue: Queue, lookups: list[int]) -> None:
+    def released(self, queue: ManagedQueue, lookups: list[int]) -> None:
         """Messages are not held any longer; their time may have come meanwhile (A-34)."""
         for lookup in lookups:
             if lookup in queue.express:
@@ -132,7 +132,7 @@ class Expiry:
                 self._core.dispositions.removed_express(queue, [entry], reason(queue), "")
                 expired += 1
 
-    def _express(self, item: tuple[int, int, int]) -> Queue | None:
+    def _express(self, item: tuple[int, int, int]) -> ManagedQueue | None:
         """The queue that a message of the heap is still in."""
         queue = self._core.queues.get(item[1])
         return queue if queue is not None and item[2] in queue.express else None
@@ -170,7 +170,7 @@ class Expiry:
 
         Those in transit have no outcome to wait for but the acknowledgement that is overdue.
         """
-        gone: dict[tuple[Queue, str], list[tuple[int, bytes]]] = {}
+        gone: dict[tuple[ManagedQueue, str], list[tuple[int, bytes]]] = {}
         for key in keys:
             _, number, lookup = split_expiry_key(key)
             queue = self._core.queues.get(number)
@@ -186,7 +186,7 @@ class Expiry:
         for (queue, words), messages in gone.items():
             self._core.dispositions.finalize(batch, queue, messages, reason(queue), "", words=words)
 
-    def _give_up(self, queue: Queue, lookups: list[int]) -> None:
+    def _give_up(self, queue: ManagedQueue, lookups: list[int]) -> None:
         """Messages in transit are gone; the next one closes the gap if no other is (AMB-27)."""
         holds = queue.holds
         self._core.forget(queue, [at for at in lookups if holds.holder_of(at) is IN_TRANSIT])
@@ -194,12 +194,12 @@ class Expiry:
             queue.sequences.start_over()
 
 
-def _is_sent(queue: Queue, lookup: int, raw: bytes) -> bool:
+def _is_sent(queue: ManagedQueue, lookup: int, raw: bytes) -> bool:
     """Whether a transactional message was sent and is not acknowledged."""
     return queue.holds.holder_of(lookup) is IN_TRANSIT and bool(flags_of(raw) & _TRANSACTIONAL)
 
 
-def reason(queue: Queue) -> MessageClass:
+def reason(queue: ManagedQueue) -> MessageClass:
     """Why a message that expires in a queue leaves it."""
     if queue.kind is QueueKind.UNCONFIRMED:
         return MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import Record
 from openmsmq.types.queues import POISON_SUBQUEUE, Poison, QueueKind
@@ -29,7 +29,7 @@ class PoisonMessages:
         self._core = core
 
     def aborted(
-        self, batch: Batch, queue: Queue, lookup: int, raw: bytes, by: str, *, counts: bool
+        self, batch: Batch, queue: ManagedQueue, lookup: int, raw: bytes, by: str, *, counts: bool
     ) -> bool:
         """A message is back; False if it is not in its place then.
 
@@ -57,7 +57,9 @@ class PoisonMessages:
         batch.rewrite(queue, lookup, record.pack())
         return True
 
-    def _remove(self, batch: Batch, queue: Queue, lookup: int, record: Record, ids: bytes) -> bool:
+    def _remove(
+        self, batch: Batch, queue: ManagedQueue, lookup: int, record: Record, ids: bytes
+    ) -> bool:
         """Put poison out of the way; False if there is no room for it."""
         outcomes, times = self._core.dispositions, str(record.abort_count)
         raw = record.pack()

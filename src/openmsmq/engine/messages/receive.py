@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.cursor import Cursor
+from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.messages.scan import (
     NO_LIMIT,
     fetch,
@@ -19,12 +19,12 @@ from openmsmq.engine.messages.scan import (
 )
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING, Holder
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import index_key, place_and_expiry
 from openmsmq.engine.storage.tables import Table
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     InvalidHandle,
     MessageNotFound,
@@ -51,7 +51,7 @@ class Receiver:
 
     def peek(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         count: int,
         owner: object,
         *,
@@ -74,7 +74,7 @@ class Receiver:
 
     def receive(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         count: int,
         owner: object,
         *,
@@ -105,7 +105,7 @@ class Receiver:
 
         return self._start(queue, Waiter(attempt, pending, owner), wait=wait)
 
-    def put_back(self, queue: Queue, entries: Entries, caller: Caller = INTERNAL) -> None:
+    def put_back(self, queue: ManagedQueue, entries: Entries, caller: Caller = INTERNAL) -> None:
         """Undo a receive whose caller is gone: the messages return to their places."""
         if queue.deleted:
             return
@@ -135,7 +135,7 @@ class Receiver:
 
     def end(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         lookups: Sequence[int],
         holder: Holder,
         *,
@@ -163,7 +163,11 @@ class Receiver:
         return pending
 
     def enlist(
-        self, queue: Queue, lookups: Sequence[int], holder: Holder, transaction: Transaction
+        self,
+        queue: ManagedQueue,
+        lookups: Sequence[int],
+        holder: Holder,
+        transaction: ManagedTransaction,
     ) -> None:
         """Let a transaction decide on messages that a read in two steps holds."""
         _check_queue(queue)
@@ -175,7 +179,7 @@ class Receiver:
             transaction.received[queue, lookup] = entry.record
         queue.holds.hold(lookups, transaction)
 
-    def _entry(self, queue: Queue, lookup: int) -> Entry:
+    def _entry(self, queue: ManagedQueue, lookup: int) -> Entry:
         """A message that is there for certain."""
         if lookup in queue.express:
             return queue.express[lookup]
@@ -185,7 +189,7 @@ class Receiver:
 
     def by_lookup(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         lookup: int,
         seek: Seek,
         *,
@@ -207,7 +211,7 @@ class Receiver:
         return pending
 
     def _seek(
-        self, queue: Queue, lookup: int, seek: Seek, *, peek: bool
+        self, queue: ManagedQueue, lookup: int, seek: Seek, *, peek: bool
     ) -> tuple[int, bytes, bool]:
         """Seek Available Message Position With Id ([MS-MQDMPR] 3.1.7.3.3).
 
@@ -233,7 +237,7 @@ class Receiver:
             return item
         raise MessageNotFound(f"there is no {seek.name.lower()} message")
 
-    def _current(self, queue: Queue, lookup: int, *, peek: bool) -> tuple[int, bytes, bool]:
+    def _current(self, queue: ManagedQueue, lookup: int, *, peek: bool) -> tuple[int, bytes, bool]:
         """The message itself, unless somebody holds it or it is purged (A-52) or expired."""
         if queue.is_purged(lookup):
             raise MessageNotFound("the message was purged")
@@ -253,14 +257,20 @@ class Receiver:
             raise MessageNotFound("the message has expired")
         return lookup, record, is_express
 
-    def _exists(self, queue: Queue, lookup: int) -> bool:
+    def _exists(self, queue: ManagedQueue, lookup: int) -> bool:
         if not 0 < lookup <= LOOKUP_MAX:
             return False
         key = index_key(queue.number, lookup)
         return lookup in queue.express or self._core.snapshot.get(Table.INDEX, key) is not None
 
     def peek_cursor(
-        self, queue: Queue, cursor: Cursor, owner: object, *, wait: bool, following: bool
+        self,
+        queue: ManagedQueue,
+        cursor: QueueCursor,
+        owner: object,
+        *,
+        wait: bool,
+        following: bool,
     ) -> Future[Entries]:
         """Peek Message with a cursor, or Peek Next Message ([MS-MQDMPR] 3.1.7.1.14, .15)."""
         _check_queue(queue)
@@ -283,8 +293,8 @@ class Receiver:
 
     def receive_cursor(
         self,
-        queue: Queue,
-        cursor: Cursor,
+        queue: ManagedQueue,
+        cursor: QueueCursor,
         owner: object,
         *,
         wait: bool,
@@ -321,24 +331,26 @@ class Receiver:
         waiter = Waiter(attempt, pending, owner, cursor)
         return self._start(queue, waiter, wait=wait, destructive=True)
 
-    def open_cursor(self, queue: Queue) -> Cursor:
+    def open_cursor(self, queue: ManagedQueue) -> QueueCursor:
         """Open Cursor ([MS-MQDMPR] 3.1.7.1.1)."""
         _check_queue(queue)
-        return Cursor()
+        return QueueCursor()
 
-    def close_cursor(self, queue: Queue, cursor: Cursor) -> None:
+    def close_cursor(self, queue: ManagedQueue, cursor: QueueCursor) -> None:
         """Close Cursor ([MS-MQDMPR] 3.1.7.1.2); a read that waits with it is told (A-51)."""
         cursor.closed = True
         self._core.cancel_all(queue, OperationCancelled("the cursor was closed"), cursor=cursor)
 
-    def _under(self, queue: Queue, cursor: Cursor) -> tuple[int, bytes, bool]:
+    def _under(self, queue: ManagedQueue, cursor: QueueCursor) -> tuple[int, bytes, bool]:
         """The message under a cursor that has read it."""
         try:
             return self._seek(queue, cursor.position, Seek.CURRENT, peek=False)
         except MessageNotFound:
             raise cursor.gone() from None
 
-    def _first(self, queue: Queue, after: int, fresh: list[int]) -> list[tuple[int, bytes, bool]]:
+    def _first(
+        self, queue: ManagedQueue, after: int, fresh: list[int]
+    ) -> list[tuple[int, bytes, bool]]:
         """The next message behind a cursor; for one that waits, a new one anywhere (A-19)."""
         found = first_readable(self._core.snapshot, queue, 1, after, self._core.expiry.overdue)
         if found:
@@ -352,7 +364,7 @@ class Receiver:
         return []
 
     def _start(
-        self, queue: Queue, waiter: Waiter, *, wait: bool, destructive: bool = False
+        self, queue: ManagedQueue, waiter: Waiter, *, wait: bool, destructive: bool = False
     ) -> Future[Entries]:
         """Try at once, else wait ([MS-MQDMPR] 3.1.7.3.1), in one step (A-57)."""
         _check_queue(queue)
@@ -371,7 +383,7 @@ class Receiver:
         queue.waiters.append(waiter)
         return waiter.pending
 
-    def _last(self, queue: Queue) -> int:
+    def _last(self, queue: ManagedQueue) -> int:
         """The greatest lookup identifier in a queue, held messages included."""
         express = queue.express.last()
         first, end = index_key(queue.number, 0), index_key(queue.number + 1, 0)
@@ -381,14 +393,14 @@ class Receiver:
 
     def _taken(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         entries: Entries,
         holder: Holder,
         pending: Future[Entries],
         caller: Caller,
     ) -> None:
         """Messages were taken: remove them, or leave that to a transaction or a second step."""
-        if isinstance(holder, Transaction):
+        if isinstance(holder, ManagedTransaction):
             holder.received.update(((queue, e.lookup), e.record) for e in entries)
         if holder is not REMOVING:
             pending.succeed(entries)
@@ -397,7 +409,7 @@ class Receiver:
 
     def _remove(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         entries: Entries,
         succeed: Callable[[], None],
         fail: Callable[[BaseException], None],
@@ -409,35 +421,35 @@ class Receiver:
         )
 
 
-def _note_back(note: Callable[..., None], queue: Queue, entries: Entries, by: str) -> None:
+def _note_back(note: Callable[..., None], queue: ManagedQueue, entries: Entries, by: str) -> None:
     if entries:
         ids = identifiers([entry.packet for entry in entries])
         note(Event.PUT_BACK, queue, [entry.lookup for entry in entries], ids, by)
 
 
-def _check_queue(queue: Queue) -> None:
+def _check_queue(queue: ManagedQueue) -> None:
     if queue.deleted:
         raise QueueNotAvailable(queue.name)
 
 
-def _check_holder(queue: Queue, holder: Holder) -> None:
+def _check_holder(queue: ManagedQueue, holder: Holder) -> None:
     """A transaction reads from transactional queues only (A-54), and only while it lasts."""
-    if isinstance(holder, Transaction):
+    if isinstance(holder, ManagedTransaction):
         holder.require_active()
         if not queue.properties.transactional:
             raise TransactionUsage("the queue is not transactional")
 
 
 def _is_over(holder: Holder) -> bool:
-    return isinstance(holder, Transaction) and not holder.is_open
+    return isinstance(holder, ManagedTransaction) and not holder.is_open
 
 
-def _check_held(queue: Queue, lookups: Sequence[int], holder: Holder) -> None:
+def _check_held(queue: ManagedQueue, lookups: Sequence[int], holder: Holder) -> None:
     """Refuse to end reads that did not happen, or that something else ends."""
     if any(other is not holder for other in set(map(queue.holds.holder_of, lookups))):
         raise TransactionSequence("no read in two steps holds this message")
 
 
-def _check_cursor(cursor: Cursor) -> None:
+def _check_cursor(cursor: QueueCursor) -> None:
     if cursor.closed:
         raise InvalidHandle("the cursor is closed")

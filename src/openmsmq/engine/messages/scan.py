@@ -10,7 +10,7 @@ from typing import Final
 
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import Holder
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
     Record,
@@ -33,7 +33,9 @@ Found = tuple[int, bytes, bool]
 "Lookup identifier, record, and whether it is an express message."
 
 
-def readable(snapshot: Snapshot, queue: Queue, after: int, overdue: int = 0) -> Iterator[Found]:
+def readable(
+    snapshot: Snapshot, queue: ManagedQueue, after: int, overdue: int = 0
+) -> Iterator[Found]:
     """Messages above lookup identifier `after` that anybody may take, in order of the queue.
 
     (Seek Available Message Position, [MS-MQDMPR] 3.1.7.3.2.) Messages that expire before
@@ -52,7 +54,7 @@ def readable(snapshot: Snapshot, queue: Queue, after: int, overdue: int = 0) -> 
 
 
 def readable_back(
-    snapshot: Snapshot, queue: Queue, before: int, overdue: int = 0
+    snapshot: Snapshot, queue: ManagedQueue, before: int, overdue: int = 0
 ) -> Iterator[Found]:
     """The same below lookup identifier `before`, in falling order."""
     first, end = index_key(queue.number, 0), index_key(queue.number, before)
@@ -61,7 +63,7 @@ def readable_back(
     yield from _available(queue, found, overdue)
 
 
-def _available(queue: Queue, found: Iterator[Found], overdue: int) -> Iterator[Found]:
+def _available(queue: ManagedQueue, found: Iterator[Found], overdue: int) -> Iterator[Found]:
     """What nobody holds and is neither purged nor expired."""
     is_held, purged, spared = queue.holds.is_held, queue.purge_mark, queue.spared
     for item in found:
@@ -83,7 +85,7 @@ def _express(entries: Iterator[Entry]) -> Iterator[Found]:
         yield entry.lookup, entry.record, True
 
 
-def fetch(snapshot: Snapshot, queue: Queue, found: list[Found]) -> list[Entry]:
+def fetch(snapshot: Snapshot, queue: ManagedQueue, found: list[Found]) -> list[Entry]:
     """The packets of messages that were found."""
     keys = []
     for _, raw, express in found:
@@ -98,7 +100,7 @@ def fetch(snapshot: Snapshot, queue: Queue, found: list[Found]) -> list[Entry]:
     ]
 
 
-def _fetch_one(snapshot: Snapshot, queue: Queue, item: Found) -> Entry:
+def _fetch_one(snapshot: Snapshot, queue: ManagedQueue, item: Found) -> Entry:
     lookup, raw, express = item
     if express:
         return queue.express[lookup]
@@ -108,14 +110,14 @@ def _fetch_one(snapshot: Snapshot, queue: Queue, item: Found) -> Entry:
 
 
 def first_readable(
-    snapshot: Snapshot, queue: Queue, count: int, after: int = 0, overdue: int = 0
+    snapshot: Snapshot, queue: ManagedQueue, count: int, after: int = 0, overdue: int = 0
 ) -> list[Found]:
     """Up to `count` readable messages above `after`."""
     return list(islice(readable(snapshot, queue, after, overdue), count))
 
 
 def first_fitting(
-    snapshot: Snapshot, queue: Queue, count: int, after: int, overdue: int, size_max: int
+    snapshot: Snapshot, queue: ManagedQueue, count: int, after: int, overdue: int, size_max: int
 ) -> list[Found]:
     """The same with `size_max` bytes together, without a look at many more; at least one."""
     rows = readable(snapshot, queue, after, overdue)
@@ -139,7 +141,7 @@ def up_to(found: list[Found], size_max: int) -> list[Found]:
     return found[: max(fitting, 1)]
 
 
-def hold(queue: Queue, found: list[Entry], holder: Holder, *, from_start: bool) -> None:
+def hold(queue: ManagedQueue, found: list[Entry], holder: Holder, *, from_start: bool) -> None:
     """Make messages unreadable for everybody but `holder`.
 
     `from_start` says that they are the first readable ones: nothing up to the last of them is
@@ -153,7 +155,7 @@ def hold(queue: Queue, found: list[Entry], holder: Holder, *, from_start: bool) 
         queue.start = found[-1].lookup
 
 
-def oldest(snapshot: Snapshot, queue: Queue) -> int | None:
+def oldest(snapshot: Snapshot, queue: ManagedQueue) -> int | None:
     """When the message arrived that is in a queue for the longest time."""
     found = [Record.unpack(entry.record).arrived_time for entry in queue.express.firsts()]
     for priority in range(PRIORITY_MAX + 1):

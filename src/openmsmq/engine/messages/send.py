@@ -17,9 +17,9 @@ from openmsmq.engine.messages.dedup import once_key
 from openmsmq.engine.messages.enqueue import Enqueuer
 from openmsmq.engine.messages.stamp import Destination
 from openmsmq.engine.messages.stamper import Stamped, Stamper
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
@@ -33,7 +33,7 @@ from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.caller import INTERNAL, Caller
-from openmsmq.types.delivery import Delivery
+from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import MessageIds, SentId, sent_id
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
@@ -55,10 +55,10 @@ class Sender:
 
     def send(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         messages: Sequence[Message],
-        transaction: Transaction | None,
-        delivery: Delivery | None = None,
+        transaction: ManagedTransaction | None,
+        delivery: DeliveryOptions | None = None,
         caller: Caller = INTERNAL,
     ) -> Future[Sequence[SentId]]:
         """Send messages to a queue, or to each of several: all of them or none.
@@ -67,17 +67,17 @@ class Sender:
         """
         headers = _headers(queue.name) if queue.members else NO_HEADERS
 
-        def pack(target: Queue, first_id: int) -> list[NewMessage]:
+        def pack(target: ManagedQueue, first_id: int) -> list[NewMessage]:
             return self._pack(target, messages, transaction, first_id, headers)
 
         return self._send(queue, len(messages), pack, transaction, delivery, caller)
 
     def send_packets(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         packets: Sequence[bytes],
-        transaction: Transaction | None,
-        delivery: Delivery | None = None,
+        transaction: ManagedTransaction | None,
+        delivery: DeliveryOptions | None = None,
         caller: Caller = INTERNAL,
     ) -> Future[Sequence[SentId]]:
         """The same with messages that a program has packed.
@@ -87,7 +87,7 @@ class Sender:
         core = self._core
         several = _headers(queue.name) if queue.members else NO_HEADERS
 
-        def stamp(target: Queue, first_id: int) -> list[NewMessage]:
+        def stamp(target: ManagedQueue, first_id: int) -> list[NewMessage]:
             transactional = _is_transactional(transaction, target)
             headers = _with_transaction(several) if transactional else several
             reach = core.settings.time_to_reach_queue if target.kind is QueueKind.OUTGOING else None
@@ -101,11 +101,11 @@ class Sender:
 
     def _send(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         count: int,
-        make: Callable[[Queue, int], list[NewMessage]],
-        transaction: Transaction | None,
-        delivery: Delivery | None,
+        make: Callable[[ManagedQueue, int], list[NewMessage]],
+        transaction: ManagedTransaction | None,
+        delivery: DeliveryOptions | None,
         caller: Caller,
     ) -> Future[Sequence[SentId]]:
         """Send what `make` gives for each target and its first message number."""
@@ -129,7 +129,9 @@ class Sender:
             answer = self._enqueuer.send(target, new, transaction, caller, ids)
         return answer  # they are committed together, and the last is answered last
 
-    def _special(self, queue: Queue, new: list[NewMessage], delivery: Delivery) -> list[NewMessage]:
+    def _special(
+        self, queue: ManagedQueue, new: list[NewMessage], delivery: DeliveryOptions
+    ) -> list[NewMessage]:
         """The same messages with ids and time of delivery; the disk keeps all of them."""
         timeline, due = self._core.timeline, 0
         if delivery.at or delivery.after:
@@ -145,8 +147,8 @@ class Sender:
 
     def _post(
         self,
-        made: list[tuple[Queue, list[NewMessage]]],
-        transaction: Transaction | None,
+        made: list[tuple[ManagedQueue, list[NewMessage]]],
+        transaction: ManagedTransaction | None,
         caller: Caller,
         first_id: int,
     ) -> Future[Sequence[SentId]]:
@@ -175,7 +177,7 @@ class Sender:
         return answer
 
     def _new(
-        self, queue: Queue, stamped: list[Stamped], *, transactional: bool
+        self, queue: ManagedQueue, stamped: list[Stamped], *, transactional: bool
     ) -> list[NewMessage]:
         """What the rules want to know of packets that were stamped."""
         start = self._core.timeline.now
@@ -200,16 +202,16 @@ class Sender:
         self._core.queues.for_letters(path, transactional=transactional)
         return Owed.OWN_LETTERS.value
 
-    def _name_of(self, queue: Queue) -> FormatName:
+    def _name_of(self, queue: ManagedQueue) -> FormatName:
         if queue.kind is QueueKind.OUTGOING:
             return _format_name(queue.name)
         return _direct_name(self._computer, queue.name)
 
     def _pack(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         messages: Sequence[Message],
-        transaction: Transaction | None,
+        transaction: ManagedTransaction | None,
         first_id: int,
         headers: OptionalHeaders,
     ) -> list[NewMessage]:
@@ -246,7 +248,7 @@ class Sender:
         return new
 
 
-def _is_transactional(transaction: Transaction | None, queue: Queue) -> bool:
+def _is_transactional(transaction: ManagedTransaction | None, queue: ManagedQueue) -> bool:
     """Whether messages to a queue say that they were sent in a transaction."""
     return transaction is not None and not transaction.is_plain_to(queue)
 

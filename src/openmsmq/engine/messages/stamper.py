@@ -47,7 +47,7 @@ _CORRELATION: Final = MessagePropertiesStart.offset_of("CorrelationID")
 _U32: Final = Struct("<I").pack
 
 
-class Way(NamedTuple):
+class DeliveryFields(NamedTuple):
     """What decides about the way of a message."""
 
     priority: int
@@ -63,7 +63,7 @@ class Way(NamedTuple):
 class Stamped(NamedTuple):
     """Messages ready to be sent that follow each other and go the same way."""
 
-    way: Way
+    way: DeliveryFields
     packets: list[bytes]
 
 
@@ -144,7 +144,7 @@ class Stamper:
         found: list[Stamped] = []
         after, join, u32 = self._headers.after_properties, b"".join, _U32
         stamped: list[bytes] = []
-        last: Way | None = None
+        last: DeliveryFields | None = None
         model: _Model | None = None
         size = 0
         for number, packet in enumerate(packets, first_id):
@@ -169,7 +169,7 @@ class Stamper:
             size = len(packet)
         return found
 
-    def _stamp(self, packet: bytes, number: int, sent_time: int) -> tuple[bytes, Way]:
+    def _stamp(self, packet: bytes, number: int, sent_time: int) -> tuple[bytes, DeliveryFields]:
         """One message."""
         written, flags, names = self._front
         if not written or not packet.startswith(written, FLAGS):
@@ -201,7 +201,7 @@ class Stamper:
             flags,
         )
         whole = b"".join((start, names, packet[offset:], headers.after_properties))
-        return whole, Way(priority, reach, receive, flags, packet[offset] & 0x0F)
+        return whole, DeliveryFields(priority, reach, receive, flags, packet[offset] & 0x0F)
 
     def _model(self, packet: bytes, whole: bytes) -> _Model | None:
         """What packets like this one have in common, which was stamped; None if it is special."""
@@ -233,7 +233,9 @@ class Stamper:
         changed = flags & ~UserFlags.DQ | self._destination.code << 10 | self._headers.flags
         return _Front(packet[FLAGS:end], changed, names)
 
-    def _stamp_closely(self, packet: bytes, number: int, sent_time: int) -> tuple[bytes, Way]:
+    def _stamp_closely(
+        self, packet: bytes, number: int, sent_time: int
+    ) -> tuple[bytes, DeliveryFields]:
         """One message, step by step: traced, with a class, or one that may not be sent.
 
         So is one with a dead-letter queue of its own, which stays behind it.
@@ -250,7 +252,7 @@ class Stamper:
             time_to_reach_queue=self._reach,
         )
         view = PacketView(packet)
-        return packet + trailer, Way(
+        return packet + trailer, DeliveryFields(
             view.priority,
             view.time_to_reach_queue,
             view.time_to_be_received,

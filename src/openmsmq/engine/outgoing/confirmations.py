@@ -18,7 +18,7 @@ from openmsmq.engine.outgoing.parked import parked_rows
 from openmsmq.engine.outgoing.sequence_numbers import is_finished
 from openmsmq.engine.outgoing.sequences import OutgoingSequence, forget_sequence
 from openmsmq.engine.queues.holds import IN_TRANSIT
-from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import (
     NEVER,
@@ -41,7 +41,7 @@ _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 class SentMessage(NamedTuple):
     """A message that was sent, where it waits to be confirmed."""
 
-    queue: Queue
+    queue: ManagedQueue
     lookup: int
     record: bytes
 
@@ -54,7 +54,7 @@ class Confirmations:
 
     # They reached their queue
 
-    def acknowledged(self, queue: Queue, sequence: OutgoingSequence, number: int) -> bool:
+    def acknowledged(self, queue: ManagedQueue, sequence: OutgoingSequence, number: int) -> bool:
         """Messages of a sequence up to a number are in their queue, or refused there.
 
         False if none of them was sent.
@@ -68,12 +68,12 @@ class Confirmations:
         self._leave(queue, index_key(queue.number, first), index_key(queue.number, end))
         return True
 
-    def all_acknowledged(self, queue: Queue, sequence: OutgoingSequence) -> None:
+    def all_acknowledged(self, queue: ManagedQueue, sequence: OutgoingSequence) -> None:
         """All messages of a sequence are in their queue, whatever is known here."""
         first, end = queue.sequences.range_of(sequence)
         self._leave(queue, index_key(queue.number, first), index_key(queue.number, end))
 
-    def _leave(self, queue: Queue, first: bytes, end: bytes) -> None:
+    def _leave(self, queue: ManagedQueue, first: bytes, end: bytes) -> None:
         """Messages between two keys have reached their queue; some with each commit."""
         core = self._core
         lookups: list[int] = []
@@ -101,7 +101,7 @@ class Confirmations:
 
         core.submit(apply, committed, lambda error: queue.sequences.look_again())
 
-    def _is_under_way(self, queue: Queue, lookup: int, raw: bytes) -> bool:
+    def _is_under_way(self, queue: ManagedQueue, lookup: int, raw: bytes) -> bool:
         """Whether a message may have been sent; one that expired before was passed over."""
         if not flags_of(raw) & _TRANSACTIONAL:
             return False
@@ -111,7 +111,7 @@ class Confirmations:
             return bool(expires >= self._core.expiry.overdue)
         return holder is IN_TRANSIT
 
-    def _reached(self, batch: Batch, queue: Queue, gone: list[tuple[int, bytes]]) -> None:
+    def _reached(self, batch: Batch, queue: ManagedQueue, gone: list[tuple[int, bytes]]) -> None:
         """Messages are where they should be; some wait to hear that they were consumed."""
         done = [item for item in gone if not flags_of(item[1]) & _WAITS]
         if done:
@@ -143,7 +143,7 @@ class Confirmations:
         sent = record.expires - min(receive, view.time_to_reach_queue)
         return expiry(sent, receive + self._core.settings.confirmation_grace, NEVER)
 
-    def finish(self, queue: Queue) -> None:
+    def finish(self, queue: ManagedQueue) -> None:
         """A sequence of which nothing is left ends; the next message begins another."""
         core = self._core
         sequences = queue.sequences
@@ -178,7 +178,7 @@ class Confirmations:
     def find(
         self,
         batch: Batch,
-        queue: Queue,
+        queue: ManagedQueue,
         sequence: OutgoingSequence,
         number: int,
         message_id: int,

@@ -19,7 +19,7 @@ from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.outgoing.transport import AddressKind, Transport
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import Owed, flags_of, index_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import UnsupportedOperation
@@ -46,7 +46,7 @@ class Dispatcher:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._in_transit: dict[Queue, set[int]] = {}
+        self._in_transit: dict[ManagedQueue, set[int]] = {}
         "Messages that transports have taken."
 
     def register(self, kinds: Iterable[AddressKind], transport: Transport) -> None:
@@ -66,11 +66,11 @@ class Dispatcher:
 
     # What can be sent
 
-    def can_send(self, queue: Queue) -> bool:
+    def can_send(self, queue: ManagedQueue) -> bool:
         """Whether messages of a queue may be sent at all."""
         return self._core.transports.can_send(queue)
 
-    def first(self, queue: Queue) -> Urgency | None:
+    def first(self, queue: ManagedQueue) -> Urgency | None:
         """How urgent the next message of a queue is; None if there is none to be sent."""
         found = self._find(queue, 1)
         if not found:
@@ -78,7 +78,9 @@ class Dispatcher:
         lookup = found[0][0]
         return Urgency(-dispatch_priority(queue, lookup), lookup & ARRIVAL_MASK)
 
-    def take(self, queue: Queue, count: int, size_max: int, peer: UUID | None) -> list[Entry]:
+    def take(
+        self, queue: ManagedQueue, count: int, size_max: int, peer: UUID | None
+    ) -> list[Entry]:
         """Dispatch Send Message ([MS-MQDMPR] 3.1.7.3.9): the next messages of a queue, in order.
 
         All of them have the same priority. Transactional ones come with their numbers; `peer` is
@@ -106,7 +108,7 @@ class Dispatcher:
             for entry in entries
         ]
 
-    def _find(self, queue: Queue, count: int) -> list[Found]:
+    def _find(self, queue: ManagedQueue, count: int) -> list[Found]:
         if not self.can_send(queue):
             return []
         core = self._core
@@ -116,7 +118,7 @@ class Dispatcher:
                 return found[:place]
         return found
 
-    def _must_wait(self, queue: Queue, lookup: int) -> bool:
+    def _must_wait(self, queue: ManagedQueue, lookup: int) -> bool:
         """A sequence is not begun while one before it is not acknowledged in full."""
         sequence = queue.sequences.of(lookup)
         if sequence is None or sequence is queue.sequences.all[0]:
@@ -126,7 +128,7 @@ class Dispatcher:
         rows = self._core.snapshot.scan(Table.INDEX, first, end)
         return any(flags_of(raw) & _TRANSACTIONAL for _, raw in rows)
 
-    def _numbered(self, queue: Queue, entry: Entry, peer: UUID) -> Entry:
+    def _numbered(self, queue: ManagedQueue, entry: Entry, peer: UUID) -> Entry:
         """A transactional message with its place in the sequence ([MS-MQQB] 3.1.7.1.3)."""
         sequence = queue.sequences.of(entry.lookup)
         assert sequence is not None, "a transactional message on its way has a sequence"
@@ -137,7 +139,9 @@ class Dispatcher:
         packet = numbered(entry.packet, sequence.ordinal, sequence.time_stamp, number, previous)
         return entry._replace(packet=packet)
 
-    def _note_sent(self, queue: Queue, sequence: OutgoingSequence, number: int, peer: UUID) -> None:
+    def _note_sent(
+        self, queue: ManagedQueue, sequence: OutgoingSequence, number: int, peer: UUID
+    ) -> None:
         """Write down how far a sequence was sent, in large steps, and who answered.
 
         Nothing waits for it: what is forgotten in a crash is sent, and noted, again.
@@ -155,7 +159,7 @@ class Dispatcher:
 
     # What became of it
 
-    def delivered(self, queue: Queue, entries: Sequence[Entry]) -> Future[None]:
+    def delivered(self, queue: ManagedQueue, entries: Sequence[Entry]) -> Future[None]:
         """Messages have reached the next hop: they leave, copies stay if they were asked for.
 
         (Remove Message From Dispatch Collection, [MS-MQDMPR] 3.1.7.1.29.) Transactional ones stay
@@ -163,11 +167,13 @@ class Dispatcher:
         """
         return self._remove(queue, entries, MessageClass.ACK_REACH_QUEUE)
 
-    def refused(self, queue: Queue, entries: Sequence[Entry]) -> Future[None]:
+    def refused(self, queue: ManagedQueue, entries: Sequence[Entry]) -> Future[None]:
         """The next hop will never take these messages: they leave as failed."""
         return self._remove(queue, entries, MessageClass.NACK_BAD_DST_Q)
 
-    def _remove(self, queue: Queue, entries: Sequence[Entry], reason: MessageClass) -> Future[None]:
+    def _remove(
+        self, queue: ManagedQueue, entries: Sequence[Entry], reason: MessageClass
+    ) -> Future[None]:
         pending: Future[None] = Future()
         in_transit = self._in_transit.get(queue, set())
         gone = []
@@ -180,30 +186,30 @@ class Dispatcher:
         remove(queue, gone, reason, lambda: pending.succeed(None), pending.fail)
         return pending
 
-    def take_back(self, queue: Queue) -> None:
+    def take_back(self, queue: ManagedQueue) -> None:
         """What was taken of a queue waits in its place again, and is sent again."""
         lookups = self._in_transit.pop(queue, set())
         self._release(queue, lookups)
 
-    def take_back_transactional(self, queue: Queue) -> None:
+    def take_back_transactional(self, queue: ManagedQueue) -> None:
         """The same for those that were not acknowledged in order ([MS-MQQB] 3.1.6.5)."""
         in_transit = self._in_transit.get(queue, set())
         again = {lookup for lookup in in_transit if self._is_transactional(queue, lookup)}
         in_transit -= again
         self._release(queue, again)
 
-    def _release(self, queue: Queue, lookups: Iterable[int]) -> None:
+    def _release(self, queue: ManagedQueue, lookups: Iterable[int]) -> None:
         queue.sequences.start_over()
         held = [lookup for lookup in lookups if queue.holds.holder_of(lookup) is IN_TRANSIT]
         if held:
             self._core.release(queue, held)
             self._core.settle()
 
-    def _is_transactional(self, queue: Queue, lookup: int) -> bool:
+    def _is_transactional(self, queue: ManagedQueue, lookup: int) -> bool:
         raw = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
         return raw is not None and bool(flags_of(raw) & _TRANSACTIONAL)
 
-    def in_transit(self, queue: Queue) -> int:
+    def in_transit(self, queue: ManagedQueue) -> int:
         """How many messages of a queue were sent and are not acknowledged in full."""
         lookups = self._in_transit.get(queue, set())
         lookups.intersection_update(queue.holds)
@@ -211,12 +217,12 @@ class Dispatcher:
 
     # Administration
 
-    def pause(self, queue: Queue) -> None:
+    def pause(self, queue: ManagedQueue) -> None:
         """Pause Queue: all of it is taken back from its transport ([MS-MQDMPR] 3.1.7.1.34)."""
         _transfer(queue).pause()
         self._withdraw(queue)
 
-    def resume(self, queue: Queue) -> None:
+    def resume(self, queue: ManagedQueue) -> None:
         """Resume Queue, and go on sending."""
         _transfer(queue).resume()
         self._core.transports.ready(queue)
@@ -232,19 +238,19 @@ class Dispatcher:
         self._core.transports.is_online = True
         self._offer_all()
 
-    def _withdraw(self, queue: Queue) -> None:
+    def _withdraw(self, queue: ManagedQueue) -> None:
         transport = self._core.transports.get(queue)
         if transport is not None:
             transport.withdrawn(queue)
         self.take_back(queue)
 
 
-def dispatch_priority(queue: Queue, lookup: int) -> int:
+def dispatch_priority(queue: ManagedQueue, lookup: int) -> int:
     """How urgent a message is among those of all queues ([MS-MQDMPR] 3.1.7.1.28)."""
     return queue.properties.base_priority + PRIORITY_MAX - (lookup >> ARRIVAL_BITS)
 
 
-def _transfer(queue: Queue) -> Transfer:
+def _transfer(queue: ManagedQueue) -> Transfer:
     if queue.transfer is None:
         raise UnsupportedOperation(f"{queue.name}: only messages on their way can be held back")
     return queue.transfer

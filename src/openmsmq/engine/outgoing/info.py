@@ -9,7 +9,7 @@ from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages.scan import oldest
 from openmsmq.engine.outgoing.state import Attempt, Transfer
 from openmsmq.engine.outgoing.transport import RouteStatus
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.types.outgoing import (
     OFFLINE,
     STATUS_WORDS,
@@ -33,7 +33,7 @@ def outgoing_infos(local: QueueManager) -> list[OutgoingInfo]:
     return [outgoing_info(local, queue) for queue in sorted(found, key=lambda queue: queue.name)]
 
 
-def outgoing_info(local: QueueManager, queue: Queue) -> OutgoingInfo:
+def outgoing_info(local: QueueManager, queue: ManagedQueue) -> OutgoingInfo:
     """What is known about an outgoing queue now."""
     transfer, journal, core = queue.transfer, queue.journal, local
     assert transfer is not None, "an outgoing queue knows its way"
@@ -51,12 +51,12 @@ def outgoing_info(local: QueueManager, queue: Queue) -> OutgoingInfo:
     )
 
 
-def unprocessed(queue: Queue) -> int:
+def unprocessed(queue: ManagedQueue) -> int:
     """Messages that reached their queue and are not confirmed in full (`journal_of`)."""
     return 0 if queue.journal is None else queue.journal.messages
 
 
-def _route(core: Core, queue: Queue, transfer: Transfer) -> RouteStatus:
+def _route(core: Core, queue: ManagedQueue, transfer: Transfer) -> RouteStatus:
     transports = core.transports
     if not transfer.is_open:
         return RouteStatus(str(transfer.state))

@@ -11,7 +11,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from openmsmq.engine.outgoing.sequences import OUTGOING, SENT_STEP, OutgoingSequence, SequenceId
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import index_key
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 from openmsmq.limits import U32_MAX, U64_MAX
@@ -58,12 +58,14 @@ class SequenceNumbers:
         found.sort(key=lambda item: item[0].used)
         self._last = {key: last for last, key in found}
         "By the digest of the destination's name; the one used last comes last."
-        self.live: dict[SequenceId, tuple[Queue, OutgoingSequence]] = {}
+        self.live: dict[SequenceId, tuple[ManagedQueue, OutgoingSequence]] = {}
         "All sequences, as far as they are in use."
         self._entropy = entropy
         self._drawn = 0
 
-    def begin(self, writer: Writer, queue: Queue, arrival: int, now: int) -> OutgoingSequence:
+    def begin(
+        self, writer: Writer, queue: ManagedQueue, arrival: int, now: int
+    ) -> OutgoingSequence:
         """A sequence begins with the message that arrives now ([MS-MQQB] 3.1.5.6, AMB-20).
 
         A destination goes on with the next Ordinal. One that is new, or whose numbers have come to
@@ -115,19 +117,21 @@ class SequenceNumbers:
         self._last.clear()
         write_floor(writer, self.floor)
 
-    def began(self, queue: Queue, sequence: OutgoingSequence) -> None:
+    def began(self, queue: ManagedQueue, sequence: OutgoingSequence) -> None:
         """A sequence is on disk."""
         queue.sequences.begin(sequence)
         self.live[sequence.id] = queue, sequence
 
-    def find(self, identifier: TxSequenceID) -> tuple[Queue, OutgoingSequence] | None:
+    def find(self, identifier: TxSequenceID) -> tuple[ManagedQueue, OutgoingSequence] | None:
         """The queue whose sequence this is; others are ignored (AMB-35)."""
         found = self.live.get((identifier.time_stamp, identifier.ordinal))
         if found is None or found[0].deleted or found[1] not in found[0].sequences.all:
             return None
         return found
 
-    def overtaken_by(self, identifier: TxSequenceID) -> tuple[Queue, list[OutgoingSequence]] | None:
+    def overtaken_by(
+        self, identifier: TxSequenceID
+    ) -> tuple[ManagedQueue, list[OutgoingSequence]] | None:
         """The sequences that a later one of the same destination has overtaken, and their queue.
 
         The later one was begun after the backup was taken from which this store was restored, so
@@ -181,13 +185,15 @@ def read_destination(key: bytes, row: bytes) -> _Destination:
     return _Destination._make(_destination.unpack(row))
 
 
-def needs_sequence(queue: Queue, arrival: int) -> bool:
+def needs_sequence(queue: ManagedQueue, arrival: int) -> bool:
     """Whether a transactional message that arrives now begins a sequence."""
     sequences = queue.sequences
     return not sequences.is_current or arrival - sequences.all[-1].first >= U32_MAX
 
 
-def load_sequences(snapshot: Snapshot, queues: dict[int, Queue], numbers: SequenceNumbers) -> None:
+def load_sequences(
+    snapshot: Snapshot, queues: dict[int, ManagedQueue], numbers: SequenceNumbers
+) -> None:
     """Give the outgoing queues their sequences; new messages begin others."""
     for key, row in snapshot.scan(Table.TRANSFER, OUTGOING, OUTGOING + b"\xff" * 9):
         sequence = OutgoingSequence.unpack(key, row)
@@ -199,10 +205,10 @@ def load_sequences(snapshot: Snapshot, queues: dict[int, Queue], numbers: Sequen
         queue.sequences.all.sort(key=lambda item: item.first)
 
 
-def is_finished(snapshot: Snapshot, queue: Queue, sequence: OutgoingSequence) -> bool:
+def is_finished(snapshot: Snapshot, queue: ManagedQueue, sequence: OutgoingSequence) -> bool:
     """Whether no message of a sequence is left, neither to be sent nor to be confirmed."""
     first, end = queue.sequences.range_of(sequence)
-    members: Iterable[Queue] = (queue,) if queue.journal is None else (queue, queue.journal)
+    members: Iterable[ManagedQueue] = (queue,) if queue.journal is None else (queue, queue.journal)
     for member in members:
         start, stop = index_key(member.number, first), index_key(member.number, min(end, U64_MAX))
         for _ in snapshot.scan(Table.INDEX, start, stop):

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.names import direct
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DEFAULT_PORTS, DirectName
@@ -62,19 +62,19 @@ class PeerSessions(NamedTuple):
 class Transport(Protocol):
     """A protocol that carries messages to other managers, while it runs."""
 
-    def ready(self, queue: Queue) -> None:
+    def ready(self, queue: ManagedQueue) -> None:
         """An outgoing queue has messages that may be sent, or its last one left."""
         ...
 
-    def withdrawn(self, queue: Queue) -> None:
+    def withdrawn(self, queue: ManagedQueue) -> None:
         """Messages of a queue must not be sent until it is ready again."""
         ...
 
-    def retry(self, queue: Queue) -> None:
+    def retry(self, queue: ManagedQueue) -> None:
         """Make the next attempt to send now."""
         ...
 
-    def route(self, queue: Queue) -> RouteStatus:
+    def route(self, queue: ManagedQueue) -> RouteStatus:
         """How the way to the destination of a queue stands."""
         ...
 
@@ -103,7 +103,7 @@ class Transports:
             assert kind not in self._by_kind, f"{kind} has a transport"
             self._by_kind[kind] = transport
 
-    def get(self, queue: Queue) -> Transport | None:
+    def get(self, queue: ManagedQueue) -> Transport | None:
         """The transport for the messages of an outgoing queue."""
         kind = _kind_of(queue.name)
         return None if kind is None else self._by_kind.get(kind)
@@ -120,12 +120,12 @@ class Transports:
         kind = address_kind(name)
         return kind is AddressKind.BINARY or kind in self._by_kind
 
-    def can_send(self, queue: Queue) -> bool:
+    def can_send(self, queue: ManagedQueue) -> bool:
         """Whether messages of an outgoing queue may be sent at all."""
         transfer = queue.transfer
         return self.is_online and not queue.deleted and transfer is not None and transfer.is_open
 
-    def ready(self, queue: Queue) -> None:
+    def ready(self, queue: ManagedQueue) -> None:
         """Add Message To Dispatch Collection ([MS-MQDMPR] 3.1.7.1.28), for all that is new."""
         if not self._by_kind or not self.can_send(queue):
             return

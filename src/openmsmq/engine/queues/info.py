@@ -8,7 +8,7 @@ from typing import Final
 
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import oldest
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.system import HIDDEN
 from openmsmq.limits import NO_QUOTA
 from openmsmq.names.path import shown
@@ -18,7 +18,7 @@ BEFORE_ALL: Final = -1
 "The place before the first queue."
 
 
-def queue_info(queue: Queue, core: Core) -> QueueInfo:
+def queue_info(queue: ManagedQueue, core: Core) -> QueueInfo:
     """What is known about `queue` now."""
     properties = queue.properties
     journal, delayed = queue.journal, queue.delayed
@@ -78,12 +78,12 @@ def queue_page(
     return found, page[-1].number if first + count < len(numbers) else None
 
 
-def _is_made(queue: Queue) -> bool:
+def _is_made(queue: ManagedQueue) -> bool:
     """People made it."""
     return queue.kind in VISIBLE and not queue.deleted
 
 
-def _is_worth_seeing(queue: Queue) -> bool:
+def _is_worth_seeing(queue: ManagedQueue) -> bool:
     if queue.deleted or queue.number in HIDDEN:
         return False
     if queue.kind in (QueueKind.UNCONFIRMED, QueueKind.RESERVED):
@@ -91,21 +91,21 @@ def _is_worth_seeing(queue: Queue) -> bool:
     return queue.kind is not QueueKind.JOURNAL or bool(queue.messages or queue.express)
 
 
-def path_name(queue: Queue) -> str:
+def path_name(queue: ManagedQueue) -> str:
     """What people call a queue."""
     return (
         queue.name if queue.kind in (QueueKind.OUTGOING, QueueKind.MULTIPLE) else shown(queue.name)
     )
 
 
-def _state(queue: Queue) -> str:
+def _state(queue: ManagedQueue) -> str:
     """Active exactly when it is open ([MS-MQDMPR] 3.1.1.2)."""
     if queue.transfer is not None:
         return str(queue.transfer.state)
     return "active" if queue.modes else "inactive"
 
 
-def _format_name(queue: Queue, core: Core) -> str:
+def _format_name(queue: ManagedQueue, core: Core) -> str:
     if queue.kind in (QueueKind.OUTGOING, QueueKind.MULTIPLE):
         return queue.name
     if queue.kind is QueueKind.PRIVATE:

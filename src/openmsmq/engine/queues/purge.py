@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.holds import REMOVING
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import DELETED_ROW, PURGED_ROW, index_key, queue_key
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.properties.message import MessageClass
@@ -26,7 +26,7 @@ Rows = list[tuple[int, bytes]]
 "Lookup identifiers and records."
 
 
-def drop_messages(core: Core, queue: Queue, by: str = "", *, after: int = 0) -> None:
+def drop_messages(core: Core, queue: ManagedQueue, by: str = "", *, after: int = 0) -> None:
     """Remove the messages of a deleted queue, some with every commit."""
     rows: Rows = []
 
@@ -43,7 +43,7 @@ def drop_messages(core: Core, queue: Queue, by: str = "", *, after: int = 0) -> 
     core.submit(apply, committed, lambda error: None)
 
 
-def purge(core: Core, queue: Queue, by: str) -> Future[int]:
+def purge(core: Core, queue: ManagedQueue, by: str) -> Future[int]:
     """Purge Queue ([MS-MQDMPR] 3.1.7.1.7); the answer is the number of messages removed.
 
     Those that cannot be read yet go, too.
@@ -66,7 +66,7 @@ def purge(core: Core, queue: Queue, by: str) -> Future[int]:
     return answer
 
 
-def _purge(core: Core, queue: Queue, by: str) -> Future[int]:
+def _purge(core: Core, queue: ManagedQueue, by: str) -> Future[int]:
     """Remove all messages that one place holds.
 
     What has arrived so far is unreadable at once and removed with the next commits. Messages
@@ -99,7 +99,7 @@ def _purge(core: Core, queue: Queue, by: str) -> Future[int]:
     return pending
 
 
-def _end(queue: Queue, mark: int) -> None:
+def _end(queue: ManagedQueue, mark: int) -> None:
     """A purge is over."""
     queue.purges.remove(mark)
     queue.purge_mark = max(queue.purges, default=0)
@@ -108,12 +108,12 @@ def _end(queue: Queue, mark: int) -> None:
     queue.start = 0
 
 
-def reason(queue: Queue) -> MessageClass:
+def reason(queue: ManagedQueue) -> MessageClass:
     """Why purged messages leave; those on their way elsewhere never arrived (A-30)."""
     return MessageClass.NACK_PURGED if queue.is_outgoing else MessageClass.NACK_Q_PURGED
 
 
-def resume_purge(core: Core, queue: Queue) -> None:
+def resume_purge(core: Core, queue: ManagedQueue) -> None:
     """Remove what was purged while it was held by somebody whom a crash has ended."""
     known = sorted(queue.purge_pending)
     there = [at for at in known if core.snapshot.get(Table.INDEX, index_key(queue.number, at))]
@@ -121,7 +121,7 @@ def resume_purge(core: Core, queue: Queue) -> None:
     remove_purged(core, queue, [at for at in there if not queue.holds.is_held(at)])
 
 
-def remove_purged(core: Core, queue: Queue, lookups: list[int]) -> None:
+def remove_purged(core: Core, queue: ManagedQueue, lookups: list[int]) -> None:
     """Messages that were purged while somebody held them are given back: now they go."""
     express = [queue.express[lookup] for lookup in lookups if lookup in queue.express]
     core.drop_express(queue, [entry.lookup for entry in express])
@@ -145,7 +145,7 @@ def remove_purged(core: Core, queue: Queue, lookups: list[int]) -> None:
 
 def _purge_step(
     core: Core,
-    queue: Queue,
+    queue: ManagedQueue,
     mark: int,
     by: str,
     purged: Callable[[int], None],
@@ -183,7 +183,7 @@ def _purge_step(
     core.submit(apply, committed, failed)
 
 
-def note_purged(batch: Batch, queue: Queue) -> None:
+def note_purged(batch: Batch, queue: ManagedQueue) -> None:
     """Remember, beyond a crash too, which messages were purged while somebody held them."""
     key = queue_key(queue.number, PURGED_ROW)
     kept = [
@@ -199,7 +199,7 @@ def note_purged(batch: Batch, queue: Queue) -> None:
         batch.writer.delete(Table.QUEUES, key)
 
 
-def _rows(writer: Writer, queue: Queue, after: int) -> Rows:
+def _rows(writer: Writer, queue: ManagedQueue, after: int) -> Rows:
     """The next rows of a queue's index, a step's worth."""
     first, end = index_key(queue.number, after + 1), index_key(queue.number + 1, 0)
     found = islice(writer.scan(Table.INDEX, first, end), STEP)

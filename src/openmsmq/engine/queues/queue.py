@@ -129,7 +129,7 @@ class Follower(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class Queue:
+class ManagedQueue:
     """A queue of this manager while it runs."""
 
     number: int
@@ -167,16 +167,16 @@ class Queue:
     "For an outgoing queue: what is known of the way to its destination."
     sequences: Sequences = field(default_factory=Sequences)
     "For an outgoing queue: the numbers of its transactional messages."
-    parent: Queue | None = None
+    parent: ManagedQueue | None = None
     "The queue whose journal or subqueue this is."
-    journal: Queue | None = None
-    delayed: Queue | None = None
+    journal: ManagedQueue | None = None
+    delayed: ManagedQueue | None = None
     "Where its messages wait that cannot be read yet."
-    members: tuple[Queue, ...] = ()
+    members: tuple[ManagedQueue, ...] = ()
     "What is sent goes to all of these."
     followers: list[Follower] = field(default_factory=list)
     "Who wants to know which messages become readable."
-    subqueues: dict[str, Queue] = field(default_factory=dict)
+    subqueues: dict[str, ManagedQueue] = field(default_factory=dict)
     "By folded name, those that are open or have messages."
 
     @property
@@ -190,7 +190,7 @@ class Queue:
         return self.properties.kind
 
     @property
-    def main(self) -> Queue:
+    def main(self) -> ManagedQueue:
         """The queue itself, for a journal or subqueue the one it belongs to."""
         return self.parent or self
 
@@ -257,7 +257,7 @@ class Queue:
             self.start = lookup - 1
 
 
-def journal_of(queue: Queue) -> Queue:
+def journal_of(queue: ManagedQueue) -> ManagedQueue:
     """The journal of a queue, which exists as soon as somebody asks (3.1.1.2, DMPR-117).
 
     That of an outgoing queue holds what is not confirmed yet (AwaitingFinalACKTable, [MS-MQQB]
@@ -270,21 +270,21 @@ def journal_of(queue: Queue) -> Queue:
             kind=QueueKind.UNCONFIRMED if queue.kind is QueueKind.OUTGOING else QueueKind.JOURNAL,
             quota=queue.properties.journal_quota,
         )
-        queue.journal = Queue(queue.number | JOURNAL_BIT, properties, parent=queue)
+        queue.journal = ManagedQueue(queue.number | JOURNAL_BIT, properties, parent=queue)
     return queue.journal
 
 
-def delayed_of(queue: Queue) -> Queue:
+def delayed_of(queue: ManagedQueue) -> ManagedQueue:
     """Where the messages of a queue wait that cannot be read yet; it is there if need be."""
     if queue.delayed is None:
         properties = replace(
             queue.properties, name=f"{queue.name} (delayed)", kind=QueueKind.DELAYED
         )
-        queue.delayed = Queue(queue.number | DELAYED_BIT, properties, parent=queue)
+        queue.delayed = ManagedQueue(queue.number | DELAYED_BIT, properties, parent=queue)
     return queue.delayed
 
 
-def derive(queue: Queue) -> None:
+def derive(queue: ManagedQueue) -> None:
     """Let journal and subqueues have the properties their queue has now (A-05)."""
     own = queue.properties
     for sub in queue.subqueues.values():
@@ -304,6 +304,6 @@ def _is_storable(text: str) -> bool:
     return True
 
 
-def outgoing_name(queue: Queue) -> str:
+def outgoing_name(queue: ManagedQueue) -> str:
     """The destination of an outgoing queue, which is forgotten when it is empty; else nothing."""
     return queue.name if queue.kind is QueueKind.OUTGOING else ""

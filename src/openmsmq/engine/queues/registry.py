@@ -15,8 +15,8 @@ from openmsmq.engine.queues.access import check_sharing
 from openmsmq.engine.queues.purge import drop_messages, purge
 from openmsmq.engine.queues.queue import (
     JOURNAL_SUFFIX,
+    ManagedQueue,
     Purpose,
-    Queue,
     QueueProperties,
     delayed_of,
     derive,
@@ -75,12 +75,12 @@ _RANKS: Final = tuple(Purpose)
 class Queues:
     """All queues of a manager (QueueCollection, [MS-MQDMPR] 3.1.1.1)."""
 
-    def __init__(self, core: Core, loaded: dict[int, Queue]) -> None:
+    def __init__(self, core: Core, loaded: dict[int, ManagedQueue]) -> None:
         self._core = core
         self.by_number = loaded
         "All but the journals of queues, which are found through their queue."
         self._by_name = {_key(queue): queue for queue in loaded.values()}
-        self._idle: set[Queue] = set()
+        self._idle: set[ManagedQueue] = set()
         "Queues that may have become needless."
         for queue in loaded.values():
             self.touch(queue)
@@ -97,7 +97,7 @@ class Queues:
 
     # Finding
 
-    def __iter__(self) -> Iterator[Queue]:
+    def __iter__(self) -> Iterator[ManagedQueue]:
         """The queues that people made, by name."""
         for name in sorted(self._by_name):
             queue = self._by_name[name]
@@ -105,13 +105,13 @@ class Queues:
                 yield queue
 
     @property
-    def everything(self) -> list[Queue]:
+    def everything(self) -> list[ManagedQueue]:
         """All queues, also those that the manager made."""
         found = list(self.by_number.values())
         found += [queue.journal for queue in found if queue.journal is not None]
         return found + [queue.delayed for queue in found if queue.delayed is not None]
 
-    def get(self, number: int) -> Queue | None:
+    def get(self, number: int) -> ManagedQueue | None:
         """The queue with this number."""
         if number & JOURNAL_BIT:
             owner = self.by_number.get(number ^ JOURNAL_BIT)
@@ -121,7 +121,7 @@ class Queues:
             return None if owner is None else delayed_of(owner)
         return self.by_number.get(number)
 
-    def find(self, name: str) -> Queue:
+    def find(self, name: str) -> ManagedQueue:
         """The queue with this path below the computer; `QueueNotFound` if there is none."""
         folded = fold(name)
         queue = self._by_name.get(folded)
@@ -133,7 +133,7 @@ class Queues:
             raise QueueNotFound(name)
         return queue
 
-    def for_sending(self, name: FormatName) -> Queue | None:
+    def for_sending(self, name: FormatName) -> ManagedQueue | None:
         """The queue of this manager that takes messages for `name`; None if it is elsewhere."""
         local = self.resolver.local(name)
         if local is None:
@@ -143,7 +143,7 @@ class Queues:
             raise UnsupportedFormatNameOperation(f"{name}: nobody sends to a {queue.kind} queue")
         return queue
 
-    def for_letters(self, path: str, *, transactional: bool) -> Queue:
+    def for_letters(self, path: str, *, transactional: bool) -> ManagedQueue:
         """The queue that takes dead letters of a message that names it ([MS-MQDMPR] 3.1.1.12).
 
         It is one of this manager, and transactional exactly if the message is (A-73).
@@ -166,11 +166,11 @@ class Queues:
             )
         return queue
 
-    def find_outgoing(self, name: FormatName) -> Queue | None:
+    def find_outgoing(self, name: FormatName) -> ManagedQueue | None:
         """The outgoing queue for a destination, if there is one."""
         return self._by_name.get(name.key)
 
-    def outgoing(self, name: FormatName, purpose: Purpose = Purpose.SEND) -> Queue:
+    def outgoing(self, name: FormatName, purpose: Purpose = Purpose.SEND) -> ManagedQueue:
         """The outgoing queue for a destination, one for each ([MS-MQDMPR] 3.1.7.1.5, A-24).
 
         One that a program sends to is a program's from then on, and one that is for known peers,
@@ -188,14 +188,14 @@ class Queues:
                 self._keep_properties(queue)
         return queue
 
-    def _keep_properties(self, queue: Queue) -> None:
+    def _keep_properties(self, queue: ManagedQueue) -> None:
         def apply(batch: Batch) -> None:
             if not queue.deleted:
                 batch.set_properties(queue, queue.properties)
 
         self._core.submit(apply, lambda: None, lambda error: None)
 
-    def subqueue(self, parent: Queue, name: str) -> Queue:
+    def subqueue(self, parent: ManagedQueue, name: str) -> ManagedQueue:
         """The subqueue of a queue, made if it is not there (A-05)."""
         if parent.kind not in VISIBLE:
             raise UnsupportedFormatNameOperation(f"a {parent.kind} queue has no subqueues")
@@ -206,24 +206,24 @@ class Queues:
             derive(parent)
         return parent.subqueues[folded]
 
-    def make_reserved(self, name: str) -> Queue:
+    def make_reserved(self, name: str) -> ManagedQueue:
         """A place for what a subscription is given; it stays until `forget_reserved`."""
         store = self._make(name, QueueKind.RESERVED, None)
         self._idle.discard(store)
         return store
 
-    def forget_reserved(self, store: Queue) -> None:
+    def forget_reserved(self, store: ManagedQueue) -> None:
         """A subscription has ended, and nothing is left of what it was given."""
         self._forget(store)
         store.deleted = True
 
-    def _make(self, name: str, kind: QueueKind, parent: Queue | None) -> Queue:
+    def _make(self, name: str, kind: QueueKind, parent: ManagedQueue | None) -> ManagedQueue:
         """A queue that comes and goes by itself; the store knows it while it has messages."""
         number = self._take_number()
         now = self._core.timeline.wall
         identifier = uuid5(self._core.identity, f"{number}")
         properties = QueueProperties(name, identifier, now, now, kind=kind)
-        queue = Queue(number, properties, parent=parent, is_stored=False)
+        queue = ManagedQueue(number, properties, parent=parent, is_stored=False)
         self.by_number[number] = self._by_name[_key(queue)] = queue
         self._idle.add(queue)
         return queue
@@ -234,7 +234,7 @@ class Queues:
         numbers.queue += 1
         return number
 
-    def touch(self, queue: Queue) -> None:
+    def touch(self, queue: ManagedQueue) -> None:
         """A queue that comes and goes may have become needless."""
         if queue.kind is QueueKind.DELAYED:
             queue = queue.main
@@ -261,15 +261,15 @@ class Queues:
 
     # Creating, changing, deleting
 
-    def create(self, properties: QueueProperties) -> Future[Queue]:
+    def create(self, properties: QueueProperties) -> Future[ManagedQueue]:
         """Create Queue ([MS-MQDMPR] 3.1.7.1.3); a name taken is refused (A-28)."""
         name = fold(properties.name)
         if name in self._by_name:
             raise QueueExists(properties.name)
         number = self._take_number()
-        queue = Queue(number, properties)
+        queue = ManagedQueue(number, properties)
         self.by_number[number] = self._by_name[name] = queue
-        pending: Future[Queue] = Future()
+        pending: Future[ManagedQueue] = Future()
 
         def failed(error: BaseException) -> None:
             self._withdraw(_family(queue), "")
@@ -282,7 +282,7 @@ class Queues:
         self._core.submit(apply, lambda: pending.succeed(queue), failed, grows=True)
         return pending
 
-    def change(self, queue: Queue, now: int, changes: Mapping[str, Any]) -> Future[None]:
+    def change(self, queue: ManagedQueue, now: int, changes: Mapping[str, Any]) -> Future[None]:
         """Give a queue other properties; its name and kind stay.
 
         Changes under way together are made one after the other.
@@ -309,7 +309,7 @@ class Queues:
         self._core.submit(apply, committed, pending.fail, grows=True)
         return pending
 
-    def delete(self, queue: Queue, caller: Caller = INTERNAL) -> Future[None]:
+    def delete(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> Future[None]:
         """Delete Queue ([MS-MQDMPR] 3.1.7.1.4): gone at once, its messages step by step.
 
         Its journal and subqueues go with it. Readers that wait are told (A-29); messages held by
@@ -342,14 +342,14 @@ class Queues:
         self._core.submit(apply, committed, failed)
         return pending
 
-    def _hide(self, family: list[Queue]) -> None:
+    def _hide(self, family: list[ManagedQueue]) -> None:
         """Queues are as good as gone: readers that wait are told (A-29)."""
         for queue in family:
             self.by_number.pop(queue.number, None)
             queue.deleted = True
             self._core.cancel_all(queue, QueueDeleted(queue.name))
 
-    def _withdraw(self, family: list[Queue], by: str) -> None:
+    def _withdraw(self, family: list[ManagedQueue], by: str) -> None:
         """Queues are gone, and their express messages with them."""
         self._hide(family)
         for queue in family:
@@ -357,12 +357,12 @@ class Queues:
             self._drop_express(queue, by)
         self._core.recount()
 
-    def _drop_express(self, queue: Queue, by: str) -> None:
+    def _drop_express(self, queue: ManagedQueue, by: str) -> None:
         entries = [queue.express[lookup] for lookup in queue.express.lookups()]
         self._core.drop_express(queue, queue.express.lookups())
         self._core.dispositions.removed_express(queue, entries, MessageClass.NACK_Q_DELETED, by)
 
-    def _revive(self, family: list[Queue]) -> None:
+    def _revive(self, family: list[ManagedQueue]) -> None:
         """Queues that could not be deleted are there again."""
         for queue in family:
             queue.deleted = False
@@ -372,7 +372,7 @@ class Queues:
             self._core.expiry.released(queue, queue.express.lookups())
         self._core.recount()
 
-    def _forget(self, queue: Queue) -> None:
+    def _forget(self, queue: ManagedQueue) -> None:
         if self.by_number.get(queue.number) is queue:
             del self.by_number[queue.number]
         name = _key(queue)
@@ -383,7 +383,7 @@ class Queues:
             if queue.parent.subqueues.get(name) is queue:
                 del queue.parent.subqueues[name]
 
-    def purge(self, queue: Queue, caller: Caller = INTERNAL) -> Future[int]:
+    def purge(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> Future[int]:
         """Purge Queue ([MS-MQDMPR] 3.1.7.1.7); the answer is the number of messages removed."""
         if queue.deleted:
             raise QueueNotAvailable(queue.name)
@@ -391,12 +391,12 @@ class Queues:
 
     # Handles
 
-    def open(self, queue: Queue, mode: Mode) -> None:
+    def open(self, queue: ManagedQueue, mode: Mode) -> None:
         """Open Queue ([MS-MQDMPR] 3.1.7.1.5), where the queue is known."""
         check_sharing(queue.modes, mode)
         queue.modes.append(mode)
 
-    def close(self, queue: Queue, mode: Mode, owner: object) -> None:
+    def close(self, queue: ManagedQueue, mode: Mode, owner: object) -> None:
         """Close Queue ([MS-MQDMPR] 3.1.7.1.6): reads that wait on this handle are cancelled."""
         for member in queue.members:  # (A-22)
             self.close(member, mode, owner)
@@ -409,20 +409,20 @@ class Queues:
         self.tidy()
 
 
-def _family(queue: Queue) -> list[Queue]:
+def _family(queue: ManagedQueue) -> list[ManagedQueue]:
     """A queue and what goes with it."""
     waiting = () if queue.delayed is None else (queue.delayed,)
     return [queue, journal_of(queue), *waiting, *queue.subqueues.values()]
 
 
-def _check_deletable(queue: Queue) -> None:
+def _check_deletable(queue: ManagedQueue) -> None:
     if queue.deleted:
         raise QueueNotFound(queue.name)
     if queue.kind not in VISIBLE:
         raise UnsupportedFormatNameOperation(f"a {queue.kind} queue cannot be deleted")
 
 
-def _delete_rows(queue: Queue) -> Callable[[Batch], None]:
+def _delete_rows(queue: ManagedQueue) -> Callable[[Batch], None]:
     """Take a queue itself out of the store."""
 
     def apply(batch: Batch) -> None:
@@ -436,13 +436,13 @@ def _delete_rows(queue: Queue) -> Callable[[Batch], None]:
     return apply
 
 
-def delete_rows(batch: Batch, queue: Queue) -> None:
+def delete_rows(batch: Batch, queue: ManagedQueue) -> None:
     """Take what there is to know of a queue out of the store."""
     for row in (PROPERTIES_ROW, COUNTERS_ROW, PURGED_ROW, SUBSCRIPTION_ROW, READ_ROW):
         batch.writer.delete(Table.QUEUES, queue_key(queue.number, row))
 
 
-def _key(queue: Queue) -> str:
+def _key(queue: ManagedQueue) -> str:
     """By what a queue is found: names that mean the same have the same key."""
     if queue.kind is QueueKind.RESERVED:
         return f"\0{queue.number}"  # which is no name

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Final, Protocol
 from uuid import UUID
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import QueueNotFound
 from openmsmq.names import direct
 from openmsmq.names.base import FormatName
@@ -23,11 +23,11 @@ LOOPBACK: Final = ("127.0.0.1", "::1")
 class QueueTable(Protocol):
     """The queues of a manager, as far as names are resolved with them."""
 
-    def get(self, number: int) -> Queue | None:
+    def get(self, number: int) -> ManagedQueue | None:
         """The queue with this number."""
         ...
 
-    def __iter__(self) -> Iterator[Queue]:
+    def __iter__(self) -> Iterator[ManagedQueue]:
         """The private and public queues."""
         ...
 

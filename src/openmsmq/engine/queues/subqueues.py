@@ -6,11 +6,11 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.holds import REMOVING
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import Record, index_key, place_and_expiry
 from openmsmq.engine.storage.tables import Table
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     InvalidParameter,
     MessageLockedUnderTransaction,
@@ -33,10 +33,10 @@ class Moves:
 
     def move(
         self,
-        queue: Queue,
+        queue: ManagedQueue,
         lookup: int,
-        target: Queue,
-        transaction: Transaction | None = None,
+        target: ManagedQueue,
+        transaction: ManagedTransaction | None = None,
         caller: Caller = INTERNAL,
     ) -> Future[None]:
         """Move Message ([MS-MQDMPR] 3.1.7.1.16); the checks are those of [MS-MQRR] 3.1.4.10.
@@ -75,7 +75,9 @@ class Moves:
         core.submit(apply, committed, failed)
         return pending
 
-    def _check(self, queue: Queue, target: Queue, transaction: Transaction | None) -> None:
+    def _check(
+        self, queue: ManagedQueue, target: ManagedQueue, transaction: ManagedTransaction | None
+    ) -> None:
         for either in (queue, target):
             if either.deleted:
                 raise QueueNotAvailable(either.name)
@@ -89,7 +91,7 @@ class Moves:
                 f"{queue.name} to {target.name}: messages move between a queue and its subqueues"
             )
 
-    def _find(self, queue: Queue, lookup: int) -> tuple[bytes, bool]:
+    def _find(self, queue: ManagedQueue, lookup: int) -> tuple[bytes, bool]:
         """The record of a message that can be moved."""
         missing = MessageNotFound(f"no message has lookup identifier {lookup}")
         if not 0 < lookup <= LOOKUP_MAX or queue.is_purged(lookup):
@@ -111,7 +113,7 @@ class Moves:
         return record, is_express
 
     def _move_express(
-        self, queue: Queue, lookup: int, raw: bytes, target: Queue, by: str
+        self, queue: ManagedQueue, lookup: int, raw: bytes, target: ManagedQueue, by: str
     ) -> Future[None]:
         core = self._core
         entry = queue.express[lookup]

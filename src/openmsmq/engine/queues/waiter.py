@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.messages.cursor import Cursor
+from openmsmq.engine.messages.cursor import QueueCursor
 
 
 class Waiter(NamedTuple):
@@ -17,7 +17,7 @@ class Waiter(NamedTuple):
     pending: Future[Any]
     owner: object
     "The handle it reads through."
-    cursor: Cursor | None = None
+    cursor: QueueCursor | None = None
     "The cursor it reads with, if any."
 
     def give_up(self) -> None:

@@ -94,7 +94,7 @@ class Happened(NamedTuple):
     "The other queue, a reason: depends on the event."
 
 
-class State(NamedTuple):
+class PageRange(NamedTuple):
     """Which pages there are."""
 
     first: int
@@ -103,7 +103,7 @@ class State(NamedTuple):
     "Bytes they take."
 
 
-EMPTY: Final = State(0, 0, 0)
+EMPTY: Final = PageRange(0, 0, 0)
 
 
 def identifiers(packets: Sequence[bytes]) -> bytes:
@@ -133,7 +133,7 @@ class History:
 
     def __init__(self, snapshot: Snapshot, limit: int) -> None:
         raw = snapshot.get(Table.META, HISTORY_KEY)
-        self.state = EMPTY if raw is None else State(*_state.unpack(raw))
+        self.state = EMPTY if raw is None else PageRange(*_state.unpack(raw))
         self.limit = limit
         "Bytes the pages may take; 0 to keep none."
         self.pending: list[Timed] = []
@@ -151,7 +151,7 @@ class History:
             self.pending += [(now, piece) for piece in pieces]
             self.pending_size += sum(map(len, pieces))
 
-    def write(self, writer: Writer, events: Sequence[Timed]) -> State:
+    def write(self, writer: Writer, events: Sequence[Timed]) -> PageRange:
         """Write events as pages and drop the oldest; what is there if this is committed."""
         state = self.state
         rows = []
@@ -164,7 +164,7 @@ class History:
         first = state.first
         if size > self.limit:
             first, size = self._drop(writer, first, number, size)
-        state = State(first, number, size)
+        state = PageRange(first, number, size)
         writer.put(Table.META, HISTORY_KEY, _state.pack(*state))
         return state
 
@@ -179,7 +179,7 @@ class History:
         writer.delete_many(Table.HISTORY, old)
         return first + len(old), size
 
-    def committed(self, state: State, written: int) -> None:
+    def committed(self, state: PageRange, written: int) -> None:
         """The pages are on disk, with so many of the events that waited."""
         self.state = state
         self.pending_size -= sum(len(piece) for _, piece in self.pending[:written])

@@ -15,7 +15,13 @@ from openmsmq.engine.commit.operation import Submit
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers, load_sequences
-from openmsmq.engine.queues.queue import Queue, QueueProperties, delayed_of, derive, journal_of
+from openmsmq.engine.queues.queue import (
+    ManagedQueue,
+    QueueProperties,
+    delayed_of,
+    derive,
+    journal_of,
+)
 from openmsmq.engine.queues.system import FIRST_QUEUE_NUMBER, system_queues
 from openmsmq.engine.storage.history import History
 from openmsmq.engine.storage.layout import (
@@ -31,7 +37,7 @@ from openmsmq.engine.storage.layout import (
 )
 from openmsmq.engine.storage.settings import load_settings
 from openmsmq.engine.storage.tables import Snapshot, Store, Table, Writer
-from openmsmq.engine.transactions.transaction import Transaction, load_transactions
+from openmsmq.engine.transactions.transaction import ManagedTransaction, load_transactions
 from openmsmq.names.parts import fold
 from openmsmq.types.queues import QueueKind
 from openmsmq.types.settings import Settings
@@ -71,9 +77,9 @@ class Loaded:
     statistics: Statistics
     timeline: Timeline
     starts: list[int]
-    queues: dict[int, Queue]
-    prepared: list[Transaction]
-    emptying: list[Queue]
+    queues: dict[int, ManagedQueue]
+    prepared: list[ManagedTransaction]
+    emptying: list[ManagedQueue]
     "Deleted queues with messages still to be removed."
 
 
@@ -95,7 +101,7 @@ def load(
     identity = new_identity if raw is None else UUID(bytes=raw)
     queues, emptying = _load_queues(snapshot)
     missing = {n: p for n, p in system_queues(identity, now).items() if n not in queues}
-    made = {number: Queue(number, properties) for number, properties in missing.items()}
+    made = {number: ManagedQueue(number, properties) for number, properties in missing.items()}
     queues = made | queues  # a name that people gave to a queue before goes on to mean that one
     prepared, abandoned = load_transactions(snapshot, queues)
     numbers = _load_numbers(snapshot, entropy)
@@ -164,17 +170,17 @@ def pack_number(number: int) -> bytes:
     return _u64.pack(number)
 
 
-def _load_queues(snapshot: Snapshot) -> tuple[dict[int, Queue], list[Queue]]:
+def _load_queues(snapshot: Snapshot) -> tuple[dict[int, ManagedQueue], list[ManagedQueue]]:
     """The queues, and those that were deleted but not emptied."""
-    found: dict[int, Queue] = {}
+    found: dict[int, ManagedQueue] = {}
     emptying = []
     # A queue's own number is lower than those of what belongs to it, so that it is met before.
     for key, row in snapshot.scan(Table.QUEUES, queue_key(0), b"\xff" * 5):
         number, kind = _queue_key.unpack(key)
         if kind == DELETED_ROW:
-            emptying.append(Queue(number, QueueProperties.from_row(row), deleted=True))
+            emptying.append(ManagedQueue(number, QueueProperties.from_row(row), deleted=True))
         elif kind == PROPERTIES_ROW:
-            found[number] = Queue(number, QueueProperties.from_row(row))
+            found[number] = ManagedQueue(number, QueueProperties.from_row(row))
         else:
             queue = _queue_of(found, number)
             if kind == COUNTERS_ROW:
@@ -185,13 +191,13 @@ def _load_queues(snapshot: Snapshot) -> tuple[dict[int, Queue], list[Queue]]:
     return found, emptying
 
 
-def _queue_of(found: dict[int, Queue], number: int) -> Queue:
+def _queue_of(found: dict[int, ManagedQueue], number: int) -> ManagedQueue:
     if number & JOURNAL_BIT:
         return journal_of(found[number ^ JOURNAL_BIT])
     return delayed_of(found[number ^ DELAYED_BIT]) if number & DELAYED_BIT else found[number]
 
 
-def _link_subqueues(found: dict[int, Queue]) -> None:
+def _link_subqueues(found: dict[int, ManagedQueue]) -> None:
     """Let queues and their subqueues know each other.
 
     An empty subqueue of a queue that is deleted may be left, if a disk failed to let it go first.
@@ -214,7 +220,7 @@ def _write_queues(writer: Writer, missing: dict[int, QueueProperties]) -> None:
         writer.put(Table.QUEUES, queue_key(number), properties.to_row())
 
 
-def _drop_orphans(writer: Writer, queues: dict[int, Queue]) -> None:
+def _drop_orphans(writer: Writer, queues: dict[int, ManagedQueue]) -> None:
     """Forget what is left of subqueues without a queue (`_link_subqueues`)."""
     rows = [_queue_key.unpack(key) for key, _ in writer.scan(Table.QUEUES, b"", b"\xff" * 5)]
     known = {number for number, kind in rows if kind == PROPERTIES_ROW}

@@ -10,9 +10,9 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.info import path_name
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.subscriptions.owners import bind, mark_read
-from openmsmq.engine.subscriptions.subscription import Subscription, Way
+from openmsmq.engine.subscriptions.subscription import DurableSubscription, SubscriptionMode
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import fold
 from openmsmq.types.caller import INTERNAL, Caller
@@ -28,14 +28,14 @@ def subscription_infos(local: QueueManager) -> list[SubscriptionInfo]:
     return sorted(found, key=lambda info: (fold(info.queue), fold(info.name)))
 
 
-def _info(subscription: Subscription, core: Core) -> SubscriptionInfo:
+def _info(subscription: DurableSubscription, core: Core) -> SubscriptionInfo:
     now = core.timeline.wall
     behind, arrived = subscription.behind(core.snapshot, core.expiry.overdue)
     source, store = subscription.source, subscription.store
     return SubscriptionInfo(
         name=subscription.name,
         queue=path_name(source),
-        copy=subscription.way is Way.COPY,
+        copy=subscription.way is SubscriptionMode.COPY,
         done=subscription.done,
         end=subscription.end,
         waiting=subscription.end - subscription.done,
@@ -50,20 +50,22 @@ def _info(subscription: Subscription, core: Core) -> SubscriptionInfo:
 
 
 def open_subscription(
-    local: QueueManager, queue: Queue, name: str, *, copy: bool
-) -> Future[Subscription]:
+    local: QueueManager, queue: ManagedQueue, name: str, *, copy: bool
+) -> Future[DurableSubscription]:
     """The subscription of a queue, begun if it is not there yet."""
-    return local.reservations.open(name, queue, Way.COPY if copy else Way.TAKE)
+    return local.reservations.open(
+        name, queue, SubscriptionMode.COPY if copy else SubscriptionMode.TAKE
+    )
 
 
-def find_subscription(local: QueueManager, name: str, queue: str) -> Subscription:
+def find_subscription(local: QueueManager, name: str, queue: str) -> DurableSubscription:
     """The subscription with this name of a queue, which may be deleted meanwhile."""
     path = local.resolver.local(parse_name(queue))
     return local.reservations.find(name, queue if path is None else path)
 
 
 def read_reserved(
-    local: QueueManager, subscription: Subscription, after: int, last: int, owner: str
+    local: QueueManager, subscription: DurableSubscription, after: int, last: int, owner: str
 ) -> list[Entry]:
     """Messages that it was given behind one position, up to another or as many as fit a frame."""
     last = min(last, after + COUNT_MAX)
@@ -72,7 +74,7 @@ def read_reserved(
 
 def finish_reserved(
     local: QueueManager,
-    subscription: Subscription,
+    subscription: DurableSubscription,
     position: int,
     move_to: str,
     owner: str,
@@ -85,7 +87,7 @@ def finish_reserved(
 
 
 def bind_subscription(
-    local: QueueManager, subscription: Subscription, owner: str, binding: Binding
+    local: QueueManager, subscription: DurableSubscription, owner: str, binding: Binding
 ) -> Future[None]:
     """Let a subscription belong to an owner."""
     return bind(
@@ -98,7 +100,7 @@ def bind_subscription(
 
 
 def mark_reserved(
-    local: QueueManager, subscription: Subscription, owner: str, after: int, last: int
+    local: QueueManager, subscription: DurableSubscription, owner: str, after: int, last: int
 ) -> Future[None]:
     """Remember what its owner has read, behind one position up to another."""
     return mark_read(local, subscription, owner, after, last)
@@ -106,7 +108,7 @@ def mark_reserved(
 
 def drop_subscription(
     local: QueueManager,
-    subscription: Subscription,
+    subscription: DurableSubscription,
     *,
     unread: bool,
     caller: Caller = INTERNAL,

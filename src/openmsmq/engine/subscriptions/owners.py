@@ -18,7 +18,7 @@ from openmsmq.engine.storage.layout import READ_ROW, queue_key
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.subscriptions.ranges import Ranges
 from openmsmq.engine.subscriptions.rows import write_state
-from openmsmq.engine.subscriptions.subscription import Subscription
+from openmsmq.engine.subscriptions.subscription import DurableSubscription
 from openmsmq.errors import InvalidParameter, QueueNotFound, SubscriptionTaken
 
 OWNER_MAX: Final = 200
@@ -28,7 +28,7 @@ RANGES_MAX: Final = 10_000
 "Separate ranges of positions that were read and are not done: as many parts that are under way."
 
 
-def check_owner(subscription: Subscription, owner: str) -> None:
+def check_owner(subscription: DurableSubscription, owner: str) -> None:
     """Refuse a reader that a subscription does not belong to."""
     has = subscription.owner
     if has == owner:
@@ -41,7 +41,7 @@ def check_owner(subscription: Subscription, owner: str) -> None:
 
 def bind(
     core: Core,
-    subscription: Subscription,
+    subscription: DurableSubscription,
     owner: str,
     *,
     take_over: bool = False,
@@ -87,7 +87,7 @@ def bind(
 
 
 def mark_read(
-    core: Core, subscription: Subscription, owner: str, after: int, last: int
+    core: Core, subscription: DurableSubscription, owner: str, after: int, last: int
 ) -> Future[None]:
     """Remember that its owner has read what it was given behind one position, up to another.
 
@@ -121,5 +121,5 @@ def mark_read(
     return pending
 
 
-def _write_read(batch: Batch, subscription: Subscription, read: Ranges) -> None:
+def _write_read(batch: Batch, subscription: DurableSubscription, read: Ranges) -> None:
     batch.writer.put(Table.QUEUES, queue_key(subscription.store.number, READ_ROW), read.pack())

@@ -23,7 +23,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import Found, fetch, first_readable, up_to
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import Holder
-from openmsmq.engine.queues.queue import Queue, QueueProperties
+from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.queues.registry import delete_rows
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import (
@@ -46,7 +46,11 @@ from openmsmq.engine.subscriptions.rows import (
     take_out,
     write_state,
 )
-from openmsmq.engine.subscriptions.subscription import Subscription, Way, with_reader
+from openmsmq.engine.subscriptions.subscription import (
+    DurableSubscription,
+    SubscriptionMode,
+    with_reader,
+)
 from openmsmq.errors import InvalidParameter, QueueNotAvailable, QueueNotFound
 from openmsmq.names.parts import fold
 from openmsmq.properties.message import MessageClass
@@ -69,43 +73,43 @@ class Reservations:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._all: dict[tuple[str, int], Subscription] = {}
+        self._all: dict[tuple[str, int], DurableSubscription] = {}
         "By name and number of the queue."
         for store in core.queues.everything:
             if store.kind is QueueKind.RESERVED:
                 self._load(store)
 
-    def _load(self, store: Queue) -> None:
+    def _load(self, store: ManagedQueue) -> None:
         snapshot, number = self._core.snapshot, store.number
         (raw,) = snapshot.get_many(Table.QUEUES, [queue_key(number, SUBSCRIPTION_ROW)])
         read = snapshot.get(Table.QUEUES, queue_key(number, READ_ROW)) or b""
         name, source_number, path = store.name.split("|", 2)
         source = self._core.queues.get(int(source_number)) or _gone(int(source_number), path)
-        found = Subscription(name, source, store, Way.TAKE)
+        found = DurableSubscription(name, source, store, SubscriptionMode.TAKE)
         found.load(raw, read)
         self._add(found)
 
-    def _add(self, subscription: Subscription) -> None:
+    def _add(self, subscription: DurableSubscription) -> None:
         source = subscription.source
         self._all[fold(subscription.name), source.number] = subscription
-        if subscription.way is Way.COPY:
+        if subscription.way is SubscriptionMode.COPY:
             source.followers.append(subscription)
 
-    def _forget(self, subscription: Subscription) -> None:
+    def _forget(self, subscription: DurableSubscription) -> None:
         source = subscription.source
         del self._all[fold(subscription.name), source.number]
-        if subscription.way is Way.COPY:
+        if subscription.way is SubscriptionMode.COPY:
             source.followers.remove(subscription)
         self._core.queues.forget_reserved(subscription.store)
 
-    def __iter__(self) -> Iterator[Subscription]:
+    def __iter__(self) -> Iterator[DurableSubscription]:
         return iter(self._all.values())
 
-    def of(self, queue: Queue) -> list[Subscription]:
+    def of(self, queue: ManagedQueue) -> list[DurableSubscription]:
         """The subscriptions of a queue."""
         return [subscription for subscription in self if subscription.source is queue]
 
-    def find(self, name: str, path: str) -> Subscription:
+    def find(self, name: str, path: str) -> DurableSubscription:
         """The subscription with this name of a queue; one that is deleted if there is no other."""
         found = [
             subscription
@@ -117,9 +121,11 @@ class Reservations:
             raise QueueNotFound(f"{path} has no subscription {name}")
         return min(found, key=lambda subscription: subscription.source.deleted)
 
-    def open(self, name: str, queue: Queue, way: Way) -> Future[Subscription]:
+    def open(
+        self, name: str, queue: ManagedQueue, way: SubscriptionMode
+    ) -> Future[DurableSubscription]:
         """The subscription of a queue, begun if it is not there yet."""
-        pending: Future[Subscription] = Future()
+        pending: Future[DurableSubscription] = Future()
         known = self._all.get((fold(name), queue.number))
         if known is not None:
             if known.way is not way:
@@ -128,7 +134,7 @@ class Reservations:
             return pending
         _check(name, queue)
         store = self._core.queues.make_reserved(f"{name}|{queue.number}|{queue.name}")
-        made = Subscription(name, queue, store, way)
+        made = DurableSubscription(name, queue, store, way)
         self._add(made)
 
         def apply(batch: Batch) -> None:
@@ -146,7 +152,7 @@ class Reservations:
     # Giving
 
     def reserve(
-        self, subscription: Subscription, after: int, count: int, size_max: int
+        self, subscription: DurableSubscription, after: int, count: int, size_max: int
     ) -> Future[int]:
         """Up to which position messages can be read that come after `after`.
 
@@ -163,7 +169,9 @@ class Reservations:
 
         return subscription.in_turn(work)
 
-    def _given(self, subscription: Subscription, after: int, count: int, size_max: int) -> int:
+    def _given(
+        self, subscription: DurableSubscription, after: int, count: int, size_max: int
+    ) -> int:
         """The last of so many that were given before."""
         size = 0
         last = after
@@ -176,7 +184,7 @@ class Reservations:
 
     def _give(
         self,
-        subscription: Subscription,
+        subscription: DurableSubscription,
         pending: Future[int],
         count: int,
         size_max: int,
@@ -210,19 +218,21 @@ class Reservations:
 
             self._core.submit(lambda batch: None, look_on, pending.fail)
 
-    def _candidates(self, subscription: Subscription, count: int) -> tuple[list[Found], bool]:
+    def _candidates(
+        self, subscription: DurableSubscription, count: int
+    ) -> tuple[list[Found], bool]:
         """Messages that can be given now, and whether there are no others."""
         core, source = self._core, subscription.source
         overdue = core.expiry.overdue
-        if subscription.way is Way.COPY:
+        if subscription.way is SubscriptionMode.COPY:
             return subscription.candidates(core.snapshot, overdue, count)
         return first_readable(core.snapshot, source, count, 0, overdue), True
 
-    def _hold(self, subscription: Subscription, found: list[Found]) -> list[Entry]:
+    def _hold(self, subscription: DurableSubscription, found: list[Found]) -> list[Entry]:
         """Let nobody else have messages while they are given."""
         source = subscription.source
         source.holds.hold([item[0] for item in found], RESERVING)
-        if subscription.way is Way.COPY:
+        if subscription.way is SubscriptionMode.COPY:
             return fetch(self._core.snapshot, source, found)
         source.start = found[-1][0]
         return [
@@ -232,7 +242,7 @@ class Reservations:
 
     def _commit(
         self,
-        subscription: Subscription,
+        subscription: DurableSubscription,
         entries: list[Entry],
         go_on: Callable[[], None],
         fail: Callable[[BaseException], None],
@@ -240,7 +250,7 @@ class Reservations:
         core, source = self._core, subscription.source
         lookups = [entry.lookup for entry in entries]
         end = subscription.end + len(entries)
-        is_copy = subscription.way is Way.COPY
+        is_copy = subscription.way is SubscriptionMode.COPY
         copied = self._copied(subscription, entries) if is_copy else []
 
         def apply(batch: Batch) -> None:
@@ -270,7 +280,7 @@ class Reservations:
 
         core.submit(apply, committed, failed, grows=True)
 
-    def _copied(self, subscription: Subscription, entries: list[Entry]) -> list[Entry]:
+    def _copied(self, subscription: DurableSubscription, entries: list[Entry]) -> list[Entry]:
         """The same messages, with records that say who has a copy."""
         known = {other.store.number for other in self.of(subscription.source)}
         number = subscription.store.number
@@ -281,7 +291,12 @@ class Reservations:
     # Reading
 
     def read(
-        self, subscription: Subscription, after: int, last: int, size_max: int, owner: str = ""
+        self,
+        subscription: DurableSubscription,
+        after: int,
+        last: int,
+        size_max: int,
+        owner: str = "",
     ) -> list[Entry]:
         """Messages that were given behind one position up to another; at least one of them."""
         if subscription.is_over:
@@ -298,23 +313,23 @@ class Reservations:
         return fetch(self._core.snapshot, subscription.store, found)
 
     def _rows(
-        self, subscription: Subscription, after: int, last: int
+        self, subscription: DurableSubscription, after: int, last: int
     ) -> Iterator[tuple[int, bytes]]:
         number = subscription.store.number
         first, end = index_key(number, after + 1), index_key(number, last + 1)
         for key, raw in self._core.snapshot.scan(Table.INDEX, first, end):
             yield int.from_bytes(key[4:], "big"), raw
 
-    def _next_rows(self, subscription: Subscription, after: int, last: int) -> Rows:
+    def _next_rows(self, subscription: DurableSubscription, after: int, last: int) -> Rows:
         return list(islice(self._rows(subscription, after, last), STEP))
 
     # Done
 
     def finish(
         self,
-        subscription: Subscription,
+        subscription: DurableSubscription,
         position: int,
-        target: Queue | None = None,
+        target: ManagedQueue | None = None,
         owner: str = "",
         caller: Caller = INTERNAL,
     ) -> Future[None]:
@@ -350,9 +365,9 @@ class Reservations:
 
     def _finish(
         self,
-        subscription: Subscription,
+        subscription: DurableSubscription,
         position: int,
-        target: Queue | None,
+        target: ManagedQueue | None,
         by: str,
         pending: Future[None],
     ) -> None:
@@ -376,11 +391,16 @@ class Reservations:
         self._core.submit(apply, committed, pending.fail)
 
     def _leave(
-        self, batch: Batch, subscription: Subscription, rows: Rows, target: Queue | None, by: str
+        self,
+        batch: Batch,
+        subscription: DurableSubscription,
+        rows: Rows,
+        target: ManagedQueue | None,
+        by: str,
     ) -> None:
         source = subscription.source
         gone = take_out(batch, subscription, rows)
-        if subscription.way is Way.COPY:
+        if subscription.way is SubscriptionMode.COPY:
             _drop_packets(batch, gone)
         elif target is not None and not target.deleted:
             for lookup, raw in gone:
@@ -392,7 +412,7 @@ class Reservations:
     def _settle(
         self,
         batch: Batch,
-        source: Queue,
+        source: ManagedQueue,
         gone: Messages,
         reason: MessageClass,
         by: str,
@@ -401,12 +421,14 @@ class Reservations:
         queue = _gone(source.number, source.name) if source.deleted else source
         self._core.dispositions.finalize(batch, queue, gone, reason, by)
 
-    def drop(self, subscription: Subscription, caller: Caller = INTERNAL) -> Future[int]:
+    def drop(self, subscription: DurableSubscription, caller: Caller = INTERNAL) -> Future[int]:
         """End a subscription: what it was given and is not done with is back in its queue."""
         by = caller.name
         return subscription.in_turn(lambda pending: self._drop(subscription, 0, by, pending))
 
-    def give_back(self, subscription: Subscription, caller: Caller = INTERNAL) -> Future[int]:
+    def give_back(
+        self, subscription: DurableSubscription, caller: Caller = INTERNAL
+    ) -> Future[int]:
         """What it says it is done with and has not read is back in its queue; it goes on."""
         by = caller.name
         return subscription.in_turn(
@@ -415,7 +437,7 @@ class Reservations:
 
     def _drop(
         self,
-        subscription: Subscription,
+        subscription: DurableSubscription,
         before: int,
         by: str,
         pending: Future[int],
@@ -435,7 +457,7 @@ class Reservations:
                 delete_rows(batch, subscription.store)
                 return
             gone = take_out(batch, subscription, rows)
-            if subscription.way is Way.COPY:
+            if subscription.way is SubscriptionMode.COPY:
                 _drop_packets(batch, gone)
             elif source.deleted:
                 self._settle(batch, source, gone, MessageClass.NACK_Q_DELETED, by)
@@ -473,12 +495,12 @@ def _split(found: list[Found], size_max: int, *, is_first: bool) -> tuple[list[F
     return fitting, found[len(fitting) :]
 
 
-def _gone(number: int, path: str) -> Queue:
+def _gone(number: int, path: str) -> ManagedQueue:
     """A queue that was deleted."""
-    return Queue(number, QueueProperties(path, UUID(int=0), 0, 0), deleted=True)
+    return ManagedQueue(number, QueueProperties(path, UUID(int=0), 0, 0), deleted=True)
 
 
-def _check_place(subscription: Subscription, after: int, last: int) -> None:
+def _check_place(subscription: DurableSubscription, after: int, last: int) -> None:
     if not subscription.done <= after <= last <= subscription.end:
         raise InvalidParameter(
             f"subscription {subscription.name} has {subscription.done} to {subscription.end},"
@@ -486,14 +508,14 @@ def _check_place(subscription: Subscription, after: int, last: int) -> None:
         )
 
 
-def _check_target(subscription: Subscription, target: Queue) -> None:
+def _check_target(subscription: DurableSubscription, target: ManagedQueue) -> None:
     if target.kind is not QueueKind.SUBQUEUE or target.parent is not subscription.source:
         raise InvalidParameter(f"{target.name} is no subqueue of {subscription.source.name}")
-    if subscription.way is Way.COPY:
+    if subscription.way is SubscriptionMode.COPY:
         raise InvalidParameter(f"subscription {subscription.name} has copies, which do not move")
 
 
-def _check(name: str, queue: Queue) -> None:
+def _check(name: str, queue: ManagedQueue) -> None:
     if not 0 < len(name) <= NAME_MAX or "|" in name or not name.isprintable():
         raise InvalidParameter(f"{name!r}: a subscription has 1 to {NAME_MAX} characters, no |")
     if queue.deleted or queue.kind not in KINDS:

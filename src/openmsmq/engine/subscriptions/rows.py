@@ -6,7 +6,7 @@ from struct import Struct
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import (
     NEVER,
@@ -18,7 +18,7 @@ from openmsmq.engine.storage.layout import (
     with_packet,
 )
 from openmsmq.engine.storage.tables import Table
-from openmsmq.engine.subscriptions.subscription import Subscription
+from openmsmq.engine.subscriptions.subscription import DurableSubscription
 
 Rows = list[tuple[int, bytes]]
 "Positions and records of messages that were given."
@@ -28,7 +28,7 @@ Messages = list[tuple[int, bytes]]
 _tail = Struct("<QI")
 
 
-def take(batch: Batch, subscription: Subscription, entries: list[Entry]) -> None:
+def take(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) -> None:
     """Take messages out of their queue, and keep them for the subscription."""
     source = subscription.source
     batch.take_out_many(
@@ -40,7 +40,7 @@ def take(batch: Batch, subscription: Subscription, entries: list[Entry]) -> None
     note(batch, Event.RESERVED, source, gone, "", subscription.name)
 
 
-def copy(batch: Batch, subscription: Subscription, entries: list[Entry]) -> None:
+def copy(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) -> None:
     """Keep copies of messages for the subscription."""
     stored = _stored(batch, entries)
     copies = [(entry.lookup, raw[:RECORD_SIZE]) for entry, raw in zip(entries, stored, strict=True)]
@@ -58,7 +58,7 @@ def _stored(batch: Batch, entries: list[Entry]) -> list[bytes]:
     ]
 
 
-def _keep(batch: Batch, subscription: Subscription, messages: Messages) -> None:
+def _keep(batch: Batch, subscription: DurableSubscription, messages: Messages) -> None:
     """What is kept does not expire, but remembers when it would."""
     kept = []
     for lookup, raw in messages:
@@ -67,7 +67,7 @@ def _keep(batch: Batch, subscription: Subscription, messages: Messages) -> None:
     batch.keep_reserved(subscription.store, subscription.end + 1, kept)
 
 
-def take_out(batch: Batch, subscription: Subscription, rows: Rows) -> Messages:
+def take_out(batch: Batch, subscription: DurableSubscription, rows: Rows) -> Messages:
     """Messages leave the subscription: what they had and were in their queue."""
     batch.take_out_many(subscription.store, rows)
     found = []
@@ -80,7 +80,7 @@ def take_out(batch: Batch, subscription: Subscription, rows: Rows) -> Messages:
 def note(
     batch: Batch,
     event: Event,
-    queue: Queue,
+    queue: ManagedQueue,
     messages: Messages,
     by: str,
     extra: str,
@@ -101,7 +101,7 @@ def place_of(raw: bytes) -> tuple[int, int]:
 
 def write_state(
     batch: Batch,
-    subscription: Subscription,
+    subscription: DurableSubscription,
     *,
     done: int | None = None,
     end: int | None = None,

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.messages.scan import Found, oldest, readable
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import RECORD_SIZE, local_facts
 from openmsmq.engine.storage.tables import Snapshot
 from openmsmq.engine.subscriptions.ranges import Ranges
@@ -31,7 +31,7 @@ AGAIN_MAX: Final = 100_000
 "Messages to be looked at again that are remembered one by one."
 
 
-class Way(StrEnum):
+class SubscriptionMode(StrEnum):
     """What becomes of messages in their queue when they are given."""
 
     TAKE = "take"
@@ -40,19 +40,19 @@ class Way(StrEnum):
 
 T = TypeVar("T")
 _state = Struct("<BQQI")
-_WAYS: Final = {0: Way.TAKE, 1: Way.COPY}
+_WAYS: Final = {0: SubscriptionMode.TAKE, 1: SubscriptionMode.COPY}
 _PRIORITIES: Final = PRIORITY_MAX + 1
 
 
 @dataclass(slots=True, eq=False)
-class Subscription:
+class DurableSubscription:
     """How far one reader of one queue has come."""
 
     name: str
-    source: Queue
-    store: Queue
+    source: ManagedQueue
+    store: ManagedQueue
     "Holds what was given."
-    way: Way
+    way: SubscriptionMode
     done: int = 0
     "It is done with all up to this position."
     end: int = 0
@@ -213,7 +213,7 @@ class Subscription:
         """
         source = self.source
         messages = source.messages + len(source.express)
-        if self.way is Way.TAKE:
+        if self.way is SubscriptionMode.TAKE:
             return messages, oldest(snapshot, source)
         again = sorted(self._again)[:LOOK_MAX]
         came = (item for lookup in again for item in self._at(snapshot, lookup, overdue))
@@ -224,7 +224,7 @@ class Subscription:
         return max(len(found), least), min(found, default=None)
 
 
-def read_state(raw: bytes) -> tuple[Way, int, int, int, tuple[str, ...]]:
+def read_state(raw: bytes) -> tuple[SubscriptionMode, int, int, int, tuple[str, ...]]:
     """How it gets messages, how far it is done and was given, when it was last done, its owners."""
     if len(raw) == _state.size - 4:  # the last field was not written at first
         raw += bytes(4)

@@ -19,7 +19,7 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.engine.transactions.lifecycle import Also, Transactions
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import InsufficientResources, InvalidParameter, TransactionSequence
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.units import UnitState, decider_of
@@ -33,7 +33,7 @@ _PREFIX: Final = b"unit:"
 
 
 @dataclass(slots=True)
-class Unit:
+class UnconfirmedUnit:
     """A unit that is committed and not confirmed by all."""
 
     name: str
@@ -69,12 +69,15 @@ class Units:
         self._transactions = transacting
         self._decided = _load(core.snapshot)
 
-    def is_own(self, transaction: Transaction) -> bool:
+    def is_own(self, transaction: ManagedTransaction) -> bool:
         """Whether a transaction is the part that decides a unit."""
         return decider_of(transaction.xid) == self._core.identity
 
     def commit(
-        self, transaction: Transaction, participants: Sequence[str], caller: Caller = INTERNAL
+        self,
+        transaction: ManagedTransaction,
+        participants: Sequence[str],
+        caller: Caller = INTERNAL,
     ) -> Future[None]:
         """Commit the part of this manager, and with it the whole unit."""
         name = transaction.xid
@@ -89,7 +92,7 @@ class Units:
                 ),
                 caller,
             )
-        unit = Unit(name, self._core.timeline.now, tuple(participants), is_attended=True)
+        unit = UnconfirmedUnit(name, self._core.timeline.now, tuple(participants), is_attended=True)
 
         def noted() -> None:
             self._decided[name] = unit
@@ -161,21 +164,23 @@ class Units:
                 self._decided[name].is_attended = False
 
     @property
-    def decided(self) -> list[Unit]:
+    def decided(self) -> list[UnconfirmedUnit]:
         """The units that are committed and not confirmed by all, the oldest first."""
         return list(self._decided.values())
 
 
-def _put(batch: Batch, unit: Unit) -> None:
+def _put(batch: Batch, unit: UnconfirmedUnit) -> None:
     row = UnitRow(unit.decided, list(unit.waiting))
     batch.writer.put(Table.META, _key(unit.name), row.pack())
 
 
-def _load(snapshot: Snapshot) -> dict[str, Unit]:
+def _load(snapshot: Snapshot) -> dict[str, UnconfirmedUnit]:
     found = []
     for key, row in snapshot.scan(Table.META, _PREFIX, _PREFIX + b"\xff"):
         kept = UnitRow(*json.loads(row))
-        found.append(Unit(key.decode(), kept.decided, tuple(kept.waiting), is_attended=False))
+        found.append(
+            UnconfirmedUnit(key.decode(), kept.decided, tuple(kept.waiting), is_attended=False)
+        )
     return {unit.name: unit for unit in sorted(found, key=lambda unit: unit.decided)}
 
 

@@ -20,7 +20,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.lifecycle import Transactions
 from openmsmq.engine.transactions.outcomes import Decisions
-from openmsmq.engine.transactions.transaction import State, Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction, TransactionState
 from openmsmq.errors import AccessDenied, EpochDecided, InvalidParameter, TransactionSequence
 from openmsmq.types.caller import INTERNAL, Caller
 
@@ -69,7 +69,7 @@ class Epochs:
         raw = self._core.snapshot.get(Table.META, _key(writer))
         return None if raw is None else Epoch.unpack(raw)
 
-    def prepare(self, transaction: Transaction) -> Future[None]:
+    def prepare(self, transaction: ManagedTransaction) -> Future[None]:
         """Prepare a transaction, unless its name is one of an epoch that is decided."""
         writer, _, rest = transaction.xid.partition("/")
         number = rest.partition("/")[0]
@@ -148,9 +148,9 @@ class Epochs:
             self._core.submit(apply, committed, failed, grows=True)
         return pending
 
-    def _prepared(self, xid: str, caller: Caller, *, is_its_own: bool) -> Transaction:
+    def _prepared(self, xid: str, caller: Caller, *, is_its_own: bool) -> ManagedTransaction:
         transaction = self._core.prepared.get(xid)
-        if transaction is None or transaction.state is not State.PREPARED:
+        if transaction is None or transaction.state is not TransactionState.PREPARED:
             raise TransactionSequence(f"{xid} is not prepared")
         if not (is_its_own or may_end(caller, transaction)):
             raise AccessDenied(f"{xid} was prepared with another token")
@@ -160,7 +160,7 @@ class Epochs:
         """Abort what a writer has prepared up to an epoch, and is not being committed."""
         for transaction in list(self._core.prepared.values()):
             if (
-                transaction.state is State.PREPARED
+                transaction.state is TransactionState.PREPARED
                 and _is_up_to(transaction.xid, writer, epoch)
                 and (is_its_own or may_end(caller, transaction))
             ):

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.queues.queue import Queue
-from openmsmq.engine.transactions.transaction import State, Transaction
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.transactions.transaction import ManagedTransaction, TransactionState
 from openmsmq.errors import TransactionSequence
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.units import decider_of
@@ -33,38 +33,38 @@ class Transactions:
         self._core = core
         self._next = core.numbers.arrival + 1
         "Arrival numbers are reserved anew at each start: these were never used before."
-        self.units: dict[str, Transaction] = {}
+        self.units: dict[str, ManagedTransaction] = {}
         "The parts of this manager in units that it decides, while they are not over."
 
-    def begin(self, xid: str = "", *, stages: bool = False) -> Transaction:
+    def begin(self, xid: str = "", *, stages: bool = False) -> ManagedTransaction:
         """Create Transaction ([MS-MQDMPR] 3.1.7.1.8)."""
         if xid and xid in self._core.prepared:
             raise TransactionSequence(f"{xid} is prepared already")
         if xid in self.units:
             raise TransactionSequence(f"{xid} is at work already")
-        transaction = Transaction(self._next, xid, stages=stages)
+        transaction = ManagedTransaction(self._next, xid, stages=stages)
         self._next += 1
         if decider_of(xid) == self._core.identity:
             self.units[xid] = transaction
         return transaction
 
-    def prepare(self, transaction: Transaction) -> Future[None]:
+    def prepare(self, transaction: ManagedTransaction) -> Future[None]:
         """Transaction Prepare ([MS-MQDMPR] 3.1.4.3): from here on a crash changes nothing."""
         transaction.require_active()
         if not transaction.xid or transaction.xid in self._core.prepared:
             raise TransactionSequence("a transaction needs a name of its own to be prepared")
         pending: Future[None] = Future()
-        transaction.state = State.PREPARING
+        transaction.state = TransactionState.PREPARING
         transaction.prepared_at = self._core.timeline.now
         self._core.prepared[transaction.xid] = transaction
         spill = transaction.take_buffer()
 
         def committed() -> None:
-            transaction.state = State.PREPARED
+            transaction.state = TransactionState.PREPARED
             pending.succeed(None)
 
         def failed(error: BaseException) -> None:
-            transaction.state = State.ACTIVE
+            transaction.state = TransactionState.ACTIVE
             transaction.restore_buffer(spill)
             del self._core.prepared[transaction.xid]
             pending.fail(error)
@@ -75,12 +75,12 @@ class Transactions:
         return pending
 
     def commit(
-        self, transaction: Transaction, also: Also | None = None, caller: Caller = INTERNAL
+        self, transaction: ManagedTransaction, also: Also | None = None, caller: Caller = INTERNAL
     ) -> Future[None]:
         """Transaction Commit ([MS-MQDMPR] 3.1.4.4); something else may be part of it."""
         core, by = self._core, caller.name
 
-        if transaction.state is State.DOOMED:
+        if transaction.state is TransactionState.DOOMED:
             raise TransactionSequence(DOOMED)
 
         def apply(batch: Batch) -> None:
@@ -98,10 +98,10 @@ class Transactions:
         is_nothing = transaction.is_empty and also is None
         return self._end(transaction, apply, ended, grows=True, is_nothing=is_nothing)
 
-    def abort(self, transaction: Transaction, caller: Caller = INTERNAL) -> Future[None]:
+    def abort(self, transaction: ManagedTransaction, caller: Caller = INTERNAL) -> Future[None]:
         """Transaction Abort ([MS-MQDMPR] 3.1.4.5): all is as before, but for the abort counts."""
         core, by = self._core, caller.name
-        away: set[tuple[Queue, int]] = set()
+        away: set[tuple[ManagedQueue, int]] = set()
 
         def apply(batch: Batch) -> None:
             away.clear()
@@ -154,7 +154,7 @@ class Transactions:
 
     def _end(
         self,
-        transaction: Transaction,
+        transaction: ManagedTransaction,
         apply: Callable[[Batch], None],
         ended: Callable[[], None],
         *,
@@ -162,40 +162,44 @@ class Transactions:
         is_nothing: bool,
     ) -> Future[None]:
         before = transaction.state
-        if before not in (State.ACTIVE, State.PREPARED, State.DOOMED):
+        if before not in (
+            TransactionState.ACTIVE,
+            TransactionState.PREPARED,
+            TransactionState.DOOMED,
+        ):
             raise TransactionSequence(f"the transaction is {before.name.lower()}")
         pending: Future[None] = Future()
-        transaction.state = State.ENDING
-        if is_nothing and before is State.ACTIVE:
+        transaction.state = TransactionState.ENDING
+        if is_nothing and before is TransactionState.ACTIVE:
             self._finish(transaction)
             pending.succeed(None)
             return pending
 
         def write(batch: Batch) -> None:
             apply(batch)
-            if before is State.PREPARED:
+            if before is TransactionState.PREPARED:
                 self._core.decisions.write(batch.writer, transaction.xid, committed=grows)
 
         def committed() -> None:
             if grows and transaction.is_doomed:  # by a send that was not answered yet
                 failed(TransactionSequence(DOOMED))
                 return
-            if before is State.PREPARED:
+            if before is TransactionState.PREPARED:
                 self._core.decisions.note(transaction.xid, committed=grows)
             ended()
             self._finish(transaction)
             pending.succeed(None)
 
         def failed(error: BaseException) -> None:
-            transaction.state = State.DOOMED if transaction.is_doomed else before
+            transaction.state = TransactionState.DOOMED if transaction.is_doomed else before
             pending.fail(error)
 
         self._core.submit(write, committed, failed, grows=grows)
         return pending
 
-    def _finish(self, transaction: Transaction) -> None:
+    def _finish(self, transaction: ManagedTransaction) -> None:
         """It is over: what it had reserved is stored or dropped."""
-        transaction.state = State.ENDED
+        transaction.state = TransactionState.ENDED
         for queue, size in transaction.reserved.items():
             self._core.reserve(queue, -size)
             self._core.queues.touch(queue)
@@ -208,8 +212,8 @@ class Transactions:
             del self.units[transaction.xid]
 
 
-def _by_queue(transaction: Transaction) -> dict[Queue, list[int]]:
-    found: dict[Queue, list[int]] = defaultdict(list)
+def _by_queue(transaction: ManagedTransaction) -> dict[ManagedQueue, list[int]]:
+    found: dict[ManagedQueue, list[int]] = defaultdict(list)
     for queue, lookup in (*transaction.received, *transaction.moved):
         found[queue].append(lookup)
     return found

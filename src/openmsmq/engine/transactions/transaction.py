@@ -21,7 +21,7 @@ from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.purge import note_purged
 from openmsmq.engine.queues.purge import reason as purge_reason
-from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.storage.history import IDENTIFIER_SIZE, identifiers
 from openmsmq.engine.storage.layout import JOURNAL_BIT, Owed, Record, index_key
 from openmsmq.engine.storage.tables import Snapshot, Table
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SPILL_SIZE: Final = 256 * 1024
 "Bytes a transaction may hold in memory before it writes them to the store."
 
-Buffer = list[tuple[Queue, NewMessage]]
+Buffer = list[tuple[ManagedQueue, NewMessage]]
 _ON_ARRIVAL: Final = (Owed.JOURNAL | Owed.ACK_ARRIVAL).value
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 "Plain numbers, since to combine flags with a number makes an object each time."
@@ -57,7 +57,7 @@ split_place: Final = _place.unpack
 SENT, RECEIVED, HEADER, MOVED = 0, 1, 2, 3
 
 
-class State(Enum):
+class TransactionState(Enum):
     """Where a transaction stands."""
 
     ACTIVE = auto()
@@ -76,7 +76,7 @@ class Spill(NamedTuple):
     messages: Buffer
 
 
-class Sent(NamedTuple):
+class StagedSend(NamedTuple):
     """A message that a transaction has written to the store already."""
 
     queue: int
@@ -91,21 +91,21 @@ class Sent(NamedTuple):
     once: bytes = b""
 
 
-def read_sent(row: bytes) -> Sent:
+def read_sent(row: bytes) -> StagedSend:
     """A message that is kept in a row SENT."""
     if len(row) == _sent.size:
-        return Sent(*_sent.unpack(row))
+        return StagedSend(*_sent.unpack(row))
     due, once = _special.unpack(row[_sent.size :])
-    return Sent(*_sent.unpack_from(row))._replace(due=due, once=once.strip(b"\0") and once)
+    return StagedSend(*_sent.unpack_from(row))._replace(due=due, once=once.strip(b"\0") and once)
 
 
-def sent_row(sent: Sent) -> bytes:
+def sent_row(sent: StagedSend) -> bytes:
     """The reverse of `read_sent`."""
     row = _sent.pack(*sent[:7])
     return row + _special.pack(sent.due, sent.once) if sent.due or sent.once else row
 
 
-class Transaction(Holder):
+class ManagedTransaction(Holder):
     """One transaction of this queue manager."""
 
     __slots__ = (
@@ -132,7 +132,7 @@ class Transaction(Holder):
         "The name an outside coordinator knows it by; empty for an internal one."
         self.stages = stages
         "Messages to queues that are not transactional wait in it, and stay plain ones."
-        self.state = State.ACTIVE
+        self.state = TransactionState.ACTIVE
         self.token = ""
         "Of the program that has begun it, who may end it; empty if it needed none."
         self.used = 0.0
@@ -145,11 +145,11 @@ class Transaction(Holder):
         "Some of what it sends has an id of its own, or is not due yet."
         self.buffer: Buffer = []
         self.buffered = 0
-        self.received: dict[tuple[Queue, int], bytes] = {}
+        self.received: dict[tuple[ManagedQueue, int], bytes] = {}
         "Messages it has taken, by place, with their records."
-        self.moved: dict[tuple[Queue, int], tuple[bytes, Queue]] = {}
+        self.moved: dict[tuple[ManagedQueue, int], tuple[bytes, ManagedQueue]] = {}
         "Messages it moves to another queue, by place, with their records."
-        self.reserved: dict[Queue, int] = defaultdict(int)
+        self.reserved: dict[ManagedQueue, int] = defaultdict(int)
         "Bytes it has sent, by queue."
         self._sent_rows = 0
 
@@ -161,30 +161,30 @@ class Transaction(Holder):
     @property
     def is_open(self) -> bool:
         """More can be done in it."""
-        return self.state is State.ACTIVE
+        return self.state is TransactionState.ACTIVE
 
     @property
     def is_undecided(self) -> bool:
         """Whoever began it still has to end it."""
-        return self.state in (State.ACTIVE, State.DOOMED)
+        return self.state in (TransactionState.ACTIVE, TransactionState.DOOMED)
 
-    def is_plain_to(self, queue: Queue) -> bool:
+    def is_plain_to(self, queue: ManagedQueue) -> bool:
         """Whether what it sends to a queue is like any message there once it is committed."""
         is_local = queue.kind is not QueueKind.OUTGOING
         return self.stages and is_local and not queue.properties.transactional
 
     def require_active(self) -> None:
         """Refuse to go on with a transaction that is over or already prepared."""
-        if self.state is not State.ACTIVE:
+        if self.state is not TransactionState.ACTIVE:
             raise TransactionSequence(f"the transaction is {self.state.name.lower()}")
 
     def doom(self) -> None:
         """Part of it could not be written; a commit that is under way must not succeed."""
         self.is_doomed = True
-        if self.state is State.ACTIVE:
-            self.state = State.DOOMED
+        if self.state is TransactionState.ACTIVE:
+            self.state = TransactionState.DOOMED
 
-    def send(self, queue: Queue, messages: list[NewMessage]) -> bool:
+    def send(self, queue: ManagedQueue, messages: list[NewMessage]) -> bool:
         """Note what is to be sent; True if it has grown too large for memory."""
         mark = packed_id(self.number)
         first = mark if queue in self.reserved else mark | TransactionFlags.FM
@@ -219,7 +219,7 @@ class Transaction(Holder):
         for place, (queue, message), number in zip(
             range(len(packets)), spill.messages, batch.store_packets(packets), strict=True
         ):
-            sent = Sent(
+            sent = StagedSend(
                 queue.number,
                 message.priority,
                 number,
@@ -265,7 +265,7 @@ class Transaction(Holder):
             else:
                 batch.insert_many(queue, new, by)
                 core.dispositions.arrived(batch, queue, new)
-        gone: dict[Queue, list[tuple[int, bytes]]] = defaultdict(list)
+        gone: dict[ManagedQueue, list[tuple[int, bytes]]] = defaultdict(list)
         for (queue, lookup), record in self.received.items():
             if not queue.deleted:
                 gone[queue].append((lookup, record))
@@ -284,8 +284,8 @@ class Transaction(Holder):
         self,
         batch: Batch,
         core: Core,
-        queue: Queue | None,
-        found: list[Sent],
+        queue: ManagedQueue | None,
+        found: list[StagedSend],
         by: str,
         *,
         is_plain: bool,
@@ -306,13 +306,13 @@ class Transaction(Holder):
             record = Record(sent.number, sent.size, batch.now, sent.expires, flags=sent.flags)
             put.put_stored(batch, queue, sent.priority, record, sent.identifier, by, due=sent.due)
 
-    def abort(self, batch: Batch, core: Core, by: str) -> set[tuple[Queue, int]]:
+    def abort(self, batch: Batch, core: Core, by: str) -> set[tuple[ManagedQueue, int]]:
         """Transaction Abort ([MS-MQDMPR] 3.1.4.5): sends vanish, receives are back, counted.
 
         The answer is which of these are not in their places, since they have to wait or are poison.
         """
         self.drop_sent(batch)
-        away: set[tuple[Queue, int]] = set()
+        away: set[tuple[ManagedQueue, int]] = set()
         taken = dict(self.received)
         taken.update((place, record) for place, (record, _) in self.moved.items())
         for (queue, lookup), raw in taken.items():
@@ -331,14 +331,14 @@ class Transaction(Holder):
         for sent in self._take_sent_rows(batch):
             batch.drop_packet(sent.number, sent.size)
 
-    def _take_sent_rows(self, batch: Batch) -> list[Sent]:
+    def _take_sent_rows(self, batch: Batch) -> list[StagedSend]:
         """What was spilled, in order; the transaction's rows are removed."""
         first, end = _key.pack(self.number, 0, 0), _key.pack(self.number + 1, 0, 0)
         rows = list(batch.writer.scan(Table.TRANSACTIONS, first, end))
         batch.writer.delete_many(Table.TRANSACTIONS, [key for key, _ in rows])
         return [read_sent(row) for key, row in rows if _key.unpack(key)[1] == SENT]
 
-    def _sent_before(self, batch: Batch) -> list[Sent]:
+    def _sent_before(self, batch: Batch) -> list[StagedSend]:
         """What was spilled, in order."""
         first, end = _key.pack(self.number, SENT, 0), _key.pack(self.number, SENT + 1, 0)
         return [read_sent(row) for _, row in batch.writer.scan(Table.TRANSACTIONS, first, end)]
@@ -353,7 +353,7 @@ def packed_id(number: int) -> int:
     return ((number + (number >> 32) * _ID_STEP) % _ID_MAX + 1) << 4
 
 
-def _kind(sent: Sent) -> tuple[int, bool]:
+def _kind(sent: StagedSend) -> tuple[int, bool]:
     """Where a message goes, and whether nothing follows from that."""
     return sent.queue, not (sent.due or sent.once or sent.flags & _ON_ARRIVAL)
 
@@ -365,7 +365,7 @@ def _marked(message: NewMessage, mark: int) -> NewMessage:
     return NewMessage(marked(message.packet, mark), *message[1:])
 
 
-def _with_last(batch: Batch, rows: list[Sent], buffer: Buffer) -> Buffer:
+def _with_last(batch: Batch, rows: list[StagedSend], buffer: Buffer) -> Buffer:
     """What is buffered, with the last message to each queue marked; those in the store, too."""
     last = {sent.queue: sent for sent in rows}
     places = {queue: place for place, (queue, _) in enumerate(buffer)}
@@ -380,7 +380,7 @@ def _with_last(batch: Batch, rows: list[Sent], buffer: Buffer) -> Buffer:
     return found
 
 
-def date_prepared(transactions: Iterable[Transaction], now: int) -> None:
+def date_prepared(transactions: Iterable[ManagedTransaction], now: int) -> None:
     """Prepared transactions of an older store do not say since when they are."""
     for transaction in transactions:
         if transaction.prepared_at is None:
@@ -388,17 +388,17 @@ def date_prepared(transactions: Iterable[Transaction], now: int) -> None:
 
 
 def load_transactions(
-    snapshot: Snapshot, queues: dict[int, Queue]
-) -> tuple[list[Transaction], list[Transaction]]:
+    snapshot: Snapshot, queues: dict[int, ManagedQueue]
+) -> tuple[list[ManagedTransaction], list[ManagedTransaction]]:
     """The transactions a crash left behind: those that were prepared, and those that were not.
 
     Prepared ones hold again what they had received, until they are told the outcome.
     """
-    found: dict[int, Transaction] = {}
+    found: dict[int, ManagedTransaction] = {}
     prepared = []
     for key, row in snapshot.scan(Table.TRANSACTIONS, b"", b"\xff" * 13):
         number, kind, _ = _key.unpack(key)
-        transaction = found.setdefault(number, Transaction(number))
+        transaction = found.setdefault(number, ManagedTransaction(number))
         if kind == SENT:
             sent = read_sent(row)
             transaction._sent_rows += 1
@@ -417,15 +417,15 @@ def load_transactions(
             transaction.xid = header["xid"]
             transaction.prepared_at = header.get("prepared")  # was not written at first
             transaction.token = header.get("token", "")  # nor was this
-            transaction.state = State.PREPARED
+            transaction.state = TransactionState.PREPARED
             prepared.append(transaction)
             for queue, size in transaction.reserved.items():
                 queue.reserved += size
-    return prepared, [t for t in found.values() if t.state is not State.PREPARED]
+    return prepared, [t for t in found.values() if t.state is not TransactionState.PREPARED]
 
 
 def _hold_again(
-    transaction: Transaction, row: bytes, snapshot: Snapshot, queues: dict[int, Queue]
+    transaction: ManagedTransaction, row: bytes, snapshot: Snapshot, queues: dict[int, ManagedQueue]
 ) -> None:
     """A message that a prepared transaction has taken stays taken."""
     number, lookup = _place.unpack(row)

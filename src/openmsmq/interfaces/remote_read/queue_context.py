@@ -8,7 +8,7 @@ from typing import Final
 
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
-from openmsmq.engine.messages.cursor import Cursor
+from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.errors import InsufficientResources, InvalidParameter
 from openmsmq.rpc.association import Association
@@ -41,7 +41,7 @@ class QueueContext:
     "Closes it; the server's."
     move_context: int = 0
     "The number that stands for it in moves; 0 for a queue that is not opened to move to."
-    cursors: dict[int, Cursor] = field(default_factory=dict)
+    cursors: dict[int, QueueCursor] = field(default_factory=dict)
     requests: dict[int, PendingRead] = field(default_factory=dict)
 
     def run_down(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from openmsmq.pipelines.archive.files import File, Folder, check_checkpoint, query_id
 from openmsmq.pipelines.spec import Pipeline
 from openmsmq.pipelines.streams import check_source, read, to_batches
-from openmsmq.pipelines.tables import Table
+from openmsmq.pipelines.tables import TomlTable
 from openmsmq.pipelines.work import Ready, Watch
 from openmsmq.spark.columns import READ, nearest
 
@@ -40,7 +40,7 @@ class Archive:
     "Columns to keep beside the packet that holds them, for readers that know no packets."
 
 
-def read_settings(table: Table) -> Archive:
+def read_settings(table: TomlTable) -> Archive:
     """The table `[archive]`."""
     columns = table.texts("columns", ())
     for name in columns:

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from openmsmq.pipelines.lines import Lines
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.lines import JsonLinesFile
+from openmsmq.pipelines.tables import PipelineFileError
 from openmsmq.store.directories import sync_directory
 from openmsmq.store.lock import DirectoryLock
 
@@ -51,7 +51,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ManifestEntry:
     """A batch that counts."""
 
     batch: int
@@ -65,7 +65,7 @@ class Entry:
     files: tuple[File, ...] = ()
 
     @classmethod
-    def of(cls, line: Mapping[str, Any]) -> Entry:
+    def of(cls, line: Mapping[str, Any]) -> ManifestEntry:
         """A line of the manifest."""
         files = tuple(File(**each) for each in line["files"])
         positions = {key: (after, last) for key, (after, last) in line["positions"].items()}
@@ -83,16 +83,16 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.data = root / DATA
-        self._manifest = Lines(root / MANIFEST)
+        self._manifest = JsonLinesFile(root / MANIFEST)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ManifestEntry]:
         """The batches that count, in their order."""
-        return map(Entry.of, self._manifest)
+        return map(ManifestEntry.of, self._manifest)
 
-    def last(self) -> Entry | None:
+    def last(self) -> ManifestEntry | None:
         """The newest batch that counts."""
         found = self._manifest.last()
-        return None if found is None else Entry.of(found)
+        return None if found is None else ManifestEntry.of(found)
 
     def prepare(self) -> None:
         """Tidy up after a writer that was killed."""
@@ -109,7 +109,7 @@ class Folder:
 
     def add(
         self, batch: int, query: str, positions: Positions, write: Write, *, is_all: bool = False
-    ) -> Entry:
+    ) -> ManifestEntry:
         """Write a batch, unless it counts already; `is_all`: there is a row for each position."""
         with alone(self.root):
             last = self.last()
@@ -121,16 +121,18 @@ class Folder:
             files = tuple(_numbered(batch, write(staging)))
             rows = sum(file.rows for file in files)
             written = datetime.now(UTC).isoformat(timespec="seconds")
-            entry = Entry(batch, query, rows, written, is_all, positions, files)
+            entry = ManifestEntry(batch, query, rows, written, is_all, positions, files)
             if is_all and rows != entry.expected:
-                raise FileError(f"batch {batch} has {rows} rows of {entry.expected} messages")
+                raise PipelineFileError(
+                    f"batch {batch} has {rows} rows of {entry.expected} messages"
+                )
             self._sync(staging / file.staged for file in files)
             self._manifest.append(asdict(entry))
             self._place(entry)
             shutil.rmtree(self.root / STAGING, ignore_errors=True)
             return entry
 
-    def _place(self, entry: Entry) -> None:
+    def _place(self, entry: ManifestEntry) -> None:
         """Move the files of a batch that counts to where readers look for them."""
         for file in entry.files:
             target = self.data / file.path
@@ -173,21 +175,23 @@ def query_id(checkpoint: Path) -> str:
 
 
 def check_checkpoint(folder: Folder, checkpoint: Path) -> None:
-    """`FileError` if a folder was filled from another checkpoint, which cannot go on here."""
+    """`PipelineFileError` if a folder was filled from another checkpoint than this one."""
     last = folder.last()
     if last is None or last.query == query_id(checkpoint):
         return
-    raise FileError(
+    raise PipelineFileError(
         f"{folder.root} has batches of a stream whose checkpoint is not in {checkpoint}: bring it"
         " back, or choose another path"
     )
 
 
-def _is_known(last: Entry, batch: int, query: str, root: Path) -> bool:
+def _is_known(last: ManifestEntry, batch: int, query: str, root: Path) -> bool:
     if last.query != query:
-        raise FileError(f"{root} has batches of another stream, {last.query}")
+        raise PipelineFileError(f"{root} has batches of another stream, {last.query}")
     if batch > last.batch + 1 or batch < last.batch:
-        raise FileError(f"{root} ends with batch {last.batch}, and the stream goes on with {batch}")
+        raise PipelineFileError(
+            f"{root} ends with batch {last.batch}, and the stream goes on with {batch}"
+        )
     return batch == last.batch
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from hashlib import file_digest
 from pathlib import Path
 
-from openmsmq.pipelines.archive.files import Entry, File, Folder, partition_of
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.archive.files import File, Folder, ManifestEntry, partition_of
+from openmsmq.pipelines.tables import PipelineFileError
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def verify(root: Path) -> Verification:
     folder = Folder(root)
     entries = list(folder.entries())
     if not entries:
-        raise FileError(f"there is no manifest with a batch in {root}")
+        raise PipelineFileError(f"there is no manifest with a batch in {root}")
     files = [file for entry in entries for file in entry.files]
     queues: Counter[str] = Counter()
     for file in files:
@@ -42,10 +42,10 @@ def verify(root: Path) -> Verification:
     return Verification(len(entries), len(files), rows, size, dict(queues), tuple(faults))
 
 
-def _faults_of_batches(entries: Iterable[Entry]) -> Iterator[str]:
+def _faults_of_batches(entries: Iterable[ManifestEntry]) -> Iterator[str]:
     """Batches and positions follow one another, and each position has its row."""
     ends: dict[str, int] = {}
-    before: Entry | None = None
+    before: ManifestEntry | None = None
     for entry in entries:
         if before is not None and entry.batch != before.batch + 1:
             yield f"batch {entry.batch} follows batch {before.batch}"

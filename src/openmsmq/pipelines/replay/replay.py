@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.pipelines.archive.archive import FORMAT
-from openmsmq.pipelines.archive.files import Entry, Folder, alone, partition_of
-from openmsmq.pipelines.replay.steps import Step, Steps
-from openmsmq.pipelines.spec import Pipeline, Place, columns_of, read_place
+from openmsmq.pipelines.archive.files import Folder, ManifestEntry, alone, partition_of
+from openmsmq.pipelines.replay.steps import ReplayStep, Steps
+from openmsmq.pipelines.spec import ManagerOptions, Pipeline, columns_of, read_place
 from openmsmq.pipelines.streams import QUEUE, check_targets
-from openmsmq.pipelines.tables import FileError, Table
+from openmsmq.pipelines.tables import PipelineFileError, TomlTable
 from openmsmq.pipelines.work import Progress, Ready, Watch
 from openmsmq.spark.columns import ddl, nearest
 
@@ -34,7 +34,7 @@ class Replay:
     """What the table says."""
 
     path: Path
-    place: Place
+    place: ManagerOptions
     where: str = "true"
     "SQL over the columns of the archive, `date` and `queue` among them."
     queue: str = ""
@@ -49,7 +49,7 @@ class Replay:
         return self.queues.get(queue, self.queue)
 
 
-def read_settings(table: Table) -> Replay:
+def read_settings(table: TomlTable) -> Replay:
     """The table `[replay]`."""
     return Replay(
         table.path("path"),
@@ -65,14 +65,14 @@ def check(pipeline: Pipeline) -> None:
     settings: Replay = pipeline.settings
     found = {name for entry in Folder(settings.path).entries() for name in queues_of(entry)}
     if not found:
-        raise FileError(f"replay.path: there is no archive in {settings.path}")
+        raise PipelineFileError(f"replay.path: there is no archive in {settings.path}")
     for name in settings.queues:
         if name not in found:
             hint = nearest(name, sorted(found))
-            raise FileError(f"replay.queues: {name!r} is not in the archive{hint}")
+            raise PipelineFileError(f"replay.queues: {name!r} is not in the archive{hint}")
     for name in found:
         if settings.target(name) == name and name.endswith("$"):
-            raise FileError(
+            raise PipelineFileError(
                 f"replay.queues: nothing can be sent to {name}: say where its messages go, or name"
                 " only others"
             )
@@ -130,7 +130,7 @@ def _check_condition(spark: SparkSession, settings: Replay) -> None:
     empty.where(settings.where).schema  # noqa: B018  # analysed now
 
 
-def _send(spark: SparkSession, pipeline: Pipeline, step: Step, owner: str) -> int:
+def _send(spark: SparkSession, pipeline: Pipeline, step: ReplayStep, owner: str) -> int:
     """Send a step; how many messages that were."""
     from pyspark.sql import Observation
     from pyspark.sql.functions import count, lit
@@ -145,7 +145,7 @@ def _send(spark: SparkSession, pipeline: Pipeline, step: Step, owner: str) -> in
     return sent
 
 
-def messages(spark: SparkSession, settings: Replay, step: Step) -> DataFrame:
+def messages(spark: SparkSession, settings: Replay, step: ReplayStep) -> DataFrame:
     """Packets and the queues they go to, in the order of the archive."""
     frame = (
         spark.read.format(FORMAT)
@@ -179,7 +179,7 @@ def _schema(settings: Replay) -> str:
     return f"{ddl(_columns(settings))}, date date, queue string"
 
 
-def queues_of(entry: Entry) -> set[str]:
+def queues_of(entry: ManifestEntry) -> set[str]:
     """The queues that a batch has messages of."""
     return {partition_of(file.path, "queue") for file in entry.files}
 

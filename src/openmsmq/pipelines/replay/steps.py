@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from openmsmq.pipelines.archive.files import Entry, Folder
-from openmsmq.pipelines.lines import Lines
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.archive.files import Folder, ManifestEntry
+from openmsmq.pipelines.lines import JsonLinesFile
+from openmsmq.pipelines.tables import PipelineFileError
 
 FILE: Final = "steps.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReplayStep:
     """Batches of an archive that are sent together."""
 
     number: int
-    entries: tuple[Entry, ...]
+    entries: tuple[ManifestEntry, ...]
 
     @property
     def rows(self) -> int:
@@ -32,19 +32,19 @@ class Steps:
     """The steps of one replay, in a file of its own."""
 
     def __init__(self, folder: Path, what: Mapping[str, Any]) -> None:
-        self._lines = Lines(folder / FILE)
+        self._lines = JsonLinesFile(folder / FILE)
         self._what = dict(what)
         self.id = ""
         "Tells this replay from one with the same name whose file was lost."
 
     def check(self) -> None:
-        """`FileError` if the replay was begun as another one."""
+        """`PipelineFileError` if the replay was begun as another one."""
         head = next(iter(self._lines), None)
         if head is None:
             return
         for key, value in self._what.items():
             if head["what"].get(key) != value:
-                raise FileError(
+                raise PipelineFileError(
                     f"{self._lines.path} is of a replay with {key} {head['what'].get(key)!r}, not"
                     f" {value!r}: give this one another name"
                 )
@@ -58,15 +58,17 @@ class Steps:
             self._lines.append(head)
         self.id = head["id"]
 
-    def todo(self, archive: Folder, size: int) -> Iterator[Step]:
+    def todo(self, archive: Folder, size: int) -> Iterator[ReplayStep]:
         """What is left to do: first what was begun, then whole batches of about `size` rows."""
         number, last, is_open = self._state()
         entries = (entry for entry in archive.entries() if entry.rows)
         if is_open is not None:
             first, last = is_open
-            yield Step(number, tuple(e for e in archive.entries() if first <= e.batch <= last))
+            yield ReplayStep(
+                number, tuple(e for e in archive.entries() if first <= e.batch <= last)
+            )
             number += 1
-        gathered: list[Entry] = []
+        gathered: list[ManifestEntry] = []
         for entry in entries:
             if entry.batch <= last:
                 continue
@@ -87,11 +89,11 @@ class Steps:
                 number, last, is_open = line["done"] + 1, is_open[1], None
         return number, last, is_open
 
-    def _opened(self, number: int, entries: list[Entry]) -> Step:
+    def _opened(self, number: int, entries: list[ManifestEntry]) -> ReplayStep:
         first, last = entries[0].batch, entries[-1].batch
         self._lines.append({"step": number, "first": first, "last": last})
-        return Step(number, tuple(entries))
+        return ReplayStep(number, tuple(entries))
 
-    def done(self, step: Step, sent: int) -> None:
+    def done(self, step: ReplayStep, sent: int) -> None:
         """A step is done."""
         self._lines.append({"done": step.number, "sent": sent})

@@ -12,7 +12,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from openmsmq.pipelines.reports.audit_page import Findings, page
+from openmsmq.pipelines.reports.audit_page import AuditFindings, page
 from openmsmq.pipelines.reports.queues import check_readable, peek
 from openmsmq.pipelines.reports.timelines import (
     ACKNOWLEDGEMENTS,
@@ -23,8 +23,8 @@ from openmsmq.pipelines.reports.timelines import (
     of_reports,
     timelines,
 )
-from openmsmq.pipelines.spec import Pipeline, Place, read_place
-from openmsmq.pipelines.tables import FileError, Table
+from openmsmq.pipelines.spec import ManagerOptions, Pipeline, read_place
+from openmsmq.pipelines.tables import PipelineFileError, TomlTable
 from openmsmq.pipelines.work import Progress, Ready, Watch
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _SPARK_FILES: Final = ("part-", ".part-", "_SUCCESS", "._SUCCESS")
 class Witness:
     """Queues of a manager, by what they can tell."""
 
-    place: Place
+    place: ManagerOptions
     messages: tuple[str, ...]
     "Journals, dead letters, and queues where messages wait."
     acknowledgements: tuple[str, ...]
@@ -79,7 +79,7 @@ class Audit:
     listed: int
 
 
-def read_settings(table: Table) -> Audit:
+def read_settings(table: TomlTable) -> Audit:
     """The table `[audit]`."""
     witnesses = tuple(map(_witness, table.tables("read")))
     if not witnesses:
@@ -93,7 +93,7 @@ def read_settings(table: Table) -> Audit:
     )
 
 
-def _witness(table: Table) -> Witness:
+def _witness(table: TomlTable) -> Witness:
     found = Witness(
         read_place(table, several=True),
         *(table.texts(key, ()) for key in ("messages", "acknowledgements", "reports")),
@@ -115,10 +115,12 @@ def check(pipeline: Pipeline) -> None:
 def _check_replaceable(folder: Path) -> None:
     """Only a table of an earlier audit is replaced, never what somebody else has there."""
     if not folder.is_dir():
-        raise FileError(f"audit.table: {folder} is a file")
+        raise PipelineFileError(f"audit.table: {folder} is a file")
     others = [one.name for one in folder.iterdir() if not one.name.startswith(_SPARK_FILES)]
     if others:
-        raise FileError(f"audit.table: {folder} has {others[0]} in it; give a folder of its own")
+        raise PipelineFileError(
+            f"audit.table: {folder} has {others[0]} in it; give a folder of its own"
+        )
 
 
 def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> None:
@@ -158,7 +160,7 @@ def _union(left: DataFrame, right: DataFrame) -> DataFrame:
     return left.unionByName(right)
 
 
-def find(rows: DataFrame, listed: int) -> Findings:
+def find(rows: DataFrame, listed: int) -> AuditFindings:
     """What the page says."""
     from pyspark.sql.functions import expr
 
@@ -169,7 +171,7 @@ def find(rows: DataFrame, listed: int) -> Findings:
     queues = rows.groupBy(expr("coalesce(queue, 'not known') as queue"))
     by_queue = queues.agg(*map(expr, _FIGURES), expr("count(*) as rows"))
     spread = rows.where("seconds_to_receive >= 0").groupBy(expr(_POWER)).count()
-    return Findings(
+    return AuditFindings(
         outcomes=dict(_rows(rows.groupBy("outcome").count().orderBy("outcome"))),
         latencies=[
             *_rows(rows.selectExpr("'all'", *_FIGURES)),

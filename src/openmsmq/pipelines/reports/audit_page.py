@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from openmsmq.pipelines.reports.charts import bars
-from openmsmq.pipelines.reports.page import Report
+from openmsmq.pipelines.reports.page import ReportPage
 from openmsmq.pipelines.reports.queues import moment
 from openmsmq.properties.message import describe_class
 
@@ -17,7 +17,7 @@ Rows = Sequence[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class AuditFindings:
     """What is known about all messages."""
 
     outcomes: Mapping[str, int]
@@ -37,9 +37,9 @@ class Findings:
         return sum(self.outcomes.values())
 
 
-def page(found: Findings, at: datetime) -> Report:
+def page(found: AuditFindings, at: datetime) -> ReportPage:
     """What was found, as a page."""
-    report = Report("The lives of messages", f"{at:%Y-%m-%d %H:%M:%S} UTC")
+    report = ReportPage("The lives of messages", f"{at:%Y-%m-%d %H:%M:%S} UTC")
     report.facts({"messages": found.total} | {k: n for k, n in found.outcomes.items()})
     report.paragraph(
         "Arrived messages were not received yet, or nobody told; of unknown ones only the sending"
@@ -62,7 +62,7 @@ def page(found: Findings, at: datetime) -> Report:
     return report
 
 
-def _latencies(report: Report, found: Findings) -> None:
+def _latencies(report: ReportPage, found: AuditFindings) -> None:
     report.heading("How long it took")
     if found.spread:
         figures = {_steps(power): float(count) for power, count in found.spread}

@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from openmsmq.pipelines.reports.charts import bars
-from openmsmq.pipelines.reports.page import Report
+from openmsmq.pipelines.reports.page import ReportPage
 from openmsmq.pipelines.reports.queues import check_readable, moment, peek
-from openmsmq.pipelines.spec import Pipeline, Place, read_place
-from openmsmq.pipelines.tables import Table
+from openmsmq.pipelines.spec import ManagerOptions, Pipeline, read_place
+from openmsmq.pipelines.tables import TomlTable
 from openmsmq.pipelines.work import Progress, Ready, Watch
 from openmsmq.properties.message import MessageClass, describe_class
 
@@ -66,14 +66,14 @@ ADVICE: Final[Mapping[int, str]] = MappingProxyType(
 class Letters:
     """What the table says."""
 
-    place: Place
+    place: ManagerOptions
     queues: tuple[str, ...]
     report: Path
     newest: int
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class DeadLetterFindings:
     """What the dead letters have in common."""
 
     total: int
@@ -93,7 +93,7 @@ class Findings:
     "When it died and was sent, label, reason, its queue, its manager, where it lies, its id."
 
 
-def read_settings(table: Table) -> Letters:
+def read_settings(table: TomlTable) -> Letters:
     """The table `[deadletters]`."""
     return Letters(
         read_place(table, several=True),
@@ -123,7 +123,7 @@ def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> None:
     watch.tell(report=str(settings.report))
 
 
-def find(spark: SparkSession, letters: DataFrame, newest: int) -> Findings:
+def find(spark: SparkSession, letters: DataFrame, newest: int) -> DeadLetterFindings:
     """Count dead letters in every way."""
 
     def ask(query: str, **given: Any) -> Rows:
@@ -135,7 +135,7 @@ def find(spark: SparkSession, letters: DataFrame, newest: int) -> Findings:
         " min(unix_timestamp(arrived_time)), max(unix_timestamp(arrived_time)) from {letters}"
     )
     span = _span((latest or 0) - (oldest or 0))
-    return Findings(
+    return DeadLetterFindings(
         *(total, queues, senders, oldest, latest),
         by_class=ask(
             "select message_class, count(*) as n from {letters} group by 1 order by n desc, 1"
@@ -170,9 +170,9 @@ def _span(seconds: int) -> int:
     return next((span for span in _SPANS if seconds // span < _BARS), _SPANS[-1])
 
 
-def page(found: Findings, managers: tuple[str, ...], at: datetime) -> Report:
+def page(found: DeadLetterFindings, managers: tuple[str, ...], at: datetime) -> ReportPage:
     """The page about dead letters."""
-    report = Report("Dead letters", f"at {', '.join(managers)}, {at:%Y-%m-%d %H:%M:%S} UTC")
+    report = ReportPage("Dead letters", f"at {', '.join(managers)}, {at:%Y-%m-%d %H:%M:%S} UTC")
     report.facts(
         {
             "dead letters": found.total,
@@ -191,7 +191,7 @@ def page(found: Findings, managers: tuple[str, ...], at: datetime) -> Report:
     return report
 
 
-def _why(report: Report, found: Findings) -> None:
+def _why(report: ReportPage, found: DeadLetterFindings) -> None:
     report.heading("Why")
     names = {_name(code): float(count) for code, count in found.by_class}
     report.chart(bars("Dead letters by reason", names))
@@ -204,7 +204,7 @@ def _why(report: Report, found: Findings) -> None:
     )
 
 
-def _where(report: Report, found: Findings) -> None:
+def _where(report: ReportPage, found: DeadLetterFindings) -> None:
     report.heading("For which queues")
     report.chart(
         bars("Dead letters by queue", {name: float(count) for name, count, _ in found.by_queue})
@@ -224,7 +224,7 @@ def _where(report: Report, found: Findings) -> None:
         report.paragraph(f"These are {len(found.by_sender)} of {found.senders:,} senders.")
 
 
-def _when(report: Report, found: Findings) -> None:
+def _when(report: ReportPage, found: DeadLetterFindings) -> None:
     report.heading("When")
     report.paragraph(f"From {moment(found.oldest)} to {moment(found.latest)} UTC.")
     last = found.by_time[-_BARS:]
@@ -232,7 +232,7 @@ def _when(report: Report, found: Findings) -> None:
     report.chart(bars("Messages that died, by the time in UTC", figures))
 
 
-def _which(report: Report, found: Findings) -> None:
+def _which(report: ReportPage, found: DeadLetterFindings) -> None:
     report.heading(f"The newest {len(found.newest):,}")
     report.paragraph("openmsmq explain ID tells the life of each.")
     report.table(

@@ -37,7 +37,7 @@ svg { width: 100%; max-width: 760px; height: auto; display: block; margin: 1rem 
 """
 
 
-class Report:
+class ReportPage:
     """A page that grows from top to bottom."""
 
     def __init__(self, title: str, subtitle: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from openmsmq.pipelines.spec import Place
+from openmsmq.pipelines.spec import ManagerOptions
 from openmsmq.spark.columns import ddl
 from openmsmq.spark.service import connect, open_queue, queue_names
 from openmsmq.types.access import Access
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def check_readable(place: Place, queues: tuple[str, ...]) -> None:
+def check_readable(place: ManagerOptions, queues: tuple[str, ...]) -> None:
     """Fail if a manager cannot be reached, or a queue not be looked into."""
     for address in place.managers:
         with connect(place.parsed(), address, patient=False) as manager:
@@ -24,7 +24,7 @@ def check_readable(place: Place, queues: tuple[str, ...]) -> None:
 
 
 def peek(
-    spark: SparkSession, place: Place, queues: tuple[str, ...], columns: Iterable[str]
+    spark: SparkSession, place: ManagerOptions, queues: tuple[str, ...], columns: Iterable[str]
 ) -> DataFrame:
     """These columns of all that is in queues now."""
     reader = spark.read.format("msmq").schema(ddl(columns)).options(**place.options())

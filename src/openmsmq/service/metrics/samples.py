@@ -25,7 +25,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages.scan import oldest
 from openmsmq.engine.outgoing.info import unprocessed
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.system import HIDDEN
 from openmsmq.engine.storage.history import Event
 from openmsmq.limits import KIB, NO_QUOTA
@@ -40,7 +40,7 @@ from openmsmq.service.limits import METRIC_KINDS_MAX
 from openmsmq.service.metrics.exposition import Histogram, Page, escaped, number
 from openmsmq.service.metrics.names import METRICS
 from openmsmq.store.pages import DATA_FILE
-from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.types.manager_state import ManagerState
@@ -250,7 +250,7 @@ def _report_sessions(page: Page, local: QueueManager) -> None:
     page.add("openmsmq_sessions", begun, "outgoing")
     page.add("openmsmq_unfinished_bytes", sum(link.pending for link in all_links))
     ended = sum((transport.ended_by for transport in binary), Counter[str]())
-    for reason in End:
+    for reason in SessionEnd:
         page.add("openmsmq_sessions_ended_total", ended[reason.value], reason.value)
     received = sum(transport.bytes_received for transport in binary)
     sent = sum(transport.bytes_sent for transport in binary)
@@ -309,14 +309,14 @@ def _report_computer(page: Page, core: Core) -> None:
     page.add("windows_msmq_bytes_in_journal_queue", journal[1], COMPUTER_QUEUES)
 
 
-def _held_in(queue: Queue | None) -> tuple[int, int]:
+def _held_in(queue: ManagedQueue | None) -> tuple[int, int]:
     """The messages of a queue, and their bytes."""
     if queue is None:
         return 0, 0
     return queue.messages + len(queue.express), queue.size + queue.express.size
 
 
-def _report_queue(page: Page, core: Core, queue: Queue, name: str, now: float) -> None:
+def _report_queue(page: Page, core: Core, queue: ManagedQueue, name: str, now: float) -> None:
     messages, size = _held_in(queue)
     samples: dict[str, float] = {
         "openmsmq_oldest_message_age_seconds": _age(core, queue, now) if messages else 0,
@@ -344,12 +344,12 @@ def _report_queue(page: Page, core: Core, queue: Queue, name: str, now: float) -
         page.lines[metric].append(f"{metric}{labels}{number(value)}\n")
 
 
-def _age(core: Core, queue: Queue, now: float) -> int:
+def _age(core: Core, queue: ManagedQueue, now: float) -> int:
     arrived = oldest(core.snapshot, queue)
     return 0 if arrived is None else max(0, int(now) - arrived)
 
 
-def _report_outgoing(page: Page, local: QueueManager, queue: Queue) -> None:
+def _report_outgoing(page: Page, local: QueueManager, queue: ManagedQueue) -> None:
     assert queue.transfer is not None, "an outgoing queue knows its way"
     messages, size = _held_in(queue)
     unacknowledged = local.dispatcher.in_transit(queue)
@@ -366,7 +366,7 @@ def _report_outgoing(page: Page, local: QueueManager, queue: Queue) -> None:
     page.add("msmq_outgoing_queue_state", states.get(queue.transfer.state, -1), *labels)
 
 
-def label(queue: Queue, machine: str) -> str:
+def label(queue: ManagedQueue, machine: str) -> str:
     r"""What Windows calls a queue: `machine\private$\orders`, `os:other\private$\orders`."""
     if queue.kind is QueueKind.OUTGOING:
         return _lower(queue.name.removeprefix(PREFIX))

@@ -51,7 +51,7 @@ from openmsmq.errors import MQError, StoreDamaged
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.store import copy as copying
 from openmsmq.store.check.queues import CheckedQueue, CheckedQueues
-from openmsmq.store.check.references import Reference, References
+from openmsmq.store.check.references import PacketReference, References
 from openmsmq.store.check.transfers import CheckedTransfers
 from openmsmq.store.copy import Progress, no_progress
 from openmsmq.store.limits import FINDINGS_MAX, REFERENCES_IN_MEMORY
@@ -378,7 +378,7 @@ class _Checker:
         if packet is not None:
             yield packet
 
-    def _check_packet(self, packet: _Packet, reference: Reference) -> None:
+    def _check_packet(self, packet: _Packet, reference: PacketReference) -> None:
         if packet.size != reference.size:
             self._find(
                 f"{self._message(reference)} has a packet of {packet.size} bytes"
@@ -390,7 +390,7 @@ class _Checker:
     def _find_unused(self, packet: _Packet) -> None:
         self._find(f"Packet {packet.number} of {packet.size} bytes belongs to no message.")
 
-    def _message(self, reference: Reference) -> str:
+    def _message(self, reference: PacketReference) -> str:
         queue = self._queues.get(reference.queue) or CheckedQueue(reference.queue)
         if reference.lookup:
             return f"Message {reference.lookup} of {queue}"

@@ -19,7 +19,7 @@ _BLOCK: Final = 2048
 _reference = Struct(">QIIQ")
 
 
-class Reference(NamedTuple):
+class PacketReference(NamedTuple):
     """What says that there is a packet."""
 
     packet: int
@@ -46,10 +46,10 @@ class References:
         if len(self._rows) == self._in_memory:
             self._spill()
 
-    def __iter__(self) -> Iterator[Reference]:
+    def __iter__(self) -> Iterator[PacketReference]:
         self._rows.sort()
         for row in merge(self._rows, *map(self._read, self._runs)):
-            yield Reference(*_reference.unpack(row))
+            yield PacketReference(*_reference.unpack(row))
 
     def _spill(self) -> None:
         self._rows.sort()

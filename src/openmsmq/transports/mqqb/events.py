@@ -9,7 +9,7 @@ from uuid import UUID
 from openmsmq.transports.mqqb.outbound import Token
 
 
-class End(StrEnum):
+class SessionEnd(StrEnum):
     """Why a session ended, as counters and people are told."""
 
     REFUSED = "refused"
@@ -53,7 +53,7 @@ class Acknowledged(NamedTuple):
 class Closed(NamedTuple):
     """The session is over: the connection is to be closed once all is written."""
 
-    reason: End
+    reason: SessionEnd
     detail: str = ""
 
 

@@ -12,7 +12,7 @@ from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import Owed, flags_of
 from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
@@ -21,10 +21,10 @@ from openmsmq.transports.mqqb.events import (
     Acknowledged,
     Arrived,
     Closed,
-    End,
     Event,
     Opened,
     Outgoing,
+    SessionEnd,
 )
 from openmsmq.transports.mqqb.receipts import arrival_of
 from openmsmq.transports.mqqb.received_acks import ReceivedAcks
@@ -87,7 +87,7 @@ class LinkHost(Protocol):
         """The other side takes messages."""
         ...
 
-    def sent_transactional(self, queue: Queue, manager: UUID) -> None:
+    def sent_transactional(self, queue: ManagedQueue, manager: UUID) -> None:
         """Transactional messages were sent, and are to be acknowledged in order."""
         ...
 
@@ -139,7 +139,7 @@ class Link:
         self.origin = Origin(wire.address, name, peer.bytes_le)
         self._acks: deque[bytes] = deque(maxlen=ACKS_MAX)
         "Acknowledgements to be sent before anything else."
-        self._ready: set[Queue] = set()
+        self._ready: set[ManagedQueue] = set()
         "Queues that this link carries and that may have something to send."
         self._in_flight = 0
         "Bytes sent and not acknowledged."
@@ -216,11 +216,11 @@ class Link:
         """The connection is over."""
         if not self.is_lost:
             self.is_lost = True
-            self.session.close(End.LOST)
+            self.session.close(SessionEnd.LOST)
             self._act()
             self._host.ended(self)
 
-    def close(self, reason: End, detail: str = "") -> None:
+    def close(self, reason: SessionEnd, detail: str = "") -> None:
         """End the session from this side."""
         self.session.close(reason, detail)
         self._act()
@@ -275,7 +275,7 @@ class Link:
     def _take_express(self, packets: list[bytes]) -> None:
         origin = self.origin
         if origin.is_refused:
-            self.session.close(End.NO_ROOM)
+            self.session.close(SessionEnd.NO_ROOM)
             return
         messages, acks = self._host.received_acks.split(packets)
         for ack in acks:
@@ -285,7 +285,7 @@ class Link:
             self._host.arrived(self, outcome)
             if outcome.error is not None:
                 origin.is_refused = True
-                self.session.close(End.NO_ROOM)  # at once, so that they are not acknowledged
+                self.session.close(SessionEnd.NO_ROOM)  # at once, so that they are not acknowledged
 
     def _take_recoverable(self, packets: list[bytes], last: int) -> None:
         """Have messages stored, and acknowledge them when they are."""
@@ -298,7 +298,7 @@ class Link:
             if error is None and not self.origin.is_refused:
                 self.session.stored(last, self._host.now())
             else:
-                self.session.close(End.NO_ROOM, str(error or "no room"))
+                self.session.close(SessionEnd.NO_ROOM, str(error or "no room"))
             self._act()
             self._wire.update()
 
@@ -327,7 +327,7 @@ class Link:
         if not self._has_progressed:
             self._has_progressed = True
             self._host.progressed(self)
-        by_queue: dict[Queue, list[Entry]] = {}
+        by_queue: dict[ManagedQueue, list[Entry]] = {}
         for token in tokens:
             if token is None:
                 continue  # an acknowledgement, which nothing waits for
@@ -341,7 +341,7 @@ class Link:
 
     # Sending
 
-    def serve(self, queue: Queue) -> None:
+    def serve(self, queue: ManagedQueue) -> None:
         """Messages of a queue travel here, and there are some."""
         self._ready.add(queue)
         self.pump()
@@ -368,7 +368,7 @@ class Link:
             self._flush()  # so that the wire can say when it has enough
         self._flush()
 
-    def _most_urgent(self) -> Queue | None:
+    def _most_urgent(self) -> ManagedQueue | None:
         if len(self._ready) == 1:
             return next(iter(self._ready))
         found = []
@@ -380,7 +380,7 @@ class Link:
                 found.append((urgency, queue.number, queue))
         return min(found)[2] if found else None
 
-    def _send(self, queue: Queue, entries: list[Entry]) -> None:
+    def _send(self, queue: ManagedQueue, entries: list[Entry]) -> None:
         self._in_flight += sum(len(entry.packet) for entry in entries)
         now = self._host.now()
         self.session.send(
@@ -393,11 +393,11 @@ class Link:
             if reports.wants(entry.packet):
                 reports.send(entry.packet, self.address)
 
-    def release(self, queue: Queue) -> None:
+    def release(self, queue: ManagedQueue) -> None:
         """Messages of a queue do not travel here any longer."""
         self._ready.discard(queue)
 
-    def drop(self, queue: Queue) -> None:
+    def drop(self, queue: ManagedQueue) -> None:
         """Messages of a queue are not to be sent any longer ([MS-MQQB] 3.1.7.13)."""
         self.release(queue)
         self.session.pause()

@@ -26,7 +26,7 @@ from openmsmq.runtime.turns import Turns
 from openmsmq.runtime.unfinished import RATE_LEAST, Unfinished
 from openmsmq.service.configuration import Config
 from openmsmq.service.values import split_address
-from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.network import PeerMachine
 from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.transports.peers.addresses import PORT
@@ -126,9 +126,9 @@ class BinaryDoor:
             return True
         silent = next((one for one in self._accepted if one.is_silent), None)
         if silent is not None:
-            silent.cut(End.TOO_MANY, "no session was established on it")
+            silent.cut(SessionEnd.TOO_MANY, "no session was established on it")
         elif used >= limit + REFUSALS_MAX:
-            self.refused(End.TOO_MANY.value)
+            self.refused(SessionEnd.TOO_MANY.value)
             return False
         return True
 
@@ -138,7 +138,7 @@ class BinaryDoor:
 
     def exhausted(self, error: OSError) -> None:
         """The system has no connection to give."""
-        self.refused(End.TOO_MANY.value)
+        self.refused(SessionEnd.TOO_MANY.value)
         level = logging.ERROR
         log_event(_log, "cannot accept connections", level=level, error=error, door="binary")
 
@@ -151,7 +151,9 @@ class BinaryDoor:
         self._unfinished.note(spoken, size, pending, self._clock.elapsed())
         for other in self._unfinished.excess():
             limit = self._config.pending_bytes_max
-            other.cut(End.PENDING, f"all sessions together have more than {limit} bytes of them")
+            other.cut(
+                SessionEnd.PENDING, f"all sessions together have more than {limit} bytes of them"
+            )
 
     def gone(self, spoken: Spoken) -> None:
         """A connection is over."""
@@ -162,7 +164,7 @@ class BinaryDoor:
         loop = asyncio.get_running_loop()
         self._looking = loop.call_later(RATES_EVERY, self._look_again)
         for slow in self._unfinished.slow(self._clock.elapsed()):
-            slow.cut(End.TOO_SLOW, f"less than {RATE_LEAST} bytes a second")
+            slow.cut(SessionEnd.TOO_SLOW, f"less than {RATE_LEAST} bytes a second")
 
     def connect(
         self,
@@ -372,7 +374,7 @@ class Spoken:
         waiting = sum(len(piece) for piece in self._later if isinstance(piece, bytes))
         return self._machine.pending + waiting
 
-    def cut(self, reason: End, detail: str) -> None:
+    def cut(self, reason: SessionEnd, detail: str) -> None:
         """End the session and the connection at once, whether the other side listens or not."""
         self._is_over = True
         self._later.clear()

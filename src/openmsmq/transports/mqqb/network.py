@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from openmsmq.net.wire import Machine, Wire
-from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.timer import Timers
 from openmsmq.types.outgoing import ConnectionStatus
 
@@ -29,7 +29,7 @@ class PeerMachine(Machine, Protocol):
         """Bytes of a packet whose rest has not come."""
         ...
 
-    def close(self, reason: End, detail: str = "") -> None:
+    def close(self, reason: SessionEnd, detail: str = "") -> None:
         """End the session from this side."""
         ...
 

@@ -27,7 +27,7 @@ from openmsmq.engine.outgoing.parked import (
     read_parked,
 )
 from openmsmq.engine.outgoing.sequences import OutgoingSequence
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.names.format import PrivateName, parse_format_name
 from openmsmq.packet.acks import FinalAckBody, OrderAckBody, ack_body
@@ -57,8 +57,8 @@ class ReceivedAcks:
         self,
         core: Core,
         confirmations: Confirmations,
-        progressed: Callable[[Queue], None],
-        identify: Callable[[Queue], None],
+        progressed: Callable[[ManagedQueue], None],
+        identify: Callable[[ManagedQueue], None],
     ) -> None:
         """`progressed` is told that messages of a queue have reached their destination, in order.
 
@@ -91,7 +91,7 @@ class ReceivedAcks:
             return packets, []
         return [packet for packet in packets if self.read(packet) is None], acks
 
-    def _may_confirm(self, origin: Origin, queue: Queue, sequence: OutgoingSequence) -> bool:
+    def _may_confirm(self, origin: Origin, queue: ManagedQueue, sequence: OutgoingSequence) -> bool:
         """Whether a session may acknowledge messages of a sequence.
 
         It is of the manager that they are addressed to, or of one that answered when they were
@@ -193,7 +193,7 @@ class ReceivedAcks:
         self._confirmations.confirm(batch, sent, _reason(message_class), after)
 
     def _find(
-        self, batch: Batch, queue: Queue, sequence: OutgoingSequence, ack: FinalAckBody
+        self, batch: Batch, queue: ManagedQueue, sequence: OutgoingSequence, ack: FinalAckBody
     ) -> SentMessage | None:
         """The message that a FinalAck is about (AMB-37, AMB-39)."""
         if ack.source_guid != self._core.identity:
@@ -207,7 +207,7 @@ class ReceivedAcks:
         self,
         batch: Batch,
         origin: Origin,
-        queue: Queue,
+        queue: ManagedQueue,
         ack: FinalAckBody,
         message_class: int,
         after: list[Callable[[], None]],
@@ -231,20 +231,20 @@ class ReceivedAcks:
         batch.writer.put(Table.TRANSFER, parked.key, parked.row)
         after.append(lambda: self._ask(queue))
 
-    def _ask(self, queue: Queue) -> None:
+    def _ask(self, queue: ManagedQueue) -> None:
         self._parked.add(queue)
         self._identify(queue)
 
-    def unidentified(self) -> list[Queue]:
+    def unidentified(self) -> list[ManagedQueue]:
         """Outgoing queues with FinalAcks that wait until it is known who answers there."""
         return list(self._parked)
 
-    def sent(self, queue: Queue, peer: UUID) -> None:
+    def sent(self, queue: ManagedQueue, peer: UUID) -> None:
         """Messages of a queue were sent to a manager, which may acknowledge them from then on."""
         if queue in self._parked:
             self.identified(queue, peer)
 
-    def identified(self, queue: Queue, peer: UUID) -> None:
+    def identified(self, queue: ManagedQueue, peer: UUID) -> None:
         """It is known which manager answers at a destination: take what it said before."""
         unknown = [sequence for sequence in queue.sequences.all if not sequence.peers]
 

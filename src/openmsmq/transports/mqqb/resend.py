@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from openmsmq.engine.outgoing.dispatch import Dispatcher
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.transports.timer import Timer, Timers
 
 SCHEDULE: Final = (30.0,) * 3 + (300.0,) * 3 + (1800.0,) * 3 + (21600.0,)
@@ -29,20 +29,20 @@ class ResendTimers:
     def __init__(self, dispatcher: Dispatcher, timers: Timers) -> None:
         self._dispatcher = dispatcher
         self._timers = timers
-        self._waiting: dict[Queue, _Waiting] = {}
+        self._waiting: dict[ManagedQueue, _Waiting] = {}
 
-    def sent(self, queue: Queue) -> None:
+    def sent(self, queue: ManagedQueue) -> None:
         """Messages were sent; the timer starts unless it runs (AMB-34)."""
         if queue not in self._waiting:
             self._waiting[queue] = _Waiting(self._start(queue, 0))
 
-    def progress(self, queue: Queue) -> None:
+    def progress(self, queue: ManagedQueue) -> None:
         """Some were acknowledged: the others get their time anew."""
         self.stop(queue)
         if self._dispatcher.in_transit(queue):
             self.sent(queue)
 
-    def stop(self, queue: Queue) -> None:
+    def stop(self, queue: ManagedQueue) -> None:
         """The session is over: everything is sent again anyway."""
         waiting = self._waiting.pop(queue, None)
         if waiting is not None:
@@ -53,15 +53,15 @@ class ResendTimers:
         for queue in list(self._waiting):
             self.stop(queue)
 
-    def count(self, queue: Queue) -> int:
+    def count(self, queue: ManagedQueue) -> int:
         """How often in a row nobody answered (EodResendCount)."""
         waiting = self._waiting.get(queue)
         return 0 if waiting is None else waiting.place
 
-    def _start(self, queue: Queue, place: int) -> Timer:
+    def _start(self, queue: ManagedQueue, place: int) -> Timer:
         return self._timers.call_later(SCHEDULE[place], lambda: self._again(queue))
 
-    def _again(self, queue: Queue) -> None:
+    def _again(self, queue: ManagedQueue) -> None:
         if not self._dispatcher.in_transit(queue):
             self.stop(queue)  # all of them were acknowledged meanwhile
             return

@@ -35,10 +35,10 @@ from openmsmq.transports.mqqb.events import (
     Acknowledged,
     Arrived,
     Closed,
-    End,
     Event,
     Opened,
     Outgoing,
+    SessionEnd,
 )
 from openmsmq.transports.mqqb.inbound import HEADER_AT, Inbound
 from openmsmq.transports.mqqb.outbound import FLAG_BITS, Outbound
@@ -172,7 +172,7 @@ class Session:
                     return
                 self._receive(packet, now)
         except Malformed as error:
-            self._end(End.BAD_PACKET, str(error))
+            self._end(SessionEnd.BAD_PACKET, str(error))
 
     def send(self, messages: Iterable[Outgoing], now: float) -> None:
         """Send messages, not more than there is room for ([MS-MQQB] 3.1.7.1)."""
@@ -205,7 +205,7 @@ class Session:
             self._ack_at = None
             self._is_active = False
 
-    def close(self, reason: End, detail: str = "") -> None:
+    def close(self, reason: SessionEnd, detail: str = "") -> None:
         """End it from this side ([MS-MQQB] 3.1.5.9)."""
         self._end(reason, detail)
 
@@ -214,7 +214,7 @@ class Session:
         if self.state is SessionState.CLOSED:
             return
         if _is_due(self._establish_by, now):
-            self._end(End.SLOW)
+            self._end(SessionEnd.SLOW)
         elif _is_due(self._clean_up_at, now):
             self._clean_up(now)
         if _is_due(self._give_up_at, now):
@@ -244,14 +244,14 @@ class Session:
             self._is_active = False
             self._clean_up_at = now + self.timing.clean_up
         else:
-            self._end(End.IDLE)
+            self._end(SessionEnd.IDLE)
 
     def _check_acknowledged(self, now: float) -> None:
         """Session Ack Wait Timer ([MS-MQQB] 3.1.6.3); it runs while something is waited for."""
         if self._heard:
             self._give_up_at = now + self._patience
         else:
-            self._end(End.SILENT)
+            self._end(SessionEnd.SILENT)
         self._heard = False
 
     # Establishing ([MS-MQQB] 3.1.5.2 to 3.1.5.4)
@@ -281,9 +281,9 @@ class Session:
         answer = EstablishConnection(header, InternalHeader(flags=flags))
         self._out.append(answer.encode())
         if not is_meant:
-            self._end(End.NOT_HERE, str(asked.server_guid))
+            self._end(SessionEnd.NOT_HERE, str(asked.server_guid))
         elif is_refused:
-            self._end(End.TOO_MANY)
+            self._end(SessionEnd.TOO_MANY)
         else:
             self.peer = asked.client_guid
             self.state = SessionState.WAITING_CP
@@ -292,10 +292,10 @@ class Session:
         """The answer of the acceptor ([MS-MQQB] 3.1.5.3.2, AMB-25)."""
         header = packet.header
         if packet.refused:
-            self._end(End.REFUSED, f"by {header.server_guid}")
+            self._end(SessionEnd.REFUSED, f"by {header.server_guid}")
             return
         if header.client_guid != self.own or self.peer not in (NO_GUID, header.server_guid):
-            self._end(End.UNEXPECTED, f"an answer of {header.server_guid}")
+            self._end(SessionEnd.UNEXPECTED, f"an answer of {header.server_guid}")
             return
         self.peer = header.server_guid
         round_trip = (int(now * _MS) - header.time_stamp & U32_MAX) / _MS
@@ -317,7 +317,7 @@ class Session:
     def _on_accepted_parameters(self, packet: ConnectionParameters, now: float) -> None:
         """The acceptor's answer to the parameters ([MS-MQQB] 3.1.5.4.2)."""
         if packet.refused:
-            self._end(End.REFUSED, "the parameters")
+            self._end(SessionEnd.REFUSED, "the parameters")
         else:
             self._open(packet.header, now)
 
@@ -364,7 +364,7 @@ class Session:
             case SessionAction.ACKNOWLEDGE, SessionAck() as ack:
                 self._on_header(ack.header, now)
             case _:
-                self._end(End.UNEXPECTED, kind.value)
+                self._end(SessionEnd.UNEXPECTED, kind.value)
 
     def _on_message(self, packet: bytes, flags: int, now: float) -> None:
         """A UserMessage ([MS-MQQB] 3.1.5.8): count it, take its SessionHeader, pass it on."""
@@ -399,7 +399,7 @@ class Session:
         """A message before the session is open: say that somebody is here, and no more."""
         if self._answers_early and self.state is SessionState.WAITING_EC:
             self._out.append(SessionAck(SessionHeader(window_size=self.timing.window)).encode())
-        self._end(End.UNEXPECTED, "a message before the session was open")
+        self._end(SessionEnd.UNEXPECTED, "a message before the session was open")
 
     # Acknowledgements
 
@@ -410,7 +410,7 @@ class Session:
         if tokens:
             self._events.append(Acknowledged(tokens))
         if not self.inbound.matches(header):
-            self._end(End.MISMATCH, f"{header}")
+            self._end(SessionEnd.MISMATCH, f"{header}")
         else:
             self._give_up_at = now + self._patience if self.outbound.is_waiting else None
 
@@ -435,7 +435,7 @@ class Session:
         self._ack_started = now
         self._is_ack_soon = False
 
-    def _end(self, reason: End, detail: str = "") -> None:
+    def _end(self, reason: SessionEnd, detail: str = "") -> None:
         if self.state is not SessionState.CLOSED:
             self.state = SessionState.CLOSED
             self._framer.clear()  # not when the garbage is collected: it may be megabytes

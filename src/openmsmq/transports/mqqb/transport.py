@@ -18,13 +18,13 @@ from openmsmq.engine.arrivals.arrival import ArrivalOutcome
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
-from openmsmq.engine.queues.queue import Purpose, Queue
+from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.names.parts import host_key
 from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.runtime.logs import log_event
 from openmsmq.transports.mqqb.arrival_log import ArrivalLog
-from openmsmq.transports.mqqb.events import Closed, End
+from openmsmq.transports.mqqb.events import Closed, SessionEnd
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.network import Network
 from openmsmq.transports.mqqb.order_acks import OrderAcks
@@ -44,7 +44,7 @@ SESSIONS_MAX: Final = 10_000
 SWEEP_EVERY: Final = 60.0
 UNSENT_MAX: Final = 600.0
 "Seconds that what strangers make us send to third machines waits for a connection."
-_QUIET: Final = frozenset({End.IDLE, End.STOPPED, End.LOST})
+_QUIET: Final = frozenset({SessionEnd.IDLE, SessionEnd.STOPPED, SessionEnd.LOST})
 "Ends of sessions that are nobody's fault."
 
 
@@ -86,7 +86,7 @@ class BinaryTransport:
         self._addresses = Addresses(peers)
         self._peers: dict[PeerKey, Peer[Link]] = {}
         self._links: set[Link] = set()
-        self._unsent: dict[Queue, float] = {}
+        self._unsent: dict[ManagedQueue, float] = {}
         "Since when what strangers make us send waits for a connection."
         self._sweep_timer: Timer | None = None
         self._resend_timers = ResendTimers(self.dispatcher, network)
@@ -132,12 +132,12 @@ class BinaryTransport:
         """Bytes were sent."""
         self.bytes_sent += size
 
-    def peer_of(self, queue: Queue) -> Peer[Link] | None:
+    def peer_of(self, queue: ManagedQueue) -> Peer[Link] | None:
         """The peer that messages of a queue go to, while there are some."""
         key = peer_key_of(queue.name)
         return None if key is None else self._peers.get(key)
 
-    def link_of(self, peer: Peer[Link], queue: Queue) -> Link | None:
+    def link_of(self, peer: Peer[Link], queue: ManagedQueue) -> Link | None:
         """An open session by which messages of a queue can go, whoever began it.
 
         Anybody can say that it is the manager we found at a computer: it must come from there, too.
@@ -159,7 +159,7 @@ class BinaryTransport:
 
     # What the engine says
 
-    def ready(self, queue: Queue) -> None:
+    def ready(self, queue: ManagedQueue) -> None:
         """An outgoing queue has messages, or its last one left."""
         if self._is_stopped:
             return
@@ -193,7 +193,7 @@ class BinaryTransport:
         if queues:
             self._sweep_timer = self.network.call_later(SWEEP_EVERY, self._sweep)
 
-    def withdrawn(self, queue: Queue) -> None:
+    def withdrawn(self, queue: ManagedQueue) -> None:
         """Nothing more of a queue is to be sent, for now."""
         self._resend_timers.stop(queue)
         peer = self.peer_of(queue)
@@ -201,7 +201,7 @@ class BinaryTransport:
         if link is not None:
             link.drop(queue)
 
-    def retry(self, queue: Queue) -> None:
+    def retry(self, queue: ManagedQueue) -> None:
         """Make the next attempt to send now."""
         peer = self.peer_of(queue)
         if peer is not None and queue in peer.queues:
@@ -209,7 +209,7 @@ class BinaryTransport:
             self._retry(peer)
         self.ready(queue)
 
-    def route(self, queue: Queue) -> RouteStatus:
+    def route(self, queue: ManagedQueue) -> RouteStatus:
         """How the way to the destination of a queue stands."""
         transfer, peer = queue.transfer, self.peer_of(queue)
         assert transfer is not None, "an outgoing queue knows its way"
@@ -233,12 +233,12 @@ class BinaryTransport:
 
     # Peers
 
-    def _carrier(self, queue: Queue) -> Link | None:
+    def _carrier(self, queue: ManagedQueue) -> Link | None:
         """The link on which messages of a queue travel."""
         peer = self.peer_of(queue)
         return None if peer is None else peer.queues.get(queue)
 
-    def _go(self, peer: Peer[Link], only: Queue | None = None) -> None:
+    def _go(self, peer: Peer[Link], only: ManagedQueue | None = None) -> None:
         """Send on a link that is open, or dial."""
         is_waiting = not peer.queues
         for queue in [only] if only is not None else list(peer.queues):
@@ -261,7 +261,7 @@ class BinaryTransport:
             self._peers.pop(peer.key, None)
         return peer.wants_link(self._unidentified)
 
-    def _identify(self, queue: Queue) -> None:
+    def _identify(self, queue: ManagedQueue) -> None:
         """Find out who is at a destination, though there may be nothing to send."""
         key = peer_key_of(queue.name)
         if key is not None and not self._is_stopped:
@@ -301,7 +301,7 @@ class BinaryTransport:
             link.place = host, port
             self._links.add(link)
             if self._is_stopped:
-                link.close(End.STOPPED)
+                link.close(SessionEnd.STOPPED)
             return link
 
         def failed(status: ConnectionStatus, error: str) -> None:
@@ -367,7 +367,7 @@ class BinaryTransport:
         link = Link(self, wire, is_initiator=False, refuses=self.is_full)
         self._links.add(link)
         if self.is_away:
-            link.close(End.STOPPED)
+            link.close(SessionEnd.STOPPED)
         return link
 
     def answered(self, link: Link) -> None:
@@ -382,7 +382,7 @@ class BinaryTransport:
         if peer is not None and isinstance(peer.key, str):
             pinned = self.known.pinned_at(peer.key)
             if pinned not in (None, manager):
-                link.session.close(End.NOT_PINNED, f"{manager} answered, {pinned} is pinned")
+                link.session.close(SessionEnd.NOT_PINNED, f"{manager} answered, {pinned} is pinned")
                 return
         link.open_since = self._wall
         link.log("session open")
@@ -419,7 +419,7 @@ class BinaryTransport:
         """A connection is over: what was sent on it and is not acknowledged goes again."""
         self._links.discard(link)
         self.session_table.remove(link)
-        end = link.end or Closed(End.LOST)
+        end = link.end or Closed(SessionEnd.LOST)
         self.ended_by[end.reason.value] += 1
         level = logging.INFO if end.reason in _QUIET else logging.WARNING
         link.log("session over", level=level, reason=end.reason.value, detail=end.detail)
@@ -433,12 +433,12 @@ class BinaryTransport:
             elif not carried.isdisjoint(peer.queues):
                 self._lost(peer, end)
 
-    def carried_by(self, link: Link) -> list[tuple[Peer[Link], Queue]]:
+    def carried_by(self, link: Link) -> list[tuple[Peer[Link], ManagedQueue]]:
         """The queues whose messages travel on a link, with their peers."""
         peers = self._peers.values()
         return [(peer, queue) for peer in peers for queue in peer.carried_by(link)]
 
-    def _release(self, link: Link) -> list[Queue]:
+    def _release(self, link: Link) -> list[ManagedQueue]:
         """Take back what a link carries, to be sent again on another; the queues."""
         found = self.carried_by(link)
         for peer, queue in found:
@@ -450,7 +450,7 @@ class BinaryTransport:
 
     def _note_failure(self, peer: Peer[Link], end: Closed) -> None:
         """Somebody was there, but no session came about ([MS-MQQB] 3.1.5.2)."""
-        is_refused = end.reason is End.REFUSED
+        is_refused = end.reason is SessionEnd.REFUSED
         refused, unknown = ConnectionStatus.CONNECTION_REFUSED, ConnectionStatus.UNKNOWN_FAILURE
         peer.note(refused if is_refused else unknown, self._wall, peer.address)
 
@@ -458,7 +458,7 @@ class BinaryTransport:
         reason = end.reason.value
         if end.reason not in _QUIET:
             peer.last_error = f"{reason}: {end.detail}" if end.detail else reason
-        elif end.reason is End.LOST:
+        elif end.reason is SessionEnd.LOST:
             peer.last_error = peer.last_error or reason
         if not peer.is_connecting:
             peer.set_state(TransferState.DISCONNECTED)
@@ -467,7 +467,7 @@ class BinaryTransport:
         else:
             self._try_later(peer)
 
-    def sent_transactional(self, queue: Queue, manager: UUID) -> None:
+    def sent_transactional(self, queue: ManagedQueue, manager: UUID) -> None:
         """Transactional messages were sent, and are to be acknowledged in order."""
         self._resend_timers.sent(queue)
         self.received_acks.sent(queue, manager)
@@ -515,7 +515,7 @@ class BinaryTransport:
                 timer.cancel()
         self._resend_timers.stop_all()
         for link in list(self._links):
-            link.close(End.STOPPED)
+            link.close(SessionEnd.STOPPED)
 
     @property
     def _wall(self) -> int:

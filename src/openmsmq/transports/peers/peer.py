@@ -14,7 +14,7 @@ from uuid import UUID
 
 from openmsmq.engine.outgoing.state import Attempt
 from openmsmq.engine.outgoing.transport import RouteStatus
-from openmsmq.engine.queues.queue import Purpose, Queue
+from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import ConnectorName, MachineName, PrivateName, parse_format_name
@@ -47,7 +47,7 @@ class Peer(Generic[LinkT]):
         "The IP address where it answered."
         self.link: LinkT | None = None
         "The connection that was made for it, established or not."
-        self.queues: dict[Queue, LinkT | None] = {}
+        self.queues: dict[ManagedQueue, LinkT | None] = {}
         "Its outgoing queues, each with the one link that carries it, so that order is kept."
         self.is_connecting = False
         self.failures = 0
@@ -87,11 +87,11 @@ class Peer(Generic[LinkT]):
 
     # Queues and links
 
-    def carried_by(self, link: LinkT) -> list[Queue]:
+    def carried_by(self, link: LinkT) -> list[ManagedQueue]:
         """The queues whose messages travel on a link."""
         return [queue for queue, carrier in self.queues.items() if carrier is link]
 
-    def forget_idle(self, unidentified: Collection[Queue]) -> None:
+    def forget_idle(self, unidentified: Collection[ManagedQueue]) -> None:
         """Drop queues that no link carries and that have nothing to send.
 
         A link that carries a queue may have sent messages of it that are gone meanwhile: when it
@@ -104,13 +104,13 @@ class Peer(Generic[LinkT]):
             if carrier is not None or has_messages(queue) or queue in unidentified
         }
 
-    def wants_link(self, unidentified: Collection[Queue]) -> bool:
+    def wants_link(self, unidentified: Collection[ManagedQueue]) -> bool:
         """Whether it is to be dialled."""
         return any(has_messages(queue) or queue in unidentified for queue in self.queues)
 
     # What the outgoing queues show
 
-    def route(self, queue: Queue, state: str, resends: int, now: float) -> RouteStatus:
+    def route(self, queue: ManagedQueue, state: str, resends: int, now: float) -> RouteStatus:
         """How the way of a queue stands that no link can carry."""
         retry_at = self.retry_at if queue in self.queues else None
         return RouteStatus(
@@ -142,7 +142,7 @@ class Peer(Generic[LinkT]):
                 queue.transfer.attempts.append(Attempt(status, now, error, (address,)))
 
 
-def has_messages(queue: Queue) -> bool:
+def has_messages(queue: ManagedQueue) -> bool:
     """Whether there is something to send, or sent and not acknowledged."""
     return bool(queue.messages or queue.express)
 

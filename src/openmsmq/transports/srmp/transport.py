@@ -16,7 +16,7 @@ from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.outgoing.state import Attempt
 from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import MQError
 from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.packet.view import PacketView
@@ -41,7 +41,7 @@ class Poster(Timers, Protocol):
 class HttpRoute:
     """The way of one outgoing queue."""
 
-    def __init__(self, queue: Queue, timing: SrmpTiming) -> None:
+    def __init__(self, queue: ManagedQueue, timing: SrmpTiming) -> None:
         self.queue = queue
         self.delivery = Delivery(timing)
         self.host = ""
@@ -69,7 +69,7 @@ class SrmpTransport:
         self._poster = poster
         self._manager = manager
         self._timing = timing or SrmpTiming()
-        self._routes: dict[Queue, HttpRoute] = {}
+        self._routes: dict[ManagedQueue, HttpRoute] = {}
         self._is_stopped = False
         dispatcher.register([AddressKind.HTTP], self)
 
@@ -81,7 +81,7 @@ class SrmpTransport:
 
     # What the engine says
 
-    def ready(self, queue: Queue) -> None:
+    def ready(self, queue: ManagedQueue) -> None:
         """An outgoing queue has messages, or its last one left."""
         if self._is_stopped:
             return
@@ -93,21 +93,21 @@ class SrmpTransport:
         route.delivery.resume()
         self._go(route)
 
-    def withdrawn(self, queue: Queue) -> None:
+    def withdrawn(self, queue: ManagedQueue) -> None:
         """Pause Queue ([MC-MQSRM] 3.1.7.4); a request under way is answered to no effect."""
         route = self._routes.get(queue)
         if route is not None:
             route.delivery.pause()
             self._cancel(route)
 
-    def retry(self, queue: Queue) -> None:
+    def retry(self, queue: ManagedQueue) -> None:
         """Make the next attempt to send now."""
         route = self._routes.get(queue)
         if route is not None:
             route.delivery.retry()
         self.ready(queue)
 
-    def route(self, queue: Queue) -> RouteStatus:
+    def route(self, queue: ManagedQueue) -> RouteStatus:
         """How the way to the destination of a queue stands."""
         transfer, route = queue.transfer, self._routes.get(queue)
         assert transfer is not None, "an outgoing queue knows its way"

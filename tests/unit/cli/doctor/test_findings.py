@@ -17,7 +17,7 @@ from tests.unit.engine.world import HERE, commit_all
 
 from openmsmq import Message
 from openmsmq.cli.doctor.findings import DISK_LOW, JOURNAL_LONG, OLD, Finding, Level, check_up
-from openmsmq.cli.options import Location
+from openmsmq.cli.options import ManagerLocation
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.errors import StoreDamaged
@@ -297,7 +297,7 @@ def test_dead_letters_are_found_by_reason(cli: Cli) -> None:
     with cli.open() as manager:
         queue = manager.create_queue("orders")
         queue.send_many([Message(b"late", dead_letter=True, time_to_be_received=0)] * 2)
-    found = [f for f in check_up(Location(cli.directory)) if f.subject == r".\DeadLetter$"]
+    found = [f for f in check_up(ManagerLocation(cli.directory)) if f.subject == r".\DeadLetter$"]
     code = MessageClass.NACK_RECEIVE_TIMEOUT
     assert [f.text for f in found] == [
         f"2 dead letters: nobody received the message in time (0x{code:04X})"
@@ -313,7 +313,7 @@ def test_refused_messages_are_found_by_reason(cli: Cli) -> None:
     arrivals.take(Origin("192.0.2.9", "x"), [(p, None) for p in packets], lambda outcome: None)
     commit_all(local)
     local.store.close()
-    [found] = [f for f in check_up(Location(cli.directory)) if f.subject == r".\Refused$"]
+    [found] = [f for f in check_up(ManagerLocation(cli.directory)) if f.subject == r".\Refused$"]
     assert found.level == Level.PROBLEM
     assert found.text.startswith("2 messages of other queue managers refused: the destination")
     assert "(0x8000)" in found.text
@@ -329,7 +329,7 @@ def test_poison_is_found(cli: Cli) -> None:
         queue.receive(0, transaction=transaction)
         transaction.abort()
     name = r".\private$\orders;poison"
-    [found] = [f for f in check_up(Location(cli.directory)) if f.subject == name]
+    [found] = [f for f in check_up(ManagerLocation(cli.directory)) if f.subject == name]
     assert found.level == Level.PROBLEM
     assert found.text == "1 message that no program could deal with"
     assert f"openmsmq message move '{name}' --all --to ''" in found.advice
@@ -337,13 +337,15 @@ def test_poison_is_found(cli: Cli) -> None:
 
 def test_a_store_in_use_is_a_problem(cli: Cli) -> None:
     with cli.open():
-        [problem] = [f for f in check_up(Location(cli.directory)) if f.level == Level.PROBLEM]
+        [problem] = [
+            f for f in check_up(ManagerLocation(cli.directory)) if f.level == Level.PROBLEM
+        ]
     assert "by process" in problem.text
     assert "Stop that process" in problem.advice
 
 
 def test_no_store_is_a_problem(cli: Cli) -> None:
-    [problem] = [f for f in check_up(Location(cli.directory)) if f.level == Level.PROBLEM]
+    [problem] = [f for f in check_up(ManagerLocation(cli.directory)) if f.level == Level.PROBLEM]
     assert "StoreMissing" in problem.text
 
 

@@ -12,12 +12,12 @@ import pytest
 from rich.console import Console
 
 from openmsmq.cli.pipelines import view as pipeline_view
-from openmsmq.cli.pipelines.view import Lines, Quiet, Screen, Signals, view
+from openmsmq.cli.pipelines.view import JsonView, LiveView, Quiet, Signals, view
 from openmsmq.pipelines.work import Progress
 
 
 def test_a_program_gets_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = Lines()
+    lines = JsonView()
     lines.progress(Progress(0, 10, 0.5))
     lines.rows([{"a": b"\x01", "b": date(2026, 7, 1), "c": None}])
     batch, row = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -37,7 +37,7 @@ def test_without_a_terminal_only_rows_are_shown(capsys: pytest.CaptureFixture[st
 def test_a_terminal_has_the_newest_batches(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Screen() as screen:
+    with LiveView() as screen:
         for number in range(12):
             screen.progress(Progress(number, 1000, 0.5, lag=12_345, oldest=90))
         screen.rows([{"a": 1}])
@@ -51,7 +51,7 @@ def test_a_terminal_tells_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) ->
     seen = StringIO()
     terminal = Console(file=seen, force_terminal=True, width=100)
     monkeypatch.setattr(pipeline_view, "console", lambda: terminal)
-    with Screen() as screen:
+    with LiveView() as screen:
         assert "Spark starts" in seen.getvalue()
         screen.started()
     _, _, end = seen.getvalue().partition("on its way")

@@ -11,7 +11,7 @@ from tests.unit.engine.world import HERE, ME, SOMEBODY, commit_all, letter
 from openmsmq.engine.arrivals import acknowledgements as module
 from openmsmq.engine.arrivals.acknowledgements import DROPPED, Acknowledgements
 from openmsmq.engine.arrivals.arrival import Origin
-from openmsmq.engine.queues.queue import Purpose, Queue
+from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import order_queue
 from openmsmq.properties.message import Acknowledge, MessageClass
@@ -45,7 +45,7 @@ def known(station: Station) -> None:
     station.origin.entitle(SOMEBODY.bytes_le, is_proven=True, is_known=True)
 
 
-def outgoing(station: Station) -> list[Queue]:
+def outgoing(station: Station) -> list[ManagedQueue]:
     """All outgoing queues."""
     return [queue for queue in station.core.queues.everything if queue.transfer is not None]
 

@@ -15,7 +15,7 @@ from openmsmq.engine.arrivals.duplicates import SEEN
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence, sequence_key
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Record
 from openmsmq.errors import StorageFailed
@@ -1061,7 +1061,7 @@ def test_a_message_that_cannot_be_written_fails_alone_and_comes_again(
     with monkeypatch.context() as patch:
         insert = Batch.insert_many
 
-        def broken(batch: Batch, queue: Queue, messages: Any, by: str) -> list[int]:
+        def broken(batch: Batch, queue: ManagedQueue, messages: Any, by: str) -> list[int]:
             places = insert(batch, queue, messages, by)
             if by == str(number):
                 raise ZeroDivisionError

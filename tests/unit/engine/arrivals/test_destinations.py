@@ -9,7 +9,7 @@ from tests.unit.engine.world import HERE, ME, NOW, SOMEBODY, World
 from openmsmq.engine.arrivals.arrival import Rejected
 from openmsmq.engine.arrivals.destinations import WENT_ROUND, Destinations, Targets
 from openmsmq.engine.arrivals.incoming import head_of
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.limits import HOP_COUNT_MAX
 from openmsmq.properties.message import MessageClass
 
@@ -24,7 +24,7 @@ class Desk:
         self.world.done(self.world.core.configure(clock_tolerance=30))
         self.destinations = Destinations(self.world.core)
 
-    def find(self, packet: bytes, known: Targets | None = None) -> Queue | MessageClass:
+    def find(self, packet: bytes, known: Targets | None = None) -> ManagedQueue | MessageClass:
         """Where a message goes, or why it goes to none."""
         found = self.destinations.find({} if known is None else known, packet, head_of(packet))
         return found.reason if isinstance(found, Rejected) else found

@@ -14,7 +14,7 @@ from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import Queue, QueueProperties
+from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.storage.history import Event, History
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
@@ -53,7 +53,7 @@ class Bench:
             queue=17,
             sequences=SequenceNumbers(self.store.snapshot),
         )
-        self.queue = Queue(16, properties())
+        self.queue = ManagedQueue(16, properties())
         self.history = History(self.store.snapshot, 1 << 20)
         self.statistics = Statistics(self.store.snapshot)
         self.batch = self._begin()
@@ -69,7 +69,7 @@ class Bench:
         self.batch.apply()
         self.batch = self._begin()
 
-    def insert(self, *messages: NewMessage, queue: Queue | None = None) -> list[int]:
+    def insert(self, *messages: NewMessage, queue: ManagedQueue | None = None) -> list[int]:
         """Insert messages, without a word about who did."""
         return self.batch.insert_many(queue or self.queue, messages, "")
 
@@ -93,7 +93,7 @@ class Bench:
     def expiry(self) -> list[tuple[int, int, int]]:
         return [split_expiry_key(key) for key in self.rows(Table.EXPIRY)]
 
-    def counters(self, queue: Queue | None = None) -> tuple[int, int] | None:
+    def counters(self, queue: ManagedQueue | None = None) -> tuple[int, int] | None:
         key = queue_key((queue or self.queue).number, COUNTERS_ROW)
         raw = self.store.snapshot.get(Table.QUEUES, key)
         return None if raw is None else unpack_counters(raw)
@@ -224,7 +224,7 @@ def test_messages_come_back_under_their_old_lookup_identifiers(bench: Bench) -> 
 def test_a_message_leaves_its_queue_once_however_often_that_is_asked_for(bench: Bench) -> None:
     (lookup,) = bench.insert(message("a"))
     bench.write()
-    raw, target = bench.index[lookup].pack(), Queue(17, properties("other"))
+    raw, target = bench.index[lookup].pack(), ManagedQueue(17, properties("other"))
     assert bench.batch.take_out(bench.queue, lookup, raw)
     assert not bench.batch.take_out(bench.queue, lookup, raw)
     bench.batch.move(bench.queue, lookup, raw, target, "")
@@ -237,7 +237,7 @@ def test_a_move_takes_the_message_with_its_place_and_its_time(bench: Bench) -> N
     """DMPR-275, DMPR-279, DMPR-280, DMPR-402."""
     (lookup,) = bench.insert(message("abc", expires=NOW + 5))
     bench.write()
-    before, target = bench.index[lookup], Queue(17, properties("other"))
+    before, target = bench.index[lookup], ManagedQueue(17, properties("other"))
     bench.batch.move(bench.queue, lookup, before.pack(), target, "")
     assert bench.batch.inserted == {target: [lookup]}
     bench.write()
@@ -260,7 +260,7 @@ def test_a_queue_that_comes_and_goes_is_written_with_its_first_message(
     bench: Bench, kind: QueueKind
 ) -> None:
     """So is the next number, which is not given again then."""
-    queue = Queue(17, properties("other", kind=kind), is_stored=False)
+    queue = ManagedQueue(17, properties("other", kind=kind), is_stored=False)
     bench.numbers.queue = 18
     bench.insert(message("a"), queue=queue)
     bench.write()
@@ -277,7 +277,7 @@ def test_a_queue_that_comes_and_goes_is_written_with_its_first_message(
 
 
 def test_such_a_queue_can_be_kept_before_it_has_messages(bench: Bench) -> None:
-    queue = Queue(17, properties("q;retry", kind=QueueKind.SUBQUEUE), is_stored=False)
+    queue = ManagedQueue(17, properties("q;retry", kind=QueueKind.SUBQUEUE), is_stored=False)
     bench.batch.keep(queue)
     assert list(bench.batch.grown()) == [(queue, 0)]
     bench.write()
@@ -314,7 +314,7 @@ def test_without_history_nothing_is_noted(bench: Bench) -> None:
     (lookup,) = bench.insert(letter("x"))
     bench.write()
     raw = bench.index[lookup].pack()
-    bench.batch.move(bench.queue, lookup, raw, Queue(17, properties("other")), "")
+    bench.batch.move(bench.queue, lookup, raw, ManagedQueue(17, properties("other")), "")
     bench.batch.note(Event.MOVED, bench.queue, [lookup], b"x" * 20, "")
     assert not bench.batch.keeps_history
     bench.write()

@@ -7,7 +7,7 @@ from tests.unit.engine.world import World, letter
 
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.messages.dedup import once_key
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions import transaction as transaction_module
 from openmsmq.errors import QueueNotAvailable, QueueQuotaExceeded, StorageFailed
 
@@ -18,30 +18,30 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     return world.queue()
 
 
-def once(queue: Queue, name: str, number: int, *, transactional: bool = False) -> NewMessage:
+def once(queue: ManagedQueue, name: str, number: int, *, transactional: bool = False) -> NewMessage:
     sent = letter(f"{name}-{number}", number=number, transactional=transactional)
     return sent._replace(once=once_key(queue, name))
 
 
-def test_a_message_is_sent_once_under_an_id(world: World, queue: Queue) -> None:
+def test_a_message_is_sent_once_under_an_id(world: World, queue: ManagedQueue) -> None:
     assert world.done(world.enqueuer.post(queue, [once(queue, "a", 1)])) == [1]
     assert world.done(world.enqueuer.post(queue, [once(queue, "a", 2)])) == [1]
     assert world.bodies(queue) == ["a-1"]
     assert world.count("repeated sends") == 1
 
 
-def test_it_is_so_after_it_was_received(world: World, queue: Queue) -> None:
+def test_it_is_so_after_it_was_received(world: World, queue: ManagedQueue) -> None:
     world.done(world.enqueuer.post(queue, [once(queue, "a", 1)]))
     world.take(queue)
     world.done(world.enqueuer.post(queue, [once(queue, "a", 2)]))
     assert world.bodies(queue) == []
 
 
-def test_it_is_so_after_a_restart(world: World, queue: Queue) -> None:
+def test_it_is_so_after_a_restart(world: World, queue: ManagedQueue) -> None:
     world.done(world.enqueuer.post(queue, [once(queue, "a", 1)]))
     again = world.restart()
     found = again.find()
@@ -49,7 +49,7 @@ def test_it_is_so_after_a_restart(world: World, queue: Queue) -> None:
     assert again.bodies(found) == ["a-1"]
 
 
-def test_two_that_are_committed_together_are_one(world: World, queue: Queue) -> None:
+def test_two_that_are_committed_together_are_one(world: World, queue: ManagedQueue) -> None:
     first = world.enqueuer.post(queue, [once(queue, "a", 1)])
     second = world.enqueuer.post(queue, [once(queue, "b", 2), once(queue, "a", 3)])
     assert world.done(first) == [1]
@@ -57,13 +57,13 @@ def test_two_that_are_committed_together_are_one(world: World, queue: Queue) -> 
     assert world.bodies(queue) == ["a-1", "b-2"]
 
 
-def test_the_same_id_twice_in_one_send_is_one_message(world: World, queue: Queue) -> None:
+def test_the_same_id_twice_in_one_send_is_one_message(world: World, queue: ManagedQueue) -> None:
     both = [once(queue, "a", 1), once(queue, "a", 2)]
     assert world.done(world.enqueuer.post(queue, both)) == [1, 1]
     assert world.bodies(queue) == ["a-1"]
 
 
-def test_a_commit_that_failed_leaves_no_id(world: World, queue: Queue) -> None:
+def test_a_commit_that_failed_leaves_no_id(world: World, queue: ManagedQueue) -> None:
     sent = world.enqueuer.post(queue, [once(queue, "a", 1)])
     world.commit(StorageFailed("broken"))
     assert sent.error is not None
@@ -80,7 +80,7 @@ def test_a_known_message_needs_no_room(world: World) -> None:
         world.enqueuer.post(queue, [first._replace(once=once_key(queue, "b"))])
 
 
-def test_a_queue_that_is_deleted_meanwhile_takes_no_id(world: World, queue: Queue) -> None:
+def test_a_queue_that_is_deleted_meanwhile_takes_no_id(world: World, queue: ManagedQueue) -> None:
     sent = world.enqueuer.post(queue, [once(queue, "a", 1)])
     world.core.queues.delete(queue)
     with pytest.raises(QueueNotAvailable):

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-from openmsmq.engine.messages.cursor import Cursor, CursorState
+from openmsmq.engine.messages.cursor import CursorState, QueueCursor
 from openmsmq.errors import IllegalCursorAction, MessageAlreadyReceived
 
-Move = Callable[[Cursor], object]
+Move = Callable[[QueueCursor], object]
 
 
-def in_state(state: CursorState, position: int = 10) -> Cursor:
+def in_state(state: CursorState, position: int = 10) -> QueueCursor:
     """A cursor that got into a state by the moves that lead there."""
-    cursor = Cursor()
+    cursor = QueueCursor()
     cursor.received(position)
     if state is CursorState.READ:
         cursor.peeked(position)
@@ -28,7 +28,7 @@ def in_state(state: CursorState, position: int = 10) -> Cursor:
 
 def test_a_new_cursor_is_before_the_first_message() -> None:
     """DMPR-045, DMPR-247."""
-    cursor = Cursor()
+    cursor = QueueCursor()
     assert (cursor.state, cursor.position, cursor.closed) == (CursorState.UNREAD, 0, False)
     assert cursor.seek_peek() == cursor.seek_receive() == 0
 
@@ -86,7 +86,7 @@ def test_a_receive_that_waited_in_vain_leaves_the_cursor_at_the_end() -> None:
 
 
 def test_a_cursor_never_goes_back_because_it_waited() -> None:
-    cursor = Cursor()
+    cursor = QueueCursor()
     cursor.received(30)
     cursor.wait(20, destructive=True)
     cursor.give_up()
@@ -101,7 +101,9 @@ def test_a_peek_that_waited_in_vain_leaves_the_cursor_where_it_was() -> None:
 
 
 @pytest.mark.parametrize("state", [CursorState.WAIT_PEEK, CursorState.WAIT_RECEIVE])
-@pytest.mark.parametrize("move", [Cursor.seek_peek, Cursor.seek_peek_next, Cursor.seek_receive])
+@pytest.mark.parametrize(
+    "move", [QueueCursor.seek_peek, QueueCursor.seek_peek_next, QueueCursor.seek_receive]
+)
 def test_a_second_read_is_refused_while_one_waits(state: CursorState, move: Move) -> None:
     cursor = in_state(state)
     with pytest.raises(IllegalCursorAction):
@@ -110,5 +112,5 @@ def test_a_second_read_is_refused_while_one_waits(state: CursorState, move: Move
 
 
 def test_a_message_taken_by_another_reader_has_its_own_error() -> None:
-    assert isinstance(Cursor().gone(), MessageAlreadyReceived)
-    assert Cursor().gone().hresult == 0xC00E001D
+    assert isinstance(QueueCursor().gone(), MessageAlreadyReceived)
+    assert QueueCursor().gone().hresult == 0xC00E001D

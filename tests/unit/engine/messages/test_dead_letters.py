@@ -7,7 +7,7 @@ from tests.unit.engine.station import THERE, Station, places
 from tests.unit.engine.world import NOW, World, letter
 
 from openmsmq.engine.commit.batch import NewMessage
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Owed
 from openmsmq.errors import (
@@ -31,14 +31,14 @@ def named(body: str, path: str = PATH, **facts: object) -> NewMessage:
     return made._replace(packet=made.packet + letter_trailer(path), flags=owed)
 
 
-def send(world: World, queue: Queue, message: NewMessage, *, transactional: bool) -> None:
+def send(world: World, queue: ManagedQueue, message: NewMessage, *, transactional: bool) -> None:
     if transactional:
         world.send_in(queue, message)
     else:
         world.send(queue, message)
 
 
-def classes(world: World, queue: Queue) -> list[int]:
+def classes(world: World, queue: ManagedQueue) -> list[int]:
     return [record.message_class for record in world.records(queue)]
 
 

@@ -13,7 +13,7 @@ from openmsmq.engine.messages.dedup import (
     read_state,
     remember,
 )
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.store.memory import MemoryStore
 from openmsmq.types.queues import QueueKind
@@ -91,7 +91,7 @@ def test_no_commit_has_to_forget_very_many() -> None:
 
 
 def test_an_id_is_another_one_for_another_queue() -> None:
-    queues = [Queue(16, properties("a")), Queue(17, properties("a"))]
+    queues = [ManagedQueue(16, properties("a")), ManagedQueue(17, properties("a"))]
     assert once_key(queues[0], "x") == once_key(queues[0], "x")
     assert once_key(queues[0], "x") != once_key(queues[0], "y")
     assert once_key(queues[0], "x") != once_key(queues[1], "x")
@@ -100,5 +100,7 @@ def test_an_id_is_another_one_for_another_queue() -> None:
 def test_a_queue_elsewhere_goes_by_its_name_however_that_is_written() -> None:
     """An outgoing queue comes and goes, and has another number each time."""
     names = ("DIRECT=OS:there\\private$\\x", "DIRECT=os:THERE\\PRIVATE$\\X")
-    queues = [Queue(n, properties(name, kind=QueueKind.OUTGOING)) for n, name in enumerate(names)]
+    queues = [
+        ManagedQueue(n, properties(name, kind=QueueKind.OUTGOING)) for n, name in enumerate(names)
+    ]
     assert once_key(queues[0], "x") == once_key(queues[1], "x")

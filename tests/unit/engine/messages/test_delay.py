@@ -10,7 +10,7 @@ from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.messages import delay as delaying
 from openmsmq.engine.messages.delay import RETRY
 from openmsmq.engine.outgoing.transport import AddressKind
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import QueueQuotaExceeded, ReceiveTimeout, StorageFailed
@@ -24,7 +24,7 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     return world.queue()
 
 
@@ -34,11 +34,11 @@ def later(world: World, seconds: float, body: str = "late", **given: object) -> 
     return letter(body, **given)._replace(due=due)  # type: ignore[arg-type] # as letter takes them
 
 
-def post(world: World, queue: Queue, *messages: NewMessage) -> None:
+def post(world: World, queue: ManagedQueue, *messages: NewMessage) -> None:
     world.done(world.enqueuer.post(queue, list(messages)))
 
 
-def test_a_message_is_hidden_until_it_is_due(world: World, queue: Queue) -> None:
+def test_a_message_is_hidden_until_it_is_due(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 2.5))
     assert world.bodies(queue) == []
     assert queue.messages == 0
@@ -52,7 +52,9 @@ def test_a_message_is_hidden_until_it_is_due(world: World, queue: Queue) -> None
     assert world.rows(Table.DELAYED) == {}
 
 
-def test_the_core_says_to_the_moment_when_it_wants_to_be_called(world: World, queue: Queue) -> None:
+def test_the_core_says_to_the_moment_when_it_wants_to_be_called(
+    world: World, queue: ManagedQueue
+) -> None:
     assert world.core.next_deadline is None
     post(world, queue, later(world, 70.25), later(world, 5.25))
     assert world.core.next_deadline == pytest.approx(5.25)
@@ -64,7 +66,7 @@ def test_the_core_says_to_the_moment_when_it_wants_to_be_called(world: World, qu
     assert world.core.next_deadline is None
 
 
-def test_a_lifetime_may_end_before(world: World, queue: Queue) -> None:
+def test_a_lifetime_may_end_before(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 70), later(world, 90, expires=NOW + 10))
     assert world.core.next_deadline == pytest.approx(11)
     world.tick(11)
@@ -75,7 +77,7 @@ def test_a_lifetime_may_end_before(world: World, queue: Queue) -> None:
 
 
 def test_it_arrives_when_it_is_due_behind_those_that_came_before(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     late = later(world, 3)
     post(world, queue, late)
@@ -87,7 +89,7 @@ def test_it_arrives_when_it_is_due_behind_those_that_came_before(
     assert (Event.ARRIVED, "q") in world.told(late)
 
 
-def test_a_reader_that_waits_gets_it(world: World, queue: Queue) -> None:
+def test_a_reader_that_waits_gets_it(world: World, queue: ManagedQueue) -> None:
     pending = world.wait_receive(queue)
     post(world, queue, later(world, 3))
     assert not pending.done
@@ -95,7 +97,7 @@ def test_a_reader_that_waits_gets_it(world: World, queue: Queue) -> None:
     assert len(pending.result()) == 1
 
 
-def test_acknowledgements_come_with_its_arrival(world: World, queue: Queue) -> None:
+def test_acknowledgements_come_with_its_arrival(world: World, queue: ManagedQueue) -> None:
     admin = world.queue("admin")
     asks = Acknowledge.POS_ARRIVAL
     post(world, queue, later(world, 3, acknowledge=asks, admin="DIRECT=OS:here\\admin"))
@@ -104,7 +106,7 @@ def test_acknowledgements_come_with_its_arrival(world: World, queue: Queue) -> N
     assert admin.messages == 1
 
 
-def test_it_survives_a_restart(world: World, queue: Queue) -> None:
+def test_it_survives_a_restart(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 5))
     again = world.restart(2)
     found = again.find()
@@ -116,7 +118,7 @@ def test_it_survives_a_restart(world: World, queue: Queue) -> None:
     assert again.bodies(found) == ["late"]
 
 
-def test_what_was_due_meanwhile_comes_at_the_start(world: World, queue: Queue) -> None:
+def test_what_was_due_meanwhile_comes_at_the_start(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 5))
     again = world.restart(50)
     again.tick()
@@ -124,7 +126,7 @@ def test_what_was_due_meanwhile_comes_at_the_start(world: World, queue: Queue) -
 
 
 @pytest.mark.parametrize("jump", [-3600, 3600])
-def test_a_jump_of_the_clock_changes_nothing(world: World, queue: Queue, jump: int) -> None:
+def test_a_jump_of_the_clock_changes_nothing(world: World, queue: ManagedQueue, jump: int) -> None:
     post(world, queue, later(world, 10))
     world.tick(4, jump=jump)
     world.tick(5)
@@ -142,7 +144,7 @@ def test_it_counts_against_the_quota(world: World) -> None:
     assert world.core.total_size == queue.delayed.size > 700
 
 
-def test_a_purge_takes_it(world: World, queue: Queue) -> None:
+def test_a_purge_takes_it(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 5), later(world, 6))
     world.send(queue, letter("now"))
     assert world.done(world.core.queues.purge(queue)) == 3
@@ -151,7 +153,9 @@ def test_a_purge_takes_it(world: World, queue: Queue) -> None:
     assert world.rows(Table.DELAYED) == world.rows(Table.PACKETS) == {}
 
 
-def test_a_purge_that_begins_while_it_is_on_its_way_takes_it(world: World, queue: Queue) -> None:
+def test_a_purge_that_begins_while_it_is_on_its_way_takes_it(
+    world: World, queue: ManagedQueue
+) -> None:
     post(world, queue, later(world, 5))
     world.pass_time(5)
     world.core.start_commit(world.store.begin())
@@ -162,7 +166,7 @@ def test_a_purge_that_begins_while_it_is_on_its_way_takes_it(world: World, queue
     assert world.bodies(queue) == []
 
 
-def test_it_is_gone_with_its_queue(world: World, queue: Queue) -> None:
+def test_it_is_gone_with_its_queue(world: World, queue: ManagedQueue) -> None:
     post(world, queue, *(later(world, 5) for _ in range(400)))
     world.done(world.core.queues.delete(queue))
     world.tick(10)
@@ -171,7 +175,7 @@ def test_it_is_gone_with_its_queue(world: World, queue: Queue) -> None:
     assert world.core.total_size == 0
 
 
-def test_a_queue_that_could_not_be_deleted_gets_it(world: World, queue: Queue) -> None:
+def test_a_queue_that_could_not_be_deleted_gets_it(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 5))
     deleting = world.core.queues.delete(queue)
     world.pass_time(5)
@@ -182,7 +186,7 @@ def test_a_queue_that_could_not_be_deleted_gets_it(world: World, queue: Queue) -
 
 
 def test_many_come_some_with_each_commit(
-    world: World, queue: Queue, monkeypatch: pytest.MonkeyPatch
+    world: World, queue: ManagedQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delaying, "STEP", 3)
     post(world, queue, *(later(world, 1, str(number)) for number in range(8)))
@@ -193,7 +197,7 @@ def test_many_come_some_with_each_commit(
     assert world.bodies(queue) == [str(number) for number in range(8)]
 
 
-def test_what_comes_meanwhile_is_not_forgotten(world: World, queue: Queue) -> None:
+def test_what_comes_meanwhile_is_not_forgotten(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 1))
     world.pass_time(1)
     world.core.start_commit(world.store.begin())
@@ -204,7 +208,7 @@ def test_what_comes_meanwhile_is_not_forgotten(world: World, queue: Queue) -> No
     assert world.core.next_deadline == pytest.approx(3)
 
 
-def test_a_disk_that_fails_is_tried_again(world: World, queue: Queue) -> None:
+def test_a_disk_that_fails_is_tried_again(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 1))
     world.pass_time(1)
     world.commit(StorageFailed("broken"))
@@ -237,7 +241,7 @@ def test_an_outgoing_queue_from_which_the_last_waiting_message_went_is_gone(worl
     assert world.rows(Table.QUEUES) == {}
 
 
-def test_what_is_due_is_delivered_at_once(world: World, queue: Queue) -> None:
+def test_what_is_due_is_delivered_at_once(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 0))
     assert world.bodies(queue) == ["late"]
     assert queue.delayed is None
@@ -257,7 +261,7 @@ def test_a_transaction_delivers_later_what_it_sends(world: World) -> None:
     assert again.bodies(found) == ["late"]
 
 
-def test_nothing_can_be_received_before(world: World, queue: Queue) -> None:
+def test_nothing_can_be_received_before(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 5))
     with pytest.raises(ReceiveTimeout):
         world.receive(queue)

@@ -19,7 +19,7 @@ from tests.unit.engine.world import (
 
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.messages.disposition import EVENTS, OWED
-from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import CHUNK_SIZE
 from openmsmq.engine.storage.tables import Table
@@ -45,15 +45,15 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     return world.queue()
 
 
-def count(queue: Queue) -> int:
+def count(queue: ManagedQueue) -> int:
     return queue.messages + len(queue.express)
 
 
-def classes(world: World, queue: Queue) -> list[int]:
+def classes(world: World, queue: ManagedQueue) -> list[int]:
     """The classes of acknowledgements in a queue."""
     return [view.message_class for view in world.views(queue)]
 
@@ -65,7 +65,7 @@ def classes(world: World, queue: Queue) -> list[int]:
 @HISTORY
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_message_that_expires_becomes_a_dead_letter_if_its_sender_wants(
-    world: World, queue: Queue, express: bool, history: bool, wanted: bool
+    world: World, queue: ManagedQueue, express: bool, history: bool, wanted: bool
 ) -> None:
     """DMPR-068, DMPR-069."""
     world.core.history.limit = history << 20
@@ -86,7 +86,7 @@ def test_a_message_that_expires_becomes_a_dead_letter_if_its_sender_wants(
     assert count(world.core.queues.transactional_dead_letter) == 0
 
 
-def test_a_large_dead_letter_is_kept_whole(world: World, queue: Queue) -> None:
+def test_a_large_dead_letter_is_kept_whole(world: World, queue: ManagedQueue) -> None:
     body = "x" * (3 * CHUNK_SIZE)
     world.send(queue, letter(body, dead_letter=True, expires=NOW))
     world.tick(5)
@@ -120,7 +120,7 @@ def test_a_transactional_message_from_elsewhere_is_its_senders_to_keep(world: Wo
     assert not world.rows(Table.PACKETS)
 
 
-def test_a_plain_message_from_elsewhere_is_kept_here(world: World, queue: Queue) -> None:
+def test_a_plain_message_from_elsewhere_is_kept_here(world: World, queue: ManagedQueue) -> None:
     world.send(queue, letter("a", source=SOMEBODY, dead_letter=True, expires=NOW))
     world.tick(5)
     assert world.bodies(world.core.queues.dead_letter) == ["a"]
@@ -128,7 +128,7 @@ def test_a_plain_message_from_elsewhere_is_kept_here(world: World, queue: Queue)
 
 @EXPRESS
 def test_a_purge_and_a_delete_leave_no_dead_letters(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """DMPR-399."""
     world.send(queue, letter("a", express=express, dead_letter=True))
@@ -143,7 +143,7 @@ def test_a_purge_and_a_delete_leave_no_dead_letters(
 @EXPRESS
 @HISTORY
 def test_without_room_a_dead_letter_is_discarded(
-    world: World, queue: Queue, express: bool, history: bool
+    world: World, queue: ManagedQueue, express: bool, history: bool
 ) -> None:
     """It is counted, and told in the history (DMPR-070)."""
     world.core.history.limit = history << 20
@@ -164,7 +164,9 @@ def test_without_room_a_dead_letter_is_discarded(
         ]
 
 
-def test_the_quota_of_the_machine_does_not_forbid_dead_letters(world: World, queue: Queue) -> None:
+def test_the_quota_of_the_machine_does_not_forbid_dead_letters(
+    world: World, queue: ManagedQueue
+) -> None:
     """They take no more than the message did."""
     world.send(queue, letter("x" * 600, dead_letter=True, expires=NOW))
     world.core.settings = Settings(quota=1)
@@ -178,7 +180,7 @@ def test_the_quota_of_the_machine_does_not_forbid_dead_letters(world: World, que
 @EXPRESS
 @pytest.mark.parametrize("wanted", [True, False])
 def test_a_copy_of_what_was_sent_stays_if_the_sender_wants(
-    world: World, queue: Queue, express: bool, wanted: bool
+    world: World, queue: ManagedQueue, express: bool, wanted: bool
 ) -> None:
     """DMPR-065, DMPR-066."""
     sent = letter("a", express=express, journal=wanted, expires=NOW + 5, priority=6)
@@ -225,7 +227,7 @@ def test_what_is_sent_in_a_transaction_is_copied_when_it_commits(world: World) -
 
 @EXPRESS
 def test_without_room_the_copy_is_discarded_and_the_message_is_sent(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """DMPR-067."""
     journal = world.core.queues.system_journal
@@ -238,7 +240,9 @@ def test_without_room_the_copy_is_discarded_and_the_message_is_sent(
 
 
 @EXPRESS
-def test_the_quota_of_the_machine_forbids_copies(world: World, queue: Queue, express: bool) -> None:
+def test_the_quota_of_the_machine_forbids_copies(
+    world: World, queue: ManagedQueue, express: bool
+) -> None:
     """DMPR-067."""
     world.core.settings = Settings(quota=1)
     world.send(queue, letter("x" * 500, express=express, journal=True))
@@ -369,7 +373,7 @@ def test_a_journal_is_in_the_store_with_its_messages(world: World) -> None:
 @EXPRESS
 @pytest.mark.parametrize("asked", [Acknowledge.NONE, Acknowledge.POS_ARRIVAL])
 def test_arrival_is_acknowledged_if_the_sender_wants(
-    world: World, queue: Queue, express: bool, asked: Acknowledge
+    world: World, queue: ManagedQueue, express: bool, asked: Acknowledge
 ) -> None:
     """DMPR-078, DMPR-079, DMPR-083."""
     admin = world.queue("admin")
@@ -410,7 +414,7 @@ def test_each_end_is_acknowledged_as_the_sender_wants(
     """DMPR-078, DMPR-080, DMPR-082, DMPR-083, DMPR-084, DMPR-085, DMPR-310, DMPR-314."""
     admin = world.queue("admin")
 
-    def sent() -> Queue:
+    def sent() -> ManagedQueue:
         world.done(world.core.queues.purge(admin))
         name = f"q{world.core.numbers.queue}"
         made = world.queue(name)
@@ -481,7 +485,7 @@ def test_what_only_waits_to_be_sent_is_not_delivered_yet(world: World, express: 
 
 @EXPRESS
 def test_an_acknowledgement_names_the_message_and_is_as_safe_as_it_was(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """DMPR-082."""
     admin = world.queue("admin")
@@ -510,7 +514,7 @@ def test_an_acknowledgement_names_the_message_and_is_as_safe_as_it_was(
 
 @EXPRESS
 def test_an_acknowledgement_of_a_purge_is_as_safe_as_the_message_was(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """MQQB-300: also beside others in one commit."""
     admin = world.queue("admin")
@@ -539,7 +543,7 @@ def test_five_classes_are_withheld_from_strangers(
     assert classes(world, admin) == [reason] * is_sent
 
 
-def test_acknowledgements_have_identifiers_of_their_own(world: World, queue: Queue) -> None:
+def test_acknowledgements_have_identifiers_of_their_own(world: World, queue: ManagedQueue) -> None:
     """DMPR-053."""
     admin = world.queue("admin")
     for number in range(3):
@@ -560,7 +564,7 @@ def test_an_acknowledgement_asks_for_nothing_itself(world: World) -> None:
 
 @EXPRESS
 def test_without_an_administration_queue_nothing_is_acknowledged(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     world.send(queue, letter(express=express, acknowledge=ALL))
     world.take(queue)
@@ -571,7 +575,7 @@ def test_without_an_administration_queue_nothing_is_acknowledged(
 @EXPRESS
 @pytest.mark.parametrize("why", ["none", "transactional", "system", "subqueue", "deleted"])
 def test_what_cannot_be_acknowledged_is_counted(
-    world: World, queue: Queue, express: bool, why: str
+    world: World, queue: ManagedQueue, express: bool, why: str
 ) -> None:
     admin = ADMIN
     match why:
@@ -592,7 +596,7 @@ def test_what_cannot_be_acknowledged_is_counted(
 
 @EXPRESS
 def test_an_acknowledgement_for_another_computer_waits_to_be_sent(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     world.send(queue, letter(express=express, acknowledge=ALL, admin=THERE))
     world.take(queue)
@@ -635,7 +639,7 @@ def test_with_a_journal_a_receive_is_both_copied_and_acknowledged(world: World) 
 
 @pytest.mark.parametrize("error", [StorageFailed("disk"), StorageFull("disk")], ids=["bad", "full"])
 def test_when_the_commit_fails_nothing_was_acknowledged(
-    world: World, queue: Queue, error: Exception
+    world: World, queue: ManagedQueue, error: Exception
 ) -> None:
     admin = world.queue("admin")
     world.enqueuer.send(queue, [letter(acknowledge=ALL, admin=ADMIN, journal=True)])
@@ -645,7 +649,7 @@ def test_when_the_commit_fails_nothing_was_acknowledged(
 
 
 def test_flow_control_does_not_hold_back_what_the_manager_itself_sends(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     """A-50."""
     admin = world.queue("admin")
@@ -662,7 +666,7 @@ def test_flow_control_does_not_hold_back_what_the_manager_itself_sends(
 # The whole
 
 
-def test_several_that_leave_together_go_their_own_ways(world: World, queue: Queue) -> None:
+def test_several_that_leave_together_go_their_own_ways(world: World, queue: ManagedQueue) -> None:
     """In one commit."""
     admin = world.queue("admin")
     wants: list[dict[str, Any]] = [
@@ -690,7 +694,7 @@ def test_every_reason_has_its_event_and_what_is_owed() -> None:
     assert EVENTS.keys() == OWED.keys()
 
 
-def test_messages_that_ask_for_nothing_leave_nothing(world: World, queue: Queue) -> None:
+def test_messages_that_ask_for_nothing_leave_nothing(world: World, queue: ManagedQueue) -> None:
     """DMPR-323."""
     sent: list[NewMessage] = [message("a"), message("b", express=True), message("c")]
     world.send(queue, *sent)
@@ -703,7 +707,7 @@ def test_messages_that_ask_for_nothing_leave_nothing(world: World, queue: Queue)
 @EXPRESS
 @pytest.mark.parametrize("delete", [True, False])
 def test_the_second_step_of_a_read_acknowledges_what_it_removes(
-    world: World, queue: Queue, express: bool, delete: bool
+    world: World, queue: ManagedQueue, express: bool, delete: bool
 ) -> None:
     """DMPR-216: and nothing that it returns to the queue."""
     admin = world.queue("admin")

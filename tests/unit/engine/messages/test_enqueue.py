@@ -6,7 +6,7 @@ import pytest
 from tests.unit.engine.world import OWNER, World, message, packets
 
 from openmsmq.engine.messages import enqueue as sending
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import SPILL_SIZE
 from openmsmq.errors import (
@@ -215,7 +215,9 @@ def test_a_transaction_that_is_over_takes_nothing_more(world: World) -> None:
     assert state(world) == before
 
 
-def quota_error(world: World, queue: Queue, size: int, *, express: bool = False) -> MQError | None:
+def quota_error(
+    world: World, queue: ManagedQueue, size: int, *, express: bool = False
+) -> MQError | None:
     try:
         world.send(queue, message(b"x" * size, express=express))
     except MQError as error:

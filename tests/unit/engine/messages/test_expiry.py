@@ -18,9 +18,9 @@ from tests.unit.engine.world import (
 )
 
 from openmsmq.engine.messages import expiry as expiring
-from openmsmq.engine.messages.cursor import Cursor
+from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.messages.expiry import UNCONFIRMED, reason
-from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import NEVER, expiry_key
 from openmsmq.engine.storage.tables import Table
@@ -40,11 +40,13 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     return world.queue()
 
 
-def send(world: World, queue: Queue, text: str, seconds: int, *, express: bool = False) -> None:
+def send(
+    world: World, queue: ManagedQueue, text: str, seconds: int, *, express: bool = False
+) -> None:
     """Send a message that lives so many seconds from now."""
     expires = world.core.timeline.now + seconds
     world.send(queue, message(text, expires=expires, express=express))
@@ -55,7 +57,7 @@ def send(world: World, queue: Queue, text: str, seconds: int, *, express: bool =
 
 @EXPRESS
 def test_a_message_lives_to_the_end_of_its_last_second(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """DMPR-088, DMPR-193, DMPR-307, DMPR-310, DMPR-323."""
     send(world, queue, "short", 2, express=express)
@@ -74,7 +76,7 @@ def test_a_message_lives_to_the_end_of_its_last_second(
 
 @EXPRESS
 def test_what_has_expired_is_out_of_reach_before_it_is_removed(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """For every way of reading."""
     world.send(queue, "keep", express=express, priority=1)
@@ -90,7 +92,7 @@ def test_what_has_expired_is_out_of_reach_before_it_is_removed(
         world.lookup(queue, lookup)
     with pytest.raises(MessageNotFound):
         world.lookup(queue, lookup, peek=False)
-    assert packets(world.cursor_peek(queue, Cursor()).result()) == ["keep"]
+    assert packets(world.cursor_peek(queue, QueueCursor()).result()) == ["keep"]
     with pytest.raises(MessageNotFound):
         world.moves.move(queue, lookup, world.subqueue(queue))
     assert world.receive(queue, MANY) == ["keep"]
@@ -99,10 +101,12 @@ def test_what_has_expired_is_out_of_reach_before_it_is_removed(
 
 
 @EXPRESS
-def test_what_expires_under_a_cursor_is_gone(world: World, queue: Queue, express: bool) -> None:
+def test_what_expires_under_a_cursor_is_gone(
+    world: World, queue: ManagedQueue, express: bool
+) -> None:
     send(world, queue, "a", 1, express=express)
     world.send(queue, "b", express=express)
-    cursor = Cursor()
+    cursor = QueueCursor()
     world.cursor_peek(queue, cursor)
     world.tick(2)
     assert packets(world.cursor_peek(queue, cursor, following=True).result()) == ["b"]
@@ -110,7 +114,7 @@ def test_what_expires_under_a_cursor_is_gone(world: World, queue: Queue, express
 
 @EXPRESS
 def test_a_message_without_any_lifetime_expires_at_once(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """It is accepted, and nobody sees it (DMPR-196, DMPR-308)."""
     waiting = world.wait_receive(queue)
@@ -124,7 +128,7 @@ def test_a_message_without_any_lifetime_expires_at_once(
 
 @EXPRESS
 def test_only_messages_that_are_still_there_expire(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """DMPR-309."""
     for text in "abc":
@@ -137,7 +141,7 @@ def test_only_messages_that_are_still_there_expire(
     assert not world.rows(Table.EXPIRY)
 
 
-def test_messages_expire_while_nobody_runs(world: World, queue: Queue) -> None:
+def test_messages_expire_while_nobody_runs(world: World, queue: ManagedQueue) -> None:
     send(world, queue, "a", 60)
     send(world, queue, "b", 600)
     again = world.restart(61)
@@ -151,7 +155,7 @@ def test_messages_expire_while_nobody_runs(world: World, queue: Queue) -> None:
 # When the next is due
 
 
-def test_the_next_deadline_is_that_of_the_first_message(world: World, queue: Queue) -> None:
+def test_the_next_deadline_is_that_of_the_first_message(world: World, queue: ManagedQueue) -> None:
     """DMPR-193."""
     assert world.core.next_deadline is None
     send(world, queue, "late", 100)
@@ -169,13 +173,15 @@ def test_the_next_deadline_is_that_of_the_first_message(world: World, queue: Que
     assert world.core.next_deadline is None
 
 
-def test_nothing_is_written_while_nothing_is_due(world: World, queue: Queue) -> None:
+def test_nothing_is_written_while_nothing_is_due(world: World, queue: ManagedQueue) -> None:
     send(world, queue, "a", 100)
     assert not world.pass_time(100)
     assert not world.core.wants_commit
 
 
-def test_the_deadline_is_tried_again_when_the_store_failed(world: World, queue: Queue) -> None:
+def test_the_deadline_is_tried_again_when_the_store_failed(
+    world: World, queue: ManagedQueue
+) -> None:
     """Not at once, again and again."""
     send(world, queue, "a", 1)
     assert world.pass_time(5)
@@ -189,7 +195,9 @@ def test_the_deadline_is_tried_again_when_the_store_failed(world: World, queue: 
     assert world.core.next_deadline == 0
 
 
-def test_many_expire_in_steps(world: World, queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_expire_in_steps(
+    world: World, queue: ManagedQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(expiring, "STEP", 3)
     for number in range(10):
         send(world, queue, str(number), 1)
@@ -209,7 +217,7 @@ def test_many_expire_in_steps(world: World, queue: Queue, monkeypatch: pytest.Mo
 
 
 def test_a_manager_that_stops_leaves_the_rest_to_the_next_start(
-    world: World, queue: Queue, monkeypatch: pytest.MonkeyPatch
+    world: World, queue: ManagedQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(expiring, "STEP", 2)
     for number in range(5):
@@ -256,7 +264,7 @@ def test_what_a_transaction_received_in_time_does_not_expire(world: World) -> No
 
 @EXPRESS
 def test_what_a_reader_gives_back_too_late_has_expired(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     send(world, queue, "a", 5, express=express)
     (entry,) = world.take(queue, 1, READER)
@@ -270,7 +278,7 @@ def test_what_a_reader_gives_back_too_late_has_expired(
 
 @EXPRESS
 def test_what_a_reader_gives_back_in_time_expires_later(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     send(world, queue, "a", 5, express=express)
     (entry,) = world.take(queue, 1, READER)
@@ -298,7 +306,7 @@ def test_a_prepared_transaction_holds_through_a_restart(world: World) -> None:
 
 @EXPRESS
 def test_what_comes_while_a_sweep_is_written_is_not_forgotten(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """A message that expires at once, in the very commit that removes others."""
     send(world, queue, "a", 1)
@@ -330,7 +338,7 @@ def test_what_is_given_back_while_a_sweep_is_written_is_not_forgotten(world: Wor
 
 
 def test_a_message_purged_in_the_commit_that_lets_it_expire_goes_once(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     send(world, queue, "a", 1)
     purged = world.core.queues.purge(queue)
@@ -339,7 +347,7 @@ def test_a_message_purged_in_the_commit_that_lets_it_expire_goes_once(
     assert (queue.messages, queue.total_size, world.count("expired")) == (0, 0, 0)
 
 
-def test_what_is_received_while_it_expires_is_received(world: World, queue: Queue) -> None:
+def test_what_is_received_while_it_expires_is_received(world: World, queue: ManagedQueue) -> None:
     send(world, queue, "a", 1)
     pending = world.receiver.receive(queue, 1, world, wait=False)
     world.pass_time(5)
@@ -348,7 +356,7 @@ def test_what_is_received_while_it_expires_is_received(world: World, queue: Queu
     assert not world.rows(Table.EXPIRY)
 
 
-def test_the_messages_of_a_deleted_queue_do_not_expire(world: World, queue: Queue) -> None:
+def test_the_messages_of_a_deleted_queue_do_not_expire(world: World, queue: ManagedQueue) -> None:
     send(world, queue, "a", 1)
     send(world, queue, "b", 1, express=True)
     world.core.queues.delete(queue)
@@ -359,7 +367,7 @@ def test_the_messages_of_a_deleted_queue_do_not_expire(world: World, queue: Queu
     assert not world.rows(Table.PACKETS)
 
 
-def test_a_row_without_its_message_is_swept_away(world: World, queue: Queue) -> None:
+def test_a_row_without_its_message_is_swept_away(world: World, queue: ManagedQueue) -> None:
     disk = world.store.committed
     for number in (queue.number, 999):
         disk.tables[Table.EXPIRY][expiry_key(NOW, number, 5)] = b""
@@ -373,7 +381,7 @@ def test_a_row_without_its_message_is_swept_away(world: World, queue: Queue) -> 
 
 
 def test_express_messages_that_are_gone_do_not_fill_the_memory(
-    world: World, queue: Queue, monkeypatch: pytest.MonkeyPatch
+    world: World, queue: ManagedQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(expiring, "STALE_MAX", 10)
     world.core.expiry._tidy_at = 10
@@ -388,7 +396,7 @@ def test_express_messages_that_are_gone_do_not_fill_the_memory(
 
 
 def test_a_message_given_back_again_and_again_is_known_once(
-    world: World, queue: Queue, monkeypatch: pytest.MonkeyPatch
+    world: World, queue: ManagedQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(expiring, "STALE_MAX", 10)
     world.core.expiry._tidy_at = 10
@@ -407,7 +415,7 @@ def test_a_message_given_back_again_and_again_is_known_once(
 @EXPRESS
 @pytest.mark.parametrize("jump", [3600, -3600, 10 * 365 * 86400])
 def test_a_clock_that_jumps_neither_ends_nor_prolongs_a_life(
-    world: World, queue: Queue, express: bool, jump: int
+    world: World, queue: ManagedQueue, express: bool, jump: int
 ) -> None:
     send(world, queue, "a", 60, express=express)
     world.tick(30, jump=jump)
@@ -421,7 +429,9 @@ def test_a_clock_that_jumps_neither_ends_nor_prolongs_a_life(
 
 
 @pytest.mark.parametrize("jump", [3600, -3600])
-def test_a_jump_is_remembered_through_a_restart(world: World, queue: Queue, jump: int) -> None:
+def test_a_jump_is_remembered_through_a_restart(
+    world: World, queue: ManagedQueue, jump: int
+) -> None:
     send(world, queue, "a", 60)
     world.tick(10, jump=jump)
     again = world.restart(20)
@@ -433,7 +443,7 @@ def test_a_jump_is_remembered_through_a_restart(world: World, queue: Queue, jump
     assert again.read(again.find()) == []
 
 
-def test_a_jump_that_could_not_be_written_still_counts(world: World, queue: Queue) -> None:
+def test_a_jump_that_could_not_be_written_still_counts(world: World, queue: ManagedQueue) -> None:
     send(world, queue, "a", 60)
     world.pass_time(10, jump=3600)
     world.commit(StorageFailed("disk"))
@@ -444,7 +454,7 @@ def test_a_jump_that_could_not_be_written_still_counts(world: World, queue: Queu
 # Why it leaves
 
 
-def test_the_reason_depends_on_where_the_message_was(world: World, queue: Queue) -> None:
+def test_the_reason_depends_on_where_the_message_was(world: World, queue: ManagedQueue) -> None:
     """DMPR-310, DMPR-314."""
     outgoing = world.core.queues.outgoing(parse_format_name("DIRECT=OS:there\\private$\\q"))
     assert reason(queue) is MessageClass.NACK_RECEIVE_TIMEOUT
@@ -456,7 +466,7 @@ def test_the_reason_depends_on_where_the_message_was(world: World, queue: Queue)
 
 @EXPRESS
 def test_a_reader_of_dead_letters_gets_what_expires_while_it_waits(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """DMPR-068."""
     dead = world.core.queues.dead_letter
@@ -472,7 +482,7 @@ def test_a_reader_of_dead_letters_gets_what_expires_while_it_waits(
 
 @EXPRESS
 def test_a_message_expires_in_the_subqueue_it_was_moved_to(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     send(world, queue, "a", 5, express=express)
     target = world.subqueue(queue)
@@ -485,14 +495,14 @@ def test_a_message_expires_in_the_subqueue_it_was_moved_to(
     assert not world.rows(Table.EXPIRY)
 
 
-def test_it_is_told_in_the_history(world: World, queue: Queue) -> None:
+def test_it_is_told_in_the_history(world: World, queue: ManagedQueue) -> None:
     sent = letter("a", source=SOMEBODY, admin=HERE + "admin", expires=NOW + 1)
     world.send(queue, sent)
     world.tick(5)
     assert world.told(sent) == [(Event.ARRIVED, "q"), (Event.EXPIRED, "q")]
 
 
-def test_without_messages_that_expire_nothing_is_due(world: World, queue: Queue) -> None:
+def test_without_messages_that_expire_nothing_is_due(world: World, queue: ManagedQueue) -> None:
     """DMPR-307."""
     world.send(queue, "a")
     assert world.core.expiry.next == NEVER
@@ -500,7 +510,7 @@ def test_without_messages_that_expire_nothing_is_due(world: World, queue: Queue)
     assert world.read(queue) == ["a"]
 
 
-def test_a_wait_for_a_message_that_expires_first_goes_on(world: World, queue: Queue) -> None:
+def test_a_wait_for_a_message_that_expires_first_goes_on(world: World, queue: ManagedQueue) -> None:
     send(world, queue, "a", 1)
     entry = world.take(queue, 1, READER)[0]
     waiting = world.wait_receive(queue)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.engine.world import HERE, NOW, World, letter
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import IllegalPropertyValue
@@ -20,14 +20,14 @@ def world() -> World:
     return World()
 
 
-def abort(world: World, queue: Queue, count: int = 1) -> None:
+def abort(world: World, queue: ManagedQueue, count: int = 1) -> None:
     """Take messages in a transaction that is aborted."""
     transaction = world.transactions.begin()
     world.take(queue, count, transaction)
     world.done(world.transactions.abort(transaction))
 
 
-def fill(world: World, queue: Queue, *bodies: str) -> None:
+def fill(world: World, queue: ManagedQueue, *bodies: str) -> None:
     world.send_in(
         queue, *(letter(body, number=at, transactional=True) for at, body in enumerate(bodies, 1))
     )

@@ -9,10 +9,10 @@ import pytest
 from tests.unit.engine.world import HERE, OWNER, READER, World, commit_all, letter, message, packets
 
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.messages.cursor import Cursor, CursorState
+from openmsmq.engine.messages.cursor import CursorState, QueueCursor
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING, Holder
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import (
     IllegalCursorAction,
@@ -41,7 +41,7 @@ def world() -> World:
 
 
 @pytest.fixture(params=["stored", "express"])
-def queue(world: World, request: pytest.FixtureRequest) -> Queue:
+def queue(world: World, request: pytest.FixtureRequest) -> ManagedQueue:
     """Messages a to e, on disk or in memory."""
     queue = world.queue()
     world.send(queue, *"abcde", express=request.param == "express")
@@ -49,12 +49,12 @@ def queue(world: World, request: pytest.FixtureRequest) -> Queue:
 
 
 @pytest.fixture
-def empty(world: World) -> Queue:
+def empty(world: World) -> ManagedQueue:
     return world.queue("empty")
 
 
 @pytest.fixture
-def held(world: World) -> Queue:
+def held(world: World) -> ManagedQueue:
     """A transactional queue whose messages a to e nobody has taken yet."""
     queue = world.queue("held", transactional=True)
     world.fill(queue, *"abcde")
@@ -74,7 +74,9 @@ def result(world: World, pending: Future[list[Entry]]) -> list[str]:
 # Receive and peek
 
 
-def test_a_receive_takes_the_first_messages_and_they_are_gone(world: World, queue: Queue) -> None:
+def test_a_receive_takes_the_first_messages_and_they_are_gone(
+    world: World, queue: ManagedQueue
+) -> None:
     """DMPR-203, DMPR-208, DMPR-313."""
     assert world.receive(queue) == ["a"]
     assert world.receive(queue, 3) == ["b", "c", "d"]
@@ -85,7 +87,9 @@ def test_a_receive_takes_the_first_messages_and_they_are_gone(world: World, queu
     assert not world.rows(Table.PACKETS)
 
 
-def test_a_receive_is_answered_when_the_removal_is_on_disk(world: World, empty: Queue) -> None:
+def test_a_receive_is_answered_when_the_removal_is_on_disk(
+    world: World, empty: ManagedQueue
+) -> None:
     """Meanwhile nobody else sees the message (DMPR-204)."""
     world.send(empty, "a")
     pending = world.receiver.receive(empty, 1, OWNER, wait=False)
@@ -97,7 +101,7 @@ def test_a_receive_is_answered_when_the_removal_is_on_disk(world: World, empty: 
     assert again.read(again.core.queues.find("empty")) == []
 
 
-def test_a_removal_that_fails_gives_the_message_back(world: World, empty: Queue) -> None:
+def test_a_removal_that_fails_gives_the_message_back(world: World, empty: ManagedQueue) -> None:
     world.send(empty, "a")
     world.send(empty, "b", express=True)
     pending = world.receiver.receive(empty, 2, OWNER, wait=False)
@@ -108,7 +112,7 @@ def test_a_removal_that_fails_gives_the_message_back(world: World, empty: Queue)
     assert world.receive(empty, 2) == ["a", "b"]
 
 
-def test_a_peek_changes_nothing(world: World, queue: Queue) -> None:
+def test_a_peek_changes_nothing(world: World, queue: ManagedQueue) -> None:
     """DMPR-220."""
     before = world.store.writes
     assert world.read(queue) == world.read(queue) == list("abcde")
@@ -116,13 +120,15 @@ def test_a_peek_changes_nothing(world: World, queue: Queue) -> None:
     assert world.store.writes == before
 
 
-def test_a_peek_can_go_on_behind_a_message(world: World, queue: Queue) -> None:
+def test_a_peek_can_go_on_behind_a_message(world: World, queue: ManagedQueue) -> None:
     second = world.lookups(queue)[1]
     found = world.receiver.peek(queue, 2, OWNER, wait=False, after=second)
     assert packets(found.result()) == ["c", "d"]
 
 
-def test_an_empty_queue_answers_at_once_if_nobody_wants_to_wait(world: World, empty: Queue) -> None:
+def test_an_empty_queue_answers_at_once_if_nobody_wants_to_wait(
+    world: World, empty: ManagedQueue
+) -> None:
     """DMPR-266."""
     for pending in (
         world.receiver.receive(empty, 1, OWNER, wait=False),
@@ -133,7 +139,7 @@ def test_an_empty_queue_answers_at_once_if_nobody_wants_to_wait(world: World, em
     assert not empty.waiters
 
 
-def test_messages_that_somebody_holds_are_passed_over(world: World, held: Queue) -> None:
+def test_messages_that_somebody_holds_are_passed_over(world: World, held: ManagedQueue) -> None:
     """DMPR-204, DMPR-294."""
     transaction = world.transactions.begin()
     assert world.receive(held, 2, transaction) == ["a", "b"]
@@ -142,14 +148,16 @@ def test_messages_that_somebody_holds_are_passed_over(world: World, held: Queue)
     assert world.receive(held) == ["d"]
 
 
-def test_a_plain_receive_from_a_transactional_queue_is_allowed(world: World, held: Queue) -> None:
+def test_a_plain_receive_from_a_transactional_queue_is_allowed(
+    world: World, held: ManagedQueue
+) -> None:
     """DMPR-398."""
     assert world.receive(held) == ["a"]
 
 
 @pytest.mark.parametrize("way", ["receive", "cursor", "lookup"])
 def test_a_transaction_reads_from_transactional_queues_only(
-    world: World, queue: Queue, way: str
+    world: World, queue: ManagedQueue, way: str
 ) -> None:
     """DMPR-398."""
     transaction = world.transactions.begin()
@@ -160,7 +168,9 @@ def test_a_transaction_reads_from_transactional_queues_only(
 
 
 @pytest.mark.parametrize("way", ["receive", "cursor", "lookup"])
-def test_a_transaction_that_is_over_takes_nothing(world: World, held: Queue, way: str) -> None:
+def test_a_transaction_that_is_over_takes_nothing(
+    world: World, held: ManagedQueue, way: str
+) -> None:
     transaction = world.transactions.begin()
     world.done(world.transactions.abort(transaction))
     with pytest.raises(TransactionSequence):
@@ -168,19 +178,21 @@ def test_a_transaction_that_is_over_takes_nothing(world: World, held: Queue, way
     assert world.read(held) == list("abcde")
 
 
-def take(world: World, queue: Queue, way: str, holder: Holder) -> list[str]:
+def take(world: World, queue: ManagedQueue, way: str, holder: Holder) -> list[str]:
     """Receive the first message one way or another."""
     if way == "receive":
         return world.receive(queue, holder=holder)
     if way == "cursor":
-        return result(world, world.cursor_receive(queue, Cursor(), holder=holder))
+        return result(world, world.cursor_receive(queue, QueueCursor(), holder=holder))
     first = world.lookups(queue)[0]
     pending = world.receiver.by_lookup(queue, first, Seek.CURRENT, peek=False, holder=holder)
     return result(world, pending)
 
 
 @pytest.mark.parametrize("way", ["receive", "cursor", "lookup"])
-def test_a_message_taken_in_a_transaction_is_locked(world: World, held: Queue, way: str) -> None:
+def test_a_message_taken_in_a_transaction_is_locked(
+    world: World, held: ManagedQueue, way: str
+) -> None:
     """DMPR-209, DMPR-231, DMPR-294."""
     transaction = world.transactions.begin()
     assert take(world, held, way, transaction) == ["a"]
@@ -194,7 +206,7 @@ def test_a_message_taken_in_a_transaction_is_locked(world: World, held: Queue, w
 # Waiting
 
 
-def test_a_reader_waits_for_a_message(world: World, empty: Queue) -> None:
+def test_a_reader_waits_for_a_message(world: World, empty: ManagedQueue) -> None:
     """DMPR-202, DMPR-205, DMPR-223."""
     receive, peek = world.wait_receive(empty), world.wait_peek(empty)
     assert not receive.done
@@ -205,7 +217,9 @@ def test_a_reader_waits_for_a_message(world: World, empty: Queue) -> None:
     assert not empty.waiters
 
 
-def test_readers_are_served_in_the_order_in_which_they_came(world: World, empty: Queue) -> None:
+def test_readers_are_served_in_the_order_in_which_they_came(
+    world: World, empty: ManagedQueue
+) -> None:
     """DMPR-268, DMPR-269."""
     waiting = [world.wait_receive(empty, owner=object()) for _ in range(3)]
     world.send(empty, "a", "b")
@@ -216,7 +230,7 @@ def test_readers_are_served_in_the_order_in_which_they_came(world: World, empty:
 
 
 def test_a_peek_that_waited_lets_the_next_reader_have_the_message(
-    world: World, empty: Queue
+    world: World, empty: ManagedQueue
 ) -> None:
     """DMPR-227, DMPR-270."""
     waiting = [world.wait_peek(empty), world.wait_peek(empty), world.wait_receive(empty)]
@@ -226,14 +240,16 @@ def test_a_peek_that_waited_lets_the_next_reader_have_the_message(
     assert not late.done
 
 
-def test_a_reader_that_waits_for_many_takes_what_came_first(world: World, empty: Queue) -> None:
+def test_a_reader_that_waits_for_many_takes_what_came_first(
+    world: World, empty: ManagedQueue
+) -> None:
     waiting = world.wait_receive(empty, count=10)
     world.send(empty, "a", "b")
     assert result(world, waiting) == ["a", "b"]
 
 
 def test_no_message_is_missed_that_is_committed_while_a_reader_begins_to_wait(
-    world: World, empty: Queue
+    world: World, empty: ManagedQueue
 ) -> None:
     """DMPR-401."""
     world.enqueuer.send(empty, [message("a")])
@@ -245,7 +261,7 @@ def test_no_message_is_missed_that_is_committed_while_a_reader_begins_to_wait(
     assert result(world, waiting) == ["a"]
 
 
-def test_a_read_that_waits_can_be_cancelled(world: World, empty: Queue) -> None:
+def test_a_read_that_waits_can_be_cancelled(world: World, empty: ManagedQueue) -> None:
     """Exactly that one (DMPR-267, DMPR-271)."""
     first, second = world.wait_receive(empty), world.wait_receive(empty)
     assert world.core.cancel(empty, first, ReceiveTimeout())
@@ -254,7 +270,7 @@ def test_a_read_that_waits_can_be_cancelled(world: World, empty: Queue) -> None:
     assert result(world, second) == ["a"]
 
 
-def test_a_read_that_does_not_wait_cannot_be_cancelled(world: World, empty: Queue) -> None:
+def test_a_read_that_does_not_wait_cannot_be_cancelled(world: World, empty: ManagedQueue) -> None:
     """DMPR-272, DMPR-273."""
     waiting = world.wait_receive(empty)
     stranger: Future[list[Entry]] = Future()
@@ -271,7 +287,7 @@ def test_a_transaction_that_ends_while_it_waits_gets_no_message(
 ) -> None:
     """A message it took then would be locked for ever."""
     queue = world.queue(transactional=True)
-    transaction, cursor = world.transactions.begin(), Cursor()
+    transaction, cursor = world.transactions.begin(), QueueCursor()
     if with_cursor:
         waiting = world.cursor_receive(queue, cursor, wait=True, holder=transaction)
     else:
@@ -284,7 +300,7 @@ def test_a_transaction_that_ends_while_it_waits_gets_no_message(
     assert world.receive(queue) == ["a"]
 
 
-def test_a_receive_whose_caller_is_gone_is_undone(world: World, queue: Queue) -> None:
+def test_a_receive_whose_caller_is_gone_is_undone(world: World, queue: ManagedQueue) -> None:
     lookups = world.lookups(queue)
     taken = world.take(queue, 3)
     waiting = world.wait_peek(queue, 5)
@@ -296,7 +312,7 @@ def test_a_receive_whose_caller_is_gone_is_undone(world: World, queue: Queue) ->
     assert queue.total_size == 5
 
 
-def test_what_is_put_back_goes_to_those_who_wait(world: World, empty: Queue) -> None:
+def test_what_is_put_back_goes_to_those_who_wait(world: World, empty: ManagedQueue) -> None:
     for express in (False, True):
         world.send(empty, "a", express=express)
         taken = world.take(empty)
@@ -307,7 +323,7 @@ def test_what_is_put_back_goes_to_those_who_wait(world: World, empty: Queue) -> 
 
 @pytest.mark.parametrize("meanwhile", [False, True])
 def test_a_purge_does_not_keep_back_what_was_received_before_it(
-    world: World, queue: Queue, meanwhile: bool
+    world: World, queue: ManagedQueue, meanwhile: bool
 ) -> None:
     """It was not in the queue then; likewise while the purge goes on."""
     taken = world.take(queue, 2)
@@ -321,7 +337,9 @@ def test_a_purge_does_not_keep_back_what_was_received_before_it(
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
-def test_nothing_is_put_back_into_a_deleted_queue(world: World, queue: Queue, when: str) -> None:
+def test_nothing_is_put_back_into_a_deleted_queue(
+    world: World, queue: ManagedQueue, when: str
+) -> None:
     taken = world.take(queue, 2)
     if when == "before":
         world.done(world.core.queues.delete(queue))
@@ -334,7 +352,7 @@ def test_nothing_is_put_back_into_a_deleted_queue(world: World, queue: Queue, wh
         assert not world.rows(table)
 
 
-def test_what_cannot_be_put_back_is_counted(world: World, empty: Queue) -> None:
+def test_what_cannot_be_put_back_is_counted(world: World, empty: ManagedQueue) -> None:
     world.send(empty, "a", "b")
     world.receiver.put_back(empty, world.take(empty, 2))
     world.commit(StorageFailed("disk"))
@@ -345,7 +363,7 @@ def test_what_cannot_be_put_back_is_counted(world: World, empty: Queue) -> None:
 # Two steps
 
 
-def test_a_read_in_two_steps_locks_what_it_began_with(world: World, queue: Queue) -> None:
+def test_a_read_in_two_steps_locks_what_it_began_with(world: World, queue: ManagedQueue) -> None:
     """DMPR-210, DMPR-212."""
     assert world.receive(queue, 2, READER) == ["a", "b"]
     assert world.read(queue) == list("cde")
@@ -353,7 +371,7 @@ def test_a_read_in_two_steps_locks_what_it_began_with(world: World, queue: Queue
     assert queue.total_size == 5
 
 
-def test_the_second_step_removes_what_was_read(world: World, queue: Queue) -> None:
+def test_the_second_step_removes_what_was_read(world: World, queue: ManagedQueue) -> None:
     """DMPR-216."""
     taken = world.take(queue, 2, READER)
     world.done(world.receiver.end(queue, [entry.lookup for entry in taken], READER, delete=True))
@@ -361,7 +379,7 @@ def test_the_second_step_removes_what_was_read(world: World, queue: Queue) -> No
     assert queue.total_size == 3
 
 
-def test_the_second_step_gives_it_back_to_its_place(world: World, queue: Queue) -> None:
+def test_the_second_step_gives_it_back_to_its_place(world: World, queue: ManagedQueue) -> None:
     """DMPR-218, DMPR-392."""
     first, second = world.take(queue, 2, READER)
     waiting = world.wait_receive(queue, count=9)
@@ -375,7 +393,7 @@ def test_the_second_step_gives_it_back_to_its_place(world: World, queue: Queue) 
 
 
 def test_a_message_purged_meanwhile_is_removed_by_the_second_step(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     """Whatever the reader says, and others are still given back (DMPR-217)."""
     purged = world.take(queue, 1, READER)[0]
@@ -391,7 +409,9 @@ def test_a_message_purged_meanwhile_is_removed_by_the_second_step(
 
 
 @pytest.mark.parametrize("delete", [True, False])
-def test_the_sender_hears_that_it_was_purged(world: World, queue: Queue, delete: bool) -> None:
+def test_the_sender_hears_that_it_was_purged(
+    world: World, queue: ManagedQueue, delete: bool
+) -> None:
     """DMPR-217: once, and not that it was received."""
     admin = world.queue("admin")
     asked = Acknowledge.FULL_RECEIVE
@@ -403,7 +423,7 @@ def test_the_sender_hears_that_it_was_purged(world: World, queue: Queue, delete:
     assert [view.message_class for view in world.views(admin)] == [MessageClass.NACK_Q_PURGED]
 
 
-def test_only_what_was_begun_can_be_ended(world: World, held: Queue) -> None:
+def test_only_what_was_begun_can_be_ended(world: World, held: ManagedQueue) -> None:
     """Not what is available, in a transaction, or being removed (DMPR-214)."""
     lookups = world.lookups(held)
     world.receive(held, holder=world.transactions.begin())
@@ -419,7 +439,7 @@ def test_only_what_was_begun_can_be_ended(world: World, held: Queue) -> None:
         world.receiver.end(held, [begun.lookup], READER, delete=True)
 
 
-def test_a_second_step_that_fails_gives_the_message_back(world: World, empty: Queue) -> None:
+def test_a_second_step_that_fails_gives_the_message_back(world: World, empty: ManagedQueue) -> None:
     world.send(empty, "a")
     taken = world.take(empty, 1, READER)[0]
     pending = world.receiver.end(empty, [taken.lookup], READER, delete=True)
@@ -433,9 +453,9 @@ def test_a_second_step_that_fails_gives_the_message_back(world: World, empty: Qu
 # Deleted queues
 
 
-def test_a_deleted_queue_cannot_be_read(world: World, queue: Queue) -> None:
+def test_a_deleted_queue_cannot_be_read(world: World, queue: ManagedQueue) -> None:
     """DMPR-131, DMPR-201, DMPR-213, DMPR-219, DMPR-228."""
-    cursor, read = Cursor(), Cursor()
+    cursor, read = QueueCursor(), QueueCursor()
     world.cursor_peek(queue, read)
     taken = world.take(queue, 1, READER)[0]
     lookup = world.lookups(queue)[0]
@@ -457,9 +477,9 @@ def test_a_deleted_queue_cannot_be_read(world: World, queue: Queue) -> None:
         assert info.value.hresult == 0xC00E004B
 
 
-def test_readers_that_wait_are_told_of_the_delete(world: World, empty: Queue) -> None:
+def test_readers_that_wait_are_told_of_the_delete(world: World, empty: ManagedQueue) -> None:
     """DMPR-135."""
-    cursor = Cursor()
+    cursor = QueueCursor()
     waiting = [
         world.wait_receive(empty),
         world.wait_peek(empty),
@@ -490,7 +510,7 @@ def test_a_transaction_may_decide_on_what_a_read_in_two_steps_holds(world: World
     assert world.read(queue) == ["c"]
 
 
-def test_a_transaction_decides_on_nothing_else(world: World, queue: Queue) -> None:
+def test_a_transaction_decides_on_nothing_else(world: World, queue: ManagedQueue) -> None:
     ledger = world.queue("ledger", transactional=True)
     world.fill(ledger, *"abc")
     held, free = [entry.lookup for entry in world.take(ledger, 1, READER)], world.lookups(ledger)
@@ -512,7 +532,7 @@ def test_a_transaction_decides_on_nothing_else(world: World, queue: Queue) -> No
 
 
 def test_a_lookup_identifier_leads_to_its_message_and_its_neighbours(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     """DMPR-230, DMPR-233, DMPR-240, DMPR-241."""
     lookups = world.lookups(queue)
@@ -526,13 +546,15 @@ def test_a_lookup_identifier_leads_to_its_message_and_its_neighbours(
 
 
 @pytest.mark.parametrize("lookup", [0, 1, LOOKUP_MAX])
-def test_first_and_last_need_no_lookup_identifier(world: World, queue: Queue, lookup: int) -> None:
+def test_first_and_last_need_no_lookup_identifier(
+    world: World, queue: ManagedQueue, lookup: int
+) -> None:
     """DMPR-238, DMPR-239."""
     assert world.lookup(queue, lookup, Seek.FIRST) == "a"
     assert world.lookup(queue, lookup, Seek.LAST) == "e"
 
 
-def test_a_lookup_receive_removes_the_message(world: World, queue: Queue) -> None:
+def test_a_lookup_receive_removes_the_message(world: World, queue: ManagedQueue) -> None:
     """DMPR-231."""
     lookups = world.lookups(queue)
     assert world.lookup(queue, lookups[2], peek=False) == "c"
@@ -542,7 +564,7 @@ def test_a_lookup_receive_removes_the_message(world: World, queue: Queue) -> Non
     assert world.read(queue) == ["b"]
 
 
-def test_a_lookup_receive_in_two_steps_locks_the_message(world: World, queue: Queue) -> None:
+def test_a_lookup_receive_in_two_steps_locks_the_message(world: World, queue: ManagedQueue) -> None:
     """DMPR-231."""
     second = world.lookups(queue)[1]
     world.receiver.by_lookup(queue, second, Seek.CURRENT, peek=False, holder=READER)
@@ -555,7 +577,7 @@ def test_a_lookup_receive_in_two_steps_locks_the_message(world: World, queue: Qu
 @pytest.mark.parametrize("seek", [Seek.CURRENT, Seek.NEXT, Seek.PREVIOUS])
 @pytest.mark.parametrize("peek", [True, False])
 def test_an_unknown_lookup_identifier_leads_nowhere(
-    world: World, queue: Queue, seek: Seek, peek: bool
+    world: World, queue: ManagedQueue, seek: Seek, peek: bool
 ) -> None:
     """DMPR-229, DMPR-232."""
     gone = world.take(queue, 1)[0].lookup
@@ -566,7 +588,9 @@ def test_an_unknown_lookup_identifier_leads_nowhere(
     assert world.read(queue) == list("bcde")
 
 
-def test_there_is_nothing_beyond_the_ends(world: World, queue: Queue, empty: Queue) -> None:
+def test_there_is_nothing_beyond_the_ends(
+    world: World, queue: ManagedQueue, empty: ManagedQueue
+) -> None:
     """DMPR-242."""
     lookups = world.lookups(queue)
     for where, lookup, seek in (
@@ -579,7 +603,9 @@ def test_there_is_nothing_beyond_the_ends(world: World, queue: Queue, empty: Que
             world.lookup(where, lookup, seek)
 
 
-def test_a_locked_message_is_not_given_out_by_its_identifier(world: World, held: Queue) -> None:
+def test_a_locked_message_is_not_given_out_by_its_identifier(
+    world: World, held: ManagedQueue
+) -> None:
     """DMPR-235, DMPR-237."""
     lookups = world.lookups(held)
     world.receive(held, 1, world.transactions.begin())
@@ -592,7 +618,7 @@ def test_a_locked_message_is_not_given_out_by_its_identifier(world: World, held:
             world.lookup(held, lookup, peek=False)
 
 
-def test_neighbours_that_somebody_holds_are_passed_over(world: World, held: Queue) -> None:
+def test_neighbours_that_somebody_holds_are_passed_over(world: World, held: ManagedQueue) -> None:
     """DMPR-245."""
     lookups = world.lookups(held)
     world.receiver.by_lookup(held, lookups[2], Seek.CURRENT, peek=False, holder=READER)
@@ -601,7 +627,7 @@ def test_neighbours_that_somebody_holds_are_passed_over(world: World, held: Queu
     assert world.lookup(held, lookups[2], Seek.NEXT) == "d"
 
 
-def test_a_message_being_removed_or_purged_is_not_found(world: World, empty: Queue) -> None:
+def test_a_message_being_removed_or_purged_is_not_found(world: World, empty: ManagedQueue) -> None:
     world.send(empty, "a", "b")
     first, second = world.lookups(empty)
     world.receiver.receive(empty, 1, OWNER, wait=False)
@@ -620,9 +646,9 @@ def test_a_message_being_removed_or_purged_is_not_found(world: World, empty: Que
 # Cursors
 
 
-def test_a_cursor_walks_along_the_queue(world: World, queue: Queue) -> None:
+def test_a_cursor_walks_along_the_queue(world: World, queue: ManagedQueue) -> None:
     """DMPR-225, DMPR-248, DMPR-249, DMPR-253."""
-    cursor = Cursor()
+    cursor = QueueCursor()
     assert result(world, world.cursor_peek(queue, cursor)) == ["a"]
     assert result(world, world.cursor_peek(queue, cursor)) == ["a"]
     for expected in "bcde":
@@ -631,18 +657,18 @@ def test_a_cursor_walks_along_the_queue(world: World, queue: Queue) -> None:
     assert world.read(queue) == list("abcde")
 
 
-def test_a_new_cursor_has_no_next_message(world: World, queue: Queue) -> None:
+def test_a_new_cursor_has_no_next_message(world: World, queue: ManagedQueue) -> None:
     """DMPR-224, DMPR-252."""
-    cursor = Cursor()
+    cursor = QueueCursor()
     with pytest.raises(IllegalCursorAction) as info:
         world.cursor_peek(queue, cursor, following=True)
     assert info.value.hresult == 0xC00E001C
     assert result(world, world.cursor_peek(queue, cursor)) == ["a"]
 
 
-def test_a_cursor_receives_the_message_it_has_read(world: World, queue: Queue) -> None:
+def test_a_cursor_receives_the_message_it_has_read(world: World, queue: ManagedQueue) -> None:
     """Then the following one, without reading it first (DMPR-254, DMPR-256)."""
-    cursor = Cursor()
+    cursor = QueueCursor()
     world.cursor_peek(queue, cursor)
     world.cursor_peek(queue, cursor, following=True)
     assert result(world, world.cursor_receive(queue, cursor)) == ["b"]
@@ -656,10 +682,10 @@ def test_a_cursor_receives_the_message_it_has_read(world: World, queue: Queue) -
 
 @pytest.mark.parametrize("how", ["received", "locked", "purged", "being removed"])
 def test_a_message_under_a_cursor_that_another_took_has_its_own_error(
-    world: World, queue: Queue, how: str
+    world: World, queue: ManagedQueue, how: str
 ) -> None:
     """The cursor stays where it is and can go on (DMPR-207, DMPR-222, DMPR-250, DMPR-255)."""
-    cursor = Cursor()
+    cursor = QueueCursor()
     world.cursor_peek(queue, cursor)
     if how == "purged":
         world.core.queues.purge(queue)
@@ -677,16 +703,16 @@ def test_a_message_under_a_cursor_that_another_took_has_its_own_error(
 
 
 def test_a_cursor_at_the_end_answers_at_once_if_nobody_wants_to_wait(
-    world: World, queue: Queue, empty: Queue
+    world: World, queue: ManagedQueue, empty: ManagedQueue
 ) -> None:
     """A peek in vain leaves the cursor unread (DMPR-206, DMPR-257, DMPR-261, DMPR-266)."""
-    cursor = Cursor()
+    cursor = QueueCursor()
     receive = world.cursor_receive(empty, cursor)
     assert isinstance(receive.error, MessageNotFound)
     assert failure(receive).hresult == 0xC00E0088
     assert (cursor.state, cursor.position) == (CursorState.UNREAD, 0)
     assert isinstance(world.cursor_peek(empty, cursor).error, ReceiveTimeout)
-    walker = Cursor()
+    walker = QueueCursor()
     world.cursor_peek(queue, walker)
     for _ in range(4):
         world.cursor_peek(queue, walker, following=True)
@@ -696,9 +722,9 @@ def test_a_cursor_at_the_end_answers_at_once_if_nobody_wants_to_wait(
     assert result(world, world.cursor_peek(queue, walker)) == ["f"]
 
 
-def test_a_cursor_waits_for_messages(world: World, empty: Queue) -> None:
+def test_a_cursor_waits_for_messages(world: World, empty: ManagedQueue) -> None:
     """DMPR-226, DMPR-251, DMPR-258, DMPR-259."""
-    peeking, receiving = Cursor(), Cursor()
+    peeking, receiving = QueueCursor(), QueueCursor()
     peek = world.cursor_peek(empty, peeking, wait=True)
     receive = world.cursor_receive(empty, receiving, wait=True)
     assert (peeking.state, receiving.state) == (CursorState.WAIT_PEEK, CursorState.WAIT_RECEIVE)
@@ -710,11 +736,11 @@ def test_a_cursor_waits_for_messages(world: World, empty: Queue) -> None:
     assert result(world, following) == ["b"]
 
 
-def test_a_cursor_that_waits_goes_back_to_a_new_message(world: World, empty: Queue) -> None:
+def test_a_cursor_that_waits_goes_back_to_a_new_message(world: World, empty: ManagedQueue) -> None:
     """DMPR-400: also if the one beside it was read before."""
     world.send(empty, "low", priority=1)
     world.send(empty, "first")
-    cursor = Cursor()
+    cursor = QueueCursor()
     assert result(world, world.cursor_peek(empty, cursor)) == ["first"]
     assert result(world, world.cursor_peek(empty, cursor, following=True)) == ["low"]
     waiting = world.cursor_peek(empty, cursor, wait=True, following=True)
@@ -724,10 +750,10 @@ def test_a_cursor_that_waits_goes_back_to_a_new_message(world: World, empty: Que
 
 
 def test_a_cursor_finds_what_arrives_behind_it_after_it_was_at_the_end(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     """DMPR-263."""
-    cursor = Cursor()
+    cursor = QueueCursor()
     for _ in range(5):
         world.done(world.cursor_receive(queue, cursor))
     assert isinstance(world.cursor_receive(queue, cursor).error, MessageNotFound)
@@ -736,10 +762,10 @@ def test_a_cursor_finds_what_arrives_behind_it_after_it_was_at_the_end(
 
 
 def test_a_cursor_that_waits_goes_to_the_new_message_wherever_it_lands(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     """DMPR-259, DMPR-400."""
-    cursor = Cursor()
+    cursor = QueueCursor()
     world.cursor_peek(queue, cursor)
     for _ in range(4):
         world.cursor_peek(queue, cursor, following=True)
@@ -750,11 +776,11 @@ def test_a_cursor_that_waits_goes_to_the_new_message_wherever_it_lands(
 
 
 def test_a_cursor_that_waits_is_not_served_with_a_message_it_has_passed(
-    world: World, empty: Queue
+    world: World, empty: ManagedQueue
 ) -> None:
     """The new one was taken by another reader, so it goes on waiting."""
     world.send(empty, "old")
-    taker, walker = Cursor(), Cursor()
+    taker, walker = QueueCursor(), QueueCursor()
     world.cursor_peek(empty, taker)
     failed = world.cursor_peek(empty, taker, wait=True, following=True)
     world.core.cancel(empty, failed, ReceiveTimeout())
@@ -768,8 +794,10 @@ def test_a_cursor_that_waits_is_not_served_with_a_message_it_has_passed(
     assert result(world, walking) == ["new"]
 
 
-def test_a_second_read_with_a_cursor_that_waits_is_refused(world: World, empty: Queue) -> None:
-    cursor = Cursor()
+def test_a_second_read_with_a_cursor_that_waits_is_refused(
+    world: World, empty: ManagedQueue
+) -> None:
+    cursor = QueueCursor()
     waiting = world.cursor_peek(empty, cursor, wait=True)
     for read in (world.cursor_peek, world.cursor_receive):
         with pytest.raises(IllegalCursorAction):
@@ -779,14 +807,14 @@ def test_a_second_read_with_a_cursor_that_waits_is_refused(world: World, empty: 
 
 
 def test_a_receive_that_waited_in_vain_leaves_the_cursor_at_the_end(
-    world: World, empty: Queue
+    world: World, empty: ManagedQueue
 ) -> None:
     """Behind what others hold, so that it is not met again when given back (DMPR-260)."""
     world.send(world.queue("next"), "in another queue", priority=0)
     world.send(empty, "a")
     world.send(empty, "b", priority=1, express=True)
     taken = world.take(empty, 2, READER)
-    cursor = Cursor()
+    cursor = QueueCursor()
     waiting = world.cursor_receive(empty, cursor, wait=True)
     world.core.cancel(empty, waiting, ReceiveTimeout())
     assert isinstance(failure(waiting), ReceiveTimeout)
@@ -796,10 +824,10 @@ def test_a_receive_that_waited_in_vain_leaves_the_cursor_at_the_end(
 
 
 def test_a_peek_that_waited_in_vain_leaves_the_cursor_where_it_was(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     """Unread, so that the next peek seeks behind it (DMPR-261)."""
-    cursor = Cursor()
+    cursor = QueueCursor()
     world.cursor_peek(queue, cursor)
     for _ in range(4):
         world.cursor_peek(queue, cursor, following=True)
@@ -810,7 +838,7 @@ def test_a_peek_that_waited_in_vain_leaves_the_cursor_where_it_was(
     assert isinstance(world.cursor_peek(queue, cursor).error, ReceiveTimeout)
 
 
-def test_a_deleted_queue_has_no_cursors(world: World, queue: Queue) -> None:
+def test_a_deleted_queue_has_no_cursors(world: World, queue: ManagedQueue) -> None:
     """DMPR-246."""
     assert world.receiver.open_cursor(queue).state is CursorState.UNREAD
     world.done(world.core.queues.delete(queue))
@@ -818,9 +846,9 @@ def test_a_deleted_queue_has_no_cursors(world: World, queue: Queue) -> None:
         world.receiver.open_cursor(queue)
 
 
-def test_closing_a_cursor_ends_its_wait_and_its_use(world: World, empty: Queue) -> None:
+def test_closing_a_cursor_ends_its_wait_and_its_use(world: World, empty: ManagedQueue) -> None:
     """Others wait on (DMPR-262)."""
-    cursor, other = Cursor(), Cursor()
+    cursor, other = QueueCursor(), QueueCursor()
     waiting = world.cursor_peek(empty, cursor, wait=True)
     still = [world.cursor_peek(empty, other, wait=True), world.wait_peek(empty)]
     world.receiver.close_cursor(empty, cursor)

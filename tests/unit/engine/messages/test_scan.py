@@ -6,7 +6,7 @@ import pytest
 from tests.unit.engine.world import NOW, OWNER, World, message, packets
 
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.messages.cursor import Cursor, CursorState
+from openmsmq.engine.messages.cursor import CursorState, QueueCursor
 from openmsmq.engine.messages.scan import (
     fetch,
     first_readable,
@@ -18,7 +18,7 @@ from openmsmq.engine.messages.scan import (
 )
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import Holder
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.layout import CHUNK_SIZE, Record
 from openmsmq.types.lookup import LOOKUP_MAX
@@ -32,7 +32,7 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     """Two messages a priority, of both kinds, sent lowest priority first."""
     queue = world.queue()
     for priority in (1, 4, 6):
@@ -44,42 +44,42 @@ def queue(world: World) -> Queue:
 ORDER = ["6a", "6b", "4a", "4b", "1a", "1b"]
 
 
-def forward(world: World, queue: Queue, after: int = 0) -> list[str]:
+def forward(world: World, queue: ManagedQueue, after: int = 0) -> list[str]:
     found = list(readable(world.core.snapshot, queue, after))
     return packets(fetch(world.core.snapshot, queue, found))
 
 
-def backward(world: World, queue: Queue, before: int = LOOKUP_MAX) -> list[str]:
+def backward(world: World, queue: ManagedQueue, before: int = LOOKUP_MAX) -> list[str]:
     found = list(readable_back(world.core.snapshot, queue, before))
     return packets(fetch(world.core.snapshot, queue, found))
 
 
-def test_messages_are_found_by_priority_then_arrival(world: World, queue: Queue) -> None:
+def test_messages_are_found_by_priority_then_arrival(world: World, queue: ManagedQueue) -> None:
     """DMPR-043, DMPR-243, DMPR-244."""
     assert forward(world, queue) == ORDER
     assert backward(world, queue) == ORDER[::-1]
 
 
-def test_a_search_begins_beside_the_place_it_is_given(world: World, queue: Queue) -> None:
+def test_a_search_begins_beside_the_place_it_is_given(world: World, queue: ManagedQueue) -> None:
     """DMPR-243, DMPR-244."""
     for place, lookup in enumerate(world.lookups(queue)):
         assert forward(world, queue, lookup) == ORDER[place + 1 :]
         assert backward(world, queue, lookup) == ORDER[:place][::-1]
 
 
-def test_nothing_lies_behind_the_last_place(world: World, queue: Queue) -> None:
+def test_nothing_lies_behind_the_last_place(world: World, queue: ManagedQueue) -> None:
     assert forward(world, queue, LOOKUP_MAX) == []
     assert backward(world, queue, 0) == []
 
 
-def test_an_empty_queue_has_nothing_to_find(world: World, queue: Queue) -> None:
+def test_an_empty_queue_has_nothing_to_find(world: World, queue: ManagedQueue) -> None:
     """Neighbours in the index are not its messages (DMPR-044)."""
     empty = world.queue("empty")
     world.send(world.queue("later"), "x")
     assert forward(world, empty) == backward(world, empty) == []
 
 
-def test_messages_that_somebody_holds_are_skipped(world: World, queue: Queue) -> None:
+def test_messages_that_somebody_holds_are_skipped(world: World, queue: ManagedQueue) -> None:
     """DMPR-204, DMPR-245."""
     for lookup in world.lookups(queue)[1:4]:
         queue.holds.hold([lookup], SOMEBODY)
@@ -88,7 +88,7 @@ def test_messages_that_somebody_holds_are_skipped(world: World, queue: Queue) ->
 
 
 def test_messages_that_were_purged_are_skipped_though_still_there(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     """DMPR-204."""
     world.core.queues.purge(queue)
@@ -97,7 +97,7 @@ def test_messages_that_were_purged_are_skipped_though_still_there(
     assert backward(world, queue) == ["new"]
 
 
-def test_the_first_messages_are_as_many_as_asked_for(world: World, queue: Queue) -> None:
+def test_the_first_messages_are_as_many_as_asked_for(world: World, queue: ManagedQueue) -> None:
     snapshot = world.core.snapshot
     assert len(first_readable(snapshot, queue, 4)) == 4
     assert len(first_readable(snapshot, queue, 100)) == 6
@@ -119,7 +119,7 @@ def test_packets_of_every_size_are_fetched_whole(world: World, express: bool) ->
 
 
 def test_holding_the_first_messages_spares_the_next_search_to_pass_them(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     found = first_readable(world.core.snapshot, queue, 2)
     entries = fetch(world.core.snapshot, queue, found)
@@ -129,7 +129,7 @@ def test_holding_the_first_messages_spares_the_next_search_to_pass_them(
 
 
 def test_holding_a_message_elsewhere_leaves_those_before_it_readable(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     entries = fetch(world.core.snapshot, queue, first_readable(world.core.snapshot, queue, 3))
     hold(queue, entries[2:], SOMEBODY, from_start=False)
@@ -168,7 +168,7 @@ def test_the_oldest_message_is_found_whatever_its_priority() -> None:
 def test_a_read_that_waits_no_longer_frees_its_cursor() -> None:
     """DMPR-104, DMPR-267."""
     pending: Future[list[Entry]] = Future()
-    cursor = Cursor()
+    cursor = QueueCursor()
     cursor.wait(0, destructive=False)
     Waiter(lambda fresh: False, pending, OWNER, cursor).give_up()
     assert cursor.state is CursorState.UNREAD

@@ -9,7 +9,7 @@ from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.engine.world import NOW, OWNER
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, Owed, Record, split_due_key
 from openmsmq.errors import (
     IllegalPropertyValue,
@@ -21,7 +21,7 @@ from openmsmq.errors import (
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge
-from openmsmq.types.delivery import Delivery
+from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
 from openmsmq.types.queues import QueueKind
@@ -48,7 +48,7 @@ def manager() -> Manager:
     return Manager()
 
 
-def records(manager: Manager, queue: Queue) -> list[Record]:
+def records(manager: Manager, queue: ManagedQueue) -> list[Record]:
     found = manager.local.receiver.peek(queue, 100, OWNER, wait=False)
     return [] if found.error else [Record.unpack(entry.record) for entry in found.result()]
 
@@ -147,7 +147,7 @@ def packed(messages: list[Message]) -> list[bytes]:
     return Packer(UUID(int=5)).pack_many(messages, destination, first_id=0, sent_time=0)
 
 
-def stored(manager: Manager, queue: Queue) -> list[tuple[object, ...]]:
+def stored(manager: Manager, queue: ManagedQueue) -> list[tuple[object, ...]]:
     """All that is known of messages in a queue, but for where they are."""
     entries = manager.local.receiver.peek(queue, 100, OWNER, wait=False).result()
     found: list[tuple[object, ...]] = []
@@ -185,7 +185,7 @@ def test_what_a_program_has_packed_is_sent_as_if_it_had_not(name: str, way: str)
 
 
 @pytest.fixture
-def several(manager: Manager) -> Queue:
+def several(manager: Manager) -> ManagedQueue:
     """Two queues here and one elsewhere, opened together."""
     manager.create("a")
     manager.create("b")
@@ -193,7 +193,9 @@ def several(manager: Manager) -> Queue:
     return manager.open(",".join(names))
 
 
-def test_a_message_to_several_queues_arrives_in_each(manager: Manager, several: Queue) -> None:
+def test_a_message_to_several_queues_arrives_in_each(
+    manager: Manager, several: ManagedQueue
+) -> None:
     """With identifiers of their own, and the names of all (DMPR-198, DMPR-199, MQQB-097)."""
     ids = manager.send(several, Message(b"1"), Message(b"2"))
     assert len(set(ids)) == 6
@@ -212,7 +214,9 @@ def test_a_message_to_several_queues_arrives_in_each(manager: Manager, several: 
         assert str(view.destination).endswith(member.name.removeprefix("DIRECT=OS:"))
 
 
-def test_all_quotas_are_looked_at_before_anything_is_sent(manager: Manager, several: Queue) -> None:
+def test_all_quotas_are_looked_at_before_anything_is_sent(
+    manager: Manager, several: ManagedQueue
+) -> None:
     """DMPR-200 (A-23)."""
     last = several.members[-2]
     manager.done(manager.local.change_queue(last, quota=0))
@@ -230,7 +234,7 @@ def test_each_message_has_the_number_after_the_last_one(manager: Manager) -> Non
     assert others == [first + 1, first + 2]
 
 
-def test_a_member_that_is_gone_lets_the_send_fail(manager: Manager, several: Queue) -> None:
+def test_a_member_that_is_gone_lets_the_send_fail(manager: Manager, several: ManagedQueue) -> None:
     """DMPR-200."""
     manager.done(manager.local.queues.delete(several.members[0]))
     with pytest.raises(QueueNotAvailable):
@@ -238,7 +242,7 @@ def test_a_member_that_is_gone_lets_the_send_fail(manager: Manager, several: Que
 
 
 def test_in_a_transaction_all_members_must_be_transactional(
-    manager: Manager, several: Queue
+    manager: Manager, several: ManagedQueue
 ) -> None:
     with pytest.raises(TransactionUsage):
         handles.send(manager.local, several, [Message(b"x")], manager.local.begin())
@@ -256,7 +260,7 @@ def test_several_transactional_queues_get_their_copies_together(manager: Manager
     assert [manager.bodies(member) for member in several.members] == [[b"x"], [b"x"]]
 
 
-def test_sending_nothing_is_nothing(manager: Manager, several: Queue) -> None:
+def test_sending_nothing_is_nothing(manager: Manager, several: ManagedQueue) -> None:
     assert manager.send(several) == []
     assert manager.send(manager.create()) == []
 
@@ -273,13 +277,15 @@ def test_the_quota_of_the_machine_is_that_of_all(manager: Manager) -> None:
 
 def test_a_message_for_another_computer_waits_here(manager: Manager) -> None:
     outgoing = manager.open(THERE)
-    sent = handles.send(manager.local, outgoing, [Message("x")], None, Delivery(after=5000))
+    sent = handles.send(manager.local, outgoing, [Message("x")], None, DeliveryOptions(after=5000))
     manager.done(sent)
     assert outgoing.messages == 0
     assert outgoing.delayed is not None
     assert outgoing.delayed.messages == 1
     with pytest.raises(IllegalPropertyValue, match="expire before"):
-        handles.send(manager.local, outgoing, [Message("x")], None, Delivery(after=400_000_000))
+        handles.send(
+            manager.local, outgoing, [Message("x")], None, DeliveryOptions(after=400_000_000)
+        )
 
 
 def test_a_time_that_was_said_counts_by_the_clock_of_lifetimes(manager: Manager) -> None:
@@ -288,7 +294,7 @@ def test_a_time_that_was_said_counts_by_the_clock_of_lifetimes(manager: Manager)
     manager.local.tick()
     assert manager.local.timeline.shift == 3600
     at = int(manager.clock.now() + 5) * 1000
-    manager.done(handles.send(manager.local, queue, [Message("x")], None, Delivery(at=at)))
+    manager.done(handles.send(manager.local, queue, [Message("x")], None, DeliveryOptions(at=at)))
     (row,) = manager.store.committed.tables[8]
     assert split_due_key(row)[0] == at - 3600 * 1000
 
@@ -298,9 +304,11 @@ def test_of_several_destinations_each_has_its_own_ids(manager: Manager) -> None:
         manager.create(name)
     several = manager.open("DIRECT=OS:.\\private$\\a,DIRECT=OS:.\\private$\\b")
     first = manager.done(
-        handles.send(manager.local, manager.open("a"), [Message("x")], None, Delivery(once=("1",)))
+        handles.send(
+            manager.local, manager.open("a"), [Message("x")], None, DeliveryOptions(once=("1",))
+        )
     )
-    once = Delivery(once=("1",))
+    once = DeliveryOptions(once=("1",))
     ids = manager.done(handles.send(manager.local, several, [Message("x")], None, once))
     assert [one.known for one in ids] == [True, False]
     assert ids[0] == first[0]
@@ -309,4 +317,4 @@ def test_of_several_destinations_each_has_its_own_ids(manager: Manager) -> None:
 def test_a_wrong_message_uses_up_no_id(manager: Manager) -> None:
     queue = manager.create("q", transactional=True)
     with pytest.raises(TransactionUsage):
-        handles.send(manager.local, queue, [Message("x")], None, Delivery(once=("1",)))
+        handles.send(manager.local, queue, [Message("x")], None, DeliveryOptions(once=("1",)))

@@ -12,7 +12,7 @@ from tests.unit.engine.world import NOW, SOMEBODY, World, commit_all, letter, me
 from openmsmq.engine.outgoing.dispatch import Dispatcher, Urgency, dispatch_priority
 from openmsmq.engine.outgoing.transport import AddressKind
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import lookup_id
 from openmsmq.engine.storage.tables import Table
@@ -37,22 +37,24 @@ class Office:
             self.dispatcher.register([AddressKind.BINARY], self.transport)
 
     @property
-    def a(self) -> Queue:
+    def a(self) -> ManagedQueue:
         return self.outgoing("a")
 
     @property
-    def b(self) -> Queue:
+    def b(self) -> ManagedQueue:
         return self.outgoing("b")
 
-    def outgoing(self, name: str) -> Queue:
+    def outgoing(self, name: str) -> ManagedQueue:
         return self.world.core.queues.outgoing(parse_format_name(f"DIRECT=OS:there\\{name}"))
 
-    def send(self, queue: Queue, *texts: str, express: bool = False, priority: int = 3) -> None:
+    def send(
+        self, queue: ManagedQueue, *texts: str, express: bool = False, priority: int = 3
+    ) -> None:
         self.world.send(
             queue, *(letter(text, express=express, priority=priority) for text in texts)
         )
 
-    def send_in(self, queue: Queue, *texts: str) -> None:
+    def send_in(self, queue: ManagedQueue, *texts: str) -> None:
         """Send messages in a transaction."""
         self.world.send_in(queue, *(letter(text, transactional=True) for text in texts))
 
@@ -60,15 +62,15 @@ class Office:
         """What the transport was told since the last time."""
         return self.transport.heard
 
-    def take(self, queue: Queue, count: int = 100, size_max: int = 1 << 20) -> list[Entry]:
+    def take(self, queue: ManagedQueue, count: int = 100, size_max: int = 1 << 20) -> list[Entry]:
         """What the transport takes."""
         return self.dispatcher.take(queue, count, size_max, SOMEBODY)
 
-    def taken(self, queue: Queue, count: int = 100) -> list[str]:
+    def taken(self, queue: ManagedQueue, count: int = 100) -> list[str]:
         """The bodies of what the transport takes."""
         return bodies(self.take(queue, count))
 
-    def delivered(self, queue: Queue, entries: list[Entry]) -> None:
+    def delivered(self, queue: ManagedQueue, entries: list[Entry]) -> None:
         """They have reached the next hop."""
         self.world.done(self.dispatcher.delivered(queue, entries))
 
@@ -275,7 +277,7 @@ def test_a_queue_on_hold_stays_though_it_is_empty(office: Office) -> None:
 
 @pytest.mark.parametrize("act", ["pause", "resume"])
 def test_only_outgoing_queues_are_held(office: Office, act: str) -> None:
-    call: Callable[[Queue], None] = getattr(office.dispatcher, act)
+    call: Callable[[ManagedQueue], None] = getattr(office.dispatcher, act)
     with pytest.raises(UnsupportedOperation):
         call(office.world.queue())
 

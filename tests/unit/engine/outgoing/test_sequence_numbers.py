@@ -20,7 +20,7 @@ from openmsmq.engine.outgoing.sequence_numbers import (
     write_floor,
 )
 from openmsmq.engine.outgoing.sequences import PEERS_MAX, OutgoingSequence
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.limits import U32_MAX
 from openmsmq.names.format import parse_format_name
@@ -61,7 +61,7 @@ class Series:
 
     def begin(self, name: str = "a", now: int = NOW) -> tuple[int, int]:
         """A sequence to a destination begins; its identifier."""
-        queue = Queue(9, properties(f"DIRECT=OS:there\\{name}"))
+        queue = ManagedQueue(9, properties(f"DIRECT=OS:there\\{name}"))
         found = self.numbers.begin(self.store.begin(), queue, 1, now)
         self.store.commit()
         self.store.refresh()
@@ -221,7 +221,7 @@ def test_which_destination_was_used_longest_ago_is_known_after_a_restart(
 
 def test_an_identifier_that_is_in_use_is_not_given_again() -> None:
     series = Series()
-    queue = Queue(9, properties("DIRECT=OS:there\\z"))
+    queue = ManagedQueue(9, properties("DIRECT=OS:there\\z"))
     series.numbers.began(queue, OutgoingSequence(NOW, 1, 9, 1))
     assert series.begin("a") == (NOW, 2)
 

@@ -9,9 +9,9 @@ from tests.unit.engine.world import NOW, World
 
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.info import BEFORE_ALL, path_name, queue_info, queue_infos, queue_page
-from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.subscriptions.reservations import Reservations
-from openmsmq.engine.subscriptions.subscription import Way
+from openmsmq.engine.subscriptions.subscription import SubscriptionMode
 from openmsmq.names.format import parse_format_name
 from openmsmq.types.access import Mode
 from openmsmq.types.queues import QueueInfo, QueueKind, by_name
@@ -19,7 +19,7 @@ from openmsmq.types.queues import QueueInfo, QueueKind, by_name
 ELSEWHERE = "DIRECT=OS:other\\private$\\orders"
 
 
-def info(world: World, queue: Queue) -> QueueInfo:
+def info(world: World, queue: ManagedQueue) -> QueueInfo:
     return queue_info(queue, world.core)
 
 
@@ -143,7 +143,7 @@ def test_messages_that_reached_their_queue_are_not_told_as_a_queue_of_their_own(
 def test_what_a_subscription_was_given_is_not_told_as_a_queue() -> None:
     world = World()
     queue = world.queue("private$\\a")
-    world.done(Reservations(world.core).open("lake", queue, Way.TAKE))
+    world.done(Reservations(world.core).open("lake", queue, SubscriptionMode.TAKE))
     assert "reserved" not in [one.kind for one in queue_infos(world.core, everything=True)]
 
 
@@ -185,5 +185,5 @@ def test_several_destinations_are_called_by_their_format_name() -> None:
     world = World()
     queue = world.queue()
     name = f"{ELSEWHERE},DIRECT=OS:.\\private$\\q"
-    several = Queue(0, queue.properties.changed(NOW, name=name, kind=QueueKind.MULTIPLE))
+    several = ManagedQueue(0, queue.properties.changed(NOW, name=name, kind=QueueKind.MULTIPLE))
     assert path_name(several) == info(world, several).format_name == name

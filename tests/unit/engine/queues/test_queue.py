@@ -12,7 +12,7 @@ from tests.unit.engine.world import NOW, World, message, properties
 
 from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.queues.holds import Holder, Holds
-from openmsmq.engine.queues.queue import NO_TYPE, Queue, QueueProperties, derive, journal_of
+from openmsmq.engine.queues.queue import NO_TYPE, ManagedQueue, QueueProperties, derive, journal_of
 from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.limits import NO_QUOTA
@@ -132,16 +132,16 @@ def test_all_bytes_of_a_queue_count_from_acceptance_to_removal() -> None:
 
 def test_a_queue_is_in_use_while_somebody_may_want_it() -> None:
     world = World()
-    queue = Queue(16, properties())
+    queue = ManagedQueue(16, properties())
     assert not queue.is_in_use
     holds = Holds()
     holds.hold([5], Holder())
     in_use = [
-        Queue(16, properties(), messages=1),
-        Queue(16, properties(), reserved=1),
-        Queue(16, properties(), modes=[Mode()]),
-        Queue(16, properties(), holds=holds),
-        Queue(16, properties(), pins=1),
+        ManagedQueue(16, properties(), messages=1),
+        ManagedQueue(16, properties(), reserved=1),
+        ManagedQueue(16, properties(), modes=[Mode()]),
+        ManagedQueue(16, properties(), holds=holds),
+        ManagedQueue(16, properties(), pins=1),
     ]
     assert all(one.is_in_use for one in in_use)
     express = world.queue()
@@ -155,13 +155,13 @@ def test_a_queue_is_in_use_while_somebody_may_want_it() -> None:
 
 def test_journals_and_subqueues_belong_to_their_queue() -> None:
     """DMPR-117, DMPR-118."""
-    queue = Queue(16, properties(journal_quota=5, quota=7))
+    queue = ManagedQueue(16, properties(journal_quota=5, quota=7))
     journal = journal_of(queue)
     assert journal_of(queue) is journal
     assert (journal.main, queue.main) == (queue, queue)
     assert (journal.name, journal.number) == ("q;JOURNAL", 16 | JOURNAL_BIT)
     assert journal.properties.quota == 5
-    sub = Queue(17, properties("q;retry", kind=QueueKind.SUBQUEUE), parent=queue, size=3)
+    sub = ManagedQueue(17, properties("q;retry", kind=QueueKind.SUBQUEUE), parent=queue, size=3)
     queue.subqueues["RETRY"] = sub
     queue.properties = queue.properties.changed(NOW, transactional=True, journal_quota=6)
     derive(queue)
@@ -175,7 +175,7 @@ def test_journals_and_subqueues_belong_to_their_queue() -> None:
 
 
 def test_what_was_purged_goes_when_it_is_given_back() -> None:
-    queue = Queue(16, properties(), purge_mark=10, purge_pending={99}, spared={5})
+    queue = ManagedQueue(16, properties(), purge_mark=10, purge_pending={99}, spared={5})
     assert queue.is_purged(99)
     assert queue.is_purged(10)
     assert not queue.is_purged(11)
@@ -189,7 +189,7 @@ def test_a_kind_is_stored_and_read_back(kind: QueueKind) -> None:
 
 
 def test_reading_starts_again_before_a_message_that_became_readable() -> None:
-    queue = Queue(16, properties(), start=50)
+    queue = ManagedQueue(16, properties(), start=50)
     queue.readable_from(51)
     assert queue.start == 50
     queue.readable_from(50)
@@ -199,7 +199,7 @@ def test_reading_starts_again_before_a_message_that_became_readable() -> None:
 
 
 def test_queues_are_told_apart_by_identity() -> None:
-    assert Queue(16, properties()) != Queue(16, properties())
+    assert ManagedQueue(16, properties()) != ManagedQueue(16, properties())
 
 
 @pytest.mark.parametrize("name", ["abort_limit", "retry_delay"])

@@ -17,7 +17,7 @@ from tests.unit.engine.world import (
 )
 
 from openmsmq.engine.core import Core
-from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.queues.system import NAMES
 from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.engine.storage.tables import Table
@@ -45,7 +45,7 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     return world.queue()
 
 
@@ -60,14 +60,14 @@ def kinds(world: World, kind: QueueKind) -> list[str]:
 # Finding
 
 
-def test_queues_are_found_by_name_and_number(world: World, queue: Queue) -> None:
+def test_queues_are_found_by_name_and_number(world: World, queue: ManagedQueue) -> None:
     assert world.find("Q") is queue
     assert world.core.queues.get(queue.number) is queue
     assert world.core.queues.get(999) is None
     assert names(world) == ["q"]
 
 
-def test_a_journal_is_found_through_its_queue(world: World, queue: Queue) -> None:
+def test_a_journal_is_found_through_its_queue(world: World, queue: ManagedQueue) -> None:
     """DMPR-117."""
     journal = world.find("q;journal")
     assert journal is journal_of(queue)
@@ -78,7 +78,7 @@ def test_a_journal_is_found_through_its_queue(world: World, queue: Queue) -> Non
     assert kinds(world, QueueKind.JOURNAL) == ["q;JOURNAL"]
 
 
-def test_a_subqueue_has_no_journal(world: World, queue: Queue) -> None:
+def test_a_subqueue_has_no_journal(world: World, queue: ManagedQueue) -> None:
     """DMPR-118."""
     world.core.queues.open(world.subqueue(queue), Mode())
     for name in ("q;retry;JOURNAL", "nowhere;JOURNAL", "SYSTEM$;DEADLETTER;JOURNAL"):
@@ -86,7 +86,7 @@ def test_a_subqueue_has_no_journal(world: World, queue: Queue) -> None:
             world.find(name)
 
 
-def test_the_queues_of_people_are_listed_and_no_others(world: World, queue: Queue) -> None:
+def test_the_queues_of_people_are_listed_and_no_others(world: World, queue: ManagedQueue) -> None:
     world.queue("b", kind=QueueKind.PUBLIC)
     world.subqueue(queue)
     world.core.queues.outgoing(THERE)
@@ -110,7 +110,7 @@ def test_the_kind_of_a_queue_survives_a_restart(world: World, kind: QueueKind) -
 
 
 def test_a_subqueue_appears_when_it_is_opened_and_goes_when_it_is_closed(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     """DMPR-403."""
     sub = world.subqueue(queue, "Retry")
@@ -130,7 +130,7 @@ def test_a_subqueue_appears_when_it_is_opened_and_goes_when_it_is_closed(
 
 
 def test_a_subqueue_that_goes_does_not_take_its_namesake_with_it(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     old = world.subqueue(queue)
     queue.subqueues.clear()
@@ -141,7 +141,7 @@ def test_a_subqueue_that_goes_does_not_take_its_namesake_with_it(
     assert list(queue.subqueues.values()) == [new]
 
 
-def test_a_subqueue_with_messages_stays(world: World, queue: Queue) -> None:
+def test_a_subqueue_with_messages_stays(world: World, queue: ManagedQueue) -> None:
     """Through a restart too, and goes with the last of them (DMPR-403)."""
     world.send(queue, "a", "b")
     for lookup in world.lookups(queue):
@@ -160,7 +160,9 @@ def test_a_subqueue_with_messages_stays(world: World, queue: Queue) -> None:
     assert list(again.restart().find().subqueues) == []
 
 
-def test_a_subqueue_that_somebody_reads_in_two_steps_stays(world: World, queue: Queue) -> None:
+def test_a_subqueue_that_somebody_reads_in_two_steps_stays(
+    world: World, queue: ManagedQueue
+) -> None:
     world.send(queue, "a")
     sub = world.subqueue(queue)
     world.move(queue, world.lookups(queue)[0], sub)
@@ -173,7 +175,7 @@ def test_a_subqueue_that_somebody_reads_in_two_steps_stays(world: World, queue: 
 
 
 def test_a_subqueue_with_express_messages_stays_as_long_as_these(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     world.send(queue, "a", express=True)
     sub = world.subqueue(queue)
@@ -213,7 +215,7 @@ def test_its_messages_count_against_the_quota_of_its_queue(world: World) -> None
 
 
 @pytest.mark.parametrize("kind", ["subqueue", "journal", "system", "outgoing"])
-def test_only_queues_of_people_have_subqueues(world: World, queue: Queue, kind: str) -> None:
+def test_only_queues_of_people_have_subqueues(world: World, queue: ManagedQueue, kind: str) -> None:
     parents = {
         "subqueue": world.subqueue(queue),
         "journal": journal_of(queue),
@@ -303,7 +305,7 @@ def test_what_a_transaction_sends_keeps_it(world: World) -> None:
     assert kinds(world.restart(), QueueKind.OUTGOING) == []
 
 
-def test_names_are_local_or_lead_elsewhere(world: World, queue: Queue) -> None:
+def test_names_are_local_or_lead_elsewhere(world: World, queue: ManagedQueue) -> None:
     queues = world.core.queues
     assert queues.for_sending(parse_format_name(HERE + "q")) is queue
     assert queues.for_sending(THERE) is None
@@ -324,7 +326,7 @@ def test_without_a_naming_every_name_leads_elsewhere() -> None:
 
 @pytest.mark.parametrize("kind", ["subqueue", "journal", "outgoing"])
 def test_what_comes_by_itself_has_no_properties_to_change(
-    world: World, queue: Queue, kind: str
+    world: World, queue: ManagedQueue, kind: str
 ) -> None:
     others = {
         "subqueue": world.subqueue(queue),
@@ -349,7 +351,7 @@ def test_system_queues_can_be_given_a_quota_but_not_deleted(world: World) -> Non
 # Deleting
 
 
-def full(world: World) -> tuple[Queue, Queue, Queue]:
+def full(world: World) -> tuple[ManagedQueue, ManagedQueue, ManagedQueue]:
     """A queue with messages, a subqueue with some, a journal with some."""
     queue = world.queue(journal=True)
     world.send(queue, letter("received"), letter("moved"), letter("left"))
@@ -375,7 +377,7 @@ def test_a_queue_takes_journal_and_subqueues_with_it(world: World) -> None:
     assert world.read(journal_of(again)) == []
 
 
-def test_those_who_wait_are_told(world: World, queue: Queue) -> None:
+def test_those_who_wait_are_told(world: World, queue: ManagedQueue) -> None:
     """DMPR-135."""
     family = [queue, world.subqueue(queue), journal_of(queue)]
     waiting = [world.wait_receive(member) for member in family]
@@ -413,7 +415,7 @@ def test_a_delete_that_fails_leaves_all_of_it(world: World) -> None:
 
 
 def test_a_name_in_use_by_a_deleted_queue_is_free_when_that_is_answered(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     pending = world.core.queues.delete(queue)
     with pytest.raises(QueueExists):

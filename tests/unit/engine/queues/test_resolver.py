@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from tests.unit.engine.world import World
 
-from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.queues.resolver import Resolver, is_private
 from openmsmq.engine.queues.system import NAMES, NOTIFICATION
 from openmsmq.errors import QueueNotFound
@@ -39,12 +39,12 @@ def names(world: World) -> Resolver:
 
 
 @pytest.fixture
-def private(world: World) -> Queue:
+def private(world: World) -> ManagedQueue:
     return world.queue("private$\\Orders")
 
 
 @pytest.fixture
-def public(world: World) -> Queue:
+def public(world: World) -> ManagedQueue:
     return world.queue("Sales", kind=QueueKind.PUBLIC)
 
 
@@ -110,7 +110,7 @@ def test_every_form_of_a_path_leads_below_the_computer(
         f"CONNECTOR={OTHER}",
     ],
 )
-def test_all_other_names_lead_elsewhere(names: Resolver, private: Queue, name: str) -> None:
+def test_all_other_names_lead_elsewhere(names: Resolver, private: ManagedQueue, name: str) -> None:
     assert names.local(parse_name(name)) is None
 
 
@@ -121,14 +121,14 @@ def test_a_manager_that_shares_a_computer_has_its_own_address(world: World) -> N
     assert names.local(parse_name(name.format(1))) is None
 
 
-def test_a_private_queue_is_known_by_its_number(names: Resolver, private: Queue) -> None:
+def test_a_private_queue_is_known_by_its_number(names: Resolver, private: ManagedQueue) -> None:
     name = f"PRIVATE={ME}\\{private.number:08x}"
     assert names.local(parse_name(name)) == "private$\\Orders"
     assert names.local(parse_name(name + ";JOURNAL")) == "private$\\Orders;JOURNAL"
 
 
 def test_an_unknown_number_is_no_queue(
-    world: World, names: Resolver, private: Queue, public: Queue
+    world: World, names: Resolver, private: ManagedQueue, public: ManagedQueue
 ) -> None:
     """Neither is that of another kind of queue (DMPR-158, DMPR-384)."""
     numbers = [999, public.number, NOTIFICATION, journal_of(private).number]
@@ -138,7 +138,7 @@ def test_an_unknown_number_is_no_queue(
         assert info.value.hresult == 0xC00E0003
 
 
-def test_a_public_queue_is_known_by_its_identifier(names: Resolver, public: Queue) -> None:
+def test_a_public_queue_is_known_by_its_identifier(names: Resolver, public: ManagedQueue) -> None:
     name = f"PUBLIC={public.properties.id}"
     assert names.local(parse_name(name)) == "Sales"
     assert names.local(parse_name(name + ";JOURNAL")) == "Sales;JOURNAL"
@@ -158,7 +158,7 @@ def test_the_queues_of_the_machine_are_known_by_its_identifier(
     assert names.local(parse_name(f"MACHINE={ME};{suffix}")) == f"SYSTEM$;{suffix}"
 
 
-def test_the_rules_ask_it(world: World, names: Resolver, private: Queue) -> None:
+def test_the_rules_ask_it(world: World, names: Resolver, private: ManagedQueue) -> None:
     name = parse_format_name("DIRECT=OS:server1\\private$\\orders")
     assert world.core.queues.for_sending(name) is private
 

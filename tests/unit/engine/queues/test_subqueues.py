@@ -16,10 +16,10 @@ from tests.unit.engine.world import (
 
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.holds import Holder
-from openmsmq.engine.queues.queue import Queue, journal_of
+from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     InvalidParameter,
     MessageLockedUnderTransaction,
@@ -44,12 +44,12 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     return world.queue()
 
 
 @pytest.fixture
-def ledger(world: World) -> Queue:
+def ledger(world: World) -> ManagedQueue:
     """Transactional, with messages a to c."""
     ledger = world.queue("ledger", transactional=True)
     world.fill(ledger, *"abc")
@@ -61,7 +61,7 @@ def ledger(world: World) -> Queue:
 
 @EXPRESS
 def test_a_message_that_is_moved_is_in_the_target_and_not_in_the_source(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """With its bytes and its identifier (DMPR-275, DMPR-279, DMPR-280, DMPR-402)."""
     for text, priority in (("a", 3), ("bb", 3), ("ccc", 7), ("dddd", 0)):
@@ -84,7 +84,7 @@ def test_a_message_that_is_moved_is_in_the_target_and_not_in_the_source(
 
 
 @EXPRESS
-def test_moves_are_counted_and_told(world: World, queue: Queue, express: bool) -> None:
+def test_moves_are_counted_and_told(world: World, queue: ManagedQueue, express: bool) -> None:
     sent = letter("x", express=express)
     world.send(queue, sent)
     (lookup,) = world.lookups(queue)
@@ -102,7 +102,7 @@ def test_moves_are_counted_and_told(world: World, queue: Queue, express: bool) -
     assert [event for event, _ in world.told(sent)][1:] == [Event.MOVED, Event.MOVED]
 
 
-def test_between_subqueues_of_one_queue_it_works_too(world: World, queue: Queue) -> None:
+def test_between_subqueues_of_one_queue_it_works_too(world: World, queue: ManagedQueue) -> None:
     world.send(queue, "a")
     (lookup,) = world.lookups(queue)
     first, second = world.subqueue(queue, "one"), world.subqueue(queue, "two")
@@ -115,7 +115,7 @@ def test_between_subqueues_of_one_queue_it_works_too(world: World, queue: Queue)
 
 @EXPRESS
 def test_a_reader_of_the_target_gets_what_is_moved(
-    world: World, queue: Queue, express: bool
+    world: World, queue: ManagedQueue, express: bool
 ) -> None:
     """DMPR-276."""
     world.send(queue, "a", express=express)
@@ -126,7 +126,7 @@ def test_a_reader_of_the_target_gets_what_is_moved(
     assert queue.subqueues == {}
 
 
-def test_nobody_reads_a_message_while_it_moves(world: World, queue: Queue) -> None:
+def test_nobody_reads_a_message_while_it_moves(world: World, queue: ManagedQueue) -> None:
     world.send(queue, "a")
     (lookup,) = world.lookups(queue)
     target = world.subqueue(queue)
@@ -138,7 +138,9 @@ def test_nobody_reads_a_message_while_it_moves(world: World, queue: Queue) -> No
     assert world.read(target) == ["a"]
 
 
-def test_a_move_that_fails_leaves_the_message_where_it_was(world: World, queue: Queue) -> None:
+def test_a_move_that_fails_leaves_the_message_where_it_was(
+    world: World, queue: ManagedQueue
+) -> None:
     world.send(queue, "a")
     waiting = world.receiver.peek(queue, 1, world, wait=True)
     assert waiting.done
@@ -152,7 +154,7 @@ def test_a_move_that_fails_leaves_the_message_where_it_was(world: World, queue: 
     assert (target.pins, queue.subqueues, queue.total_size) == (0, {}, 1)
 
 
-def test_a_move_survives_a_restart(world: World, queue: Queue) -> None:
+def test_a_move_survives_a_restart(world: World, queue: ManagedQueue) -> None:
     """DMPR-001, DMPR-275."""
     world.send(queue, "a", "b")
     lookups = world.lookups(queue)
@@ -165,7 +167,9 @@ def test_a_move_survives_a_restart(world: World, queue: Queue) -> None:
     assert again.records(again.find("q;retry"))[0].move_count == 1
 
 
-def test_a_queue_deleted_while_a_message_moves_takes_it_with_it(world: World, queue: Queue) -> None:
+def test_a_queue_deleted_while_a_message_moves_takes_it_with_it(
+    world: World, queue: ManagedQueue
+) -> None:
     world.send(queue, "a")
     world.moves.move(queue, world.lookups(queue)[0], world.subqueue(queue))
     world.core.queues.delete(queue)
@@ -177,7 +181,9 @@ def test_a_queue_deleted_while_a_message_moves_takes_it_with_it(world: World, qu
 # In a transaction
 
 
-def test_a_move_in_a_transaction_takes_place_when_it_commits(world: World, ledger: Queue) -> None:
+def test_a_move_in_a_transaction_takes_place_when_it_commits(
+    world: World, ledger: ManagedQueue
+) -> None:
     """DMPR-277, DMPR-280, DMPR-287, DMPR-402."""
     lookups = world.lookups(ledger)
     target = world.subqueue(ledger)
@@ -196,7 +202,7 @@ def test_a_move_in_a_transaction_takes_place_when_it_commits(world: World, ledge
     assert world.records(target)[0].move_count == 1
 
 
-def test_an_abort_leaves_it_where_it_was(world: World, ledger: Queue) -> None:
+def test_an_abort_leaves_it_where_it_was(world: World, ledger: ManagedQueue) -> None:
     """Not as often aborted as one that was received (DMPR-277)."""
     sent = letter("x", transactional=True)
     world.send_in(ledger, sent)
@@ -213,7 +219,7 @@ def test_an_abort_leaves_it_where_it_was(world: World, ledger: Queue) -> None:
 
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_prepared_move_waits_through_a_restart(
-    world: World, ledger: Queue, commits: bool
+    world: World, ledger: ManagedQueue, commits: bool
 ) -> None:
     """DMPR-277, DMPR-284, DMPR-287."""
     lookups = world.lookups(ledger)
@@ -243,7 +249,7 @@ def test_a_prepared_move_waits_through_a_restart(
 
 @pytest.mark.parametrize("restarts", [True, False])
 def test_a_prepared_move_of_a_queue_deleted_meanwhile_does_nothing(
-    world: World, ledger: Queue, restarts: bool
+    world: World, ledger: ManagedQueue, restarts: bool
 ) -> None:
     transaction = world.transactions.begin("xid")
     world.move(ledger, world.lookups(ledger)[0], world.subqueue(ledger), transaction)
@@ -257,7 +263,7 @@ def test_a_prepared_move_of_a_queue_deleted_meanwhile_does_nothing(
 
 
 def test_a_transaction_may_move_to_several_places_and_receive_too(
-    world: World, ledger: Queue
+    world: World, ledger: ManagedQueue
 ) -> None:
     first, second, third = world.lookups(ledger)
     transaction = world.transactions.begin()
@@ -270,14 +276,18 @@ def test_a_transaction_may_move_to_several_places_and_receive_too(
     assert world.read(world.subqueue(ledger, "two")) == ["c"]
 
 
-def test_a_plain_move_out_of_a_transactional_queue_is_allowed(world: World, ledger: Queue) -> None:
+def test_a_plain_move_out_of_a_transactional_queue_is_allowed(
+    world: World, ledger: ManagedQueue
+) -> None:
     """A-54."""
     target = world.subqueue(ledger)
     world.move(ledger, world.lookups(ledger)[0], target)
     assert world.read(target) == ["a"]
 
 
-def test_a_transaction_that_cannot_be_written_moves_nothing(world: World, ledger: Queue) -> None:
+def test_a_transaction_that_cannot_be_written_moves_nothing(
+    world: World, ledger: ManagedQueue
+) -> None:
     transaction = world.transactions.begin()
     target = world.subqueue(ledger)
     world.move(ledger, world.lookups(ledger)[0], target, transaction)
@@ -294,7 +304,7 @@ def test_a_transaction_that_cannot_be_written_moves_nothing(world: World, ledger
 
 @EXPRESS
 def test_what_is_moved_while_the_target_is_purged_stays(
-    world: World, queue: Queue, express: bool, monkeypatch: pytest.MonkeyPatch
+    world: World, queue: ManagedQueue, express: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Although it arrived before."""
     monkeypatch.setattr(emptying, "STEP", 1)
@@ -310,7 +320,7 @@ def test_what_is_moved_while_the_target_is_purged_stays(
     assert not target.spared
 
 
-def test_what_was_purged_cannot_be_moved(world: World, queue: Queue) -> None:
+def test_what_was_purged_cannot_be_moved(world: World, queue: ManagedQueue) -> None:
     world.send(queue, "a")
     (lookup,) = world.lookups(queue)
     world.core.queues.purge(queue)
@@ -320,7 +330,7 @@ def test_what_was_purged_cannot_be_moved(world: World, queue: Queue) -> None:
 
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_purge_of_the_source_does_not_undo_a_move_that_commits(
-    world: World, ledger: Queue, commits: bool
+    world: World, ledger: ManagedQueue, commits: bool
 ) -> None:
     """DMPR-105, DMPR-137, DMPR-292."""
     transaction = world.transactions.begin()
@@ -341,7 +351,7 @@ def test_a_purge_of_the_source_does_not_undo_a_move_that_commits(
 # What is refused
 
 
-def test_what_is_not_there_cannot_be_moved(world: World, queue: Queue) -> None:
+def test_what_is_not_there_cannot_be_moved(world: World, queue: ManagedQueue) -> None:
     world.send(queue, "a")
     (lookup,) = world.lookups(queue)
     target = world.subqueue(queue)
@@ -355,7 +365,7 @@ def test_what_is_not_there_cannot_be_moved(world: World, queue: Queue) -> None:
 
 
 @EXPRESS
-def test_what_has_expired_cannot_be_moved(world: World, queue: Queue, express: bool) -> None:
+def test_what_has_expired_cannot_be_moved(world: World, queue: ManagedQueue, express: bool) -> None:
     world.send(queue, message("a", express=express, expires=NOW + 5))
     (lookup,) = world.lookups(queue)
     world.pass_time(10)
@@ -364,7 +374,9 @@ def test_what_has_expired_cannot_be_moved(world: World, queue: Queue, express: b
 
 
 @EXPRESS
-def test_what_somebody_holds_cannot_be_moved(world: World, queue: Queue, express: bool) -> None:
+def test_what_somebody_holds_cannot_be_moved(
+    world: World, queue: ManagedQueue, express: bool
+) -> None:
     world.send(queue, "a", express=express)
     (entry,) = world.take(queue, 1, Holder())
     with pytest.raises(MessageLockedUnderTransaction) as info:
@@ -374,7 +386,7 @@ def test_what_somebody_holds_cannot_be_moved(world: World, queue: Queue, express
 
 @pytest.mark.parametrize("target", ["itself", "other", "journal", "system", "outgoing", "cousin"])
 def test_messages_move_only_between_a_queue_and_its_subqueues(
-    world: World, queue: Queue, target: str
+    world: World, queue: ManagedQueue, target: str
 ) -> None:
     """DMPR-278: and into a system queue not in a transaction either."""
     world.send(queue, "a")
@@ -394,7 +406,7 @@ def test_messages_move_only_between_a_queue_and_its_subqueues(
     assert world.read(queue) == ["a"]
 
 
-def test_nothing_moves_out_of_a_system_queue(world: World, queue: Queue) -> None:
+def test_nothing_moves_out_of_a_system_queue(world: World, queue: ManagedQueue) -> None:
     world.send(queue, letter("a", dead_letter=True, expires=NOW))
     world.tick(5)
     dead = world.core.queues.dead_letter
@@ -403,7 +415,9 @@ def test_nothing_moves_out_of_a_system_queue(world: World, queue: Queue) -> None
     assert info.value.hresult == 0xC00E0006
 
 
-def refusals(world: World, ledger: Queue) -> list[tuple[type[MQError], Queue, Transaction]]:
+def refusals(
+    world: World, ledger: ManagedQueue
+) -> list[tuple[type[MQError], ManagedQueue, ManagedTransaction]]:
     over = world.transactions.begin()
     world.done(world.transactions.commit(over))
     plain = world.queue("plain")
@@ -414,7 +428,7 @@ def refusals(world: World, ledger: Queue) -> list[tuple[type[MQError], Queue, Tr
     ]
 
 
-def test_transactions_must_be_open_and_fit_the_queue(world: World, ledger: Queue) -> None:
+def test_transactions_must_be_open_and_fit_the_queue(world: World, ledger: ManagedQueue) -> None:
     for error, source, transaction in refusals(world, ledger):
         (lookup, *_) = before = world.lookups(source)
         with pytest.raises(error):
@@ -422,7 +436,7 @@ def test_transactions_must_be_open_and_fit_the_queue(world: World, ledger: Queue
         assert world.lookups(source) == before
 
 
-def test_queues_that_are_gone_take_part_in_no_move(world: World, queue: Queue) -> None:
+def test_queues_that_are_gone_take_part_in_no_move(world: World, queue: ManagedQueue) -> None:
     world.send(queue, "a")
     (lookup,) = world.lookups(queue)
     target = world.subqueue(queue)
@@ -433,7 +447,7 @@ def test_queues_that_are_gone_take_part_in_no_move(world: World, queue: Queue) -
 
 
 @EXPRESS
-def test_a_move_is_no_delivery(world: World, queue: Queue, express: bool) -> None:
+def test_a_move_is_no_delivery(world: World, queue: ManagedQueue, express: bool) -> None:
     """Nothing is acknowledged or copied for it, but all that was owed still is afterwards."""
     admin = world.queue("admin")
     sent = letter(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.messages.cursor import Cursor, CursorState
+from openmsmq.engine.messages.cursor import CursorState, QueueCursor
 from openmsmq.engine.queues.waiter import Waiter
 
 
 def test_a_waiter_that_gives_up_ends_the_wait_of_its_cursor() -> None:
-    cursor = Cursor()
+    cursor = QueueCursor()
     cursor.wait(5, destructive=False)
     Waiter(lambda fresh: False, Future(), object(), cursor).give_up()
     assert cursor.state is CursorState.UNREAD

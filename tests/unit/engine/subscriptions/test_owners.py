@@ -6,12 +6,12 @@ import pytest
 from tests.unit.engine.world import World, letter
 
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.subscriptions import owners as owning
 from openmsmq.engine.subscriptions.owners import OWNER_MAX, PAST_MAX, bind, mark_read
 from openmsmq.engine.subscriptions.ranges import Ranges
 from openmsmq.engine.subscriptions.reservations import Reservations
-from openmsmq.engine.subscriptions.subscription import Subscription, Way
+from openmsmq.engine.subscriptions.subscription import DurableSubscription, SubscriptionMode
 from openmsmq.errors import InvalidParameter, QueueNotFound, StorageFailed, SubscriptionTaken
 from openmsmq.packet.view import PacketView
 from openmsmq.store.check.check import check_tables
@@ -22,13 +22,13 @@ MANY = 1 << 30
 class Reader:
     """Reads a queue of six messages through a subscription, of which it was given five."""
 
-    def __init__(self, world: World, way: Way) -> None:
+    def __init__(self, world: World, way: SubscriptionMode) -> None:
         self.world = world
         self.way = way
         self.reservations = Reservations(world.core)
-        self.queue: Queue = world.core.queues.find("q")
+        self.queue: ManagedQueue = world.core.queues.find("q")
         opened = self.reservations.open("lake", self.queue, way)
-        self.subscription: Subscription = world.done(opened)
+        self.subscription: DurableSubscription = world.done(opened)
 
     def restart(self) -> Reader:
         """The same after the manager was killed."""
@@ -59,7 +59,7 @@ class Reader:
         assert check_tables(self.world.store.snapshot, 0).findings == ()
 
 
-@pytest.fixture(params=list(Way))
+@pytest.fixture(params=list(SubscriptionMode))
 def reader(request: pytest.FixtureRequest) -> Reader:
     world = World()
     world.send(world.queue("q"), *map(letter, "abcdef"))
@@ -115,7 +115,9 @@ def test_what_was_not_read_can_be_given_back(reader: Reader) -> None:
     assert world.done(give_back(reader.subscription)) == 0
     assert (reader.left, reader.subscription.owner) == ([4, 5], "me")
     taken = ["a", "c", "f"]
-    assert world.bodies(reader.queue) == (taken if reader.way is Way.TAKE else list("abcdef"))
+    assert world.bodies(reader.queue) == (
+        taken if reader.way is SubscriptionMode.TAKE else list("abcdef")
+    )
     reader.check()
 
 

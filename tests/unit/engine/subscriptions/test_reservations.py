@@ -6,11 +6,11 @@ import pytest
 from tests.unit.engine.world import NOW, World, letter
 
 from openmsmq.engine.queues.holds import Holder
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.subscriptions import reservations, subscription
 from openmsmq.engine.subscriptions.reservations import Reservations
-from openmsmq.engine.subscriptions.subscription import Subscription, Way
+from openmsmq.engine.subscriptions.subscription import DurableSubscription, SubscriptionMode
 from openmsmq.errors import (
     InvalidParameter,
     QueueNotAvailable,
@@ -25,12 +25,12 @@ MANY = 1 << 30
 class Reader:
     """Reads a queue through a subscription."""
 
-    def __init__(self, world: World, way: Way = Way.TAKE) -> None:
+    def __init__(self, world: World, way: SubscriptionMode = SubscriptionMode.TAKE) -> None:
         self.world = world
         self.way = way
         self.reservations = Reservations(world.core)
-        self.queue: Queue = world.core.queues.find("q")
-        self.subscription: Subscription = world.done(
+        self.queue: ManagedQueue = world.core.queues.find("q")
+        self.subscription: DurableSubscription = world.done(
             self.reservations.open("lake", self.queue, way)
         )
 
@@ -48,7 +48,7 @@ class Reader:
         found = self.reservations.read(self.subscription, after, last, size_max)
         return "".join(PacketView(item.packet).body.decode() for item in found)
 
-    def finish(self, position: int, target: Queue | None = None) -> None:
+    def finish(self, position: int, target: ManagedQueue | None = None) -> None:
         """All up to a position is done."""
         self.world.done(self.reservations.finish(self.subscription, position, target))
 
@@ -59,7 +59,7 @@ def send(world: World, *bodies: str, **given: object) -> None:
     world.send(queue, *(letter(body, **given) for body in bodies))  # type: ignore[arg-type]
 
 
-@pytest.fixture(params=list(Way))
+@pytest.fixture(params=list(SubscriptionMode))
 def reader(request: pytest.FixtureRequest) -> Reader:
     world = World()
     world.queue("q")
@@ -77,7 +77,7 @@ def taker() -> Reader:
 def copier() -> Reader:
     world = World()
     world.queue("q")
-    return Reader(world, Way.COPY)
+    return Reader(world, SubscriptionMode.COPY)
 
 
 def test_positions_count_what_was_given(reader: Reader) -> None:
@@ -291,15 +291,15 @@ def test_when_the_commit_fails_nothing_was_given(reader: Reader) -> None:
 
 def test_a_subscription_keeps_its_way(taker: Reader) -> None:
     with pytest.raises(InvalidParameter):
-        taker.reservations.open("lake", taker.queue, Way.COPY)
-    again = taker.world.done(taker.reservations.open("LAKE", taker.queue, Way.TAKE))
+        taker.reservations.open("lake", taker.queue, SubscriptionMode.COPY)
+    again = taker.world.done(taker.reservations.open("LAKE", taker.queue, SubscriptionMode.TAKE))
     assert again is taker.subscription
 
 
 @pytest.mark.parametrize("name", ["", "a|b", "x" * 201, "a\n"])
 def test_a_name_that_cannot_be(taker: Reader, name: str) -> None:
     with pytest.raises(InvalidParameter):
-        taker.reservations.open(name, taker.queue, Way.TAKE)
+        taker.reservations.open(name, taker.queue, SubscriptionMode.TAKE)
 
 
 def test_what_is_asked_for_at_once_is_done_in_turn(reader: Reader) -> None:
@@ -385,7 +385,7 @@ def test_one_of_a_queue_that_is_there_is_found_first(taker: Reader) -> None:
     world.done(world.core.queues.delete(taker.queue))
     other = world.queue("q")
     assert taker.reservations.find("lake", "q") is taker.subscription
-    made = world.done(taker.reservations.open("lake", other, Way.TAKE))
+    made = world.done(taker.reservations.open("lake", other, SubscriptionMode.TAKE))
     assert taker.reservations.find("lake", "q") is made
 
 
@@ -418,7 +418,7 @@ def test_what_is_received_of_a_deleted_queue_goes_to_no_journal() -> None:
 def test_a_subscription_that_could_not_begin_is_not_there(taker: Reader) -> None:
     world = taker.world
     before = len(world.core.queues.everything)
-    pending = taker.reservations.open("other", taker.queue, Way.COPY)
+    pending = taker.reservations.open("other", taker.queue, SubscriptionMode.COPY)
     world.commit(StorageFailed("disk"))
     with pytest.raises(StorageFailed):
         pending.result()
@@ -428,7 +428,7 @@ def test_a_subscription_that_could_not_begin_is_not_there(taker: Reader) -> None
 
 def test_nobody_subscribes_to_what_comes_and_goes(taker: Reader) -> None:
     with pytest.raises(InvalidParameter):
-        taker.reservations.open("x", taker.world.subqueue(taker.queue), Way.TAKE)
+        taker.reservations.open("x", taker.world.subqueue(taker.queue), SubscriptionMode.TAKE)
 
 
 def test_nothing_can_be_asked_of_a_subscription_that_was_dropped(reader: Reader) -> None:

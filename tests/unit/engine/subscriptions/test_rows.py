@@ -8,7 +8,7 @@ from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Record
 from openmsmq.engine.subscriptions.reservations import Reservations
 from openmsmq.engine.subscriptions.rows import place_of
-from openmsmq.engine.subscriptions.subscription import Way
+from openmsmq.engine.subscriptions.subscription import SubscriptionMode
 
 
 def test_a_message_keeps_its_place_and_when_it_expires() -> None:
@@ -17,7 +17,7 @@ def test_a_message_keeps_its_place_and_when_it_expires() -> None:
     world.send(queue, letter("a", expires=NOW + 9))
     [lookup] = world.lookups(queue)
     reservations = Reservations(world.core)
-    lake = world.done(reservations.open("lake", queue, Way.TAKE))
+    lake = world.done(reservations.open("lake", queue, SubscriptionMode.TAKE))
     assert world.done(reservations.reserve(lake, 0, 1, 1)) == 1
     [found] = reservations.read(lake, 0, 1, 1)
     assert found.lookup == lookup
@@ -33,7 +33,7 @@ def test_the_life_of_a_message_tells_of_its_subscription() -> None:
     for message in sent:
         world.send(queue, message)
     reservations = Reservations(world.core)
-    lake = world.done(reservations.open("lake", queue, Way.TAKE))
+    lake = world.done(reservations.open("lake", queue, SubscriptionMode.TAKE))
     world.done(reservations.reserve(lake, 0, 9, 1 << 20))
     retry = world.subqueue(queue)
     world.done(reservations.finish(lake, 1, retry))

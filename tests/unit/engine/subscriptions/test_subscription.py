@@ -7,11 +7,16 @@ from tests.unit.engine.world import World, letter
 
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.messages.scan import Found
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import RECORD_SIZE
 from openmsmq.engine.subscriptions import subscription as module
 from openmsmq.engine.subscriptions.ranges import Ranges
-from openmsmq.engine.subscriptions.subscription import Subscription, Way, read_state, with_reader
+from openmsmq.engine.subscriptions.subscription import (
+    DurableSubscription,
+    SubscriptionMode,
+    read_state,
+    with_reader,
+)
 from openmsmq.errors import InvalidParameter, QueueNotFound
 
 
@@ -21,7 +26,7 @@ class Looker:
     def __init__(self) -> None:
         self.world = World()
         self.queue = self.world.queue()
-        self.subscription = Subscription("lake", self.queue, store(9), Way.COPY)
+        self.subscription = DurableSubscription("lake", self.queue, store(9), SubscriptionMode.COPY)
 
     def send(self, *bodies: str, priority: int = 3) -> None:
         self.world.send(self.queue, *(letter(body, priority=priority) for body in bodies))
@@ -39,8 +44,8 @@ class Looker:
         return self.world.lookups(self.queue)
 
 
-def store(number: int) -> Queue:
-    return Queue(number, World().queue().properties)
+def store(number: int) -> ManagedQueue:
+    return ManagedQueue(number, World().queue().properties)
 
 
 @pytest.fixture
@@ -49,16 +54,18 @@ def looker() -> Looker:
 
 
 def test_what_is_stored_is_read_again() -> None:
-    made = Subscription("lake", store(1), store(9), Way.COPY)
+    made = DurableSubscription("lake", store(1), store(9), SubscriptionMode.COPY)
     made.finished = 1_700_000_000
     raw = made.pack(done=3, end=7, owners=("",))
-    assert read_state(raw) == (Way.COPY, 3, 7, 1_700_000_000, ("",))
-    assert read_state(raw[:-4]) == (Way.COPY, 3, 7, 0, ("",)), "as it was written at first"
-    other = Subscription("lake", store(1), store(9), Way.TAKE)
+    assert read_state(raw) == (SubscriptionMode.COPY, 3, 7, 1_700_000_000, ("",))
+    assert read_state(raw[:-4]) == (SubscriptionMode.COPY, 3, 7, 0, ("",)), (
+        "as it was written at first"
+    )
+    other = DurableSubscription("lake", store(1), store(9), SubscriptionMode.TAKE)
     other.load(made.pack(done=3, end=7, owners=("größe", "b", "a")), Ranges(((1, 5),)).pack())
     assert (other.owner, other.past) == ("größe", ("b", "a"))
     assert other.read == Ranges(((3, 5),)), "what is done is forgotten"
-    assert (other.way, other.done, other.end) == (Way.COPY, 3, 7)
+    assert (other.way, other.done, other.end) == (SubscriptionMode.COPY, 3, 7)
     assert other.finished == 1_700_000_000
 
 
@@ -137,7 +144,7 @@ def test_what_it_was_not_given_is_counted(looker: Looker, monkeypatch: pytest.Mo
     assert looker.behind() == (4, first), "nothing was given, so all of them are left"
     looker.subscription.end = 1
     assert looker.behind() == (3, first), "at least"
-    looker.subscription.way = Way.TAKE
+    looker.subscription.way = SubscriptionMode.TAKE
     assert looker.behind() == (4, first), "what is there"
 
 

@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 from tests.unit.engine.world import ME, World
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions import outcomes as decisions
 from openmsmq.engine.transactions.distributed import Units
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     InsufficientResources,
     InvalidParameter,
@@ -30,7 +30,7 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     return world.queue(transactional=True)
 
 
@@ -39,7 +39,7 @@ def units(world: World) -> Units:
     return Units(world.core, world.transactions)
 
 
-def begun(world: World, queue: Queue, name: str = NAME) -> Transaction:
+def begun(world: World, queue: ManagedQueue, name: str = NAME) -> ManagedTransaction:
     transaction = world.transactions.begin(name)
     world.send(queue, "x", transaction=transaction)
     return transaction
@@ -50,7 +50,7 @@ def waiting(units: Units) -> dict[str, tuple[str, ...]]:
 
 
 def test_a_unit_is_active_then_committing_and_forgotten_when_all_have_confirmed(
-    world: World, queue: Queue, units: Units
+    world: World, queue: ManagedQueue, units: Units
 ) -> None:
     transaction = begun(world, queue)
     assert (units.is_own(transaction), units.state(NAME)) == (True, UnitState.ACTIVE)
@@ -67,7 +67,7 @@ def test_a_unit_is_active_then_committing_and_forgotten_when_all_have_confirmed(
 
 
 def test_what_is_neither_at_work_nor_decided_is_aborted(
-    world: World, queue: Queue, units: Units
+    world: World, queue: ManagedQueue, units: Units
 ) -> None:
     assert units.state(NAME) is UnitState.ABORTED
     transaction = begun(world, queue)
@@ -76,7 +76,7 @@ def test_what_is_neither_at_work_nor_decided_is_aborted(
 
 
 def test_a_decision_outlives_a_crash_and_its_program_does_not(
-    world: World, queue: Queue, units: Units
+    world: World, queue: ManagedQueue, units: Units
 ) -> None:
     world.done(units.commit(begun(world, queue), OTHERS))
     begun(world, queue, lost := unit_name(ME, "1" * 24))
@@ -91,7 +91,7 @@ def test_a_decision_outlives_a_crash_and_its_program_does_not(
 
 
 def test_a_crash_before_the_commit_leaves_neither_decision_nor_message(
-    world: World, queue: Queue, units: Units
+    world: World, queue: ManagedQueue, units: Units
 ) -> None:
     units.commit(begun(world, queue), OTHERS)
     again = world.restart()
@@ -106,7 +106,7 @@ def test_a_unit_with_nothing_done_here_is_decided_all_the_same(world: World, uni
 
 
 def test_a_unit_without_participants_leaves_its_outcome_only(
-    world: World, queue: Queue, units: Units
+    world: World, queue: ManagedQueue, units: Units
 ) -> None:
     world.done(units.commit(begun(world, queue), ()))
     assert (waiting(units), units.state(NAME)) == ({}, UnitState.COMMITTED)
@@ -114,7 +114,9 @@ def test_a_unit_without_participants_leaves_its_outcome_only(
     assert Units(again.core, again.transactions).state(NAME) is UnitState.COMMITTED
 
 
-def test_a_commit_that_fails_decides_nothing(world: World, queue: Queue, units: Units) -> None:
+def test_a_commit_that_fails_decides_nothing(
+    world: World, queue: ManagedQueue, units: Units
+) -> None:
     transaction = begun(world, queue)
     pending = units.commit(transaction, OTHERS)
     world.commit(StorageFailed("broken"))
@@ -125,7 +127,7 @@ def test_a_commit_that_fails_decides_nothing(world: World, queue: Queue, units: 
 
 
 def test_a_transaction_that_is_doomed_meanwhile_decides_nothing(
-    world: World, queue: Queue, units: Units
+    world: World, queue: ManagedQueue, units: Units
 ) -> None:
     transaction = begun(world, queue)
     pending = units.commit(transaction, OTHERS)
@@ -138,7 +140,7 @@ def test_a_transaction_that_is_doomed_meanwhile_decides_nothing(
 
 
 def test_the_end_of_its_program_lets_others_finish_a_unit(
-    world: World, queue: Queue, units: Units
+    world: World, queue: ManagedQueue, units: Units
 ) -> None:
     world.done(units.commit(begun(world, queue), OTHERS))
     units.leave([NAME, "somebody's"])
@@ -146,7 +148,7 @@ def test_the_end_of_its_program_lets_others_finish_a_unit(
 
 
 def test_to_finish_again_or_what_nobody_knows_does_no_harm(
-    world: World, queue: Queue, units: Units
+    world: World, queue: ManagedQueue, units: Units
 ) -> None:
     world.done(units.commit(begun(world, queue), OTHERS))
     first, second = units.finish(NAME, ["database"]), units.finish(NAME, ["manager"])
@@ -159,7 +161,7 @@ def test_to_finish_again_or_what_nobody_knows_does_no_harm(
 
 
 def test_a_confirmation_that_could_not_be_written_is_still_owed(
-    world: World, queue: Queue, units: Units
+    world: World, queue: ManagedQueue, units: Units
 ) -> None:
     world.done(units.commit(begun(world, queue), OTHERS))
     pending = units.finish(NAME, OTHERS)
@@ -171,7 +173,7 @@ def test_a_confirmation_that_could_not_be_written_is_still_owed(
     assert waiting(units) == {NAME: OTHERS}
 
 
-def test_a_name_is_used_once(world: World, queue: Queue, units: Units) -> None:
+def test_a_name_is_used_once(world: World, queue: ManagedQueue, units: Units) -> None:
     transaction = begun(world, queue)
     with pytest.raises(TransactionSequence, match="at work already"):
         world.transactions.begin(NAME)
@@ -194,14 +196,14 @@ def test_the_part_in_a_unit_of_another_manager_is_not_decided_here(
 
 @pytest.mark.parametrize("others", [[""], ["x" * 251], ["x"] * 65])
 def test_participants_are_few_and_have_names(
-    world: World, queue: Queue, units: Units, others: list[str]
+    world: World, queue: ManagedQueue, units: Units, others: list[str]
 ) -> None:
     with pytest.raises(InvalidParameter, match="participants"):
         units.commit(begun(world, queue), others)
 
 
 def test_undone_units_are_refused_rather_than_forgotten(
-    world: World, queue: Queue, units: Units
+    world: World, queue: ManagedQueue, units: Units
 ) -> None:
     world.done(units.commit(begun(world, queue), OTHERS))
     with (

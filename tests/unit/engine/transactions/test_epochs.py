@@ -7,9 +7,9 @@ from tests.unit.engine.world import World
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.core import Core
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions.epochs import Epoch, Epochs
-from openmsmq.engine.transactions.transaction import Transaction
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     AccessDenied,
     EpochDecided,
@@ -27,11 +27,11 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     return world.queue(transactional=True)
 
 
-def prepare(world: World, queue: Queue, xid: str, token: str = "") -> None:
+def prepare(world: World, queue: ManagedQueue, xid: str, token: str = "") -> None:
     transaction = world.transactions.begin(xid)
     transaction.token = token
     world.send(queue, xid, transaction=transaction)
@@ -42,7 +42,9 @@ def epochs(world: World) -> Epochs:
     return Epochs(world.core, world.transactions)
 
 
-def test_winners_commit_and_the_rest_of_the_writer_is_aborted(world: World, queue: Queue) -> None:
+def test_winners_commit_and_the_rest_of_the_writer_is_aborted(
+    world: World, queue: ManagedQueue
+) -> None:
     for xid in ("w/1/0/a", "w/1/0/b", "w/1/1/a", "w/0/9/a", "w/2/0/a", "other/1/0/a", "w"):
         prepare(world, queue, xid)
     found = epochs(world)
@@ -53,7 +55,7 @@ def test_winners_commit_and_the_rest_of_the_writer_is_aborted(world: World, queu
     assert found.last("w") == Epoch(1)
 
 
-def test_an_epoch_is_decided_once_beyond_a_restart(world: World, queue: Queue) -> None:
+def test_an_epoch_is_decided_once_beyond_a_restart(world: World, queue: ManagedQueue) -> None:
     prepare(world, queue, "w/1/0/a")
     assert world.done(epochs(world).commit("w", 1, ["w/1/0/a"])) is True
     assert world.done(epochs(world).commit("w", 1, ["w/1/0/a"])) is False
@@ -63,7 +65,7 @@ def test_an_epoch_is_decided_once_beyond_a_restart(world: World, queue: Queue) -
     assert again.done(epochs(again).commit("w", 2, [])) is True
 
 
-def test_a_crash_before_the_commit_leaves_all_as_it_was(world: World, queue: Queue) -> None:
+def test_a_crash_before_the_commit_leaves_all_as_it_was(world: World, queue: ManagedQueue) -> None:
     prepare(world, queue, "w/1/0/a")
     epochs(world).commit("w", 1, ["w/1/0/a"])
     again = world.restart()
@@ -72,20 +74,20 @@ def test_a_crash_before_the_commit_leaves_all_as_it_was(world: World, queue: Que
 
 
 def test_if_one_winner_cannot_be_committed_none_is_and_nothing_is_decided(
-    world: World, queue: Queue, monkeypatch: pytest.MonkeyPatch
+    world: World, queue: ManagedQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for xid in ("w/1/0/a", "w/1/0/b", "w/1/1/a"):
         prepare(world, queue, xid)
     found = epochs(world)
     with monkeypatch.context() as patch:
-        commit = Transaction.commit
+        commit = ManagedTransaction.commit
 
-        def broken(transaction: Transaction, batch: Batch, core: Core, by: str) -> None:
+        def broken(transaction: ManagedTransaction, batch: Batch, core: Core, by: str) -> None:
             commit(transaction, batch, core, by)
             if transaction.xid == "w/1/1/a":
                 raise ZeroDivisionError
 
-        patch.setattr(Transaction, "commit", broken)
+        patch.setattr(ManagedTransaction, "commit", broken)
         with pytest.raises(GenericError):
             world.done(found.commit("w", 1, ["w/1/0/b", "w/1/1/a"]))
     assert world.read(queue) == []
@@ -95,7 +97,7 @@ def test_if_one_winner_cannot_be_committed_none_is_and_nothing_is_decided(
     assert not world.core.prepared
 
 
-def test_a_commit_that_fails_can_be_tried_again(world: World, queue: Queue) -> None:
+def test_a_commit_that_fails_can_be_tried_again(world: World, queue: ManagedQueue) -> None:
     prepare(world, queue, "w/1/0/a")
     found = epochs(world)
     pending = found.commit("w", 1, ["w/1/0/a"])
@@ -108,7 +110,7 @@ def test_a_commit_that_fails_can_be_tried_again(world: World, queue: Queue) -> N
     assert world.read(queue) == ["w/1/0/a"]
 
 
-def test_a_winner_that_is_not_prepared_is_refused(world: World, queue: Queue) -> None:
+def test_a_winner_that_is_not_prepared_is_refused(world: World, queue: ManagedQueue) -> None:
     prepare(world, queue, "w/1/0/a")
     with pytest.raises(TransactionSequence, match="ghost is not prepared"):
         epochs(world).commit("w", 1, ["w/1/0/a", "ghost"])
@@ -121,7 +123,7 @@ def test_a_writer_needs_a_name(world: World, name: str) -> None:
         epochs(world).commit(name, 1, [])
 
 
-def test_a_writer_is_refused_to_another_owner(world: World, queue: Queue) -> None:
+def test_a_writer_is_refused_to_another_owner(world: World, queue: ManagedQueue) -> None:
     prepare(world, queue, "w/0/0/a")
     assert world.done(epochs(world).commit("w", 0, ["w/0/0/a"], "query 1")) is True
     assert epochs(world).last("w") == Epoch(0, "query 1")
@@ -140,7 +142,7 @@ def test_a_writer_without_an_owner_gets_one(world: World) -> None:
 # Those that are late
 
 
-def test_what_is_late_is_not_prepared(world: World, queue: Queue) -> None:
+def test_what_is_late_is_not_prepared(world: World, queue: ManagedQueue) -> None:
     found = epochs(world)
     world.done(found.commit("w", 1, []))
     for number in (0, 1):
@@ -154,7 +156,7 @@ def test_what_is_late_is_not_prepared(world: World, queue: Queue) -> None:
         world.done(world.transactions.abort(transaction))
 
 
-def test_what_is_prepared_meanwhile_is_dropped(world: World, queue: Queue) -> None:
+def test_what_is_prepared_meanwhile_is_dropped(world: World, queue: ManagedQueue) -> None:
     """It began before the epoch was decided, and is written by the same commit."""
     found = epochs(world)
     slow = world.transactions.begin("w/1/0/slow")
@@ -169,7 +171,7 @@ def test_what_is_prepared_meanwhile_is_dropped(world: World, queue: Queue) -> No
     assert world.core.prepared == {}
 
 
-def test_to_decide_again_drops_what_was_prepared_again(world: World, queue: Queue) -> None:
+def test_to_decide_again_drops_what_was_prepared_again(world: World, queue: ManagedQueue) -> None:
     prepare(world, queue, "w/1/0/a")
     found = epochs(world)
     world.done(found.commit("w", 1, ["w/1/0/a"]))
@@ -182,7 +184,9 @@ def test_to_decide_again_drops_what_was_prepared_again(world: World, queue: Queu
 # Writers with one epoch
 
 
-def test_one_epoch_is_decided_once_and_leaves_no_row_for_ever(world: World, queue: Queue) -> None:
+def test_one_epoch_is_decided_once_and_leaves_no_row_for_ever(
+    world: World, queue: ManagedQueue
+) -> None:
     prepare(world, queue, "w/0/0/a")
     assert world.done(epochs(world).commit("w", 0, ["w/0/0/a"], once=True)) is True
     assert epochs(world).last("w") is None
@@ -200,7 +204,7 @@ SENDER = Caller("sender", Grant("send", token="ab12"))
 STRANGER = Caller("stranger", Grant("send", token="cd34"))
 
 
-def test_who_has_prepared_may_decide(world: World, queue: Queue) -> None:
+def test_who_has_prepared_may_decide(world: World, queue: ManagedQueue) -> None:
     prepare(world, queue, "w/0/0/a", "ab12")
     again = world.restart()
     found = epochs(again)
@@ -210,7 +214,7 @@ def test_who_has_prepared_may_decide(world: World, queue: Queue) -> None:
     assert found.last("w") == Epoch(0, "", "ab12")
 
 
-def test_nobody_else_drops_or_decides_it(world: World, queue: Queue) -> None:
+def test_nobody_else_drops_or_decides_it(world: World, queue: ManagedQueue) -> None:
     prepare(world, queue, "w/0/0/a", "ab12")
     found = epochs(world)
     assert world.done(found.commit("w", 0, [], "query 2", once=True, caller=STRANGER)) is True
@@ -221,7 +225,7 @@ def test_nobody_else_drops_or_decides_it(world: World, queue: Queue) -> None:
     assert world.done(found.commit("w", 1, [])) is True, "an administrator may"
 
 
-def test_who_knows_the_owner_may_come_with_another_token(world: World, queue: Queue) -> None:
+def test_who_knows_the_owner_may_come_with_another_token(world: World, queue: ManagedQueue) -> None:
     found = epochs(world)
     prepare(world, queue, "w/0/0/a", "ab12")
     world.done(found.commit("w", 0, ["w/0/0/a"], "query 1", caller=SENDER))

@@ -8,14 +8,14 @@ import pytest
 from tests.unit.engine.world import MANY, OWNER, World, commit_all, message, packets
 
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import Record
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import (
     HEADER,
     SPILL_SIZE,
-    State,
-    Transaction,
+    ManagedTransaction,
+    TransactionState,
     split_key,
 )
 from openmsmq.errors import StorageFailed, StorageFull, TransactionSequence
@@ -28,24 +28,24 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     """Transactional, with messages a to e."""
     queue = world.queue(transactional=True)
     world.fill(queue, *"abcde")
     return queue
 
 
-def ending(world: World, transaction: Transaction, *, commits: bool) -> Future[None]:
+def ending(world: World, transaction: ManagedTransaction, *, commits: bool) -> Future[None]:
     if commits:
         return world.transactions.commit(transaction)
     return world.transactions.abort(transaction)
 
 
-def end(world: World, transaction: Transaction, *, commits: bool = True) -> None:
+def end(world: World, transaction: ManagedTransaction, *, commits: bool = True) -> None:
     world.done(ending(world, transaction, commits=commits))
 
 
-def abort_counts(world: World, queue: Queue) -> list[int]:
+def abort_counts(world: World, queue: ManagedQueue) -> list[int]:
     found = world.receiver.peek(queue, MANY, OWNER, wait=False).result()
     return [Record.unpack(entry.record).abort_count for entry in found]
 
@@ -53,7 +53,9 @@ def abort_counts(world: World, queue: Queue) -> list[int]:
 # Commit
 
 
-def test_a_commit_makes_sends_appear_and_receives_disappear(world: World, queue: Queue) -> None:
+def test_a_commit_makes_sends_appear_and_receives_disappear(
+    world: World, queue: ManagedQueue
+) -> None:
     """In the order in which they were sent (DMPR-285, DMPR-286, DMPR-288)."""
     other = world.queue("other", transactional=True)
     transaction = world.transactions.begin()
@@ -65,10 +67,10 @@ def test_a_commit_makes_sends_appear_and_receives_disappear(world: World, queue:
     end(world, transaction)
     assert (world.read(queue), world.read(other)) == (["c", "d", "e", "f"], ["1", "2", "3"])
     assert (queue.total_size, other.total_size) == (4, 3)
-    assert transaction.state is State.ENDED
+    assert transaction.state is TransactionState.ENDED
 
 
-def test_a_commit_takes_effect_when_it_is_on_disk(world: World, queue: Queue) -> None:
+def test_a_commit_takes_effect_when_it_is_on_disk(world: World, queue: ManagedQueue) -> None:
     transaction = world.transactions.begin()
     world.receive(queue, 5, transaction)
     world.send(queue, "f", transaction=transaction)
@@ -90,7 +92,9 @@ def test_readers_that_wait_get_what_is_committed(world: World) -> None:
     assert [packets(pending.result()) for pending in waiting] == [["a"], ["b"]]
 
 
-def test_a_commit_that_fails_leaves_the_transaction_as_it_was(world: World, queue: Queue) -> None:
+def test_a_commit_that_fails_leaves_the_transaction_as_it_was(
+    world: World, queue: ManagedQueue
+) -> None:
     transaction = world.transactions.begin()
     world.receive(queue, 1, transaction)
     world.send(queue, "f", transaction=transaction)
@@ -110,13 +114,13 @@ def test_a_transaction_that_did_nothing_ends_without_a_commit(world: World, comm
     transaction = world.transactions.begin()
     assert ending(world, transaction, commits=commits).done
     assert not world.core.wants_commit
-    assert transaction.state is State.ENDED
+    assert transaction.state is TransactionState.ENDED
 
 
 # Abort
 
 
-def test_an_abort_leaves_everything_as_before(world: World, queue: Queue) -> None:
+def test_an_abort_leaves_everything_as_before(world: World, queue: ManagedQueue) -> None:
     """DMPR-290, DMPR-291, DMPR-293."""
     lookups = world.lookups(queue)
     transaction = world.transactions.begin()
@@ -128,10 +132,12 @@ def test_an_abort_leaves_everything_as_before(world: World, queue: Queue) -> Non
     assert queue.total_size == 5
     assert len(world.rows(Table.PACKETS)) == 5
     assert not world.rows(Table.TRANSACTIONS)
-    assert transaction.state is State.ENDED
+    assert transaction.state is TransactionState.ENDED
 
 
-def test_an_abort_is_counted_on_the_messages_it_gives_back(world: World, queue: Queue) -> None:
+def test_an_abort_is_counted_on_the_messages_it_gives_back(
+    world: World, queue: ManagedQueue
+) -> None:
     for _ in range(3):
         transaction = world.transactions.begin()
         world.receive(queue, 2, transaction)
@@ -142,7 +148,7 @@ def test_an_abort_is_counted_on_the_messages_it_gives_back(world: World, queue: 
 
 
 def test_a_reader_that_waits_for_an_abort_gets_the_first_message_of_the_queue(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     """Whatever the order in which they were received (DMPR-404)."""
     lookups = world.lookups(queue)
@@ -156,7 +162,7 @@ def test_a_reader_that_waits_for_an_abort_gets_the_first_message_of_the_queue(
     assert world.read(queue) == ["d"]
 
 
-def test_an_abort_that_fails_can_be_tried_again(world: World, queue: Queue) -> None:
+def test_an_abort_that_fails_can_be_tried_again(world: World, queue: ManagedQueue) -> None:
     transaction = world.transactions.begin()
     world.receive(queue, 1, transaction)
     pending = world.transactions.abort(transaction)
@@ -167,7 +173,7 @@ def test_an_abort_that_fails_can_be_tried_again(world: World, queue: Queue) -> N
     assert world.read(queue) == list("abcde")
 
 
-def test_an_abort_goes_through_on_a_full_disk(world: World, queue: Queue) -> None:
+def test_an_abort_goes_through_on_a_full_disk(world: World, queue: ManagedQueue) -> None:
     """What needs room is refused in the same commit, and the abort is tried again."""
     aborted, committed = world.transactions.begin(), world.transactions.begin()
     world.receive(queue, 1, aborted)
@@ -183,7 +189,7 @@ def test_an_abort_goes_through_on_a_full_disk(world: World, queue: Queue) -> Non
 
 @pytest.mark.parametrize("together", [True, False])
 def test_a_commit_does_not_succeed_if_a_send_before_it_fails(
-    world: World, queue: Queue, together: bool
+    world: World, queue: ManagedQueue, together: bool
 ) -> None:
     """In the same commit of the store, or in the one before."""
     transaction = world.transactions.begin("named")
@@ -210,7 +216,7 @@ def test_a_commit_does_not_succeed_if_a_send_before_it_fails(
 
 
 @pytest.mark.parametrize("commits", [True, False])
-def test_a_transaction_ends_once(world: World, queue: Queue, commits: bool) -> None:
+def test_a_transaction_ends_once(world: World, queue: ManagedQueue, commits: bool) -> None:
     """DMPR-284, DMPR-289, DMPR-296."""
     transaction = world.transactions.begin("named")
     world.receive(queue, 1, transaction)
@@ -227,7 +233,7 @@ def test_a_transaction_ends_once(world: World, queue: Queue, commits: bool) -> N
 
 @pytest.mark.parametrize("commits", [True, False])
 def test_messages_purged_while_they_were_locked_are_gone_either_way(
-    world: World, queue: Queue, commits: bool
+    world: World, queue: ManagedQueue, commits: bool
 ) -> None:
     """What was sent stays: it was not in the queue yet (DMPR-137, DMPR-292)."""
     transaction = world.transactions.begin()
@@ -241,7 +247,7 @@ def test_messages_purged_while_they_were_locked_are_gone_either_way(
 
 
 def test_a_purge_that_comes_while_an_abort_is_committed_takes_the_messages(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     transaction = world.transactions.begin()
     world.receive(queue, 2, transaction)
@@ -258,7 +264,7 @@ def test_a_purge_that_comes_while_an_abort_is_committed_takes_the_messages(
 
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_queue_deleted_meanwhile_is_not_revived(
-    world: World, queue: Queue, commits: bool
+    world: World, queue: ManagedQueue, commits: bool
 ) -> None:
     """DMPR-395."""
     other = world.queue("other", transactional=True)
@@ -275,7 +281,7 @@ def test_a_queue_deleted_meanwhile_is_not_revived(
     assert [known.properties.name for known in world.restart().core.queues] == ["other"]
 
 
-def test_transactions_have_numbers_that_were_never_used(world: World, queue: Queue) -> None:
+def test_transactions_have_numbers_that_were_never_used(world: World, queue: ManagedQueue) -> None:
     """DMPR-281."""
     numbers = [world.transactions.begin().number for _ in range(3)]
     assert len(set(numbers)) == 3
@@ -285,7 +291,7 @@ def test_transactions_have_numbers_that_were_never_used(world: World, queue: Que
 # Prepare
 
 
-def prepared(world: World, queue: Queue) -> Transaction:
+def prepared(world: World, queue: ManagedQueue) -> ManagedTransaction:
     """A transaction that has received a and b, sent f, and is prepared."""
     transaction = world.transactions.begin("xid-1")
     world.receive(queue, 2, transaction)
@@ -297,7 +303,7 @@ def prepared(world: World, queue: Queue) -> Transaction:
 @pytest.mark.parametrize("restarts", [0, 1, 2])
 @pytest.mark.parametrize("commits", [True, False])
 def test_a_prepared_transaction_waits_for_its_outcome_through_crashes(
-    world: World, queue: Queue, commits: bool, restarts: int
+    world: World, queue: ManagedQueue, commits: bool, restarts: int
 ) -> None:
     """DMPR-028, DMPR-105, DMPR-107, DMPR-108, DMPR-306."""
     prepared(world, queue)
@@ -315,7 +321,7 @@ def test_a_prepared_transaction_waits_for_its_outcome_through_crashes(
 
 
 def test_the_age_of_a_prepared_transaction_is_known_through_crashes(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     world.tick(100)
     prepared(world, queue)
@@ -328,7 +334,7 @@ def test_the_age_of_a_prepared_transaction_is_known_through_crashes(
 
 
 def test_one_that_was_prepared_before_that_was_written_down_is_as_old_as_the_process(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     prepared(world, queue)
     writer = world.store.begin()
@@ -345,7 +351,7 @@ def test_one_that_was_prepared_before_that_was_written_down_is_as_old_as_the_pro
     assert world.transactions.prepared_ages() == {"xid-1": 5}
 
 
-def test_nothing_more_is_done_in_a_prepared_transaction(world: World, queue: Queue) -> None:
+def test_nothing_more_is_done_in_a_prepared_transaction(world: World, queue: ManagedQueue) -> None:
     transaction = prepared(world, queue)
     with pytest.raises(TransactionSequence):
         world.enqueuer.send(queue, [message("g")], transaction)
@@ -355,7 +361,9 @@ def test_nothing_more_is_done_in_a_prepared_transaction(world: World, queue: Que
         world.transactions.prepare(transaction)
 
 
-def test_a_transaction_needs_a_name_of_its_own_to_be_prepared(world: World, queue: Queue) -> None:
+def test_a_transaction_needs_a_name_of_its_own_to_be_prepared(
+    world: World, queue: ManagedQueue
+) -> None:
     """DMPR-282."""
     same = world.transactions.begin("xid-1")
     prepared(world, queue)
@@ -370,7 +378,9 @@ def test_a_transaction_needs_a_name_of_its_own_to_be_prepared(world: World, queu
     world.done(world.transactions.prepare(same))
 
 
-def test_a_prepare_that_fails_leaves_the_transaction_open(world: World, queue: Queue) -> None:
+def test_a_prepare_that_fails_leaves_the_transaction_open(
+    world: World, queue: ManagedQueue
+) -> None:
     transaction = world.transactions.begin("xid-1")
     world.receive(queue, 1, transaction)
     world.send(queue, "f", transaction=transaction)
@@ -399,7 +409,7 @@ def test_a_prepared_transaction_that_did_nothing_is_gone_after_its_outcome(
 @pytest.mark.parametrize("restarts", [False, True])
 @pytest.mark.parametrize("commits", [True, False])
 def test_what_was_purged_while_a_transaction_is_in_doubt_does_not_come_back(
-    world: World, queue: Queue, commits: bool, restarts: bool
+    world: World, queue: ManagedQueue, commits: bool, restarts: bool
 ) -> None:
     """DMPR-105, DMPR-137, DMPR-292."""
     prepared(world, queue)
@@ -414,7 +424,7 @@ def test_what_was_purged_while_a_transaction_is_in_doubt_does_not_come_back(
         assert (again.messages, again.total_size) == (int(commits), int(commits))
 
 
-def test_a_large_transaction_can_be_prepared(world: World, queue: Queue) -> None:
+def test_a_large_transaction_can_be_prepared(world: World, queue: ManagedQueue) -> None:
     transaction = world.transactions.begin("xid-1")
     sent = [str(number) * SPILL_SIZE for number in range(3)]
     for one in sent:
@@ -426,7 +436,7 @@ def test_a_large_transaction_can_be_prepared(world: World, queue: Queue) -> None
 
 
 def test_a_prepared_send_to_a_queue_deleted_meanwhile_is_dropped(
-    world: World, queue: Queue
+    world: World, queue: ManagedQueue
 ) -> None:
     """DMPR-395."""
     prepared(world, queue)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.engine.world import World
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions import outcomes as decisions
 from openmsmq.engine.transactions.outcomes import Decisions
@@ -75,7 +75,7 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     queue = world.queue(transactional=True)
     transaction = world.transactions.begin("xid")
     world.send(queue, "a", transaction=transaction)
@@ -86,7 +86,7 @@ def queue(world: World) -> Queue:
 @pytest.mark.parametrize("restarts", [False, True])
 @pytest.mark.parametrize("commits", [True, False])
 def test_to_ask_for_the_same_outcome_again_does_no_harm(
-    world: World, queue: Queue, commits: bool, restarts: bool
+    world: World, queue: ManagedQueue, commits: bool, restarts: bool
 ) -> None:
     """DMPR-284, DMPR-289."""
 
@@ -104,7 +104,7 @@ def test_to_ask_for_the_same_outcome_again_does_no_harm(
     assert world.read(world.find()) == ["a"] * commits
 
 
-def test_an_outcome_that_could_not_be_written_was_none(world: World, queue: Queue) -> None:
+def test_an_outcome_that_could_not_be_written_was_none(world: World, queue: ManagedQueue) -> None:
     pending = world.transactions.commit_prepared("xid")
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.unit.engine.world import World, letter, message
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions.transaction import (
     SPILL_SIZE,
-    State,
-    Transaction,
+    ManagedTransaction,
+    TransactionState,
     load_transactions,
     packed_id,
 )
@@ -23,14 +23,14 @@ def world() -> World:
 
 
 @pytest.fixture
-def queue(world: World) -> Queue:
+def queue(world: World) -> ManagedQueue:
     queue = world.queue(transactional=True)
     world.fill(queue, *"abc")
     return queue
 
 
 def test_a_new_transaction_is_empty_and_open() -> None:
-    transaction = Transaction(5, "name")
+    transaction = ManagedTransaction(5, "name")
     assert (transaction.number, transaction.xid) == (5, "name")
     assert transaction.is_empty
     assert transaction.is_open
@@ -38,25 +38,27 @@ def test_a_new_transaction_is_empty_and_open() -> None:
     transaction.require_active()
 
 
-@pytest.mark.parametrize("state", [state for state in State if state is not State.ACTIVE])
-def test_nothing_more_is_done_in_a_transaction_that_is_not_active(state: State) -> None:
-    transaction = Transaction(5)
+@pytest.mark.parametrize(
+    "state", [state for state in TransactionState if state is not TransactionState.ACTIVE]
+)
+def test_nothing_more_is_done_in_a_transaction_that_is_not_active(state: TransactionState) -> None:
+    transaction = ManagedTransaction(5)
     transaction.state = state
     assert not transaction.is_open
-    assert transaction.is_undecided is (state is State.DOOMED)
+    assert transaction.is_undecided is (state is TransactionState.DOOMED)
     with pytest.raises(TransactionSequence, match=state.name.lower()):
         transaction.require_active()
 
 
-def test_what_is_sent_is_remembered_by_queue(queue: Queue) -> None:
-    transaction = Transaction(5)
+def test_what_is_sent_is_remembered_by_queue(queue: ManagedQueue) -> None:
+    transaction = ManagedTransaction(5)
     assert not transaction.send(queue, [message("12345"), message("678")])
     assert not transaction.is_empty
     assert transaction.reserved == {queue: 8}
 
 
-def test_too_much_for_memory_is_to_be_written(queue: Queue) -> None:
-    transaction = Transaction(5)
+def test_too_much_for_memory_is_to_be_written(queue: ManagedQueue) -> None:
+    transaction = ManagedTransaction(5)
     assert not transaction.send(queue, [message(b"x" * SPILL_SIZE)])
     assert transaction.send(queue, [message("y")])
     spill = transaction.take_buffer()
@@ -66,8 +68,8 @@ def test_too_much_for_memory_is_to_be_written(queue: Queue) -> None:
     assert not transaction.send(queue, [message("z")])
 
 
-def test_what_could_not_be_written_is_buffered_again(queue: Queue) -> None:
-    transaction = Transaction(5)
+def test_what_could_not_be_written_is_buffered_again(queue: ManagedQueue) -> None:
+    transaction = ManagedTransaction(5)
     transaction.send(queue, [message("a"), message("b")])
     spill = transaction.take_buffer()
     transaction.restore_buffer(spill)
@@ -76,8 +78,8 @@ def test_what_could_not_be_written_is_buffered_again(queue: Queue) -> None:
     assert transaction.take_buffer() == spill
 
 
-def test_it_is_not_buffered_again_behind_later_messages(queue: Queue) -> None:
-    transaction = Transaction(5)
+def test_it_is_not_buffered_again_behind_later_messages(queue: ManagedQueue) -> None:
+    transaction = ManagedTransaction(5)
     transaction.send(queue, [message("a")])
     spill = transaction.take_buffer()
     transaction.send(queue, [message("b")])
@@ -85,7 +87,7 @@ def test_it_is_not_buffered_again_behind_later_messages(queue: Queue) -> None:
         transaction.restore_buffer(spill)
 
 
-def test_without_history_an_abort_is_only_counted(world: World, queue: Queue) -> None:
+def test_without_history_an_abort_is_only_counted(world: World, queue: ManagedQueue) -> None:
     world.core.history.limit = 0
     transaction = world.transactions.begin()
     world.receive(queue, 1, transaction)
@@ -136,7 +138,7 @@ def test_transactions_have_numbers_of_their_own(world: World) -> None:
     assert {packed_id(number) >> 4 for number in range(1 << 20)} == set(range(1, 1 << 20))
 
 
-def test_what_a_crash_leaves_is_told_apart(world: World, queue: Queue) -> None:
+def test_what_a_crash_leaves_is_told_apart(world: World, queue: ManagedQueue) -> None:
     """DMPR-107, DMPR-108."""
     prepared, abandoned = world.transactions.begin("kept"), world.transactions.begin("lost")
     world.send(queue, "p", transaction=prepared)
@@ -146,13 +148,17 @@ def test_what_a_crash_leaves_is_told_apart(world: World, queue: Queue) -> None:
 
     found = load_transactions(world.core.snapshot, world.core.queues.by_number)
     again, gone = found
-    assert [(t.xid, t.state, t.is_empty) for t in again] == [("kept", State.PREPARED, False)]
+    assert [(t.xid, t.state, t.is_empty) for t in again] == [
+        ("kept", TransactionState.PREPARED, False)
+    ]
     assert [t.number for t in again] == [prepared.number]
     assert again[0].received == prepared.received
     assert [(t.number, t.is_open) for t in gone] == [(abandoned.number, True)]
 
 
-def test_a_prepared_receive_whose_message_is_gone_is_left_out(world: World, queue: Queue) -> None:
+def test_a_prepared_receive_whose_message_is_gone_is_left_out(
+    world: World, queue: ManagedQueue
+) -> None:
     """Its queue was deleted, or the row of its message is missing."""
     transaction = world.transactions.begin("kept")
     other = world.queue("other", transactional=True)
@@ -165,6 +171,6 @@ def test_a_prepared_receive_whose_message_is_gone_is_left_out(world: World, queu
         world.commit()
         (again,), _ = load_transactions(world.core.snapshot, world.core.queues.by_number)
         assert [place[0] for place in again.received] == [queue]
-    only_queue = {queue.number: Queue(queue.number, queue.properties)}
+    only_queue = {queue.number: ManagedQueue(queue.number, queue.properties)}
     world.done(world.transactions.commit(transaction))
     assert load_transactions(world.core.snapshot, only_queue) == ([], [])

@@ -12,7 +12,7 @@ from tests.unit.pipelines.entries import add
 from openmsmq import Manager
 from openmsmq.pipelines.archive.archive import FACTS, check
 from openmsmq.pipelines.spec import Pipeline
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.tables import PipelineFileError
 from openmsmq.spark.columns import READ
 
 SOURCE = {"queue": "orders"}
@@ -21,7 +21,9 @@ SOURCE = {"queue": "orders"}
 def test_the_table(pipeline: Callable[..., Pipeline]) -> None:
     found = pipeline(source=SOURCE, archive={"path": "x", "columns": ["body"]})
     assert found.settings.path == Path.cwd() / "x"
-    with pytest.raises(FileError, match=r"has 'bdy', which is no column; did you mean 'body'\?"):
+    with pytest.raises(
+        PipelineFileError, match=r"has 'bdy', which is no column; did you mean 'body'\?"
+    ):
         pipeline(source=SOURCE, archive={"path": "x", "columns": ["bdy"]})
 
 
@@ -36,5 +38,5 @@ def test_an_archive_of_another_stream_is_refused(
     found = pipeline(source=source, archive={"path": str(tmp_path / "x")})
     check(found)
     add(tmp_path / "x", 0, "a")
-    with pytest.raises(FileError, match="whose checkpoint is not in"):
+    with pytest.raises(PipelineFileError, match="whose checkpoint is not in"):
         check(found)

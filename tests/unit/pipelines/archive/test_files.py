@@ -11,9 +11,9 @@ from pyarrow.parquet import write_table
 
 from openmsmq.errors import StoreInUse
 from openmsmq.pipelines.archive.files import (
-    Entry,
     File,
     Folder,
+    ManifestEntry,
     Write,
     alone,
     check_checkpoint,
@@ -21,7 +21,7 @@ from openmsmq.pipelines.archive.files import (
     partition_of,
     query_id,
 )
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.tables import PipelineFileError
 
 
 def rows_of(*rows: int) -> Write:
@@ -37,7 +37,7 @@ def rows_of(*rows: int) -> Write:
     return write
 
 
-def add(folder: Folder, batch: int, *rows: int, end: int | None = None) -> Entry:
+def add(folder: Folder, batch: int, *rows: int, end: int | None = None) -> ManifestEntry:
     positions = {} if end is None else {"here q": (0, end)}
     return folder.add(batch, "q", positions, rows_of(*rows), is_all=end is not None)
 
@@ -94,7 +94,7 @@ def test_what_does_not_count_is_dropped(folder: Folder) -> None:
 
 
 def test_a_row_that_is_missing_stops_the_batch(folder: Folder) -> None:
-    with pytest.raises(FileError, match="batch 0 has 1 rows of 2 messages"):
+    with pytest.raises(PipelineFileError, match="batch 0 has 1 rows of 2 messages"):
         add(folder, 0, 7, end=2)
     assert (list(folder.entries()), files(folder)) == ([], [])
 
@@ -103,16 +103,18 @@ def test_a_row_that_is_missing_stops_the_batch(folder: Folder) -> None:
 def test_batches_follow_one_another(folder: Folder, batch: int) -> None:
     add(folder, 0, 7)
     add(folder, 1, 7)
-    with pytest.raises(FileError, match=f"ends with batch 1, and the stream goes on with {batch}"):
+    with pytest.raises(
+        PipelineFileError, match=f"ends with batch 1, and the stream goes on with {batch}"
+    ):
         add(folder, batch, 7)
 
 
 def test_a_folder_belongs_to_one_stream(folder: Folder, tmp_path: Path) -> None:
     check_checkpoint(folder, tmp_path / "checkpoint")
     folder.add(0, "other", {}, rows_of(7))
-    with pytest.raises(FileError, match="has batches of another stream"):
+    with pytest.raises(PipelineFileError, match="has batches of another stream"):
         add(folder, 1, 7)
-    with pytest.raises(FileError, match="whose checkpoint is not in"):
+    with pytest.raises(PipelineFileError, match="whose checkpoint is not in"):
         check_checkpoint(folder, tmp_path / "checkpoint")
 
 

@@ -9,7 +9,7 @@ from tests.unit.pipelines.entries import KEY, add
 
 from openmsmq.pipelines.archive.files import Folder
 from openmsmq.pipelines.archive.verify import verify
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.tables import PipelineFileError
 
 
 def test_a_sound_archive(tmp_path: Path) -> None:
@@ -47,5 +47,5 @@ def test_files_that_are_not_what_they_were_are_found(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_an_archive(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="there is no manifest"):
+    with pytest.raises(PipelineFileError, match="there is no manifest"):
         verify(tmp_path)

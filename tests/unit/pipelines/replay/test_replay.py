@@ -14,7 +14,7 @@ from openmsmq import Manager
 from openmsmq.errors import QueueNotFound
 from openmsmq.pipelines.replay.replay import check, queues_of
 from openmsmq.pipelines.spec import Pipeline
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.tables import PipelineFileError
 
 ORDERS = r".\private$\orders"
 
@@ -43,7 +43,9 @@ def test_where_messages_go(replay: Callable[..., Pipeline]) -> None:
 def test_queues_of_the_archive_are_known(replay: Callable[..., Pipeline], tmp_path: Path) -> None:
     check(replay())
     assert queues_of(add(tmp_path / "archive", 1, "b")) == {ORDERS}
-    with pytest.raises(FileError, match=r"'.\\\\private\$\\\\ordres' is not in the archive; did"):
+    with pytest.raises(
+        PipelineFileError, match=r"'.\\\\private\$\\\\ordres' is not in the archive; did"
+    ):
         check(replay(queues={r".\private$\ordres": "orders"}))
 
 
@@ -57,7 +59,7 @@ def test_nothing_goes_back_to_a_journal(
 ) -> None:
     monkeypatch.setattr("tests.unit.pipelines.entries.QUEUE", f"{QUEUE}%5CJournal$")
     add(tmp_path / "archive", 1, "b")
-    with pytest.raises(FileError, match=r"nothing can be sent to .*Journal\$: say where"):
+    with pytest.raises(PipelineFileError, match=r"nothing can be sent to .*Journal\$: say where"):
         check(replay())
     check(replay(queue="orders"))
 
@@ -65,6 +67,6 @@ def test_nothing_goes_back_to_a_journal(
 def test_an_archive_must_be_there(
     pipeline: Callable[..., Pipeline], replay: Callable[..., Pipeline]
 ) -> None:
-    with pytest.raises(FileError, match=r"replay.path: there is no archive in"):
+    with pytest.raises(PipelineFileError, match=r"replay.path: there is no archive in"):
         check(replay(path="nowhere"))
     assert replay().checkpoint == Path.cwd() / "archive" / "replays" / "test"

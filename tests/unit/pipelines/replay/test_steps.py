@@ -9,7 +9,7 @@ from tests.unit.pipelines.entries import add
 
 from openmsmq.pipelines.archive.files import Folder
 from openmsmq.pipelines.replay.steps import Steps
-from openmsmq.pipelines.tables import FileError
+from openmsmq.pipelines.tables import PipelineFileError
 
 
 def begun(folder: Path, **what: str) -> Steps:
@@ -56,5 +56,7 @@ def test_what_is_done_is_not_repeated(tmp_path: Path) -> None:
 
 def test_another_replay_needs_another_name(tmp_path: Path) -> None:
     begun(tmp_path, where="true")
-    with pytest.raises(FileError, match="of a replay with where 'true', not 'false': give this"):
+    with pytest.raises(
+        PipelineFileError, match="of a replay with where 'true', not 'false': give this"
+    ):
         begun(tmp_path, where="false")

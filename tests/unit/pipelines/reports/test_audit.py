@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from openmsmq.pipelines.reports.audit import SLOWEST, _check_replaceable, read_settings
-from openmsmq.pipelines.tables import FileError, Table
+from openmsmq.pipelines.tables import PipelineFileError, TomlTable
 
 
-def settings(**values: Any) -> Table:
-    return Table("audit", {"report": "page.html", **values}, Path("/here"))
+def settings(**values: Any) -> TomlTable:
+    return TomlTable("audit", {"report": "page.html", **values}, Path("/here"))
 
 
 def test_each_manager_tells_what_its_queues_know() -> None:
@@ -26,9 +26,9 @@ def test_each_manager_tells_what_its_queues_know() -> None:
 
 
 def test_without_queues_there_is_nothing_to_read() -> None:
-    with pytest.raises(FileError, match=r"audit\.read is missing"):
+    with pytest.raises(PipelineFileError, match=r"audit\.read is missing"):
         read_settings(settings())
-    with pytest.raises(FileError, match="name the queues"):
+    with pytest.raises(PipelineFileError, match="name the queues"):
         read_settings(settings(read=[{"manager": "here:1"}]))
 
 
@@ -36,8 +36,8 @@ def test_only_a_table_of_an_audit_is_replaced(tmp_path: Path) -> None:
     for name in ("part-0.parquet", ".part-0.parquet.crc", "_SUCCESS", "._SUCCESS.crc"):
         (tmp_path / name).touch()
     _check_replaceable(tmp_path)
-    with pytest.raises(FileError, match="is a file"):
+    with pytest.raises(PipelineFileError, match="is a file"):
         _check_replaceable(tmp_path / "_SUCCESS")
     (tmp_path / "thesis.doc").touch()
-    with pytest.raises(FileError, match=r"thesis\.doc"):
+    with pytest.raises(PipelineFileError, match=r"thesis\.doc"):
         _check_replaceable(tmp_path)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.unit.pipelines.reports.test_page import HOSTILE, Tags
 
-from openmsmq.pipelines.reports.audit_page import Findings, _steps, _story, page
+from openmsmq.pipelines.reports.audit_page import AuditFindings, _steps, _story, page
 
 AT = datetime(2026, 7, 1, 10, 0, tzinfo=UTC)
 T = 1_700_000_000
@@ -17,7 +17,7 @@ LIFE = [
     (T + 9, "failed", 0xC002, "", "shop: admin"),
 ]
 ROW = (HOSTILE, HOSTILE, HOSTILE, T, [(T, HOSTILE, 0, HOSTILE, HOSTILE)])
-FULL = Findings(
+FULL = AuditFindings(
     outcomes={"received": 8, "failed": 1},
     latencies=[
         ("all", 9, [1.0, 2.5, 3.0], 4, 8, [5.0, 6.0, 7.0], 80),
@@ -58,7 +58,7 @@ def test_what_others_wrote_is_text() -> None:
 
 
 def test_without_messages_there_is_a_page_too() -> None:
-    text = page(Findings({}, [], [], [], [], []), AT).page()
+    text = page(AuditFindings({}, [], [], [], [], []), AT).page()
     assert "<h2>" not in text
 
 

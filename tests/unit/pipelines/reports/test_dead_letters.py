@@ -13,19 +13,19 @@ from openmsmq.pipelines.reports.dead_letters import (
     ADVICE,
     NEWEST,
     QUEUES,
-    Findings,
+    DeadLetterFindings,
     _name,
     _span,
     page,
     read_settings,
 )
-from openmsmq.pipelines.tables import FileError, Table
+from openmsmq.pipelines.tables import PipelineFileError, TomlTable
 from openmsmq.properties.message import MessageClass, describe_class, is_negative
 
 AT = datetime(2026, 7, 1, 10, 0, tzinfo=UTC)
-EMPTY = Findings(0, 0, 0, None, None, [], [], [], [], [])
+EMPTY = DeadLetterFindings(0, 0, 0, None, None, [], [], [], [], [])
 TIMEOUT = int(MessageClass.NACK_RECEIVE_TIMEOUT)
-FULL = Findings(
+FULL = DeadLetterFindings(
     total=3,
     queues=25,
     senders=30,
@@ -39,8 +39,8 @@ FULL = Findings(
 )
 
 
-def settings(**values: Any) -> Table:
-    return Table("deadletters", values, Path("/here"))
+def settings(**values: Any) -> TomlTable:
+    return TomlTable("deadletters", values, Path("/here"))
 
 
 def test_what_is_not_said_is_usual() -> None:
@@ -50,7 +50,7 @@ def test_what_is_not_said_is_usual() -> None:
 
 
 def test_without_a_report_there_is_nothing_to_do() -> None:
-    with pytest.raises(FileError, match=r"deadletters\.report is missing"):
+    with pytest.raises(PipelineFileError, match=r"deadletters\.report is missing"):
         read_settings(settings())
 
 

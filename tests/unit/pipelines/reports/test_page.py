@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmsmq.pipelines.reports.charts import bars
-from openmsmq.pipelines.reports.page import CELL_MAX, Report, text
+from openmsmq.pipelines.reports.page import CELL_MAX, ReportPage, text
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
 
@@ -34,7 +34,7 @@ class Tags(HTMLParser):
 
 
 def full(words: str) -> str:
-    report = Report(words, words)
+    report = ReportPage(words, words)
     report.facts({words: words})
     report.heading(words)
     report.paragraph(words)
@@ -85,7 +85,7 @@ def test_long_texts_are_cut() -> None:
 
 def test_a_page_replaces_an_older_one(tmp_path: Path) -> None:
     path = tmp_path / "reports" / "page.html"
-    Report("first", "").write(path)
-    Report("second", "").write(path)
+    ReportPage("first", "").write(path)
+    ReportPage("second", "").write(path)
     assert "second" in path.read_text()
     assert [file.name for file in path.parent.iterdir()] == ["page.html"]

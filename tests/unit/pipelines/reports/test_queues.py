@@ -11,7 +11,7 @@ from tests.unit.client.services import Service
 import openmsmq
 from openmsmq.errors import QueueNotFound, ServiceNotAvailable
 from openmsmq.pipelines.reports.queues import check_readable, moment
-from openmsmq.pipelines.spec import Place
+from openmsmq.pipelines.spec import ManagerOptions
 
 
 @pytest.fixture
@@ -24,18 +24,20 @@ def address(tmp_path: Path) -> Iterator[str]:
 
 
 def test_queues_that_can_be_looked_into_are_fine(address: str) -> None:
-    check_readable(Place((address,)), ("orders", r".\private$\orders\Journal$", ".\\DeadLetter$"))
-    check_readable(Place((address,)), ("ord*",))
+    check_readable(
+        ManagerOptions((address,)), ("orders", r".\private$\orders\Journal$", ".\\DeadLetter$")
+    )
+    check_readable(ManagerOptions((address,)), ("ord*",))
 
 
 def test_a_queue_that_is_not_there_is_told(address: str) -> None:
     with pytest.raises(QueueNotFound, match="did you mean"):
-        check_readable(Place((address,)), ("order",))
+        check_readable(ManagerOptions((address,)), ("order",))
 
 
 def test_a_manager_that_is_not_there_is_told() -> None:
     with pytest.raises(ServiceNotAvailable):
-        check_readable(Place(("127.0.0.1:1",)), ("orders",))
+        check_readable(ManagerOptions(("127.0.0.1:1",)), ("orders",))
 
 
 def test_a_moment_is_in_utc() -> None:

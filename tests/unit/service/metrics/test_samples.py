@@ -21,10 +21,10 @@ from tests.unit.transports.wires import pair
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages import scan as reading
-from openmsmq.engine.queues.queue import Queue, QueueProperties
+from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.subscriptions.owners import bind
-from openmsmq.engine.subscriptions.subscription import Way
+from openmsmq.engine.subscriptions.subscription import SubscriptionMode
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
 from openmsmq.runtime.drivers import Commit
@@ -32,7 +32,7 @@ from openmsmq.runtime.startup import open_directory
 from openmsmq.service.limits import METRIC_KINDS_MAX
 from openmsmq.service.metrics.names import METRICS, PROCESS_METRICS
 from openmsmq.service.metrics.samples import INCIDENTS, STEP, Load, ServiceMetrics, label, render
-from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Access
@@ -194,7 +194,7 @@ def test_queues_that_nobody_gets_to_see_are_not_reported(watched: Watched) -> No
 
 def test_what_a_subscription_was_given_is_no_queue(watched: Watched) -> None:
     manager = watched.manager
-    manager.done(manager.local.reservations.open("lake", manager.create(), Way.TAKE))
+    manager.done(manager.local.reservations.open("lake", manager.create(), SubscriptionMode.TAKE))
     names = {dict(labels).get("name", "") for _, labels in watched.scrape()}
     assert not any("lake" in name for name in names)
 
@@ -202,7 +202,7 @@ def test_what_a_subscription_was_given_is_no_queue(watched: Watched) -> None:
 def test_subscriptions_are_reported_with_what_waits_for_them(watched: Watched) -> None:
     manager = watched.manager
     queue = manager.create()
-    lake = manager.done(manager.local.reservations.open("lake", queue, Way.TAKE))
+    lake = manager.done(manager.local.reservations.open("lake", queue, SubscriptionMode.TAKE))
     manager.send(queue, Message(b"a"), Message(b"b"), Message(b"c"))
     manager.done(manager.local.reservations.reserve(lake, 0, 3, 10_000))
     manager.tick(40)
@@ -350,7 +350,7 @@ def test_ends_of_sessions_are_counted_by_reason(watched: Watched) -> None:
         for (name, labels), value in scrape.items()
         if name == "openmsmq_sessions_ended_total"
     }
-    assert ended == {reason.value: float(reason is End.LOST) for reason in End}
+    assert ended == {reason.value: float(reason is SessionEnd.LOST) for reason in SessionEnd}
     assert scrape["openmsmq_sessions", frozenset({("direction", "outgoing")})] == 0
 
 
@@ -373,8 +373,8 @@ def test_a_destination_that_is_no_computer_has_no_host(watched: Watched) -> None
 # Names
 
 
-def named(name: str, kind: QueueKind = QueueKind.PRIVATE) -> Queue:
-    return Queue(16, QueueProperties(name, UUID(int=1), 0, 0, kind=kind))
+def named(name: str, kind: QueueKind = QueueKind.PRIVATE) -> ManagedQueue:
+    return ManagedQueue(16, QueueProperties(name, UUID(int=1), 0, 0, kind=kind))
 
 
 @pytest.mark.parametrize(
@@ -491,7 +491,7 @@ def test_every_metric_of_the_catalogue_is_told(watched: Watched, tmp_path: Path)
     (tmp_path / "data.mdb").touch()
     manager = watched.manager
     manager.open(r"DIRECT=OS:other\private$\q", Access.SEND)
-    manager.done(manager.local.reservations.open("lake", manager.create(), Way.TAKE))
+    manager.done(manager.local.reservations.open("lake", manager.create(), SubscriptionMode.TAKE))
     watched.service.requested("send")
     watched.service.refused("full")
     told = {re.sub("_(bucket|sum|count)$", "", name) for name, _ in watched.scrape()}

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import pytest
 
 from openmsmq.errors import StorageFull
-from openmsmq.store.check.references import Reference, References
+from openmsmq.store.check.references import PacketReference, References
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def file() -> Iterator[BinaryIO]:
 def test_references_come_out_sorted_by_packet(file: BinaryIO, count: int, in_memory: int) -> None:
     chance = random.Random(count)
     given = [
-        Reference(
+        PacketReference(
             chance.randrange(1 << 64),
             chance.randrange(1 << 32),
             chance.randrange(1 << 32),

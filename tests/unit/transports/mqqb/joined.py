@@ -31,7 +31,14 @@ from openmsmq.packet.headers.user import NO_GUID, UserHeaderStart
 from openmsmq.packet.packet import Packet, decode_packet
 from openmsmq.packet.walk import USER
 from openmsmq.properties.message import MessageClass
-from openmsmq.transports.mqqb.events import Acknowledged, Arrived, Closed, End, Event, Outgoing
+from openmsmq.transports.mqqb.events import (
+    Acknowledged,
+    Arrived,
+    Closed,
+    Event,
+    Outgoing,
+    SessionEnd,
+)
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.states import SessionState
 from openmsmq.transports.mqqb.timing import Timing
@@ -156,7 +163,7 @@ def session_in(state: SessionState) -> Session:
         if state is SessionState.WAITING_CP:
             session.receive_data(establish(), START)
     if state is SessionState.CLOSED:
-        session.close(End.LOST)
+        session.close(SessionEnd.LOST)
         session.take_events()
     session.data_to_send()
     assert session.state is state
@@ -186,7 +193,7 @@ def acks(session: Session) -> list[SessionHeader]:
     return [packet.header for packet in found if isinstance(packet, SessionAck)]
 
 
-def reason(session: Session) -> End | None:
+def reason(session: Session) -> SessionEnd | None:
     """Why the session has ended; None if it has not."""
     closed = [event for event in session.take_events() if isinstance(event, Closed)]
     assert len(closed) <= 1

@@ -9,13 +9,13 @@ from tests.unit.engine.world import NOW
 from tests.unit.transports.mqqb.joined import PEER, ack, establish, parameters
 from tests.unit.transports.wires import PORT, End, Net, Peer, Station, pair, state
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import StorageFull
 from openmsmq.packet.connection import EstablishConnection, SessionAck
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import Packet
 from openmsmq.transports.mqqb import link as link_module
-from openmsmq.transports.mqqb.events import End as Reason
+from openmsmq.transports.mqqb.events import SessionEnd as Reason
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import TransferState
@@ -34,7 +34,9 @@ def bodies(packets: list[Packet]) -> list[str]:
     return [bytes(p.properties.body).decode() for p in packets if isinstance(p, UserMessage)]
 
 
-def opened(net: Net, a: Station, *, window: int = 64, name: str = TO_C) -> tuple[Peer, Queue]:
+def opened(
+    net: Net, a: Station, *, window: int = 64, name: str = TO_C
+) -> tuple[Peer, ManagedQueue]:
     """A session of `a` with a peer that the test plays, and the outgoing queue."""
     peer = Peer()
     net.listeners["10.0.0.3", PORT] = peer.meet

@@ -17,7 +17,7 @@ from tests.unit.transports.mqqb.joined import PEER, establish, parameters
 
 from openmsmq.clock import SystemClock
 from openmsmq.engine.manager import QueueManager, received
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import MQError
 from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.net.wire import Wire
@@ -31,7 +31,7 @@ from openmsmq.service.configuration import Config
 from openmsmq.service.values import PeerEntry
 from openmsmq.store.memory import MemoryStore
 from openmsmq.transports.mqqb import listener as module
-from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.listener import BinaryDoor
 from openmsmq.transports.receipts import RECEIPTS
@@ -54,17 +54,17 @@ class House:
         self.door = BinaryDoor(self.local, self.driver, self.config, clock)
         self.transport = self.door.transport
 
-    async def create(self, name: str = "q") -> Queue:
+    async def create(self, name: str = "q") -> ManagedQueue:
         return await self.driver.wait(lambda: self.local.create_queue(name))
 
-    async def send(self, name: str, *texts: str) -> Queue:
+    async def send(self, name: str, *texts: str) -> ManagedQueue:
         """Send messages somewhere."""
         queue = self.driver.call(lambda: self.local.open_queue(name, Mode()).queue)
         messages = [Message(text.encode()) for text in texts]
         await self.driver.wait(lambda: handles.send(self.local, queue, messages, None))
         return queue
 
-    async def receive(self, queue: Queue, count: int = 1) -> list[str]:
+    async def receive(self, queue: ManagedQueue, count: int = 1) -> list[str]:
         """Take messages out of a queue, when they have come."""
         found: list[str] = []
         while len(found) < count:
@@ -102,7 +102,7 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(limited())
 
 
-def status(queue: Queue) -> list[ConnectionStatus]:
+def status(queue: ManagedQueue) -> list[ConnectionStatus]:
     assert queue.transfer is not None
     return [attempt.status for attempt in queue.transfer.attempts]
 
@@ -117,7 +117,7 @@ class Quiet:
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
 
-    def close(self, reason: End, detail: str = "") -> None:
+    def close(self, reason: SessionEnd, detail: str = "") -> None:
         """Nothing."""
 
     def receive_data(self, data: bytes, now: float) -> None:
@@ -205,7 +205,7 @@ def test_somebody_who_connects_is_answered(tmp_path: Path) -> None:
             await until(lambda: [link.is_open for link in a.transport.links] == [True])
             writer.close()
             await until(lambda: not a.transport.links)
-            assert a.transport.ended_by[End.LOST] == 1
+            assert a.transport.ended_by[SessionEnd.LOST] == 1
 
     run(test)
 
@@ -367,11 +367,11 @@ def test_unfinished_packets_have_one_budget(tmp_path: Path) -> None:
             for _ in range(20):
                 await crowd.connect(PART)
             links, ended = a.transport.links, a.transport.ended_by
-            await until(lambda: ended[End.PENDING] + len(links) == 20)
+            await until(lambda: ended[SessionEnd.PENDING] + len(links) == 20)
             await until(lambda: all(link.pending == len(PART) for link in links))
             assert unfinished.total == len(links) * len(PART)
             assert 12 << 20 <= unfinished.total <= 16 << 20
-            assert ended == {End.PENDING: 20 - len(links)}
+            assert ended == {SessionEnd.PENDING: 20 - len(links)}
 
     run(test)
 
@@ -390,7 +390,7 @@ def test_strangers_go_before_those_whom_the_manager_knows(
                 await crowd.connect(PART)
                 await until(lambda: a.door._unfinished.total == 2 * len(PART))
                 if n > 1:
-                    await until(lambda: a.transport.ended_by[End.PENDING] == n - 1)  # noqa: B023
+                    await until(lambda: a.transport.ended_by[SessionEnd.PENDING] == n - 1)  # noqa: B023
             assert known in a.transport.links
 
     run(test)
@@ -407,7 +407,7 @@ def test_a_packet_that_comes_too_slowly_ends_the_session(
             reader = await crowd.connect(PART[:10])
             with suppress(ConnectionError):
                 assert await reader.read() == b""
-            assert a.transport.ended_by[End.TOO_SLOW] == 1
+            assert a.transport.ended_by[SessionEnd.TOO_SLOW] == 1
             assert a.door._unfinished.total == 0
 
     run(test)
@@ -419,7 +419,7 @@ def test_silent_connections_do_not_keep_other_managers_out(tmp_path: Path) -> No
             queue = await b.create()
             for _ in range(10):
                 await crowd.connect()
-            await until(lambda: b.transport.ended_by[End.TOO_MANY] == 7)
+            await until(lambda: b.transport.ended_by[SessionEnd.TOO_MANY] == 7)
             host, port = place
             async with at(tmp_path, "a", peers={"b": PeerEntry(f"{host}:{port}")}) as (a, _):
                 await a.send(r"DIRECT=OS:b\private$\q", "1")
@@ -439,7 +439,7 @@ def test_beyond_all_limits_a_connection_is_just_closed(
         async with at(tmp_path, "a", sessions_max=2) as (a, place), Crowd(place) as crowd:
             for _ in range(6):
                 await crowd.connect()
-            await until(lambda: a.transport.ended_by[End.TOO_MANY] == 3)
+            await until(lambda: a.transport.ended_by[SessionEnd.TOO_MANY] == 3)
             assert len(a.transport.links) == 3
 
     run(test)
@@ -451,7 +451,7 @@ def test_what_the_system_cannot_give_is_counted_and_logged(
     async def test() -> None:
         async with at(tmp_path, "a") as (a, _):
             a.door.exhausted(OSError(24, "Too many open files"))
-            assert a.transport.ended_by[End.TOO_MANY] == 1
+            assert a.transport.ended_by[SessionEnd.TOO_MANY] == 1
             assert "cannot accept connections" in caplog.text
 
     run(test)

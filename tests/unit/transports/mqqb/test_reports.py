@@ -10,7 +10,7 @@ from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.transports.wires import Station, pair
 
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.debug import DebugHeader
 from openmsmq.properties.message import MessageClass
@@ -36,7 +36,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.manager = Manager()
-        self.queue: Queue = self.manager.create(".\\reports")
+        self.queue: ManagedQueue = self.manager.create(".\\reports")
         self.sender = Reports(self.manager.local)
         self.manager.done(self.manager.local.configure(reports=True))
 

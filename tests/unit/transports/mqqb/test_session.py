@@ -41,7 +41,14 @@ from openmsmq.packet.headers.session import SessionHeader
 from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.message import UserMessage
-from openmsmq.transports.mqqb.events import Acknowledged, Arrived, Closed, End, Opened, Outgoing
+from openmsmq.transports.mqqb.events import (
+    Acknowledged,
+    Arrived,
+    Closed,
+    Opened,
+    Outgoing,
+    SessionEnd,
+)
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.states import SessionState
 from openmsmq.transports.mqqb.timing import Timing
@@ -86,7 +93,7 @@ def test_whoever_means_another_is_refused_by_our_name() -> None:
     answer = only(session, EstablishConnection)
     assert answer.refused
     assert answer.header == EstablishConnectionHeader(PEER, OWN, 7, 0x0310)
-    assert session.take_events() == [Closed(End.NOT_HERE, str(STRANGER))]
+    assert session.take_events() == [Closed(SessionEnd.NOT_HERE, str(STRANGER))]
     assert session.next_deadline is None
 
 
@@ -97,7 +104,7 @@ def test_whoever_comes_when_there_are_too_many_is_refused() -> None:
     answer = only(session, EstablishConnection)
     assert answer.refused
     assert answer.header.server_guid == OWN
-    assert session.take_events() == [Closed(End.TOO_MANY)]
+    assert session.take_events() == [Closed(SessionEnd.TOO_MANY)]
 
 
 def test_parameters_open_the_session_and_are_answered_with_our_window() -> None:
@@ -195,14 +202,14 @@ def test_the_answer_to_the_parameters_opens_the_session() -> None:
 @pytest.mark.parametrize(
     ("answer", "end"),
     [
-        (establish(OWN, PEER, refused=True), End.REFUSED),
-        (establish(OWN, STRANGER), End.UNEXPECTED),
-        (establish(STRANGER, PEER), End.UNEXPECTED),
-        (establish(PEER, OWN), End.UNEXPECTED),
+        (establish(OWN, PEER, refused=True), SessionEnd.REFUSED),
+        (establish(OWN, STRANGER), SessionEnd.UNEXPECTED),
+        (establish(STRANGER, PEER), SessionEnd.UNEXPECTED),
+        (establish(PEER, OWN), SessionEnd.UNEXPECTED),
     ],
     ids=["refused", "from a stranger", "to a stranger", "a request"],
 )
-def test_a_wrong_answer_is_the_end(answer: bytes, end: End) -> None:
+def test_a_wrong_answer_is_the_end(answer: bytes, end: SessionEnd) -> None:
     """MQQB-177, AMB-25."""
     session = initiator(peer=PEER)
     session.receive_data(answer, START)
@@ -214,7 +221,7 @@ def test_an_acceptor_may_refuse_the_parameters() -> None:
     """MQQB-180."""
     session = session_in(SessionState.WAITING_CPR)
     session.receive_data(parameters(refused=True), START)
-    assert reason(session) is End.REFUSED
+    assert reason(session) is SessionEnd.REFUSED
 
 
 # What must not come
@@ -228,7 +235,7 @@ def test_a_message_instead_of_a_greeting_is_told_that_somebody_is_here(packet: b
     assert acks(session) == [SessionHeader(window_size=2048)]
     (closed,) = session.take_events()
     assert isinstance(closed, Closed)
-    assert closed.reason is End.UNEXPECTED
+    assert closed.reason is SessionEnd.UNEXPECTED
 
 
 def test_nobody_is_here_for_a_malformed_message() -> None:
@@ -236,7 +243,7 @@ def test_nobody_is_here_for_a_malformed_message() -> None:
     session = acceptor()
     session.receive_data(patch(EXPRESS_PACKET, 60, bytes(4)), START)
     assert session.data_to_send() == b""
-    assert reason(session) is End.BAD_PACKET
+    assert reason(session) is SessionEnd.BAD_PACKET
 
 
 def test_a_message_instead_of_a_greeting_need_not_be_answered() -> None:
@@ -244,7 +251,7 @@ def test_a_message_instead_of_a_greeting_need_not_be_answered() -> None:
     session = acceptor(answers_early=False)
     session.receive_data(EXPRESS_PACKET, START)
     assert session.data_to_send() == b""
-    assert reason(session) is End.UNEXPECTED
+    assert reason(session) is SessionEnd.UNEXPECTED
 
 
 @pytest.mark.parametrize("state", [*BEFORE_OPEN, SessionState.OPEN])
@@ -268,7 +275,7 @@ def test_what_is_no_packet_is_the_end_and_the_end_says_why(
     session.receive_data(data + EXPRESS_PACKET, START)
     (closed,) = session.take_events()
     assert isinstance(closed, Closed)
-    assert closed.reason is End.BAD_PACKET
+    assert closed.reason is SessionEnd.BAD_PACKET
     assert field in closed.detail
     assert session.data_to_send() == b""
 
@@ -285,14 +292,14 @@ def test_nothing_happens_after_the_end() -> None:
     """MQQB-344: no packet, no event, no timer, and no byte is kept."""
     session = opened()
     session.receive_data(RECOVERABLE_PACKET, START)
-    session.close(End.LOST, "reset")
-    assert session.take_events()[-1] == Closed(End.LOST, "reset")
+    session.close(SessionEnd.LOST, "reset")
+    assert session.take_events()[-1] == Closed(SessionEnd.LOST, "reset")
     pending = session.pending
     session.receive_data(EXPRESS_PACKET[:50], START)
     session.stored(1, START)
     session.pause()
     session.tick(START + 1000)
-    session.close(End.STOPPED)
+    session.close(SessionEnd.STOPPED)
     assert session.data_to_send() == b""
     assert session.take_events() == []
     assert (session.next_deadline, session.room, session.pending) == (None, 0, pending)
@@ -309,7 +316,7 @@ def test_a_session_that_is_not_established_in_time_ends(state: SessionState) -> 
     session.tick(START + 59.9)
     assert not session.is_over
     session.tick(START + 60)
-    assert reason(session) is End.SLOW
+    assert reason(session) is SessionEnd.SLOW
 
 
 def test_an_open_session_is_in_no_hurry() -> None:
@@ -325,7 +332,7 @@ def test_an_idle_session_ends() -> None:
     session.tick(START + 299.9)
     assert session.is_open
     session.tick(START + 300)
-    assert reason(session) is End.IDLE
+    assert reason(session) is SessionEnd.IDLE
 
 
 def test_a_session_that_was_used_lives_on_for_another_period() -> None:
@@ -339,7 +346,7 @@ def test_a_session_that_was_used_lives_on_for_another_period() -> None:
     run_until(session, START + 899)
     assert session.is_open
     run_until(session, START + 1200)
-    assert reason(session) is End.IDLE
+    assert reason(session) is SessionEnd.IDLE
 
 
 def test_acknowledgements_do_not_keep_a_session_alive() -> None:
@@ -347,7 +354,7 @@ def test_acknowledgements_do_not_keep_a_session_alive() -> None:
     session = opened()
     session.receive_data(ack(), START + 299)
     session.tick(START + 300)
-    assert reason(session) is End.IDLE
+    assert reason(session) is SessionEnd.IDLE
 
 
 # Timer 4
@@ -363,7 +370,7 @@ def test_a_session_without_acknowledgements_ends(is_direct: bool, patience: floa
     run_until(session, START + 2 * patience - 0.1)
     assert session.is_open, "the handshake was heard in the first period"
     run_until(session, START + 2 * patience)
-    assert reason(session) is End.SILENT
+    assert reason(session) is SessionEnd.SILENT
 
 
 def test_any_packet_means_that_the_peer_is_there() -> None:
@@ -375,7 +382,7 @@ def test_any_packet_means_that_the_peer_is_there() -> None:
     run_until(session, START + 79)
     assert session.is_open
     run_until(session, START + 80)
-    assert reason(session) is End.SILENT
+    assert reason(session) is SessionEnd.SILENT
 
 
 def test_a_session_that_ends_acknowledges_nothing() -> None:
@@ -386,7 +393,7 @@ def test_a_session_that_ends_acknowledges_nothing() -> None:
     session.receive_data(EXPRESS_PACKET, START + 39)
     session.tick(START + 40)
     session.tick(START + 80)
-    assert reason(session) is End.SILENT
+    assert reason(session) is SessionEnd.SILENT
     assert session.data_to_send() == b""
 
 
@@ -426,7 +433,7 @@ def test_a_recoverable_message_is_waited_for_until_it_is_stored() -> None:
     session.receive_data(ack(1), START + 5)
     assert session.next_deadline == START + 45
     run_until(session, START + 85)
-    assert reason(session) is End.SILENT
+    assert reason(session) is SessionEnd.SILENT
 
 
 def test_a_session_that_waits_is_not_idle() -> None:
@@ -594,7 +601,7 @@ def test_a_delivery_mode_that_does_not_exist_is_the_end(
     session.receive_data(message.encode() + EXPRESS_PACKET, START)
     (closed,) = session.take_events()
     assert isinstance(closed, Closed)
-    assert closed.reason is End.BAD_PACKET
+    assert closed.reason is SessionEnd.BAD_PACKET
     assert said in closed.detail
     assert session.data_to_send() == b""
 
@@ -702,7 +709,7 @@ def test_counts_that_do_not_match_are_the_end(sent: int, recoverable_sent: int) 
     told, closed = session.take_events()
     assert told == Acknowledged([1])
     assert isinstance(closed, Closed)
-    assert closed.reason is End.MISMATCH
+    assert closed.reason is SessionEnd.MISMATCH
     assert session.data_to_send() == message(1)
 
 
@@ -762,7 +769,7 @@ def test_pausing_tells_the_peer_to_send_one_at_a_time() -> None:
     run_until(session, START + 299)
     assert acks(session) == []
     run_until(session, START + 300)
-    assert reason(session) is End.IDLE
+    assert reason(session) is SessionEnd.IDLE
 
 
 def test_nothing_is_paused_before_it_is_open() -> None:
@@ -859,5 +866,5 @@ def test_the_part_of_a_packet_goes_with_its_session() -> None:
     session = opened()
     session.receive_data(message()[:-1], START)
     assert session.pending
-    session.close(End.PENDING)
+    session.close(SessionEnd.PENDING)
     assert session.pending == 0

@@ -19,7 +19,7 @@ from openmsmq.packet.packet import Packet
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
 from openmsmq.transports.mqqb import session_table as module
-from openmsmq.transports.mqqb.events import End as Reason
+from openmsmq.transports.mqqb.events import SessionEnd as Reason
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.mqqb.session_table import VERIFY_EVERY, SessionTable

@@ -22,7 +22,7 @@ from tests.unit.transports.mqqb.joined import (
 
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection
 from openmsmq.packet.packet import Packet
-from openmsmq.transports.mqqb.events import Arrived, End, Event, Opened
+from openmsmq.transports.mqqb.events import Arrived, Event, Opened, SessionEnd
 from openmsmq.transports.mqqb.states import MOVES, PacketKind, SessionAction, SessionState
 
 S, K = SessionState, PacketKind
@@ -100,7 +100,7 @@ def test_an_illegal_packet_closes_the_session(state: SessionState, kind: PacketK
     assert MOVES[state][kind].action is SessionAction.CLOSE
     if state is not S.WAITING_EC or kind not in MESSAGES:
         assert session.data_to_send() == b""
-    assert reason(session) is End.UNEXPECTED
+    assert reason(session) is SessionEnd.UNEXPECTED
 
 
 @pytest.mark.parametrize("kind", PacketKind)
@@ -120,4 +120,4 @@ def test_bytes_that_are_no_packet_close_the_session_in_every_state(state: Sessio
     session = session_in(state)
     session.receive_data(b"GET / HTTP/1.1\r\n\r\n", START)
     assert session.state is S.CLOSED
-    assert reason(session) is End.BAD_PACKET
+    assert reason(session) is SessionEnd.BAD_PACKET

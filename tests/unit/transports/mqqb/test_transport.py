@@ -14,11 +14,11 @@ from tests.unit.transports.wires import PORT, Net, Peer, Station, Try, pair, sta
 
 from openmsmq.engine.arrivals.acknowledgements import DROPPED, UNSOLICITED_MAX
 from openmsmq.engine.outgoing.info import unprocessed
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.packet.connection import EstablishConnection, SessionAck
 from openmsmq.properties.message import Acknowledge
-from openmsmq.transports.mqqb.events import End
+from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.timing import Timing
 from openmsmq.transports.mqqb.transport import SWEEP_EVERY, UNSENT_MAX
 from openmsmq.types.access import Access, Mode
@@ -39,7 +39,7 @@ def messages(*texts: str, recoverable: bool = True, priority: int = 3) -> list[M
     return [Message(t.encode(), recoverable=recoverable, priority=priority) for t in texts]
 
 
-def connected(net: Net, a: Station, name: str = TO_B) -> Queue:
+def connected(net: Net, a: Station, name: str = TO_B) -> ManagedQueue:
     """An outgoing queue with an open session, and nothing on its way."""
     queue = a.out(name)
     a.send(queue, *messages("first"))
@@ -49,7 +49,7 @@ def connected(net: Net, a: Station, name: str = TO_B) -> Queue:
     return queue
 
 
-def hops(queue: Queue) -> list[str]:
+def hops(queue: ManagedQueue) -> list[str]:
     """NextHops."""
     assert queue.transfer is not None
     return list(queue.transfer.next_hops)
@@ -263,7 +263,7 @@ def test_somebody_else_at_the_address_refuses() -> None:
     a.send(private, *messages("not for c"))
     net.wait(1)
     assert statuses(private)[:2] == REFUSAL
-    assert c.ended(End.NOT_HERE) >= 1
+    assert c.ended(SessionEnd.NOT_HERE) >= 1
     assert c.texts("q") == []
     peer = a.transport.peer_of(private)
     assert peer is not None
@@ -297,7 +297,7 @@ def test_one_who_says_nothing_has_failed_after_a_minute() -> None:
     assert state(queue) is TransferState.WAITING
     net.wait(1.1)
     assert peer.is_lost
-    assert a.ended(End.SLOW) == 1
+    assert a.ended(SessionEnd.SLOW) == 1
     assert statuses(queue) == [ConnectionStatus.IN_PROCESS, ConnectionStatus.UNKNOWN_FAILURE]
 
 
@@ -306,18 +306,18 @@ def test_a_session_that_is_being_closed_is_disconnecting() -> None:
     net, a, b = pair()
     queue = connected(net, a)
     (link,) = a.transport.links
-    a.enter(lambda: link.close(End.IDLE))
+    a.enter(lambda: link.close(SessionEnd.IDLE))
     assert state(queue) is TransferState.DISCONNECTING
     net.run()
     assert state(queue) is TransferState.DISCONNECTED
-    assert b.ended(End.LOST) == 1
+    assert b.ended(SessionEnd.LOST) == 1
 
 
 def test_a_message_during_the_end_of_a_session_goes_with_the_next() -> None:
     net, a, b = pair()
     queue = connected(net, a)
     (link,) = a.transport.links
-    a.enter(lambda: link.close(End.IDLE))
+    a.enter(lambda: link.close(SessionEnd.IDLE))
     a.send(queue, *messages("late"))
     assert state(queue) is TransferState.DISCONNECTING
     net.wait(1)
@@ -486,7 +486,7 @@ def test_too_many_sessions_are_refused() -> None:
     assert isinstance(answer, EstablishConnection)
     assert answer.refused
     assert late.is_lost
-    assert a.ended(End.TOO_MANY) == 1
+    assert a.ended(SessionEnd.TOO_MANY) == 1
     assert len(a.transport.links) == 2
 
 
@@ -571,7 +571,7 @@ def test_stopping_closes_all_sessions_and_tries_no_more() -> None:
     net.run()
     assert not a.transport.links
     assert not b.transport.links
-    assert a.ended(End.STOPPED) == 1
+    assert a.ended(SessionEnd.STOPPED) == 1
     tries = len(net.tries)
     a.send(waiting, *messages("2"))
     net.wait(60)
@@ -597,7 +597,7 @@ def test_an_idle_session_is_closed_after_five_minutes() -> None:
     queue = connected(net, a)
     net.wait(900)
     assert not a.transport.links
-    assert a.ended(End.IDLE) + b.ended(End.IDLE) >= 1
+    assert a.ended(SessionEnd.IDLE) + b.ended(SessionEnd.IDLE) >= 1
     assert len(net.tries) == 1
     a.send(queue, *messages("2"))
     net.run()
@@ -646,7 +646,7 @@ def third(at: int) -> str:
     return rf"DIRECT=TCP:192.0.2.{at}\private$\admin"
 
 
-def queues_of(station: Station) -> list[Queue]:
+def queues_of(station: Station) -> list[ManagedQueue]:
     """All outgoing queues."""
     return [queue for queue in station.local.queues.everything if queue.transfer]
 

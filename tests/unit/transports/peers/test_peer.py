@@ -9,7 +9,7 @@ import pytest
 from tests.unit.transports.wires import Net, Station, state
 
 from openmsmq.engine.outgoing.state import ATTEMPTS_MAX, Attempt
-from openmsmq.engine.queues.queue import Purpose, Queue
+from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.names.format import parse_format_name
 from openmsmq.transports.peers.peer import (
     RETRY_MAX,
@@ -23,7 +23,7 @@ MANAGER = UUID("11111111-2222-4333-8444-555566667777")
 
 
 @pytest.fixture
-def queue() -> Queue:
+def queue() -> ManagedQueue:
     """An outgoing queue."""
     return Station(Net(), "a").open(r"DIRECT=OS:b\private$\q")
 
@@ -52,7 +52,7 @@ def test_a_computer_in_any_spelling_is_one_peer() -> None:
     assert len(keys) == 1
 
 
-def test_attempts_come_later_and_later_but_not_later_than_5_seconds(queue: Queue) -> None:
+def test_attempts_come_later_and_later_but_not_later_than_5_seconds(queue: ManagedQueue) -> None:
     """MQQB-346."""
     peer = Peer[str]("b")
     peer.queues[queue] = None
@@ -67,7 +67,7 @@ def test_attempts_come_later_and_later_but_not_later_than_5_seconds(queue: Queue
 
 @pytest.mark.parametrize("purpose", list(Purpose))
 def test_attempts_for_the_sake_of_strangers_alone_become_rare(
-    queue: Queue, purpose: Purpose
+    queue: ManagedQueue, purpose: Purpose
 ) -> None:
     """A packet can name any computer in the world as the one to be dialled."""
     peer = Peer[str]("b")
@@ -79,14 +79,14 @@ def test_attempts_for_the_sake_of_strangers_alone_become_rare(
     assert (RETRY_MAX, RETRY_MAX_STRANGERS) == (5, 600)
 
 
-def test_all_queues_of_a_peer_change_their_state(queue: Queue) -> None:
+def test_all_queues_of_a_peer_change_their_state(queue: ManagedQueue) -> None:
     peer = Peer[str]("b")
     peer.queues[queue] = None
     peer.set_state(TransferState.WAITING)
     assert state(queue) is TransferState.WAITING
 
 
-def test_a_queue_on_hold_stays_so(queue: Queue) -> None:
+def test_a_queue_on_hold_stays_so(queue: ManagedQueue) -> None:
     """MQQB-180, MQQB-345."""
     peer = Peer[str]("b")
     peer.queues[queue] = None
@@ -96,7 +96,7 @@ def test_a_queue_on_hold_stays_so(queue: Queue) -> None:
     assert state(queue) is TransferState.ON_HOLD
 
 
-def test_an_attempt_is_remembered_with_status_time_error_and_address(queue: Queue) -> None:
+def test_an_attempt_is_remembered_with_status_time_error_and_address(queue: ManagedQueue) -> None:
     """MQQB-182: not more than the last few."""
     peer = Peer[str]("b")
     peer.queues[queue] = None
@@ -109,7 +109,7 @@ def test_an_attempt_is_remembered_with_status_time_error_and_address(queue: Queu
     assert attempts[-1] == Attempt(status, ATTEMPTS_MAX, 0xC00E0001, ("10.0.0.2:1801",))
 
 
-def test_next_hops_are_addresses_of_either_kind(queue: Queue) -> None:
+def test_next_hops_are_addresses_of_either_kind(queue: ManagedQueue) -> None:
     """MQQB-174: a name is none before DNS has told."""
     peer = Peer[str]("b")
     peer.queues[queue] = None
@@ -125,7 +125,7 @@ def test_a_peer_has_a_name_for_people() -> None:
     assert Peer[str]("SERVER").id is None
 
 
-def test_an_idle_queue_is_forgotten_unless_a_link_carries_it(queue: Queue) -> None:
+def test_an_idle_queue_is_forgotten_unless_a_link_carries_it(queue: ManagedQueue) -> None:
     """A link may have sent messages of it that are gone: when it ends, the queue must know."""
     peer = Peer[str]("b")
     peer.queues[queue] = "link"
@@ -137,7 +137,9 @@ def test_an_idle_queue_is_forgotten_unless_a_link_carries_it(queue: Queue) -> No
     assert peer.queues == {}
 
 
-def test_a_peer_that_must_be_identified_is_dialled_although_nothing_is_sent(queue: Queue) -> None:
+def test_a_peer_that_must_be_identified_is_dialled_although_nothing_is_sent(
+    queue: ManagedQueue,
+) -> None:
     peer = Peer[str]("b")
     peer.queues[queue] = None
     peer.forget_idle([queue])

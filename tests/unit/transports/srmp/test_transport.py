@@ -9,7 +9,7 @@ from tests.unit.engine.world import ME, HandClock, World, commit_all, letter
 
 from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.outgoing.dispatch import Dispatcher
-from openmsmq.engine.queues.queue import Queue
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, owed
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
@@ -68,10 +68,10 @@ class Site:
         self.poster = FakePoster(self.clock)
         self.transport = SrmpTransport(self.dispatcher, self.clock, self.poster, manager=ME)
 
-    def queue(self, url: str = URL) -> Queue:
+    def queue(self, url: str = URL) -> ManagedQueue:
         return self.world.core.queues.outgoing(parse_format_name(f"DIRECT={url}"))
 
-    def send(self, *bodies: str, url: str = URL, **given: bool) -> Queue:
+    def send(self, *bodies: str, url: str = URL, **given: bool) -> ManagedQueue:
         queue = self.queue(url)
         self.world.send(queue, *(message(body, url, **given) for body in bodies))
         return queue

@@ -38,7 +38,7 @@ from openmsmq.transports.peers.info import peer_infos
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
-from openmsmq.types.delivery import Delivery
+from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.manager_state import ManagerState
@@ -68,7 +68,7 @@ class EmbeddedCursor(CursorHandle):
 
     __slots__ = ("cursor", "opened")
 
-    def __init__(self, opened: QueueHandle, cursor: model_cursor.Cursor) -> None:
+    def __init__(self, opened: QueueHandle, cursor: model_cursor.QueueCursor) -> None:
         self.opened = opened
         self.cursor = cursor
 
@@ -78,7 +78,7 @@ class EmbeddedWork(Work):
 
     __slots__ = ("backend", "begun")
 
-    def __init__(self, backend: Embedded, begun: model_transaction.Transaction) -> None:
+    def __init__(self, backend: Embedded, begun: model_transaction.ManagedTransaction) -> None:
         self.backend = backend
         self.begun = begun
 
@@ -110,7 +110,7 @@ class EmbeddedSubscription:
         self,
         local: QueueManager,
         driver: Driver,
-        subscription: model_subscription.Subscription,
+        subscription: model_subscription.DurableSubscription,
         owner: str,
         caller: Caller,
     ) -> None:
@@ -242,7 +242,7 @@ class Embedded:
         handle: Handle,
         messages: list[Message],
         work: Work | None,
-        delivery: Delivery | None,
+        delivery: DeliveryOptions | None,
     ) -> Sequence[SentId]:
         begun, opened = self._begun(work), _opened(handle)
         return self._driver.wait(lambda: opened.send(messages, begun, delivery))
@@ -372,10 +372,10 @@ class Embedded:
             lambda: commit(writer, epoch, winners, owner, once=once, caller=self._caller)
         )
 
-    def _begun(self, work: Work | None) -> model_transaction.Transaction | None:
+    def _begun(self, work: Work | None) -> model_transaction.ManagedTransaction | None:
         return None if work is None else self._work(work)
 
-    def _work(self, work: Work) -> model_transaction.Transaction:
+    def _work(self, work: Work) -> model_transaction.ManagedTransaction:
         if not isinstance(work, EmbeddedWork) or work.backend is not self:
             raise TransactionSequence("the transaction belongs to another queue manager")
         return work.begun
@@ -411,7 +411,7 @@ def open_embedded(
 def _reader(
     opened: QueueHandle,
     read: Read,
-    begun: model_transaction.Transaction | None,
+    begun: model_transaction.ManagedTransaction | None,
     cursor: CursorHandle | None,
 ) -> Callable[[], Future[list[Entry]]]:
     """The call that reads what is asked for."""
@@ -438,5 +438,5 @@ def _opened(handle: Handle) -> QueueHandle:
     return handle.opened
 
 
-def _queue(handle: Handle) -> model_queue.Queue:
+def _queue(handle: Handle) -> model_queue.ManagedQueue:
     return _opened(handle).queue
