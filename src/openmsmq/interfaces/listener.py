@@ -7,16 +7,13 @@ import logging
 from typing import Final, Protocol
 
 from openmsmq.errors import MQError
+from openmsmq.interfaces.limits import LISTENER_CONNECTIONS_MAX, PENDING_BYTES_MAX
 from openmsmq.net.connection import Connection
 from openmsmq.rpc.server import RpcServer, ServerConnection
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
 from openmsmq.runtime.unfinished import Unfinished
 
-CONNECTIONS_MAX: Final = 1000
-"Connections of all clients together."
-PENDING_BYTES_MAX: Final = 64 << 20
-"Bytes of all requests together whose rest has not come."
 LOOPBACK: Final = "127.0.0.1"
 _log: Final = logging.getLogger(__name__)
 
@@ -42,7 +39,7 @@ class RpcListener:
         server: RpcServer,
         *,
         timed: Timed | None = None,
-        connections_max: int = CONNECTIONS_MAX,
+        connections_max: int = LISTENER_CONNECTIONS_MAX,
         pending_bytes_max: int = PENDING_BYTES_MAX,
     ) -> None:
         """`timed` is called at its deadlines, by the clock of the event loop."""

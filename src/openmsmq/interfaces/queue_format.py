@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
+from openmsmq.interfaces.limits import NAME_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.queue_format import QueueFormat, QueueFormatType
 from openmsmq.rpc.ndr.kinds import NdrKind, Pointer, Union, Uuid, WideString
 from openmsmq.rpc.ndr.structure import Structure, nested, structure
 from openmsmq.wire.fixed import U8, U16, U32, Guid
 
-NAME_MAX: Final = 1024
-"Characters of a direct name with its null; no name of a queue is so long."
 _NAME: Final = Pointer(WideString(most=NAME_MAX))
 
 

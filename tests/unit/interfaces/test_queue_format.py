@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from openmsmq.errors import Malformed
-from openmsmq.interfaces.queue_format import NAME_MAX, QueueFormatArgument
+from openmsmq.interfaces.limits import NAME_MAX
+from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.queue_format import QueueFormat
 

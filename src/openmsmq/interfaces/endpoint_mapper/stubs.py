@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from openmsmq.interfaces.endpoint_mapper.tower import TOWER_SIZE_MAX
+from openmsmq.interfaces.limits import ANNOTATION_MAX, ENTRIES_MAX, TOWER_SIZE_MAX
 from openmsmq.rpc.ndr.kinds import Deferring, FullPointer, NdrArray, NdrKind, Scope, Uuid
 from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter
 from openmsmq.rpc.ndr.structure import ContextHandle, IntegerRange, Structure, nested, structure
@@ -17,11 +17,8 @@ from openmsmq.wire.fixed import U16, U32, Guid
 
 ENDPOINT_MAPPER: Final = SyntaxId.of("e1af8308-5d1f-11c9-91a4-08002b14a0fa", 3)
 PORT: Final = 135
-ENTRIES_MAX: Final = 500
-"Towers or entries in one answer ([MS-RPCE] 2.2.1.2.4, 2.2.1.2.5)."
 NOT_FOUND: Final = 0x16C9A0D6
 "ept_s_not_registered: there is no such interface, or no more of them."
-ANNOTATION_MAX: Final = 64
 
 
 class MapperOpnum(IntEnum):

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address
-from typing import Final
 
+from openmsmq.interfaces.limits import FLOORS_MAX
 from openmsmq.rpc.syntax import NDR, SyntaxId
 from openmsmq.wire.reader import Reader
 
-FLOORS_MAX: Final = 6
-"([MS-RPCE] 3.1.3.5.3)"
-TOWER_SIZE_MAX: Final = 2000
-"([MS-RPCE] 2.2.1.2.2)"
 UUID_FLOOR, CONNECTION_ORIENTED, TCP, IP = 0x0D, 0x0B, 0x07, 0x09
 
 

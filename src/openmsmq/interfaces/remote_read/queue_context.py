@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
 
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.errors import InsufficientResources, InvalidParameter
+from openmsmq.interfaces.limits import CURSORS_MAX, REQUESTS_MAX
 from openmsmq.rpc.association import Association
-
-CURSORS_MAX: Final = 1024
-"Cursors of a handle."
-REQUESTS_MAX: Final = 1024
-"Reads of a handle that wait or are not ended."
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from sortedcontainers import SortedDict
 
@@ -36,9 +36,6 @@ from openmsmq.interfaces.remote_read.results import (
 from openmsmq.rpc.interface import RpcCall
 
 T = TypeVar("T")
-
-CLEANUP_AFTER: Final = 300.0
-"Seconds until a message that was read and not ended returns to its place ([MS-MQRR] note 11)."
 
 
 class EngineDriver(Protocol):

@@ -24,10 +24,11 @@ from openmsmq.errors import (
     TransactionSequence,
     TransactionUsage,
 )
+from openmsmq.interfaces.limits import CLEANUP_AFTER
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import checked_action
 from openmsmq.interfaces.remote_read.queue_context import QueueContext
-from openmsmq.interfaces.remote_read.reads import CLEANUP_AFTER, EngineDriver, RemoteReads
+from openmsmq.interfaces.remote_read.reads import EngineDriver, RemoteReads
 from openmsmq.interfaces.remote_read.results import (
     OK,
     STATUS_INVALID_PARAMETER,

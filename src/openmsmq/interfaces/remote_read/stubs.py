@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated, Final
 
+from openmsmq.interfaces.limits import TOKEN_SIZE_MAX
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.rpc.limits import RESPONSE_STUB_MAX
 from openmsmq.rpc.ndr.kinds import ByteArray, NdrArray, Pointer
@@ -19,8 +20,6 @@ PORT: Final = 2103
 INFINITE_MS: Final = 0xFFFFFFFF
 "A wait without end."
 NO_TRANSACTION: Final = bytes(16)
-TOKEN_SIZE_MAX: Final = 131072
-"Bytes of a propagation token ([MS-MQRR] 3.1.4.12)."
 
 
 class ReadOpnum(IntEnum):

@@ -13,13 +13,12 @@ from struct import Struct
 from typing import Final, Literal
 from uuid import UUID
 
+from openmsmq.rpc.limits import DEPTH_MAX
 from openmsmq.wire.reader import Reader
 
 Order = Literal["<", ">"]
 "The byte order of integers, as `struct` writes it; what is sent from here is little-endian."
 
-DEPTH_MAX: Final = 16
-"Pointees inside pointees; the interfaces of message queueing need six."
 FIRST_REFERENT: Final = 0x0002_0000
 REFERENT_STEP: Final = 4
 

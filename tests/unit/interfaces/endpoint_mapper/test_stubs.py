@@ -20,7 +20,8 @@ from openmsmq.interfaces.endpoint_mapper.stubs import (
     MapEntry,
     MapResults,
 )
-from openmsmq.interfaces.endpoint_mapper.tower import TOWER_SIZE_MAX, Tower, query
+from openmsmq.interfaces.endpoint_mapper.tower import Tower, query
+from openmsmq.interfaces.limits import TOWER_SIZE_MAX
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
 from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
 from openmsmq.rpc.syntax import NDR

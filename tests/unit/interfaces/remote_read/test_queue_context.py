@@ -6,7 +6,8 @@ import pytest
 from tests.strategies.remote_reader import RemoteWorld
 
 from openmsmq.errors import InsufficientResources, InvalidParameter
-from openmsmq.interfaces.remote_read.queue_context import CURSORS_MAX, REQUESTS_MAX, QueueContext
+from openmsmq.interfaces.limits import CURSORS_MAX, REQUESTS_MAX
+from openmsmq.interfaces.remote_read.queue_context import QueueContext
 from openmsmq.rpc.association import Association
 from openmsmq.types.access import Mode
 

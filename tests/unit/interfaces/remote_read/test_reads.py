@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.strategies.remote_reader import RemoteWorld, body_of
 
+from openmsmq.interfaces.limits import CLEANUP_AFTER
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
-from openmsmq.interfaces.remote_read.reads import CLEANUP_AFTER
 from openmsmq.interfaces.remote_read.sections import joined
 from openmsmq.packet.view import PacketView
 from openmsmq.types.lookup import ARRIVAL_MASK

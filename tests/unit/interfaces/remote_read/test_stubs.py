@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 
 from openmsmq.errors import Malformed
+from openmsmq.interfaces.limits import TOKEN_SIZE_MAX
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read.stubs import (
     ACK,
     INFINITE_MS,
-    TOKEN_SIZE_MAX,
     CancelReceive,
     ClosedContext,
     CreatedCursor,

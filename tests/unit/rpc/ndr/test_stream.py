@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 
 from openmsmq.errors import Malformed
-from openmsmq.rpc.ndr.stream import DEPTH_MAX, NdrReader, NdrWriter
+from openmsmq.rpc.limits import DEPTH_MAX
+from openmsmq.rpc.ndr.stream import NdrReader, NdrWriter
 
 
 @pytest.mark.parametrize(("order", "value"), [("<", 0x04030201), (">", 0x01020304)])

@@ -1,0 +1,45 @@
+"""Every bound of the remote-call interfaces, and what happens when it is reached.
+
+Sections are named where a specification sets the bound; docs/limits.md lists all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+NAME_MAX: Final = 1024
+"""Characters of a direct name with its null; no name of a queue is so long. At the limit: the call
+gets a fault for bad data.
+"""
+CURSORS_MAX: Final = 1024
+"Cursors of a context handle. At the limit: the call that creates one more fails."
+REQUESTS_MAX: Final = 1024
+"Reads of a context handle that wait or are not ended. At the limit: a further read fails."
+TOKEN_SIZE_MAX: Final = 131072
+"""Bytes of a propagation token ([MS-MQRR] 3.1.4.12). At the limit: the call gets a fault for bad
+data.
+"""
+CLEANUP_AFTER: Final = 300.0
+"""Seconds that a message which was read may wait to be ended ([MS-MQRR] note 11). At the limit: it
+returns to its place.
+"""
+FLOORS_MAX: Final = 6
+"Floors of a tower ([MS-RPCE] 2.2.1.2.2). At the limit: nothing is found for it."
+TOWER_SIZE_MAX: Final = 2000
+"Bytes of a tower ([MS-RPCE] 2.2.1.2.2). At the limit: the call gets a fault for bad data."
+ENTRIES_MAX: Final = 500
+"""Entries or towers that a caller of the endpoint mapper may ask for at a time ([MS-RPCE]
+2.2.1.2.4). At the limit: the call gets a fault for bad data.
+"""
+ANNOTATION_MAX: Final = 64
+"""Bytes of the annotation of an entry of the endpoint mapper (C706 appendix O). At the limit: it is
+refused.
+"""
+LISTENER_CONNECTIONS_MAX: Final = 1000
+"""Connections of a listener. At the limit: the oldest connection that is not bound is closed; if
+all are bound, the new one is.
+"""
+PENDING_BYTES_MAX: Final = 64 << 20
+"""Bytes of all requests of a listener whose rest has not come. At the limit: connections are
+closed.
+"""
