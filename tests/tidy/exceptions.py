@@ -50,7 +50,6 @@ LIMITS_PENDING: Final = (
     "client",
     "engine",
     "net",
-    "soap",
     "transports",
     "types",
 )
@@ -76,6 +75,7 @@ MAX_ELSEWHERE: Final = {
     "properties.values.LINK_COST_MAX": "range of a value",
     "runtime.logs._WORDS_MAX": "text that tells kinds of lines apart, cut",
     "service.configuration._SECONDS_MAX": "range of an option",
+    "soap.scalars._SHOWN_MAX": "text in an error, cut",
     "store.lock._HOLDER_SIZE_MAX": "text in an error, cut",
     "store.memory._KEY_SIZE_MAX": "LMDB's own, asserted",
     "store.migrations._INHERITED_MAX": "of a migration, once",

@@ -21,18 +21,18 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.errors import Malformed
+from openmsmq.soap.limits import (
+    BOUNDARY_MAX,
+    CONTENT_TYPE_MAX,
+    PART_HEADER_LINES_MAX,
+    PART_HEADERS_MAX,
+)
 
 PLAIN: Final = "text/xml"
 MULTIPART: Final = "multipart/related"
 BODY_PART: Final = "body"
 EXTENSION_PART: Final = "extension"
 
-PART_HEADERS_MAX: Final = 4096
-"Bytes of the headers of a part."
-PART_HEADER_LINES_MAX: Final = 16
-CONTENT_TYPE_MAX: Final = 512
-BOUNDARY_MAX: Final = 70
-"Characters of a boundary (RFC 2046 5.1.1)."
 
 _CRLF: Final = b"\r\n"
 _PARAMETER = re.compile(r'\s*;\s*([A-Za-z0-9!#$&^_.+-]+)\s*=\s*(?:"([^"\\\r\n]*)"|([^\s";]+))')

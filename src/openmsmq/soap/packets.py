@@ -11,6 +11,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from openmsmq.errors import IllegalFormatName, Malformed, MQError
+from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DEFAULT_PORTS, DirectName
 from openmsmq.names.mqf import MQFFormatNameElement
@@ -44,7 +45,7 @@ from openmsmq.soap.kept import keep, kept_envelope, kept_text
 from openmsmq.soap.kinds import DECISIONS
 from openmsmq.soap.mime import Content
 from openmsmq.soap.reader import read_entries
-from openmsmq.soap.scalars import NEVER, U32_MAX, UNIDENTIFIED, SoapMessageId, StreamId
+from openmsmq.soap.scalars import NEVER, UNIDENTIFIED, SoapMessageId, StreamId
 from openmsmq.soap.tree import envelope_text, read_element
 from openmsmq.soap.writer import write_envelope
 

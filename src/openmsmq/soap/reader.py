@@ -11,6 +11,7 @@ from typing import Final
 
 from openmsmq import limits
 from openmsmq.errors import Malformed
+from openmsmq.limits import U16_MAX, U32_MAX
 from openmsmq.packet.headers.properties import NO_CORRELATION
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.soap.addresses import queue_at
@@ -35,9 +36,8 @@ from openmsmq.soap.envelope import (
     StreamReceipt,
     message_id,
 )
+from openmsmq.soap.limits import URI_MAX
 from openmsmq.soap.scalars import (
-    U16_MAX,
-    U32_MAX,
     WHITE_SPACE,
     SoapMessageId,
     StreamId,
@@ -50,8 +50,6 @@ from openmsmq.soap.scalars import (
 from openmsmq.soap.signature import read_signature
 from openmsmq.soap.tree import Element, envelope_text, read_element
 
-URI_MAX: Final = 1024
-"Characters of an address; a host has at most 256, a queue 124."
 MULTICAST_PREFIX: Final = "MSMQ:MULTICAST="
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")

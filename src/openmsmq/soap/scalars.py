@@ -10,12 +10,10 @@ from typing import Final, NamedTuple, Self
 from uuid import UUID
 
 from openmsmq.errors import Malformed
+from openmsmq.limits import U32_MAX, U64_MAX
 
 NEVER: Final = 0x7FFF_FFFF
 "The date of what never expires, 20380119T031407 ([MC-MQSRM] 4.2)."
-U16_MAX: Final = 0xFFFF
-U32_MAX: Final = 0xFFFF_FFFF
-U64_MAX: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 WHITE_SPACE: Final = " \t\r\n"
 "What XML calls white space; other kinds belong to the text."

@@ -12,15 +12,13 @@ from typing import Final
 
 from openmsmq.errors import Malformed
 from openmsmq.soap.envelope import SIGNATURE, AnySignature, BadSignature, Reference, Signature
+from openmsmq.soap.limits import REFERENCES_MAX, VALUE_SIZE_MAX
 from openmsmq.soap.scalars import WHITE_SPACE, read_base64, write_base64
 from openmsmq.soap.tree import Element
 
 DSA: Final = f"{SIGNATURE}dsa"
 BODY: Final = "cid:body@"
 EXTENSION: Final = "cid:extension@"
-VALUE_SIZE_MAX: Final = 1024
-"Bytes of a signature value: keys of 8192 bits."
-REFERENCES_MAX: Final = 2
 
 _SIZES: Final[Mapping[str, int]] = {"sha1": 20, "md5": 16}
 

@@ -9,12 +9,8 @@ from typing import Final
 
 from openmsmq.bodies.xmlparse import BoundedTarget, parse_xml
 from openmsmq.errors import Malformed
+from openmsmq.soap.limits import ENVELOPE_DEPTH_MAX, ENVELOPE_NODES_MAX, ENVELOPE_SIZE_MAX
 from openmsmq.soap.scalars import WHITE_SPACE
-
-ENVELOPE_SIZE_MAX: Final = 128 * 1024
-"Bytes of an envelope; the largest of the examples has 1,520."
-ENVELOPE_DEPTH_MAX: Final = 32
-ENVELOPE_NODES_MAX: Final = 4096
 
 _BYTE_ORDER_MARK: Final = "\ufeff"
 _DECLARATION = re.compile(r"\A<\?xml\s([^?>]*)\?>")

@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 
 from openmsmq.errors import Malformed
+from openmsmq.limits import U32_MAX
 from openmsmq.soap.scalars import (
     NEVER,
-    U32_MAX,
     SoapMessageId,
     StreamId,
     read_base64,

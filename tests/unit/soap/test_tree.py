@@ -5,13 +5,8 @@ from __future__ import annotations
 import pytest
 
 from openmsmq.errors import Malformed
-from openmsmq.soap.tree import (
-    ENVELOPE_DEPTH_MAX,
-    ENVELOPE_NODES_MAX,
-    ENVELOPE_SIZE_MAX,
-    envelope_text,
-    read_element,
-)
+from openmsmq.soap.limits import ENVELOPE_DEPTH_MAX, ENVELOPE_NODES_MAX, ENVELOPE_SIZE_MAX
+from openmsmq.soap.tree import envelope_text, read_element
 
 
 def test_elements_know_their_name_space_attributes_children_and_text() -> None:

@@ -9,14 +9,14 @@ import aiohttp
 from yarl import URL
 
 from openmsmq.transports.srmp.exchange import PostResult, Request
+from openmsmq.transports.srmp.limits import (
+    ANSWER_S,
+    CLIENT_CONNECTIONS_MAX,
+    CLIENT_CONNECTIONS_PER_HOST_MAX,
+    CONNECT_S,
+    KEEP_ALIVE_S,
+)
 
-ANSWER_S: Final = 120.0
-"Seconds until a request without answer has failed."
-CONNECT_S: Final = 20.0
-KEEP_ALIVE_S: Final = 300.0
-"Seconds that an unused connection is kept (Session Cleanup Timer, [MC-MQSRM] 3.1.2.4)."
-CONNECTIONS_MAX: Final = 1000
-CONNECTIONS_PER_HOST: Final = 8
 _NOT_WRITTEN: Final = ("Accept", "Accept-Encoding", "User-Agent")
 
 
@@ -28,7 +28,7 @@ class SrmpClient:
         *,
         tls: SSLContext | None = None,
         answer_s: float = ANSWER_S,
-        connections_per_host: int = CONNECTIONS_PER_HOST,
+        connections_per_host: int = CLIENT_CONNECTIONS_PER_HOST_MAX,
     ) -> None:
         """`tls` has the certificates to trust and our own; else those of the system are trusted.
 
@@ -36,7 +36,7 @@ class SrmpClient:
         """
         connector = aiohttp.TCPConnector(
             ssl=True if tls is None else tls,
-            limit=CONNECTIONS_MAX,
+            limit=CLIENT_CONNECTIONS_MAX,
             limit_per_host=connections_per_host,
             keepalive_timeout=KEEP_ALIVE_S,
         )

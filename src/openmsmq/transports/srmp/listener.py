@@ -16,25 +16,21 @@ from typing import Final, NamedTuple
 
 from aiohttp import web
 
-from openmsmq import limits
 from openmsmq.clock import Clock
 from openmsmq.errors import Malformed
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
-from openmsmq.soap.tree import ENVELOPE_SIZE_MAX
 from openmsmq.transports.srmp.exchange import SrmpOutcome, SrmpPost, read_post, status_of
+from openmsmq.transports.srmp.limits import (
+    BUFFER_SIZE_MAX,
+    CONNECTIONS_MAX,
+    KEEP_ALIVE_S,
+    READ_S,
+    REQUEST_SIZE_MAX,
+)
 
-REQUEST_SIZE_MAX: Final = limits.PACKET_SIZE_MAX + ENVELOPE_SIZE_MAX
-"Bytes of the content of a request; a message that is larger has no packet."
-BUFFER_SIZE_MAX: Final = 64 << 20
-"Bytes of all requests that are being read or stored; others are asked to come again."
-CONNECTIONS_MAX: Final = 2000
 READ_BUFFER: Final = 64 * 1024
 "Bytes that are read ahead on a connection."
-READ_S: Final = 60.0
-"Seconds that the content of a request may take."
-KEEP_ALIVE_S: Final = 300.0
-"Seconds that an unused connection stays open; senders close theirs after as many (note 19)."
 STOP_S: Final = 2.0
 "Seconds that requests under way may take when the listener stops."
 RETRY_AFTER_S: Final = 5

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.packet.acks import FinalAckBody
 from openmsmq.packet.builder import PacketBuilder
@@ -27,7 +28,7 @@ from openmsmq.soap.envelope import (
 )
 from openmsmq.soap.kept import kept_envelope
 from openmsmq.soap.kinds import DECISIONS
-from openmsmq.soap.scalars import NEVER, U32_MAX, SoapMessageId
+from openmsmq.soap.scalars import NEVER, SoapMessageId
 
 RECEIPT_PRIORITY: Final = 3
 "Of delivery and commitment receipts ([MC-MQSRM] 4.3)."

@@ -13,13 +13,10 @@ from uuid import UUID
 
 from openmsmq.soap.envelope import Envelope, StreamReceipt
 from openmsmq.soap.scalars import StreamId
+from openmsmq.transports.srmp.limits import COALESCE_MAX_S, STREAMS_DUE_MAX
 
 COALESCE_S: Final = 0.5
 "Stream Receipt Coalescing Timer ([MC-MQSRM] 3.1.2.3)."
-COALESCE_MAX_S: Final = 10.0
-"While messages keep coming, a receipt is sent so often ([MC-MQSRM] 3.1.5.1.6.3)."
-STREAMS_DUE_MAX: Final = 10_000
-"Streams that are owed a receipt; those owed longest are dropped, since senders send again."
 
 
 class StreamPosition(NamedTuple):

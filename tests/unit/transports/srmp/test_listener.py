@@ -16,9 +16,9 @@ from tests.unit.transports.srmp.http_peer import Site, at_site
 from openmsmq.soap.kinds import SoapKind
 from openmsmq.transports.srmp import listener as module
 from openmsmq.transports.srmp.exchange import SrmpOutcome
+from openmsmq.transports.srmp.limits import REQUEST_SIZE_MAX
 from openmsmq.transports.srmp.listener import (
     MALFORMED,
-    REQUEST_SIZE_MAX,
     TOO_BUSY,
     TOO_LARGE,
     TOO_MANY,

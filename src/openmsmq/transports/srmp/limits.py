@@ -1,0 +1,56 @@
+"""Bounds of messages over HTTP: connections, bytes in memory, waits, receipts.
+
+Each says what it counts, and what happens at the limit; docs/limits.md lists all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from openmsmq.limits import PACKET_SIZE_MAX
+from openmsmq.soap.limits import ENVELOPE_SIZE_MAX
+
+REQUEST_SIZE_MAX: Final = PACKET_SIZE_MAX + ENVELOPE_SIZE_MAX
+"""Bytes of the content of a request; a message that is larger has no packet. At the limit: the
+request is answered 400.
+"""
+
+BUFFER_SIZE_MAX: Final = 64 << 20
+"""Bytes of all requests that are being read or stored. At the limit: further requests are answered
+503.
+"""
+
+CONNECTIONS_MAX: Final = 2000
+"""Connections to the listener. At the limit: the oldest without a whole request is closed for a
+new one; without such a one, the new one is refused.
+"""
+
+READ_S: Final = 60.0
+"Seconds that the content of a request may take. At the limit: it is answered 408."
+
+KEEP_ALIVE_S: Final = 300.0
+"""Seconds that an unused connection stays open, at both ends (Session Cleanup Timer,
+[MC-MQSRM] 3.1.2.4, note 19). At the limit: it is closed.
+"""
+
+ANSWER_S: Final = 120.0
+"Seconds until a request without answer has failed. At the limit: it is sent again later."
+
+CONNECT_S: Final = 20.0
+"Seconds that a connection may take to be made. At the limit: it is tried again later."
+
+CLIENT_CONNECTIONS_MAX: Final = 1000
+"Connections to other managers. At the limit: requests wait for one."
+
+CLIENT_CONNECTIONS_PER_HOST_MAX: Final = 8
+"Connections to one host and port. At the limit: requests wait for one."
+
+STREAMS_DUE_MAX: Final = 10_000
+"""Streams of other managers that are owed a receipt. At the limit: those owed longest are dropped,
+since their senders send again.
+"""
+
+COALESCE_MAX_S: Final = 10.0
+"""Seconds between stream receipts while messages keep coming ([MC-MQSRM] 3.1.5.1.6.3). At the
+limit: a receipt is sent.
+"""
