@@ -64,7 +64,7 @@ _KNOWN = {
             "properties",
             "services",
             "stream",
-            "StreamHeader",
+            "Stream",
             "deliveryReceipt",
             "commitmentReceipt",
             "streamReceipt",
@@ -87,7 +87,7 @@ def read_entries(root: Element, text: str) -> Envelope:
     """The envelope whose element is `root` and that was written as `text` ([MC-MQSRM] 2.2.2)."""
     header, _ = header_and_body(root)
     _check_understood(header)
-    stream = _either(header.only(SRMP, "stream"), header.only(SRMP, "StreamHeader"))
+    stream = _either(header.only(SRMP, "stream"), header.only(SRMP, "Stream"))
     delivery = header.only(SRMP, "deliveryReceipt")
     commitment = header.only(SRMP, "commitmentReceipt")
     receipt = header.only(SRMP, "streamReceipt")
