@@ -108,7 +108,7 @@ def send_all(service: ManagerProcess, count: int, seed: int) -> int:
             queue = manager.open_queue("orders", access=openmsmq.Access.SEND)
 
             def send(number: int) -> str:
-                return queue.send(f"order {number}", once=f"order-{number}")
+                return queue.send(f"order {number}", dedup_id=f"order-{number}")
 
             ids = list(threads.map(send, range(count), timeout=10 * PATIENCE))
             proxy.is_gentle = True
@@ -138,12 +138,12 @@ def test_each_of_many_messages_arrives_once_through_a_line_that_breaks(
 def test_a_service_that_is_killed_between_keeps_the_ids(service: ManagerProcess) -> None:
     with openmsmq.connect(service.app, reconnect=PATIENCE) as manager:
         queue = manager.create_queue("orders")
-        first = [queue.send(str(number), once=str(number)) for number in range(50)]
+        first = [queue.send(str(number), dedup_id=str(number)) for number in range(50)]
         service.kill()
         service.start()
-        again = [queue.send(str(number), once=str(number)) for number in range(50)]
+        again = [queue.send(str(number), dedup_id=str(number)) for number in range(50)]
         assert again == first
-        assert all(one.known for one in again)
+        assert all(one.duplicate for one in again)
         assert queue.info().messages == 50
 
 

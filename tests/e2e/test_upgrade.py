@@ -141,7 +141,7 @@ def test_what_format_4_brought_is_there(version: int, tmp_path: Path) -> None:
         later = manager.open_queue("later")
         assert texts(manager, "later") == ["once", "staged"]
         assert later.info().delayed == 1
-        assert later.send("once", once="id-1").known
+        assert later.send("once", dedup_id="id-1").duplicate
         assert texts(manager, "later") == ["once", "staged"]
         assert (manager.open_queue("tx").info().abort_limit) == 2
 

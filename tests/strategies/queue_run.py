@@ -231,7 +231,7 @@ class Run(Reads):
         ids = tuple(f"{once}{nth}" for nth in range(len(positions))) if once else ()
         for position, name in zip(positions, ids or ("",) * len(positions), strict=True):
             position.due, position.once = due, name
-        delivery = DeliveryOptions(after=after, once=ids)
+        delivery = DeliveryOptions(after=after, dedup_ids=ids)
         real, transaction = self._transaction(step) if transactional else (None, None)
         if transaction is not None and transaction.unanswered:
             return

@@ -248,25 +248,25 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """POST: messages for a queue that have ids of their own, or are not to be read yet."""
+    """POST: messages with deduplication ids or delayed delivery."""
 
     handle: int
     transaction: int
     "0: none."
     at: int
-    "They cannot be read before this: milliseconds since 1970 UTC; 0: at once."
+    "Not readable before this time: milliseconds since 1970 UTC; 0 for no delay."
     after: int
-    "The same in milliseconds from now."
+    "Not readable for so many milliseconds from now."
     packets: tuple[bytes, ...]
-    once: tuple[str, ...]
-    "The id of each; none for none of them."
+    dedup_ids: tuple[str, ...]
+    "The deduplication id of each message; empty if they have none."
 
     def parts(self) -> list[bytes]:
         """The bytes of the payload in parts, for `encode_frame`."""
         count = len(self.packets)
         parts = [_POST.pack(self.handle, self.transaction, self.at, self.after, count)]
-        for packet, once in zip(self.packets, self.once or repeat("", count), strict=True):
-            name = once.encode()
+        for packet, dedup_id in zip(self.packets, self.dedup_ids or repeat("", count), strict=True):
+            name = dedup_id.encode()
             parts += _U16.pack(len(name)), name, _COUNT.pack(len(packet)), packet
         return parts
 
@@ -296,25 +296,25 @@ class Post:
                 except UnicodeDecodeError:
                     reader.fail("id", "is not UTF-8", offset=reader.offset - len(raw))
                 packets.append(reader.take(reader.u32("size"), "packet"))
-        once = tuple(names)
-        if not any(once):
-            once = ()
-        elif not all(once):
+        dedup_ids = tuple(names)
+        if not any(dedup_ids):
+            dedup_ids = ()
+        elif not all(dedup_ids):
             reader.fail("id", "some messages have one, some do not", offset=_POST.size)
-        return cls(handle, transaction, at, after, tuple(packets), once)
+        return cls(handle, transaction, at, after, tuple(packets), dedup_ids)
 
 
 class PostedMessage(NamedTuple):
     """A message that was sent."""
 
     number: int
-    known: bool
-    "It was sent before, under the same id of its own."
+    duplicate: bool
+    "Whether a message with the same deduplication id was sent before."
 
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """POSTED: the messages are on disk, each of them once."""
+    """POSTED: the messages are on disk, without duplicates."""
 
     messages: tuple[PostedMessage, ...]
 
@@ -331,11 +331,11 @@ class Posted:
     def _read(cls, reader: Reader) -> Self:
         raw = reader.take(_POSTED.size * reader.u32("count"), "messages")
         found = list(_POSTED.iter_unpack(raw))
-        for place, (_, known) in enumerate(found, 1):
-            if known > 1:
+        for place, (_, duplicate) in enumerate(found, 1):
+            if duplicate > 1:
                 at = _COUNT.size + place * _POSTED.size - 1
-                reader.fail("known", f"is {known}, not 0 or 1", offset=at)
-        return cls(tuple(PostedMessage(number, bool(known)) for number, known in found))
+                reader.fail("duplicate", f"is {duplicate}, not 0 or 1", offset=at)
+        return cls(tuple(PostedMessage(number, bool(duplicate)) for number, duplicate in found))
 
 
 class QueuedMessage(NamedTuple):

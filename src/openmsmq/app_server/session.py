@@ -224,11 +224,11 @@ class AppSession(SessionContext):
         post = Post.decode(frame.payload)
         opened = self.handle(post.handle)
         transaction = self.transaction(post.transaction)
-        delivery = DeliveryOptions(post.at, post.after, post.once)
+        delivery = DeliveryOptions(post.at, post.after, post.dedup_ids)
         number = frame.id
 
         def posted(ids: Sequence[SentId]) -> None:
-            known = [PostedMessage(int(one.rpartition("\\")[2]), one.known) for one in ids]
+            known = [PostedMessage(int(one.rpartition("\\")[2]), one.duplicate) for one in ids]
             self.answer(number, Kind.POSTED, Posted(tuple(known)).encode())
 
         self.begin(

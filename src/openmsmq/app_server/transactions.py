@@ -130,14 +130,14 @@ class TransactionCalls:
         session.begin(number, lambda: decide(xid, session.caller), lambda _: session.reply(number))
 
     def _call_commit_epoch(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("query", "epoch", "winners", "owner", "once")
+        given.only("query", "epoch", "winners", "owner", "final")
         session.require_somewhere("send")
         writer, winners = given.text("query"), given.texts("winners")
         epoch, owner = given.integer("epoch", maximum=U64_MAX), given.text("owner", "")
-        once, caller, local = given.flag("once", default=False), session.caller, session.local
+        final, caller, local = given.flag("final", default=False), session.caller, session.local
         session.begin(
             number,
-            lambda: local.commit_epoch(writer, epoch, winners, owner, once=once, caller=caller),
+            lambda: local.commit_epoch(writer, epoch, winners, owner, final=final, caller=caller),
             lambda applied: session.reply(number, applied=applied),
         )
 

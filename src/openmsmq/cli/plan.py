@@ -15,7 +15,7 @@ from openmsmq.limits import NO_QUOTA
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import THIS_COMPUTER, PathName, parse_path_name
 from openmsmq.types.queues import LABEL_MAX, Poison, QueueInfo
-from openmsmq.types.settings import CLOCK_TOLERANCE_MAX, ONCE_COUNT_MAX
+from openmsmq.types.settings import CLOCK_TOLERANCE_MAX, DEDUP_COUNT_MAX
 
 NONE: Final = "none"
 _PRIVATE: Final = "private$\\"
@@ -145,8 +145,8 @@ SETTINGS_KEYS: Final[Mapping[str, Read]] = {
     "time_to_reach_queue": _or_none(_whole(0, _SECONDS_MAX)),
     "confirmation_grace": _whole(0, _SECONDS_MAX),
     "keep_refused": _flag,
-    "once_count": _whole(1, ONCE_COUNT_MAX),
-    "once_time": _whole(1, _SECONDS_MAX),
+    "dedup_count": _whole(1, DEDUP_COUNT_MAX),
+    "dedup_time": _whole(1, _SECONDS_MAX),
     "clock_tolerance": _whole(0, CLOCK_TOLERANCE_MAX),
     "inherited_names": _names,
 }

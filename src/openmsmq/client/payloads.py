@@ -112,15 +112,15 @@ def read_payload(
 
 def id_room(delivery: DeliveryOptions) -> int:
     """Bytes that the id of a message takes, at most."""
-    return _ID_SIZE + max((len(once.encode()) for once in delivery.once), default=0)
+    return _ID_SIZE + max((len(one.encode()) for one in delivery.dedup_ids), default=0)
 
 
 def post(
     handle: int, transaction: int, packets: Sequence[bytes], delivery: DeliveryOptions, first: int
 ) -> app.Post:
     """Some of the messages that are sent together, from the one with this place on."""
-    once = delivery.once[first : first + len(packets)]
-    return app.Post(handle, transaction, delivery.at, delivery.after, tuple(packets), once)
+    ids = delivery.dedup_ids[first : first + len(packets)]
+    return app.Post(handle, transaction, delivery.at, delivery.after, tuple(packets), ids)
 
 
 def sent(manager: UUID, frame: Frame) -> Sequence[SentId]:
@@ -129,7 +129,7 @@ def sent(manager: UUID, frame: Frame) -> Sequence[SentId]:
         found = app.Sent.decode(frame.payload)
         return MessageIds(manager, found.first_id, found.count)
     posted = app.Posted.decode(frame.payload).messages
-    return [sent_id(manager, one.number, known=one.known) for one in posted]
+    return [sent_id(manager, one.number, duplicate=one.duplicate) for one in posted]
 
 
 def send_batches(

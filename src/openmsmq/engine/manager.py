@@ -323,11 +323,11 @@ class QueueManager(Core):
         winners: Sequence[str],
         owner: str = "",
         *,
-        once: bool = False,
+        final: bool = False,
         caller: Caller = INTERNAL,
     ) -> Future[bool]:
         """Commit the prepared transactions of a writer that count, abort its others, once."""
-        return self._epochs.commit(writer, epoch, winners, owner, once=once, caller=caller)
+        return self._epochs.commit(writer, epoch, winners, owner, final=final, caller=caller)
 
     def abort_prepared(self, xid: str, caller: Caller = INTERNAL) -> Future[None]:
         """Abort the prepared transaction with this name."""

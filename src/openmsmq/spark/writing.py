@@ -92,7 +92,7 @@ class Writing:
             return
         with self._manager() as manager:
             manager.commit_epoch(
-                self._writer, epoch, winners, owner=found[0].query, once=self._is_unnamed
+                self._writer, epoch, winners, owner=found[0].query, final=self._is_unnamed
             )
 
     def _abort(self, epoch: int) -> None:

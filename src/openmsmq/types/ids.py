@@ -13,19 +13,19 @@ class SentId(str):
     r"""The identifier of a message that was sent, `guid\number`."""
 
     __slots__ = ()
-    known = False
-    "It was sent before, under the same id of its own."
+    duplicate = False
+    "Whether a message with the same deduplication id was sent before; this one was discarded."
 
 
-class KnownId(SentId):
-    """That of a message that was not sent again."""
+class DuplicateId(SentId):
+    """The identifier of the earlier message with the same deduplication id."""
 
     __slots__ = ()
-    known = True
+    duplicate = True
 
 
 class MessageIds(Sequence[SentId]):
-    r"""Identifiers `guid\number` that count up; each is written out when somebody looks at it."""
+    r"""Identifiers `guid\number` that count up; each is formatted on access."""
 
     __slots__ = ("_first", "_size", "_source")
 
@@ -68,7 +68,7 @@ class MessageIds(Sequence[SentId]):
         return sent_id(self._source, number)
 
 
-def sent_id(source: UUID, number: int, *, known: bool = False) -> SentId:
-    """The identifier of a message; `known` if it was sent before."""
-    kind = KnownId if known else SentId
+def sent_id(source: UUID, number: int, *, duplicate: bool = False) -> SentId:
+    """The identifier of a message; `duplicate` if an earlier one has its deduplication id."""
+    kind = DuplicateId if duplicate else SentId
     return kind(f"{source}\\{number & U32_MAX}")

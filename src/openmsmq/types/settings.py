@@ -9,15 +9,15 @@ from openmsmq.errors import IllegalPropertyValue
 from openmsmq.properties.message import INFINITE, TIME_TO_REACH_QUEUE_DEFAULT
 
 HISTORY_MIB: Final = 64
-ONCE_COUNT: Final = 100_000
-ONCE_COUNT_MAX: Final = 100_000_000
-ONCE_TIME: Final = 24 * 60 * 60
+DEDUP_COUNT: Final = 100_000
+DEDUP_COUNT_MAX: Final = 100_000_000
+DEDUP_TIME: Final = 24 * 60 * 60
 CLOCK_TOLERANCE: Final = 60
 CLOCK_TOLERANCE_MAX: Final = 24 * 60 * 60
 CONFIRMATION_GRACE: Final = 2
 _RANGES: Final = (
-    ("once_count", 1, ONCE_COUNT_MAX),
-    ("once_time", 1, INFINITE - 1),
+    ("dedup_count", 1, DEDUP_COUNT_MAX),
+    ("dedup_time", 1, INFINITE - 1),
     ("clock_tolerance", 0, CLOCK_TOLERANCE_MAX),
     ("confirmation_grace", 0, INFINITE - 1),
 )
@@ -38,10 +38,10 @@ class Settings:
     confirmation_grace: int = CONFIRMATION_GRACE
     "Seconds after its time to be received in which a sent message can still be confirmed."
 
-    once_count: int = ONCE_COUNT
-    "Ids of sent messages that are remembered, so that none is sent twice under the same id."
-    once_time: int = ONCE_TIME
-    "Seconds for which they are remembered."
+    dedup_count: int = DEDUP_COUNT
+    "How many deduplication ids of sent messages are remembered."
+    dedup_time: int = DEDUP_TIME
+    "Seconds for which they are remembered: the deduplication window."
 
     clock_tolerance: int = CLOCK_TOLERANCE
     "Seconds that the clocks of other managers may be behind ours: a message that comes so much"

@@ -214,7 +214,7 @@ def test_the_answer_says_what_was_known() -> None:
     assert Posted.decode(payload) == posted
     with pytest.raises(Malformed):
         Posted.decode(payload + b"\0")
-    assert refusal(Posted.decode, payload[:-1] + b"\2") == ("known", len(payload) - 1)
+    assert refusal(Posted.decode, payload[:-1] + b"\2") == ("duplicate", len(payload) - 1)
 
 
 @pytest.mark.parametrize("seek", Seek)

@@ -137,7 +137,7 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("commit_epoch", {"query": "w", "epoch": -1, "winners": []}),
     ("commit_epoch", {"query": "w", "epoch": 1, "winners": "x"}),
     ("commit_epoch", {"query": "w", "epoch": 1, "winners": [], "losers": []}),
-    ("commit_epoch", {"query": "w", "epoch": 1, "winners": [], "once": 1}),
+    ("commit_epoch", {"query": "w", "epoch": 1, "winners": [], "final": 1}),
     ("explain", {}),
     ("explain", {"message_id": "x"}),
     ("explain", {"message_id": "x", "deep": True}),
@@ -709,7 +709,7 @@ async def test_who_has_prepared_an_epoch_may_decide_it(house: House) -> None:
     work = (await task.call("begin", xid="w/0/0/a", stage=True))["transaction"]
     await task.send(handle, "a", transaction=work)
     await task.call("prepare", transaction=work)
-    epoch = {"query": "w", "epoch": 0, "winners": ["w/0/0/a"], "once": True}
+    epoch = {"query": "w", "epoch": 0, "winners": ["w/0/0/a"], "final": True}
     assert (await driver.call("commit_epoch", **epoch))["applied"] is True
     assert house.queue().messages == 1
     late = (await task.call("begin", xid="w/0/0/b", stage=True))["transaction"]

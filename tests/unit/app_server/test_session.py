@@ -381,22 +381,22 @@ async def test_messages_are_posted_once_and_later(house: House) -> None:
     program = await house.program()
     handle = await program.create()
 
-    async def post(*texts: str, after: int = 0, once: tuple[str, ...] = ()) -> list[bool]:
+    async def post(*texts: str, after: int = 0, dedup_ids: tuple[str, ...] = ()) -> list[bool]:
         packets = tuple(map(packet, texts))
-        payload = app.Post(handle, 0, 0, after, packets, once).encode()
+        payload = app.Post(handle, 0, 0, after, packets, dedup_ids).encode()
         answer = await program.answer(program.tell(Kind.POST, payload))
-        return [one.known for one in app.Posted.decode(answer.payload).messages]
+        return [one.duplicate for one in app.Posted.decode(answer.payload).messages]
 
-    assert await post("a", "b", once=("1", "2")) == [False, False]
-    assert await post("b", "c", once=("2", "3")) == [True, False]
+    assert await post("a", "b", dedup_ids=("1", "2")) == [False, False]
+    assert await post("b", "c", dedup_ids=("2", "3")) == [True, False]
     assert await post("d", after=3_600_000) == [False]
     assert await program.peek(handle) == ["a", "b", "c"]
     info = (await program.call("queue_info", handle=handle))["queue"]
     assert (info["messages"], info["delayed"]) == (3, 1)
     await refused(post("e", after=1 << 50), IllegalPropertyValue)
-    await refused(post("e", once=("x" * 401,)), InvalidParameter)
+    await refused(post("e", dedup_ids=("x" * 401,)), InvalidParameter)
     handle = await program.open("orders", "receive")
-    await refused(post("e", once=("4",)), AccessDenied)
+    await refused(post("e", dedup_ids=("4",)), AccessDenied)
 
 
 @served()

@@ -29,8 +29,8 @@ history = 0
 time_to_reach_queue = 60
 confirmation_grace = 5
 keep_refused = false
-once_count = 500
-once_time = 3600
+dedup_count = 500
+dedup_time = 3600
 clock_tolerance = 30
 inherited_names = ["old"]
 [queue.orders]
@@ -68,8 +68,8 @@ def test_a_file_says_every_property() -> None:
         "time_to_reach_queue": 60,
         "confirmation_grace": 5,
         "keep_refused": False,
-        "once_count": 500,
-        "once_time": 3600,
+        "dedup_count": 500,
+        "dedup_time": 3600,
         "clock_tolerance": 30,
         "inherited_names": ("old",),
     }

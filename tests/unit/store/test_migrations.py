@@ -255,7 +255,7 @@ def test_it_can_do_then_what_only_format_4_can(newer: Path) -> None:
         ]
         orders = manager.open_queue("orders")
         orders.send("c", deliver_at=60)
-        assert orders.send("d", once="d") == orders.send("d", once="d")
+        assert orders.send("d", dedup_id="d") == orders.send("d", dedup_id="d")
     assert check(newer).findings == ()
 
 

@@ -48,14 +48,14 @@ def test_the_far_future_is_refused() -> None:
 
 
 def test_each_message_has_an_id() -> None:
-    assert DeliveryOptions.of(None, ["a", "b"], 2) == DeliveryOptions(once=("a", "b"))
+    assert DeliveryOptions.of(None, ["a", "b"], 2) == DeliveryOptions(dedup_ids=("a", "b"))
     with pytest.raises(InvalidParameter, match="1 ids for 2 messages"):
         DeliveryOptions.of(None, ["a"], 2)
-    with pytest.raises(InvalidParameter, match="a list is needed"):
+    with pytest.raises(InvalidParameter, match="must be a list"):
         DeliveryOptions.of(None, "ab", 2)
 
 
 @pytest.mark.parametrize("wrong", ["", "x" * (ID_MAX + 1), "\ud800", 7, None])
 def test_an_id_is_a_text_that_can_be_written(wrong: str) -> None:
-    with pytest.raises(InvalidParameter, match="once"):
+    with pytest.raises(InvalidParameter, match="dedup_id"):
         DeliveryOptions.of(None, [wrong], 1)

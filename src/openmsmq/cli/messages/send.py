@@ -145,7 +145,9 @@ _SECONDS = click.FloatRange(0)
 @click.option("--time-to-reach-queue", type=_SECONDS, help="Seconds until it must have arrived.")
 @click.option("--trace", is_flag=True, help="Report its way to the sender's report queue.")
 @click.option("--transactional", is_flag=True, help="Send in a transaction to a queue elsewhere.")
-@click.option("--once", help="An id: what was sent under it before is not sent again.")
+@click.option(
+    "--dedup-id", help="A deduplication id: a second message with the same id is discarded."
+)
 @click.option("--delay", type=_SECONDS, help="Seconds until it can be read.")
 @click.option("--deliver-at", type=MomentType(), help="When it can be read: 2030-01-31T08:00.")
 @manager_options
@@ -160,38 +162,38 @@ def send(
     count: int,
     start: int,
     transactional: bool,
-    once: str | None,
+    dedup_id: str | None,
     delay: float | None,
     deliver_at: datetime | None,
     **properties: Any,
 ) -> None:
     """Send a message, or many.
 
-    {n} in the label, in a body given as text and in --once becomes the running number. A file is
-    sent as it is. To a transactional queue all go in one transaction. The ids of the messages are
-    printed once they are on disk; explain tells what became of each.
+    {n} in the label, in a body given as text and in --dedup-id is replaced by the running number.
+    A file is sent unchanged. All messages to a transactional queue are sent in one transaction.
+    The ids of the messages are printed when they are on disk; explain shows what became of each.
 
     \b
     Examples:
       openmsmq message send orders --body '<order/>' --label 'order 1'
       openmsmq message send orders --count 1000 --label 'order {n}' --start 1
       openmsmq message send orders --body-file order.xml --time-to-be-received 60 --dead-letter
-      openmsmq message send orders --body '<order/>' --once order-17 --delay 3600
+      openmsmq message send orders --body '<order/>' --dedup-id order-17 --delay 3600
       echo '{"id": 1}' | openmsmq message send orders --body-file -
     """
     if body is not None and body_file is not None:
         raise click.UsageError("Give --body or --body-file, not both.")
     if delay is not None and deliver_at is not None:
         raise click.UsageError("Give --delay or --deliver-at, not both.")
-    if once is not None and count > 1 and NUMBER not in once:
-        raise click.UsageError(f"--once needs {NUMBER}: each message has an id of its own.")
+    if dedup_id is not None and count > 1 and NUMBER not in dedup_id:
+        raise click.UsageError(f"--dedup-id must contain {NUMBER}: each message needs its own id.")
     given = {field: value for field, value in properties.items() if value is not None}
     if extension_file is not None:
         given["extension"] = extension_file.read()
     given["body"] = body_file.read() if body_file is not None else body or b""
     numbers = range(start, start + count)
     messages = _numbered(given, numbers)
-    terms = Terms(once, numbers, delay if deliver_at is None else deliver_at)
+    terms = Terms(dedup_id, numbers, delay if deliver_at is None else deliver_at)
     with location.open() as manager, manager.open_queue(name) as queue:
         together = transactional or queue.info().transactional
         if location.is_embedded and not (together or given["recoverable"]):
@@ -219,17 +221,17 @@ def _numbered(given: dict[str, Any], numbers: range) -> Iterator[Message]:
 
 
 class Terms:
-    """What is special about messages: ids, and when they can be read."""
+    """Deduplication ids and delivery time of the messages of one command."""
 
-    def __init__(self, once: str | None, numbers: range, deliver_at: datetime | float | None):
-        self._once = once
-        self._ids = (str(once).replace(NUMBER, str(number)) for number in numbers)
+    def __init__(self, dedup_id: str | None, numbers: range, deliver_at: datetime | float | None):
+        self._dedup_id = dedup_id
+        self._ids = (str(dedup_id).replace(NUMBER, str(number)) for number in numbers)
         self._deliver_at = deliver_at
 
     def of(self, batch: list[Message]) -> dict[str, Any]:
         """The arguments for the next messages."""
-        once = None if self._once is None else list(islice(self._ids, len(batch)))
-        return {"once": once, "deliver_at": self._deliver_at}
+        ids = None if self._dedup_id is None else list(islice(self._ids, len(batch)))
+        return {"dedup_ids": ids, "deliver_at": self._deliver_at}
 
 
 def _send(
@@ -272,4 +274,4 @@ def _print_ids(queue: str, ids: Sequence[SentId], *, as_json: bool) -> None:
         click.echo("\n".join(ids))
         return
     for message_id in ids:
-        print_json({"id": message_id, "queue": queue, "known": message_id.known})
+        print_json({"id": message_id, "queue": queue, "duplicate": message_id.duplicate})

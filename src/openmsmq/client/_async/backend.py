@@ -245,7 +245,7 @@ class Backend(Protocol):
         ...
 
     async def commit_epoch(
-        self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
+        self, writer: str, epoch: int, winners: list[str], owner: str, *, final: bool
     ) -> bool:
         """Decide an epoch; False if it was decided before."""
         ...

@@ -208,18 +208,18 @@ class Manager(Closable):
         winners: Iterable[str],
         *,
         owner: str = "",
-        once: bool = False,
+        final: bool = False,
     ) -> bool:
-        """Commit many prepared transactions of one writer in one step, once.
+        """Commit many prepared transactions of one writer atomically; the call is idempotent.
 
         Their names are `WRITER/EPOCH/...`. The `winners` are committed, all others of the writer
-        up to this epoch are aborted. False if that was done before: to ask again does no harm.
-        A writer keeps the `owner` it is first given; `TransactionSequence` for anybody else, whose
-        epochs are not the same although they have the same numbers. With `once` the writer has no
-        other epoch, and is forgotten after 10,000 others like it. Transactions of an epoch that is
-        decided cannot be prepared any more: `EpochDecided`.
+        up to this epoch are aborted. Returns False if the epoch was committed before. A writer
+        belongs to the `owner` of its first epoch; other owners get `TransactionSequence`, because
+        their epoch numbers mean something else. `final` declares that the writer has no other
+        epoch; it is forgotten after 10,000 such writers. Transactions of a committed epoch can no
+        longer be prepared: `EpochDecided`.
         """
-        return self._backend.commit_epoch(writer, epoch, list(winners), owner, once=once)
+        return self._backend.commit_epoch(writer, epoch, list(winners), owner, final=final)
 
     def explain(self, message_id: str) -> list[HistoryEvent]:
         r"""What happened to a message, oldest first; `message_id` is `guid\number`.
@@ -275,22 +275,24 @@ class Queue(Closable):
         message: Message | bytes | str,
         *,
         transaction: Transaction | None = None,
-        once: str | None = None,
+        dedup_id: str | None = None,
         deliver_at: datetime | float | None = None,
         **fields: Unpack[MessageFields],
     ) -> SentId:
         """Send a message; when this returns it is on disk, unless it is an express one.
 
-        `fields` are those of `Message`: `send("hello", label="greeting", priority=5)`. The answer
-        is the id of the message, for `explain` and to recognise it in reports. See `send_many`
-        for `once` and `deliver_at`.
+        `fields` are those of `Message`: `send("hello", label="greeting", priority=5)`. Returns the
+        id of the message, for `explain` and for matching acknowledgements. See `send_many` for
+        `dedup_id` and `deliver_at`.
         """
         if fields:
             if isinstance(message, Message):
                 raise InvalidParameter(f"{', '.join(fields)}: a Message has its own; set it there")
             message = Message(message, **fields)
-        ids = None if once is None else (once,)
-        sent = self.send_many((message,), transaction=transaction, once=ids, deliver_at=deliver_at)
+        ids = None if dedup_id is None else (dedup_id,)
+        sent = self.send_many(
+            (message,), transaction=transaction, dedup_ids=ids, deliver_at=deliver_at
+        )
         return sent[0]
 
     def send_many(
@@ -298,21 +300,21 @@ class Queue(Closable):
         messages: Iterable[Message | bytes | str],
         *,
         transaction: Transaction | None = None,
-        once: Sequence[str] | None = None,
+        dedup_ids: Sequence[str] | None = None,
         deliver_at: datetime | float | None = None,
     ) -> Sequence[SentId]:
-        """Send messages in one go, all of them or none; their ids.
+        """Send messages atomically, all or none; returns their ids.
 
-        `once` gives each message an id of the program's own: one that was sent to this queue under
-        the same id before is not sent again, and the answer has the id of the first, `known`. A
-        service sends such messages although the connection is lost, for `reconnect` seconds.
-        Nobody can read them before `deliver_at`, a time or seconds from now.
+        `dedup_ids` makes the send idempotent: a message whose deduplication id was used for this
+        queue before is discarded, and the id of the first one is returned, marked `duplicate`. A
+        client repeats such a send after a lost connection, for up to `reconnect` seconds.
+        With `deliver_at`, a time or seconds from now, the messages cannot be read before that.
         """
         batch = [m if isinstance(m, Message) else Message(m) for m in messages]
         self._require(Access.SEND)
         delivery = None
-        if once is not None or deliver_at is not None:
-            delivery = DeliveryOptions.of(deliver_at, once, len(batch))
+        if dedup_ids is not None or deliver_at is not None:
+            delivery = DeliveryOptions.of(deliver_at, dedup_ids, len(batch))
         return self._backend.send(self._handle, batch, work_of(transaction), delivery)
 
     def receive(

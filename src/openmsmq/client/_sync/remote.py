@@ -248,7 +248,7 @@ class Remote(RemoteCalls):
         work: Work | None,
         delivery: DeliveryOptions | None,
     ) -> Sequence[SentId]:
-        if delivery is not None and delivery.once and work is None:
+        if delivery is not None and delivery.dedup_ids and work is None:
 
             def again(channel: Channel) -> Sequence[SentId]:
                 return self._send(channel, handle, messages, work, delivery)

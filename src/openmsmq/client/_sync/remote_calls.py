@@ -47,13 +47,13 @@ class RemoteCalls:
         return [remote.unit_info(item) for item in answer.objects("units")]
 
     def commit_epoch(
-        self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
+        self, writer: str, epoch: int, winners: list[str], owner: str, *, final: bool
     ) -> bool:
         given: dict[str, Any] = {"query": writer, "epoch": epoch, "winners": winners}
         if owner:
             given["owner"] = owner
-        if once:
-            given["once"] = True
+        if final:
+            given["final"] = True
         answer = self._call("commit_epoch", SLOW, **given)
         return answer.flag("applied")
 

@@ -60,8 +60,8 @@ class NewMessage(NamedTuple):
     "What is owed for it, see `Owed`."
     due: int = 0
     "When it can be read: milliseconds as lifetimes count them."
-    once: bytes = b""
-    "By what an id of its own is known (`onces`); it is not sent again if that is known."
+    dedup_key: bytes = b""
+    "The key of its deduplication id; a message whose key is known is not stored again."
 
 
 QUEUE_NUMBER_KEY: Final = b"queue-number"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from openmsmq.engine.commit.batch import Batch, NewMessage
-from openmsmq.engine.messages.dedup import find_once, remember
+from openmsmq.engine.messages.dedup import find_duplicate, remember
 from openmsmq.engine.queues.queue import ManagedQueue, outgoing_name
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Owed, Record
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Admission:
-    """Puts messages into queues: at once, later, or not again."""
+    """Puts messages into queues: now, delayed, or not at all if they are duplicates."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -26,9 +26,9 @@ class Admission:
     def put(
         self, batch: Batch, queue: ManagedQueue, messages: Sequence[NewMessage], by: str
     ) -> list[int]:
-        """Put messages into a queue; the numbers that they are known by.
+        """Put messages into a queue; returns their numbers.
 
-        One whose id is known has the number of the first that had it.
+        A duplicate gets the number of the first message with its deduplication id.
         """
         numbers = self._known(batch, messages)
         fresh = [message for message, known in zip(messages, numbers, strict=True) if known is None]
@@ -49,17 +49,17 @@ class Admission:
         ]
 
     def _known(self, batch: Batch, messages: Sequence[NewMessage]) -> list[int | None]:
-        """The number that each message is known by; the ids of the others are known from now on."""
+        """The number of the original of each duplicate; the ids of the others are stored."""
         new: dict[bytes, int] = {}
         found: list[int | None] = []
         for message in messages:
-            once, known = message.once, None
-            if once:
-                known = new.get(once)
+            dedup_key, known = message.dedup_key, None
+            if dedup_key:
+                known = new.get(dedup_key)
                 if known is None:
-                    known = find_once(batch.writer, once)
+                    known = find_duplicate(batch.writer, dedup_key)
                 if known is None:
-                    new[once] = PacketView(message.packet).message_id
+                    new[dedup_key] = PacketView(message.packet).message_id
                 else:
                     batch.count("repeated sends")
             found.append(known)
@@ -68,14 +68,14 @@ class Admission:
             remember(batch.writer, list(new.items()), core.timeline.now, core.settings)
         return found
 
-    def is_known(self, batch: Batch, once: bytes, number: int) -> bool:
+    def is_known(self, batch: Batch, dedup_key: bytes, number: int) -> bool:
         """The same for one message, which the store has already."""
-        if not once:
+        if not dedup_key:
             return False
-        if find_once(batch.writer, once) is not None:
+        if find_duplicate(batch.writer, dedup_key) is not None:
             batch.count("repeated sends")
             return True
-        remember(batch.writer, [(once, number)], self._core.timeline.now, self._core.settings)
+        remember(batch.writer, [(dedup_key, number)], self._core.timeline.now, self._core.settings)
         return False
 
     def put_stored(

@@ -9,7 +9,7 @@ from typing import Any
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.dedup import find_once
+from openmsmq.engine.messages.dedup import find_duplicate
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.transactions.transaction import ManagedTransaction
@@ -100,7 +100,10 @@ class Enqueuer:
         first that was sent under it.
         """
         core, by = self._core, caller.name
-        known = [find_once(core.snapshot, new.once) if new.once else None for new in messages]
+        known = [
+            find_duplicate(core.snapshot, new.dedup_key) if new.dedup_key else None
+            for new in messages
+        ]
         fresh = [new for new, number in zip(messages, known, strict=True) if number is None]
         answer: Future[list[int]] = Future()
         numbers: list[int] = []

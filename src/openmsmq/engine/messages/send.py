@@ -13,7 +13,7 @@ from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.dedup import once_key
+from openmsmq.engine.messages.dedup import dedup_key
 from openmsmq.engine.messages.enqueue import Enqueuer
 from openmsmq.engine.messages.stamp import Destination
 from openmsmq.engine.messages.stamper import Stamped, Stamper
@@ -137,12 +137,12 @@ class Sender:
         if delivery.at or delivery.after:
             start = max(timeline.millis, delivery.at - timeline.shift * 1000)
             due = start + delivery.after
-        keys = [once_key(queue, one) for one in delivery.once] or [b""] * len(new)
+        keys = [dedup_key(queue, one) for one in delivery.dedup_ids] or [b""] * len(new)
         found = []
-        for message, once in zip(new, keys, strict=True):
+        for message, key in zip(new, keys, strict=True):
             if message.expires != NEVER and (message.expires + 1) * 1000 <= due:
                 raise IllegalPropertyValue("deliver_at: the message would expire before")
-            found.append(message._replace(express=False, due=due, once=once))
+            found.append(message._replace(express=False, due=due, dedup_key=key))
         return found
 
     def _post(
@@ -166,7 +166,7 @@ class Sender:
             numbers = [number for part in parts for number in part.result()]
             answer.succeed(
                 [
-                    sent_id(self._core.identity, number, known=number != own & U32_MAX)
+                    sent_id(self._core.identity, number, duplicate=number != own & U32_MAX)
                     for own, number in enumerate(numbers, first_id)
                 ]
             )

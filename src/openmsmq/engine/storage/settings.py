@@ -1,4 +1,4 @@
-"""What of a queue manager can be set and lasts."""
+"""The persistent settings of a queue manager."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.types.settings import Settings
 
 SETTINGS_KEY: Final = b"settings"
+_RENAMED: Final = {"once_count": "dedup_count", "once_time": "dedup_time"}
+"Names of settings in stores that older versions wrote."
 
 
 def settings_row(settings: Settings) -> bytes:
@@ -22,9 +24,10 @@ def settings_row(settings: Settings) -> bytes:
 
 
 def load_settings(snapshot: Snapshot) -> Settings:
-    """The settings of a store; what a newer version added is left out."""
+    """The settings of a store; those that only a newer version knows are ignored."""
     raw = snapshot.get(Table.META, SETTINGS_KEY)
-    values = json.loads(raw) if raw else {}
+    stored = json.loads(raw) if raw else {}
+    values = {_RENAMED.get(name, name): value for name, value in stored.items()}
     fields = Settings.__dataclass_fields__
     return Settings(**{name: values[name] for name in fields if name in values})
 

@@ -25,7 +25,7 @@ from openmsmq.errors import AccessDenied, EpochDecided, InvalidParameter, Transa
 from openmsmq.types.caller import INTERNAL, Caller
 
 _PREFIX: Final = b"epoch:"
-_ONCE: Final = b"once:"
+_FINAL: Final = b"once:"
 _NAME_MAX: Final = 400
 _BETWEEN: Final = b"\0"
 _SHOWN: Final = 8
@@ -60,7 +60,7 @@ class Epochs:
     def __init__(self, core: Core, transacting: Transactions) -> None:
         self._core = core
         self._transactions = transacting
-        self._once = Decisions(core.snapshot, _ONCE)
+        self._final = Decisions(core.snapshot, _FINAL)
         "Epochs of writers that have no other one: the latest of them."
         self._deciding: dict[str, int] = {}
 
@@ -85,7 +85,7 @@ class Epochs:
         return (
             epoch <= self._deciding.get(writer, -1)
             or (last is not None and epoch <= last.number)
-            or self._once.get(_once_name(writer, epoch, token)) is not None
+            or self._final.get(_final_name(writer, epoch, token)) is not None
         )
 
     def commit(
@@ -95,14 +95,14 @@ class Epochs:
         winners: Sequence[str],
         owner: str = "",
         *,
-        once: bool = False,
+        final: bool = False,
         caller: Caller = INTERNAL,
     ) -> Future[bool]:
         """Commit those that count, abort the others; False if the epoch was decided before.
 
         Transactions of a writer are those whose names begin with its own and a slash, then the
         epoch and a slash: `writer/12/...`. All of it is one commit of the store. A writer that
-        has an `owner` is refused to others, who number their epochs anew. With `once` the name
+        has an `owner` is refused to others, who number their epochs anew. With `final` the name
         of the writer is used for this epoch only, and need not be remembered for ever.
         """
         pending: Future[bool] = Future()
@@ -110,10 +110,10 @@ class Epochs:
         packed = row.pack()
         before = self.last(writer)
         is_its_own = _is_of(writer, before, row, caller)
-        name = _once_name(writer, epoch, caller.grant.holder)
+        name = _final_name(writer, epoch, caller.grant.holder)
         if writer in self._deciding:
             raise TransactionSequence(f"an epoch of {writer} is being decided")
-        if self._once.get(name) is not None or (before is not None and epoch <= before.number):
+        if self._final.get(name) is not None or (before is not None and epoch <= before.number):
             self._drop(writer, epoch, caller, is_its_own=is_its_own)
             self._core.submit(lambda _: None, lambda: pending.succeed(False), pending.fail)
             return pending
@@ -124,15 +124,15 @@ class Epochs:
         self._deciding[writer] = epoch
 
         def apply(batch: Batch) -> None:
-            if once:
-                self._once.write(batch.writer, name, committed=True)
+            if final:
+                self._final.write(batch.writer, name, committed=True)
             else:
                 batch.writer.put(Table.META, _key(writer), packed)
 
         def committed() -> None:
             del self._deciding[writer]
-            if once:
-                self._once.note(name, committed=True)
+            if final:
+                self._final.note(name, committed=True)
             # Those that were being prepared when it was decided.
             self._drop(writer, epoch, caller, is_its_own=is_its_own)
             pending.succeed(True)
@@ -192,7 +192,7 @@ def _is_up_to(xid: str, writer: str, epoch: int) -> bool:
     return number.isdecimal() and int(number) <= epoch
 
 
-def _once_name(writer: str, epoch: int, token: str) -> str:
+def _final_name(writer: str, epoch: int, token: str) -> str:
     """What one epoch is known by; another token cannot decide it in advance."""
     return f"{token}/{epoch}/{writer}"
 

@@ -88,21 +88,23 @@ class StagedSend(NamedTuple):
     flags: int
     identifier: bytes
     due: int = 0
-    once: bytes = b""
+    dedup_key: bytes = b""
 
 
 def read_sent(row: bytes) -> StagedSend:
     """A message that is kept in a row SENT."""
     if len(row) == _sent.size:
         return StagedSend(*_sent.unpack(row))
-    due, once = _special.unpack(row[_sent.size :])
-    return StagedSend(*_sent.unpack_from(row))._replace(due=due, once=once.strip(b"\0") and once)
+    due, dedup_key = _special.unpack(row[_sent.size :])
+    return StagedSend(*_sent.unpack_from(row))._replace(
+        due=due, dedup_key=dedup_key.strip(b"\0") and dedup_key
+    )
 
 
 def sent_row(sent: StagedSend) -> bytes:
     """The reverse of `read_sent`."""
     row = _sent.pack(*sent[:7])
-    return row + _special.pack(sent.due, sent.once) if sent.due or sent.once else row
+    return row + _special.pack(sent.due, sent.dedup_key) if sent.due or sent.dedup_key else row
 
 
 class ManagedTransaction(Holder):
@@ -228,7 +230,7 @@ class ManagedTransaction(Holder):
                 message.flags,
                 ids[place * IDENTIFIER_SIZE : (place + 1) * IDENTIFIER_SIZE],
                 message.due,
-                message.once,
+                message.dedup_key,
             )
             rows.append((_key.pack(self.number, SENT, spill.first_row + place), sent_row(sent)))
         batch.writer.put_many(Table.TRANSACTIONS, rows)
@@ -300,7 +302,7 @@ class ManagedTransaction(Holder):
         put = core.admission
         for sent in found:
             number = int.from_bytes(sent.identifier[16:], "little")
-            if queue is None or put.is_known(batch, sent.once, number):
+            if queue is None or put.is_known(batch, sent.dedup_key, number):
                 batch.drop_packet(sent.number, sent.size)
                 continue
             record = Record(sent.number, sent.size, batch.now, sent.expires, flags=sent.flags)
@@ -355,7 +357,7 @@ def packed_id(number: int) -> int:
 
 def _kind(sent: StagedSend) -> tuple[int, bool]:
     """Where a message goes, and whether nothing follows from that."""
-    return sent.queue, not (sent.due or sent.once or sent.flags & _ON_ARRIVAL)
+    return sent.queue, not (sent.due or sent.dedup_key or sent.flags & _ON_ARRIVAL)
 
 
 def _marked(message: NewMessage, mark: int) -> NewMessage:

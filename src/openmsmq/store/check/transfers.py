@@ -8,7 +8,7 @@ from typing import Final
 from openmsmq.engine.arrivals.duplicates import SEEN, read_seen
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence, split_sequence_key
 from openmsmq.engine.arrivals.peers import PEER, read_peer
-from openmsmq.engine.messages.dedup import GROUP, ONCE, read_group, read_once
+from openmsmq.engine.messages.dedup import DEDUP, GROUP, read_dedup_row, read_group
 from openmsmq.engine.outgoing.parked import PARKED, read_parked
 from openmsmq.engine.outgoing.sequence_numbers import (
     DESTINATION,
@@ -50,8 +50,8 @@ class CheckedTransfers:
             self._used[key[1:]] = read_destination(key, row)[:2]
         elif kind in _READERS:
             _READERS[kind](key, row)
-        elif kind == ONCE:
-            read_once(row)
+        elif kind == DEDUP:
+            read_dedup_row(row)
             self._ids += 1
         elif kind == GROUP:
             self._grouped += len(read_group(key, row)[1])

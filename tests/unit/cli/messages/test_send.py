@@ -197,20 +197,22 @@ def test_what_cannot_be_is_refused(
 
 
 def test_what_was_sent_under_an_id_is_not_sent_again(orders: Cli) -> None:
-    command = ("message", "send", "orders", "--once", "order-17")
+    command = ("message", "send", "orders", "--dedup-id", "order-17")
     [first], [again] = orders.objects(*command), orders.objects(*command)
-    assert (first["known"], again["known"]) == (False, True)
+    assert (first["duplicate"], again["duplicate"]) == (False, True)
     assert first["id"] == again["id"]
 
 
 def test_many_messages_have_an_id_each(orders: Cli) -> None:
     for count in ("2", "3"):
-        orders("message", "send", "orders", "--count", count, "--once", "o-{n}", "--body", "{n}")
+        orders(
+            "message", "send", "orders", "--count", count, "--dedup-id", "o-{n}", "--body", "{n}"
+        )
     with orders.open() as manager:
         found = manager.open_queue("orders").receive_many(9, timeout=0)
     assert [message.text for message in found] == ["0", "1", "2"]
-    refused = orders("message", "send", "orders", "--count", "2", "--once", "o", code=2)
-    assert "--once needs {n}" in refused.stderr
+    refused = orders("message", "send", "orders", "--count", "2", "--dedup-id", "o", code=2)
+    assert "--dedup-id must contain {n}" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -228,7 +230,7 @@ def test_a_message_can_be_delivered_later(orders: Cli, when: tuple[str, str]) ->
 def test_in_a_transaction_too(cli: Cli) -> None:
     cli("queue", "create", "orders", "--transactional")
     for _ in range(2):
-        cli("message", "send", "orders", "--once", "1", "--delay", "3600")
+        cli("message", "send", "orders", "--dedup-id", "1", "--delay", "3600")
     with cli.open() as manager:
         assert manager.open_queue("orders").info().delayed == 1
 

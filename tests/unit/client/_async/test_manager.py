@@ -880,31 +880,31 @@ def test_a_read_cancelled_at_the_moment_of_its_answer_loses_nothing(tmp_path: Pa
 
 
 def test_a_message_is_sent_once_under_an_id(manager: Manager, queue: Queue) -> None:
-    first = queue.send("a", once="order-17")
-    again = queue.send("a", once="order-17")
-    other = queue.send("b", once="order-18")
+    first = queue.send("a", dedup_id="order-17")
+    again = queue.send("a", dedup_id="order-17")
+    other = queue.send("b", dedup_id="order-18")
     assert first == again != other
-    assert [first.known, again.known, other.known] == [False, True, False]
+    assert [first.duplicate, again.duplicate, other.duplicate] == [False, True, False]
     assert [message.text for message in queue.peek_many(9, 0)] == ["a", "b"]
     assert [event.event for event in manager.explain(again)] == ["arrived"]
 
 
 def test_many_messages_have_an_id_each(queue: Queue) -> None:
-    queue.send("a", once="1")
-    ids = queue.send_many(["a", "b"], once=["1", "2"])
-    assert [one.known for one in ids] == [True, False]
+    queue.send("a", dedup_id="1")
+    ids = queue.send_many(["a", "b"], dedup_ids=["1", "2"])
+    assert [one.duplicate for one in ids] == [True, False]
     assert [message.text for message in queue.peek_many(9, 0)] == ["a", "b"]
     with pytest.raises(InvalidParameter, match="1 ids for 2 messages"):
-        queue.send_many(["a", "b"], once=["1"])
+        queue.send_many(["a", "b"], dedup_ids=["1"])
 
 
 def test_the_same_id_may_be_used_for_every_queue(manager: Manager, queue: Queue) -> None:
     other = manager.create_queue("invoices")
-    assert not queue.send("a", once="1").known
-    assert not other.send("a", once="1").known
+    assert not queue.send("a", dedup_id="1").duplicate
+    assert not other.send("a", dedup_id="1").duplicate
     both = manager.open_queue(r"DIRECT=OS:.\private$\orders,DIRECT=OS:.\private$\invoices")
-    ids = both.send_many(["a", "b"], once=["1", "2"])
-    assert [one.known for one in ids] == [True, False, True, False]
+    ids = both.send_many(["a", "b"], dedup_ids=["1", "2"])
+    assert [one.duplicate for one in ids] == [True, False, True, False]
     assert other.info().messages == queue.info().messages == 2
 
 
@@ -912,7 +912,7 @@ def test_in_a_transaction_an_id_counts_when_it_commits(manager: Manager) -> None
     queue = manager.create_queue("tx", transactional=True)
     for ends in ("abort", "commit", "commit"):
         transaction = manager.transaction()
-        queue.send("a", transaction=transaction, once="1")
+        queue.send("a", transaction=transaction, dedup_id="1")
         getattr(transaction, ends)()
     assert [message.text for message in queue.peek_many(9, 0)] == ["a"]
 
@@ -924,7 +924,7 @@ def test_a_large_transaction_sends_each_once(manager: Manager) -> None:
     ids = [str(number) for number in range(10)]
     for _ in range(2):
         with manager.transaction() as transaction:
-            queue.send_many([body] * 10, transaction=transaction, once=ids)
+            queue.send_many([body] * 10, transaction=transaction, dedup_ids=ids)
     assert queue.info().messages == 10
 
 

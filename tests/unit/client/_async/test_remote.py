@@ -163,12 +163,12 @@ def test_a_send_under_an_id_whose_answer_was_lost_is_done_again_and_does_no_harm
     queue = manager.create_queue("orders")
     other = direct.open_queue("orders")
     relay.mute()
-    sending = start(lambda: queue.send("1", once="order-1"))
+    sending = start(lambda: queue.send("1", dedup_id="order-1"))
     first = other.peek(timeout=PATIENCE)
     relay.mute(on=False)
     relay.cut()
     again = sending.result(PATIENCE)
-    assert (again, again.known) == (first.id, True)
+    assert (again, again.duplicate) == (first.id, True)
     assert queue.info().messages == 1
 
 
@@ -178,7 +178,7 @@ def test_a_service_that_knows_no_ids_is_not_asked(
     queue = manager.create_queue("orders")
     monkeypatch.setattr(remote, "require", _refuse_post)
     with pytest.raises(UnsupportedOperation):
-        queue.send("1", once="order-1")
+        queue.send("1", dedup_id="order-1")
     assert queue.info().messages == 0
 
 

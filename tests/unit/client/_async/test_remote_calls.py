@@ -25,11 +25,11 @@ class Calls(RemoteCalls):
 
 def test_what_is_left_out_is_not_asked_for() -> None:
     calls = Calls(applied=True)
-    assert asyncio.run(calls.commit_epoch("w", 3, ["w/3/a"], "", once=False))
+    assert asyncio.run(calls.commit_epoch("w", 3, ["w/3/a"], "", final=False))
     asked = {"call": "commit_epoch", "query": "w", "epoch": 3, "winners": ["w/3/a"]}
     assert calls.asked == asked
-    asyncio.run(calls.commit_epoch("w", 3, ["w/3/a"], "q", once=True))
-    assert calls.asked == asked | {"owner": "q", "once": True}
+    asyncio.run(calls.commit_epoch("w", 3, ["w/3/a"], "q", final=True))
+    assert calls.asked == asked | {"owner": "q", "final": True}
 
 
 def test_ages_come_by_name() -> None:

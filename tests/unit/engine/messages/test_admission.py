@@ -6,7 +6,7 @@ import pytest
 from tests.unit.engine.world import World, letter
 
 from openmsmq.engine.commit.batch import NewMessage
-from openmsmq.engine.messages.dedup import once_key
+from openmsmq.engine.messages.dedup import dedup_key
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions import transaction as transaction_module
 from openmsmq.errors import QueueNotAvailable, QueueQuotaExceeded, StorageFailed
@@ -24,7 +24,7 @@ def queue(world: World) -> ManagedQueue:
 
 def once(queue: ManagedQueue, name: str, number: int, *, transactional: bool = False) -> NewMessage:
     sent = letter(f"{name}-{number}", number=number, transactional=transactional)
-    return sent._replace(once=once_key(queue, name))
+    return sent._replace(dedup_key=dedup_key(queue, name))
 
 
 def test_a_message_is_sent_once_under_an_id(world: World, queue: ManagedQueue) -> None:
@@ -73,11 +73,11 @@ def test_a_commit_that_failed_leaves_no_id(world: World, queue: ManagedQueue) ->
 
 def test_a_known_message_needs_no_room(world: World) -> None:
     queue = world.queue(quota=1)
-    first = letter("x" * 700)._replace(once=once_key(queue, "a"))
+    first = letter("x" * 700)._replace(dedup_key=dedup_key(queue, "a"))
     world.done(world.enqueuer.post(queue, [first]))
     assert world.done(world.enqueuer.post(queue, [first])) == [1]
     with pytest.raises(QueueQuotaExceeded):
-        world.enqueuer.post(queue, [first._replace(once=once_key(queue, "b"))])
+        world.enqueuer.post(queue, [first._replace(dedup_key=dedup_key(queue, "b"))])
 
 
 def test_a_queue_that_is_deleted_meanwhile_takes_no_id(world: World, queue: ManagedQueue) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.unit.engine.world import properties
 
 from openmsmq.engine.messages.dedup import (
+    DEDUP,
     GROUP,
-    ONCE,
-    find_once,
-    once_key,
+    dedup_key,
+    find_duplicate,
     read_group,
     read_state,
     remember,
@@ -19,7 +19,7 @@ from openmsmq.store.memory import MemoryStore
 from openmsmq.types.queues import QueueKind
 from openmsmq.types.settings import Settings
 
-FEW = Settings(once_count=3, once_time=100)
+FEW = Settings(dedup_count=3, dedup_time=100)
 
 
 def key(number: int) -> bytes:
@@ -28,11 +28,11 @@ def key(number: int) -> bytes:
 
 def kept(store: MemoryStore) -> list[int]:
     """The ids that are known, by the numbers they were made from."""
-    found = [number for number in range(1000) if find_once(store.snapshot, key(number))]
+    found = [number for number in range(1000) if find_duplicate(store.snapshot, key(number))]
     rows = store.committed.tables[Table.TRANSFER]
     grouped = [one for k, raw in rows.items() if k[:1] == GROUP for one in read_group(k, raw)[1]]
     assert sorted(grouped) == [key(number) for number in found]
-    assert sum(k[:1] == ONCE for k in rows) == read_state(store.snapshot)[2] == len(found)
+    assert sum(k[:1] == DEDUP for k in rows) == read_state(store.snapshot)[2] == len(found)
     return found
 
 
@@ -44,9 +44,9 @@ def take(store: MemoryStore, *numbers: int, now: int = 0, settings: Settings = F
 
 def test_an_id_leads_to_the_message_that_was_sent_under_it() -> None:
     store = MemoryStore()
-    assert find_once(store.snapshot, key(7)) is None
+    assert find_duplicate(store.snapshot, key(7)) is None
     take(store, 7)
-    assert find_once(store.snapshot, key(7)) == 7
+    assert find_duplicate(store.snapshot, key(7)) == 7
 
 
 def test_the_oldest_are_forgotten_when_there_are_too_many() -> None:
@@ -80,7 +80,7 @@ def test_old_ones_are_forgotten() -> None:
 
 def test_no_commit_has_to_forget_very_many() -> None:
     store = MemoryStore()
-    many = Settings(once_count=1000)
+    many = Settings(dedup_count=1000)
     for number in range(1, 600):
         take(store, number, settings=many)
     take(store, 600)
@@ -92,9 +92,9 @@ def test_no_commit_has_to_forget_very_many() -> None:
 
 def test_an_id_is_another_one_for_another_queue() -> None:
     queues = [ManagedQueue(16, properties("a")), ManagedQueue(17, properties("a"))]
-    assert once_key(queues[0], "x") == once_key(queues[0], "x")
-    assert once_key(queues[0], "x") != once_key(queues[0], "y")
-    assert once_key(queues[0], "x") != once_key(queues[1], "x")
+    assert dedup_key(queues[0], "x") == dedup_key(queues[0], "x")
+    assert dedup_key(queues[0], "x") != dedup_key(queues[0], "y")
+    assert dedup_key(queues[0], "x") != dedup_key(queues[1], "x")
 
 
 def test_a_queue_elsewhere_goes_by_its_name_however_that_is_written() -> None:
@@ -103,4 +103,4 @@ def test_a_queue_elsewhere_goes_by_its_name_however_that_is_written() -> None:
     queues = [
         ManagedQueue(n, properties(name, kind=QueueKind.OUTGOING)) for n, name in enumerate(names)
     ]
-    assert once_key(queues[0], "x") == once_key(queues[1], "x")
+    assert dedup_key(queues[0], "x") == dedup_key(queues[1], "x")

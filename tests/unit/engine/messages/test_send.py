@@ -305,16 +305,20 @@ def test_of_several_destinations_each_has_its_own_ids(manager: Manager) -> None:
     several = manager.open("DIRECT=OS:.\\private$\\a,DIRECT=OS:.\\private$\\b")
     first = manager.done(
         handles.send(
-            manager.local, manager.open("a"), [Message("x")], None, DeliveryOptions(once=("1",))
+            manager.local,
+            manager.open("a"),
+            [Message("x")],
+            None,
+            DeliveryOptions(dedup_ids=("1",)),
         )
     )
-    once = DeliveryOptions(once=("1",))
+    once = DeliveryOptions(dedup_ids=("1",))
     ids = manager.done(handles.send(manager.local, several, [Message("x")], None, once))
-    assert [one.known for one in ids] == [True, False]
+    assert [one.duplicate for one in ids] == [True, False]
     assert ids[0] == first[0]
 
 
 def test_a_wrong_message_uses_up_no_id(manager: Manager) -> None:
     queue = manager.create("q", transactional=True)
     with pytest.raises(TransactionUsage):
-        handles.send(manager.local, queue, [Message("x")], None, DeliveryOptions(once=("1",)))
+        handles.send(manager.local, queue, [Message("x")], None, DeliveryOptions(dedup_ids=("1",)))

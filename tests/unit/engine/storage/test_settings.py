@@ -38,3 +38,8 @@ def test_what_another_version_knows_is_left_out_or_has_its_default() -> None:
     row["color"] = "blue"
     del row["history"]
     assert stored(json.dumps(row).encode()) == replace(EVERYTHING, history=HISTORY_MIB)
+
+
+def test_settings_are_read_under_the_names_that_older_versions_gave_them() -> None:
+    found = stored(json.dumps({"once_count": 7, "once_time": 8, "history": 9}).encode())
+    assert found == Settings(dedup_count=7, dedup_time=8, history=9)

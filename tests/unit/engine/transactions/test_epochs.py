@@ -188,11 +188,11 @@ def test_one_epoch_is_decided_once_and_leaves_no_row_for_ever(
     world: World, queue: ManagedQueue
 ) -> None:
     prepare(world, queue, "w/0/0/a")
-    assert world.done(epochs(world).commit("w", 0, ["w/0/0/a"], once=True)) is True
+    assert world.done(epochs(world).commit("w", 0, ["w/0/0/a"], final=True)) is True
     assert epochs(world).last("w") is None
     again = world.restart()
     found = epochs(again)
-    assert again.done(found.commit("w", 0, ["w/0/0/a"], once=True)) is False
+    assert again.done(found.commit("w", 0, ["w/0/0/a"], final=True)) is False
     with pytest.raises(EpochDecided):
         found.prepare(again.transactions.begin("w/0/0/b"))
     assert len(again.read(again.core.queues.find(queue.name))) == 1
@@ -217,7 +217,7 @@ def test_who_has_prepared_may_decide(world: World, queue: ManagedQueue) -> None:
 def test_nobody_else_drops_or_decides_it(world: World, queue: ManagedQueue) -> None:
     prepare(world, queue, "w/0/0/a", "ab12")
     found = epochs(world)
-    assert world.done(found.commit("w", 0, [], "query 2", once=True, caller=STRANGER)) is True
+    assert world.done(found.commit("w", 0, [], "query 2", final=True, caller=STRANGER)) is True
     assert list(world.core.prepared) == ["w/0/0/a"]
     assert world.done(found.commit("w", 0, ["w/0/0/a"], caller=SENDER)) is True
     with pytest.raises(AccessDenied, match="w was used with another token"):

@@ -16,7 +16,7 @@ from openmsmq import Message
 from openmsmq.engine.commit.batch import QUEUE_NUMBER_KEY
 from openmsmq.engine.commit.statistics import STATISTICS_KEY
 from openmsmq.engine.commit.timeline import SHIFT_KEY
-from openmsmq.engine.messages.dedup import GROUP, ONCE, ONCES_KEY
+from openmsmq.engine.messages.dedup import DEDUP, DEDUP_STATE_KEY, GROUP
 from openmsmq.engine.outgoing.sequence_numbers import DESTINATION
 from openmsmq.engine.outgoing.sequences import OUTGOING, OutgoingSequence
 from openmsmq.engine.storage.history import HISTORY_KEY
@@ -191,7 +191,7 @@ def act(manager: openmsmq.Manager, chance: random.Random) -> None:
         manager.delete_queue(queue.info().name)
     elif not queue.info().transactional:
         ids = [f"{chance.randrange(50)}" for _ in messages] if action == 2 else None
-        queue.send_many(messages, once=ids, deliver_at=chance.choice((None, 0.01, 60)))
+        queue.send_many(messages, dedup_ids=ids, deliver_at=chance.choice((None, 0.01, 60)))
         queue.receive_many(chance.randrange(1, 30), timeout=0)
     else:
         name = f"x{chance.random()}" if action == 2 else ""
@@ -623,7 +623,7 @@ def waiting(tmp_path: Path) -> Path:
     place = tmp_path / "waiting"
     with openmsmq.open(place) as manager:
         queue = manager.create_queue("later")
-        queue.send_many(["a", "b"], deliver_at=3600, once=["1", "2"])
+        queue.send_many(["a", "b"], deliver_at=3600, dedup_ids=["1", "2"])
         away = manager.open_queue("DIRECT=OS:other\\private$\\t")
         away.send(Message("c", time_to_be_received=9999), deliver_at=3600)
     return place
@@ -657,9 +657,9 @@ def test_ids_that_would_never_be_forgotten_are_found(waiting: Path) -> None:
 
 def test_rows_about_ids_that_make_no_sense_are_found(waiting: Path) -> None:
     def spoil(writer: Writer) -> None:
-        writer.put(Table.META, ONCES_KEY, b"?")
+        writer.put(Table.META, DEDUP_STATE_KEY, b"?")
         writer.put(Table.TRANSFER, GROUP + bytes(8), b"?")
-        writer.put(Table.TRANSFER, ONCE + bytes(16), b"?")
+        writer.put(Table.TRANSFER, DEDUP + bytes(16), b"?")
         writer.put(Table.DELAYED, b"?", b"")
 
     tamper(waiting, spoil)

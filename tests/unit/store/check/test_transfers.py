@@ -11,7 +11,7 @@ import pytest
 from openmsmq.engine.arrivals.duplicates import KEY_SIZE, SEEN
 from openmsmq.engine.arrivals.incoming import INCOMING, IncomingSequence
 from openmsmq.engine.arrivals.peers import PEER, KnownPeer
-from openmsmq.engine.messages.dedup import GROUP, ONCE
+from openmsmq.engine.messages.dedup import DEDUP, GROUP
 from openmsmq.engine.outgoing.parked import PARKED
 from openmsmq.engine.outgoing.sequence_numbers import DESTINATION, write_destination
 from openmsmq.engine.outgoing.sequences import OUTGOING, OutgoingSequence
@@ -108,7 +108,7 @@ def test_other_rows_need_only_be_readable(transfers: CheckedTransfers) -> None:
 
 
 def test_every_kind_of_row_has_a_mark_of_its_own() -> None:
-    kinds = [OUTGOING, DESTINATION, INCOMING, SEEN, PEER, PARKED, ONCE, GROUP]
+    kinds = [OUTGOING, DESTINATION, INCOMING, SEEN, PEER, PARKED, DEDUP, GROUP]
     assert len(set(kinds)) == len(kinds)
 
 

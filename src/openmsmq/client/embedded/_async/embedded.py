@@ -368,11 +368,11 @@ class Embedded:
         return self._driver.call(lambda: unit_infos(self._local))
 
     async def commit_epoch(
-        self, writer: str, epoch: int, winners: list[str], owner: str, *, once: bool
+        self, writer: str, epoch: int, winners: list[str], owner: str, *, final: bool
     ) -> bool:
         commit = self._local.commit_epoch
         return await self._driver.wait(
-            lambda: commit(writer, epoch, winners, owner, once=once, caller=self._caller)
+            lambda: commit(writer, epoch, winners, owner, final=final, caller=self._caller)
         )
 
     def _begun(self, work: Work | None) -> model_transaction.ManagedTransaction | None:
