@@ -13,7 +13,9 @@ from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
+    Owed,
     Record,
+    flags_of,
     index_key,
     packet_key,
     packet_keys,
@@ -29,6 +31,8 @@ NO_LIMIT: Final = sys.maxsize
 LOOK_AHEAD: Final = 500
 "Messages that are looked at together, when bytes are limited."
 
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+
 Found = tuple[int, bytes, bool]
 "Lookup identifier, record, and whether it is an express message."
 
@@ -41,16 +45,22 @@ def readable(
     (Seek Available Message Position, [MS-MQDMPR] 3.1.7.3.2.) Messages that expire before
     `overdue` have expired and wait to be removed.
     """
+    found = _present(snapshot, queue, after)
+    if len(queue.holds) or queue.has_purged or overdue:
+        found = _available(queue, found, overdue)
+    yield from found
+
+
+def _present(snapshot: Snapshot, queue: Queue, after: int) -> Iterator[Found]:
+    """All messages above lookup identifier `after`, and above the part that is held in one go."""
     after = max(after, queue.start)
     if after >= LOOKUP_MAX:
-        return
+        return iter(())
     first, end = index_key(queue.number, after + 1), index_key(queue.number + 1, 0)
     found = _stored(snapshot.scan(Table.INDEX, first, end))
     if queue.express:
         found = merge(found, _express(queue.express.after(after)))
-    if len(queue.holds) or queue.has_purged or overdue:
-        found = _available(queue, found, overdue)
-    yield from found
+    return found
 
 
 def readable_back(
@@ -65,14 +75,39 @@ def readable_back(
 
 def _available(queue: ManagedQueue, found: Iterator[Found], overdue: int) -> Iterator[Found]:
     """What nobody holds and is neither purged nor expired."""
-    is_held, purged, spared = queue.holds.is_held, queue.purge_mark, queue.spared
-    for item in found:
-        lookup = item[0]
-        if is_held(lookup) or (lookup & ARRIVAL_MASK <= purged and lookup not in spared):
+    is_held = queue.holds.is_held
+    free = (item for item in found if not is_held(item[0]))
+    if not queue.has_purged and not overdue:
+        return free
+    return (item for item in free if not _is_leaving(queue, item, overdue))
+
+
+def _is_leaving(queue: Queue, item: Found, overdue: int) -> bool:
+    """Whether a message is purged or expired, and only its removal is not committed yet."""
+    lookup, raw, _ = item
+    return queue.is_purged(lookup) or (bool(overdue) and place_and_expiry(raw)[2] < overdue)
+
+
+def first_sendable(snapshot: Snapshot, queue: Queue, count: int, overdue: int) -> list[Found]:
+    """Up to `count` messages of an outgoing queue that may be sent now.
+
+    A transactional message that is leaving holds back those behind it until its removal is
+    committed. Sent before, they would move the receiver past its number; if a crash undid the
+    removal, the message would be sent again, and the receiver would take it for a duplicate.
+    """
+    if not overdue and not queue.has_purged:
+        return first_readable(snapshot, queue, count)
+    found: list[Found] = []
+    for item in _present(snapshot, queue, 0):
+        if len(found) == count:
+            break
+        if queue.holds.is_held(item[0]):
             continue
-        if overdue and place_and_expiry(item[1])[2] < overdue:
-            continue
-        yield item
+        if not _is_leaving(queue, item, overdue):
+            found.append(item)
+        elif flags_of(item[1]) & _TRANSACTIONAL:
+            break
+    return found
 
 
 def _stored(rows: Iterator[tuple[bytes, bytes]]) -> Iterator[Found]:

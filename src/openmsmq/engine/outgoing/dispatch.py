@@ -13,7 +13,7 @@ from uuid import UUID
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import Found, fetch, first_readable, hold, up_to
+from openmsmq.engine.messages.scan import Found, fetch, first_sendable, hold, up_to
 from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, PEERS_MAX, SENT_STEP, OutgoingSequence
 from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.outgoing.transport import AddressKind, Transport
@@ -112,7 +112,7 @@ class Dispatcher:
         if not self.can_send(queue):
             return []
         core = self._core
-        found = first_readable(core.snapshot, queue, count, 0, core.expiry.overdue)
+        found = first_sendable(core.snapshot, queue, count, core.expiry.overdue)
         for place, (lookup, raw, _) in enumerate(found):
             if flags_of(raw) & _TRANSACTIONAL and self._must_wait(queue, lookup):
                 return found[:place]

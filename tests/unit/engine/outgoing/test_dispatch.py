@@ -11,6 +11,7 @@ from tests.unit.engine.world import NOW, SOMEBODY, World, commit_all, letter, me
 
 from openmsmq.engine.outgoing.dispatch import Dispatcher, Urgency, dispatch_priority
 from openmsmq.engine.outgoing.transport import AddressKind
+from openmsmq.engine.queues import purge
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event
@@ -427,6 +428,45 @@ def test_after_one_expired_the_next_names_the_one_before_it(office: Office) -> N
     office.take(office.a, 1)
     office.world.tick(5)
     assert places(office.take(office.a)) == [(1, 3, 1)]
+
+
+def test_behind_one_that_expires_nothing_is_sent_before_that_is_committed(office: Office) -> None:
+    """A crash may undo it; then the message would come behind its successor, and be refused."""
+    texts = [("1", NOW + 1), ("2", NOW + 100)]
+    office.world.send_in(
+        office.a, *(letter(text, transactional=True, expires=expires) for text, expires in texts)
+    )
+    office.send(office.a, "urgent", priority=4)
+    office.world.pass_time(5)
+    assert office.taken(office.a) == ["urgent"]
+    assert office.taken(office.a) == []
+    office.told()
+    commit_all(office.world.core)
+    assert office.told() == ["ready a"]
+    assert places(office.take(office.a)) == [(1, 2, 0)]
+
+
+def test_behind_some_that_are_purged_nothing_is_sent_before_that_is_committed(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purge, "STEP", 1)
+    office.send_in(office.a, *"12345678")
+    world = office.world
+    purged = world.core.queues.purge(office.a)
+    transaction = world.transactions.begin()
+    sent = [letter("9", transactional=True)]
+    world.enqueuer.send(office.a, sent, transaction, world.caller)
+    world.transactions.commit(transaction, caller=world.caller)
+    while office.a.messages == 8:
+        world.commit()
+        assert office.taken(office.a) == []
+    for _ in range(3):
+        world.commit()
+        assert office.taken(office.a) == []
+    assert not purged.done
+    commit_all(world.core)
+    assert purged.result() == 8
+    assert office.taken(office.a) == ["9"]
 
 
 def test_a_sequence_waits_for_the_one_before_it(office: Office) -> None:
