@@ -100,10 +100,14 @@ class ReceivedAcks:
         """
         if origin.is_relay:
             return True
-        if self._core.peers.identity is Identity.PINNED and not origin.is_proven:
+        if not self._is_believed(origin):
             return False
         peer = UUID(bytes_le=origin.peer)
         return peer in sequence.peers or peer == _addressee(queue.name)
+
+    def _is_believed(self, origin: Origin) -> bool:
+        """Whether the GUID of a session counts as proof of who it is, as far as it goes."""
+        return origin.is_proven or self._core.peers.identity is not Identity.PINNED
 
     def take_express(self, origin: Origin, ack: Ack) -> None:
         """An acknowledgement that need not be confirmed itself."""
@@ -181,10 +185,11 @@ class ReceivedAcks:
         """A message was consumed, or failed for good ([MS-MQQB] 3.1.5.7)."""
         found = self._core.numbers.sequences.find(ack.tx_sequence_id)
         if found is not None and not self._may_confirm(origin, *found):
-            if found[1].peers or self._find(batch, *found, ack) is None:
-                batch.count(FORGED)
-            else:
+            is_early = not found[1].peers and self._is_believed(origin)
+            if is_early and self._find(batch, *found, ack) is not None:
                 self._park(batch, origin, found[0], ack, message_class, after)
+            else:
+                batch.count(FORGED)
             return
         sent = None if found is None else self._find(batch, *found, ack)
         if sent is None:

@@ -231,7 +231,7 @@ def test_one_that_expired_before_it_was_sent_is_not_delivered(station: Station) 
     for body, expires in (("1", NOW + 1), ("2", NOW + 99)):
         sent = letter(body, number=int(body), transactional=True, expires=expires)
         station.world.send_in(station.out, sent)
-    station.world.pass_time(5)
+    station.world.tick(5)
     assert places(station.pump()) == [(1, 2, 0)]
     station.order(1, 2)
     station.world.tick()
@@ -893,6 +893,19 @@ def test_a_final_ack_waits_on_disk_until_the_destination_was_dialled(station: St
     commit_all(again.core)
     assert kept(again) == ([], ["1", "2"])
     assert not again.rows(PARKED)
+
+
+@pytest.mark.parametrize("is_proven", [True, False])
+def test_where_peers_are_pinned_only_a_proven_one_waits(station: Station, is_proven: bool) -> None:
+    """Else it would count as the word of the manager whose GUID its session has claimed."""
+    put(station, "1", dead_letter=True)
+    old = of_old(station)
+    old.core.peers.configure(Identity.PINNED, {})
+    old.final(1, 1, 1, REFUSED, origin=stranger(SOMEBODY, is_proven=is_proven))
+    assert len(old.rows(PARKED)) == is_proven
+    old.pump()
+    commit_all(old.core)
+    assert kept(old) == ([], ["1"] * is_proven)
 
 
 def test_final_acks_that_wait_are_bounded(
