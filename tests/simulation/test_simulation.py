@@ -311,15 +311,15 @@ def gaps_are_not_reported(patch: pytest.MonkeyPatch) -> None:
 
 def series_go_on_after_a_restore(patch: pytest.MonkeyPatch) -> None:
     """A sender that was restored gives identifiers that it has given since the backup."""
-    patch.setattr(SequenceNumbers, "start_over", lambda self, writer: None)
+    patch.setattr(SequenceNumbers, "start_over", lambda self, *how: None)
 
 
 def time_stamps_follow_the_clock_after_a_restore(patch: pytest.MonkeyPatch) -> None:
     """Whatever the backup says, they are what the clock shows, though that may be behind."""
     start_over = SequenceNumbers.start_over
 
-    def wrong(self: SequenceNumbers, writer: Writer) -> None:
-        start_over(self, writer)
+    def wrong(self: SequenceNumbers, writer: Writer, now: int, passed: int) -> None:
+        start_over(self, writer, now, passed)
         self.floor = 0
         write_floor(writer, 0)
 

@@ -26,6 +26,8 @@ DESTINATIONS_MAX: Final = 10_000
 "Destinations whose last identifier is remembered; those evicted raise the floor for all."
 OVERTAKEN_MAX: Final = 1 << 20
 "Sequences that a destination may have begun between a backup and its restore."
+RESTORE_STEP: Final = 30 * 24 * 3600
+"Seconds by which TimeStamps rise at a restore while the clock is behind those used before."
 _FIRST_ORDINAL_MASK: Final = 0x7FFFFFFF
 _DIGEST: Final = 16
 
@@ -102,16 +104,22 @@ class SequenceNumbers:
             writer.delete(Table.TRANSFER, DESTINATION + key)
             write_floor(writer, self.floor)
 
-    def start_over(self, writer: Writer) -> None:
+    def start_over(self, writer: Writer, now: int, passed: int) -> None:
         """After a restore: every destination gets a TimeStamp above all that were used before.
 
-        The original may have gone on with any of these series (see `overtaken_by`).
+        The original may have gone on with any of these series (see `overtaken_by`). The same
+        backup may have been restored before, too: of two restores the later one needs the higher
+        TimeStamps. The clock gives them, unless it is behind the last one used. Then the floor
+        rises by a month, and by the seconds that have `passed` since the backup was in use, as far
+        as that clock tells.
         """
         for _, sequence in self.live.values():
             sequence.is_restored = True
             sequence.write(writer)
         stamps = [last.time_stamp for last in self._last.values()]
         self.floor = max([self.floor, *stamps])
+        if self.floor >= now:
+            self.floor = min(self.floor + max(RESTORE_STEP + passed, 0), U32_MAX)
         for key in self._last:
             writer.delete(Table.TRANSFER, DESTINATION + key)
         self._last.clear()

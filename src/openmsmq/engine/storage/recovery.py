@@ -110,7 +110,7 @@ def load(
     writer = store.begin()
     try:
         if restored or writer.get(Table.META, RESTORING_KEY) is not None:
-            start_over(writer, numbers, now, entropy)
+            start_over(writer, numbers, now, now - max(starts[:-1], default=now), entropy)
         writer.put(Table.META, IDENTITY_KEY, identity.bytes)
         writer.put(Table.META, ARRIVAL_KEY, pack_number(numbers.arrival_end))
         writer.put(Table.META, MESSAGE_ID_KEY, pack_number(numbers.message_id_end))
@@ -141,7 +141,7 @@ def load(
     )
 
 
-def start_over(writer: Writer, numbers: Numbers, now: int, entropy: bytes) -> None:
+def start_over(writer: Writer, numbers: Numbers, now: int, passed: int, entropy: bytes) -> None:
     """The store is older than what others know of this manager: it came from a backup.
 
     Every incoming sequence may pass over what came since the backup, once, and so may those that
@@ -160,7 +160,7 @@ def start_over(writer: Writer, numbers: Numbers, now: int, entropy: bytes) -> No
     for key, row in list(writer.scan(Table.TRANSFER, INCOMING, INCOMING + b"\xff" * 24)):
         sequence = IncomingSequence.unpack(row)._replace(may_skip=True)
         writer.put(Table.TRANSFER, key, sequence.pack())
-    numbers.sequences.start_over(writer)
+    numbers.sequences.start_over(writer, now, passed)
     writer.put(Table.META, RESTORED_KEY, pack_number(now))
     writer.delete(Table.META, RESTORING_KEY)
 

@@ -67,9 +67,9 @@ class Series:
         self.store.refresh()
         return found.id
 
-    def start_over(self) -> None:
+    def start_over(self, now: int, passed: int = 0) -> None:
         """The store was restored from a backup."""
-        self.numbers.start_over(self.store.begin())
+        self.numbers.start_over(self.store.begin(), now, passed)
         self.store.commit()
         self.store.refresh()
 
@@ -168,7 +168,7 @@ def test_after_a_restore_every_destination_begins_anew_with_a_greater_identifier
     series.begin("a", NOW)
     series.begin("a", NOW)
     series.begin("b", NOW + 50)
-    series.start_over()
+    series.start_over(NOW + 51)
     assert series.count() == 0
     assert series.numbers.floor == NOW + 50
     restored = series.restart()
@@ -180,11 +180,34 @@ def test_after_a_restore_every_destination_begins_anew_with_a_greater_identifier
 def test_a_restore_does_not_lower_the_floor() -> None:
     series = Series()
     series.begin("a", NOW + 50)
-    series.start_over()
+    series.start_over(NOW + 51)
     series.begin("a", NOW + 60)
     again = series.restart()
-    again.start_over()
+    again.start_over(NOW + 61)
     assert again.restart().begin("z", 1) == (NOW + 61, 1)
+
+
+def test_of_two_restores_of_a_backup_the_later_one_has_the_higher_time_stamps() -> None:
+    """Also where the clock was right at the first, and is far behind at the second."""
+    backup = Series()
+    backup.begin("a", NOW)
+    first, second, third = backup.restart(), backup.restart(), backup.restart()
+    first.start_over(NOW + 3600, passed=3600)
+    second.start_over(NOW - 900, passed=-900)
+    third.start_over(NOW - 800, passed=-800)
+    stamps = [
+        first.begin("a", NOW + 4000)[0],
+        second.begin("a", NOW - 850)[0],
+        third.begin("a", NOW - 750)[0],
+    ]
+    assert stamps == sorted(set(stamps))
+
+
+def test_a_clock_that_is_years_behind_does_not_lower_time_stamps() -> None:
+    series = Series()
+    series.begin("a", NOW)
+    series.start_over(0, passed=-NOW)
+    assert series.begin("a", 0) == (NOW + 1, 1)
 
 
 def test_destinations_that_are_evicted_raise_the_floor_for_all(
