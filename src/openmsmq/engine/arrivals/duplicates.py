@@ -129,6 +129,8 @@ class Duplicates:
             group = read_seen(key, raw)
             self._next_row = group.row + 1
             self._add(group)
+        if self._by_age:  # rows that were forgotten may not have been deleted yet
+            self._trim(self._by_age[-1].time)
 
     def __contains__(self, key: bytes) -> bool:
         """Whether a message has come before."""

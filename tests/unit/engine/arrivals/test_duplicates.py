@@ -161,6 +161,17 @@ def test_rows_of_what_is_forgotten_go_with_the_next_commit(small: Shelf) -> None
     assert small.restart().known("abcdef") == "cdef"
 
 
+def test_after_a_restart_no_more_is_remembered_than_before(small: Shelf) -> None:
+    """Rows of what is forgotten may still be on disk; they go with the next commit, too."""
+    small.add("a", "b")
+    small.add("c", "d")
+    small.add("e")
+    again = small.restart()
+    assert again.known("abcde") == "cde"
+    again.add("f")
+    assert again.rows == 3
+
+
 def test_no_row_is_left_behind_when_sessions_share_a_commit(small: Shelf) -> None:
     for name in "abcdefgh":
         small.add_together([[name + "1", name + "2"], [name + "3"]])
