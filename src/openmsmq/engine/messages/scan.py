@@ -51,7 +51,7 @@ def readable(
     yield from found
 
 
-def _present(snapshot: Snapshot, queue: Queue, after: int) -> Iterator[Found]:
+def _present(snapshot: Snapshot, queue: ManagedQueue, after: int) -> Iterator[Found]:
     """All messages above lookup identifier `after`, and above the part that is held in one go."""
     after = max(after, queue.start)
     if after >= LOOKUP_MAX:
@@ -82,13 +82,15 @@ def _available(queue: ManagedQueue, found: Iterator[Found], overdue: int) -> Ite
     return (item for item in free if not _is_leaving(queue, item, overdue))
 
 
-def _is_leaving(queue: Queue, item: Found, overdue: int) -> bool:
+def _is_leaving(queue: ManagedQueue, item: Found, overdue: int) -> bool:
     """Whether a message is purged or expired, and only its removal is not committed yet."""
     lookup, raw, _ = item
     return queue.is_purged(lookup) or (bool(overdue) and place_and_expiry(raw)[2] < overdue)
 
 
-def first_sendable(snapshot: Snapshot, queue: Queue, count: int, overdue: int) -> list[Found]:
+def first_sendable(
+    snapshot: Snapshot, queue: ManagedQueue, count: int, overdue: int
+) -> list[Found]:
     """Up to `count` messages of an outgoing queue that may be sent now.
 
     A transactional message that is leaving holds back those behind it until its removal is
