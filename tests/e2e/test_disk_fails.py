@@ -110,8 +110,8 @@ def send(queue: openmsmq.Queue) -> list[int]:
 def test_a_service_ends_with_an_error(data: Path, fault: str) -> None:
     ready, socket = data.parent / "ready", data.parent / "app"
     serve = [sys.executable, "-m", "openmsmq", "serve", "--data", str(data)]
-    doors = ["--app-port", "off", "--binary-port", "off", "--console-port", "off"]
-    options = [*doors, "--app-socket", str(socket), "--ready-file", str(ready)]
+    listeners = ["--app-port", "off", "--binary-port", "off", "--console-port", "off"]
+    options = [*listeners, "--app-socket", str(socket), "--ready-file", str(ready)]
     command = traced(fault, data, [*serve, *options])
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         while not ready.exists():

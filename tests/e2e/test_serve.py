@@ -92,8 +92,8 @@ class Running:
 
     def health(self) -> int:
         """What the console says, also before the manager is ready."""
-        self.until(lambda: self.events("door open"))
-        [address] = [e["address"] for e in self.events("door open") if e["door"] == "console"]
+        self.until(lambda: self.events("listening"))
+        [address] = [e["address"] for e in self.events("listening") if e["listener"] == "console"]
         try:
             with urlopen(f"http://{address}/healthz", timeout=PATIENCE) as answer:
                 return int(answer.status)
@@ -273,7 +273,7 @@ def test_sighup_reads_everything_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_unix_socket_is_a_door_too(tmp_path: Path) -> None:
+def test_a_service_listens_on_a_unix_socket_too(tmp_path: Path) -> None:
     path = tmp_path / "app.sock"
     with running(tmp_path, "--app-port", "off", "--app-socket", str(path)) as service:
         assert service.ready()["app"] == str(path)

@@ -14,7 +14,7 @@ from openmsmq.packet.headers.user import UserHeaderStart
 from openmsmq.packet.walk import USER
 from openmsmq.transports.mqqb.events import Acknowledged, Arrived, Closed, Outgoing, SessionEnd
 from openmsmq.transports.mqqb.session import Session
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 
 IDENTIFIER: Final = USER + UserHeaderStart.offset_of("MessageID")
 PACKETS: Final = {
@@ -78,7 +78,7 @@ class World:
                     UUID(int=place + 1),
                     now=0,
                     is_initiator=not place,
-                    timing=Timing(window=window),
+                    timing=SessionTimers(window=window),
                 ),
                 window,
             )

@@ -36,7 +36,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, MessageClass
 from openmsmq.transports.mqqb.events import Arrived, Closed, Opened, Outgoing, SessionEnd
 from openmsmq.transports.mqqb.session import Session
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.types.queues import QueueKind
 from tests.simulation.events import Scheduler
 from tests.simulation.fates import uids
@@ -77,7 +77,7 @@ class Speaker:
         now = hostile.scheduler.now
         self._is_stingy = hostile.is_stingy
         "It takes one message and never acknowledges it, so that others wait to be sent."
-        timing = Timing(window=1) if self._is_stingy else Timing()
+        timing = SessionTimers(window=1) if self._is_stingy else SessionTimers()
         is_initiator = victim is not None
         self.session = Session(claimed, now=now, is_initiator=is_initiator, timing=timing)
         self._is_over = False

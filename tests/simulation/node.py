@@ -10,8 +10,8 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from openmsmq.access.tokens import Tokens
-from openmsmq.app_server.housekeeping import Housekeeping
 from openmsmq.app_server.server import AppServer
+from openmsmq.app_server.sweeper import SessionSweeper
 from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
@@ -23,7 +23,7 @@ from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import ServiceMetrics
 from openmsmq.store.memory import Crash, Disk, MemoryStore
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.transports.receipts import RECEIPTS
 from tests.simulation.events import Event, Scheduler
@@ -130,7 +130,7 @@ class Node:
         "For programs."
         self._server_timer: Event | None = None
         self.store = MemoryStore()
-        self.timing = Timing()
+        self.timing = SessionTimers()
         self.is_stopping = False
         "Programs are not served any more."
         self.fails = 0.0
@@ -247,15 +247,15 @@ class Node:
         return self.server.accept(wire, self.elapsed(), is_trusted=True)
 
     def _look_later(self) -> None:
-        """Have housekeeping done, as long as there are programs."""
+        """Let the sweeper check all sessions, as long as there are programs."""
         server = self.server
         assert server is not None
-        housekeeping = Housekeeping(server)
+        sweeper = SessionSweeper(server)
 
         def look() -> None:
             if server is self.server:
                 self._server_timer = None
-                self.do(lambda: housekeeping.tick(self.elapsed()))
+                self.do(lambda: sweeper.tick(self.elapsed()))
                 if server.clients and server is self.server:
                     self._look_later()
 

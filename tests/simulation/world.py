@@ -27,7 +27,7 @@ from openmsmq.store.memory import MemoryStore
 from openmsmq.transports.mqqb import link
 from openmsmq.transports.mqqb import order_acks as ordering
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 from tests.simulation.checks import check
 from tests.simulation.clients import Client
 from tests.simulation.events import Scheduler
@@ -135,7 +135,7 @@ class World:
         self.stops = chance.random() < 0.3
         window = chance.choice((1, 2, 5, 64)) if chance.random() < 0.3 else 2048
         for node in self.nodes:
-            node.timing = Timing(window=window)
+            node.timing = SessionTimers(window=window)
         self.drains = chance.random() < 0.5
         self.span = chance.choice((10.0, 20.0, 40.0, 120.0))
         rate = chance.choice((8.0, 20.0)) / self.span

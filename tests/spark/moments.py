@@ -23,8 +23,8 @@ from openmsmq.spark import options as known
 from openmsmq.spark.columns import check_read, check_write
 from openmsmq.spark.options import parse
 from openmsmq.spark.source import MsmqDataSource
-from openmsmq.spark.streaming import StreamReader, Written
-from openmsmq.spark.writing import Prepared, StreamWriter
+from openmsmq.spark.stream_reader import StreamReader, Written
+from openmsmq.spark.writers import Prepared, StreamWriter
 
 VARIABLE: Final = "OPENMSMQ_TEST_MOMENT"
 DRIVER: Final = "OPENMSMQ_TEST_DRIVER"

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from openmsmq import Manager, Message, Queue
 from openmsmq.spark.options import STREAM, parse
-from openmsmq.spark.streaming import StreamReader, Written
+from openmsmq.spark.stream_reader import StreamReader, Written
 from tests.e2e.managers import ManagerProcess
 
 pytestmark = pytest.mark.slow

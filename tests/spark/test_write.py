@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from openmsmq import Manager, Queue
 from openmsmq.spark.options import WRITE, parse
 from openmsmq.spark.source import MsmqDataSource
-from openmsmq.spark.writing import BatchWriter, Prepared
+from openmsmq.spark.writers import BatchWriter, Prepared
 from tests.e2e.managers import ManagerProcess
 
 pytestmark = pytest.mark.slow

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-GERUNDS: Final = (
-    "app_server.housekeeping",
-    "cli.outgoing",
-    "cli.packets.meaning",
-    "engine.arrivals.incoming",
-    "engine.outgoing",
-    "names.opening",
-    "packet.framing",
-    "packet.ping",
-    "spark.reading",
-    "spark.streaming",
-    "spark.writing",
-    "transports.mqqb.ping",
-    "transports.mqqb.timing",
-    "types.outgoing",
-)
-"Modules whose names end in -ing."
+GERUNDS: Final = {
+    "cli.outgoing": "the name of the command; outgoing queues",
+    "engine.arrivals.incoming": "incoming sequences: an adjective",
+    "engine.outgoing": "outgoing queues: an adjective",
+    "packet.framing": "the established noun for cutting a stream into packets",
+    "packet.ping": "the packet's name",
+    "transports.mqqb.ping": "the packet's name",
+    "types.outgoing": "outgoing queues: an adjective",
+}
+"Modules whose names end in -ing, with the reason why they are nouns or adjectives nevertheless."
 
 DOUBLED_CLASSES: Final[tuple[str, ...]] = ()
 "Names of public classes that are defined more than once."

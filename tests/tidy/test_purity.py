@@ -1,4 +1,4 @@
-"""The pure layers have no doors to the world: no clock, disk, network, thread or chance."""
+"""The pure layers use no clock, disk, network, thread or randomness."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def purity_faults(source: Source) -> list[str]:
 
 
 @pytest.mark.parametrize("source", [s for s in sources() if s.part in PURE], ids=lambda s: s.name)
-def test_pure_layers_have_no_doors(source: Source) -> None:
+def test_pure_layers_do_no_input_or_output(source: Source) -> None:
     assert purity_faults(source) == []
 
 
@@ -54,7 +54,7 @@ def test_pure_layers_have_no_doors(source: Source) -> None:
         "from uuid import uuid4\nnew = uuid4()",
     ],
 )
-def test_a_door_is_found(text: str) -> None:
+def test_an_impure_import_is_found(text: str) -> None:
     assert purity_faults(Source("packet.user", text))
 
 

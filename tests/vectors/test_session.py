@@ -15,7 +15,7 @@ from openmsmq.packet.ping import PingPacket
 from openmsmq.transports.mqqb.events import Acknowledged, Arrived, Opened, Outgoing
 from openmsmq.transports.mqqb.ping import Pinger, answer_ping
 from openmsmq.transports.mqqb.session import Session
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.wire.reader import decode_whole
 
 FOLDER = Path(__file__).parent / "mqqb"
@@ -29,7 +29,7 @@ PARAMETERS, AGREED = (
     "mqqb-f6-connection-parameters-response",
 )
 MESSAGE, ACK = "mqqb-f7-user-message-completed", "mqqb-f8-session-ack"
-TIMING = Timing(ack_wait=120, window=64)
+TIMING = SessionTimers(ack_wait=120, window=64)
 "As MSMQ had it that was recorded."
 ROUND_TRIP = 0.187
 "RecoverableAckTimeout in frame 5 is eight times this."

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from openmsmq.app_server.housekeeping import Housekeeping
 from openmsmq.app_server.server import AppServer
+from openmsmq.app_server.sweeper import SessionSweeper
 from openmsmq.net.connection import Connection
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
@@ -29,7 +29,7 @@ class AppListener:
 
     def __init__(self, server: AppServer, tls: ssl.SSLContext | None = None) -> None:
         self.server = server
-        self.housekeeping = Housekeeping(server)
+        self.sweeper = SessionSweeper(server)
         self._tls = tls
         self._listeners: list[Listener] = []
         self._socket: Path | None = None
@@ -57,10 +57,10 @@ class AppListener:
         return listener.start(bound)
 
     def _tick(self) -> None:
-        """Do the housekeeping, again and again."""
+        """Check all sessions once in each interval."""
         loop = asyncio.get_running_loop()
-        self.housekeeping.tick(loop.time())
-        self._timer = loop.call_at(self.housekeeping.next_deadline, self._tick)
+        self.sweeper.tick(loop.time())
+        self._timer = loop.call_at(self.sweeper.next_deadline, self._tick)
 
     def _bind(self, path: Path) -> socket.socket:
         """A Unix socket that only its owner can reach, from its first moment on."""
@@ -113,7 +113,9 @@ class AppListener:
     def exhausted(self, error: OSError) -> None:
         """The system has no connection to give."""
         self.server.metrics.refused(EXHAUSTED)
-        log_event(_log, "cannot accept connections", level=logging.ERROR, error=error, door="app")
+        log_event(
+            _log, "cannot accept connections", level=logging.ERROR, error=error, listener="app"
+        )
 
     async def stop(self, reason: str) -> None:
         """Accept no more connections, and close those that there are."""

@@ -80,7 +80,7 @@ def read_wcf(data: bytes) -> tuple[Tree, str]:
     if major != 1:
         reader.fail("MajorVersion", f"unknown version {major}", offset=1)
     _expect(reader, FramingRecord.MODE)
-    mode = reader.u8("FramingMode")
+    mode = reader.u8("Mode")
     _expect(reader, FramingRecord.VIA)
     via = read_counted(reader, "Via").decode("utf-8", "replace")
     encoding, encoding_name = _read_encoding(reader)

@@ -17,7 +17,7 @@ from openmsmq.cli.options import DATA_VARIABLE
 from openmsmq.runtime.logs import set_up_logs
 from openmsmq.service.configuration import CONFIG_FILE, OPTIONS, Config, default_text, load_config
 from openmsmq.service.descriptors import needed, raise_limit
-from openmsmq.service.listeners import StandardDoors
+from openmsmq.service.listeners import StandardListeners
 from openmsmq.service.service import Service
 from openmsmq.service.values import OFF
 
@@ -131,7 +131,7 @@ def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None
     config = load()
     set_up_logs(config.log_format, config.log_level, sys.stderr)
     descriptors = raise_limit(needed(config))
-    service = Service(config, StandardDoors(config, descriptors), reload=load)
+    service = Service(config, StandardListeners(config, descriptors), reload=load)
     _relax_collector()
     _keep_memory()
     with asyncio.Runner(loop_factory=_loop_factory(config.event_loop)) as runner:

@@ -45,10 +45,10 @@ from openmsmq.limits import NO_QUOTA
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import DistributionListName, MulticastName, MultipleName, PrivateName
-from openmsmq.names.opening import check_use, expand_name
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import join_queue, split_queue
 from openmsmq.names.path import PathName
+from openmsmq.names.usage import check_use, expand_name
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.history import HistoryEvent

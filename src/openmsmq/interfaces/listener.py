@@ -132,7 +132,9 @@ class RpcListener:
     def exhausted(self, error: OSError) -> None:
         """The system has no connection to give."""
         self.refused("out of file descriptors")
-        log_event(_log, "cannot accept connections", level=logging.ERROR, error=error, door="rpc")
+        log_event(
+            _log, "cannot accept connections", level=logging.ERROR, error=error, listener="rpc"
+        )
 
 
 class _Guarded:

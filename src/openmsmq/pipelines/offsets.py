@@ -12,7 +12,7 @@ from typing import Any
 from openmsmq.pipelines.archive.files import Positions
 from openmsmq.spark import options as known
 from openmsmq.spark.options import parse
-from openmsmq.spark.streaming import StreamReader, Written
+from openmsmq.spark.stream_reader import StreamReader, Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ class Config:
 
     @property
     def is_local(self) -> bool:
-        """Whether only this computer can reach the doors."""
+        """Whether only this computer can reach the listeners."""
         if host_key(self.bind) == host_key("localhost"):
             return True
         try:
@@ -171,7 +171,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "bind": Option(
         "manager.bind",
         read_text,
-        "The address that the doors for programs and the console listen on; the one for other queue"
+        "The address of the listeners for programs and of the console; the one for other queue"
         " managers too, if only this computer can reach it.",
         "--bind ADDRESS",
     ),
@@ -193,7 +193,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "ready_file": Option(
         "manager.ready_file",
         read_path,
-        "Gets process, identity and addresses in JSON when all doors are open.",
+        "Gets process, identity and addresses in JSON when all listeners are open.",
         "--ready-file FILE",
     ),
     "retry": Option(
@@ -233,7 +233,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "binary_bind": Option(
         "binary.bind",
         read_text,
-        "The address that the doors for other queue managers (binary, ping) listen on; else that of"
+        "The address of the listeners for other queue managers (binary, ping); else that of"
         " --bind if it is a loopback address, or 127.0.0.1. The protocol has no encryption and no"
         " login: any computer that can reach the address can send messages to every queue that"
         " takes them.",

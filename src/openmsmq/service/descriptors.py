@@ -10,7 +10,7 @@ from openmsmq.service.limits import CONSOLE_MAX, DESCRIPTORS_MAX, FILES_MAX
 
 
 class Shares(NamedTuple):
-    """How many connections each door may have."""
+    """How many connections each listener may have."""
 
     clients: int
     sessions: int
@@ -37,9 +37,9 @@ def raise_limit(wanted: int) -> int:
 
 
 def shares(config: Config, descriptors: int) -> Shares:
-    """What the doors may have: what is configured, or less where there are fewer descriptors.
+    """What the listeners may have: what is configured, or less where there are fewer descriptors.
 
-    A quarter of few descriptors is kept for files, and no door can take those of another.
+    A quarter of few descriptors is kept for files, and no listener can take those of another.
     """
     usable = descriptors - min(FILES_MAX, descriptors // 4)
     asked = config.clients_max + config.sessions_max

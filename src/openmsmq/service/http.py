@@ -1,4 +1,4 @@
-"""The HTTP door for those who watch a queue manager: `/metrics` and `/healthz`.
+"""The HTTP listener for monitoring: `/metrics` and `/healthz`.
 
 It is open before the manager is ready, so that health checks can tell. More pages can be added to
 `app` before it starts.
@@ -37,7 +37,7 @@ HEADERS: Final = {
 }
 
 
-class ConsoleDoor:
+class ConsoleListener:
     """An HTTP server on the console port; on this computer anybody may look."""
 
     def __init__(
@@ -79,7 +79,7 @@ class ConsoleDoor:
         self._rendering: asyncio.Task[bytes] | None = None
 
     async def start(self) -> tuple[str, int]:
-        """Open the door; where it is."""
+        """Start to listen; the address."""
         await self._runner.setup()
         try:
             bound = await bind(*self._address)
@@ -89,7 +89,7 @@ class ConsoleDoor:
         return self._listener.start(bound)
 
     async def stop(self, reason: str) -> None:
-        """Close the door; HTTP has no way to tell the reason."""
+        """Stop listening; HTTP has no way to tell the reason."""
         await self._listener.close()
         await self._runner.cleanup()
         if self._rendering is not None:
@@ -132,7 +132,7 @@ class ConsoleDoor:
         """The system has no connection to give."""
         self.refused(EXHAUSTED)
         level = logging.ERROR
-        log_event(_log, "cannot accept connections", level=level, error=error, door="console")
+        log_event(_log, "cannot accept connections", level=level, error=error, listener="console")
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:

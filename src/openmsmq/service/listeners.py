@@ -1,4 +1,4 @@
-"""Which doors a service has, and who may come in."""
+"""The listeners of a service, and who may connect to them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config, ConfigError
 from openmsmq.service.descriptors import needed, shares
-from openmsmq.service.http import ConsoleDoor
+from openmsmq.service.http import ConsoleListener
 from openmsmq.service.metrics.samples import ServiceMetrics
-from openmsmq.service.service import Door
-from openmsmq.transports.mqqb.listener import BinaryDoor
-from openmsmq.transports.mqqb.ping_listener import PingDoor
+from openmsmq.service.service import ServiceListener
+from openmsmq.transports.mqqb.listener import BinaryListener
+from openmsmq.transports.mqqb.ping_listener import PingListener
 from openmsmq.transports.srmp.service import SrmpService
 from openmsmq.types.caller import Caller
 
 _log: Final = logging.getLogger(__name__)
 
 
-class StandardDoors:
-    """The console, which tells from the first moment on how it goes, and the door for programs."""
+class StandardListeners:
+    """The console, which is there from the first moment on, and the listeners of all protocols."""
 
     def __init__(self, config: Config, descriptors: int | None = None) -> None:
         """`ConfigError` if there is something wrong with the certificates.
@@ -52,13 +52,13 @@ class StandardDoors:
             )
         self._metrics = ServiceMetrics(config.data)
         self._certificates = Certificates(config.tls_clients)
-        self._console: ConsoleDoor | None = None
+        self._console: ConsoleListener | None = None
         # Those who watch show tokens; nobody is asked for a certificate to see the health.
         self._console_tls = server_tls(config)
         self._app_tls = server_tls(config, ask_clients=True)
         self._srmp_tls = server_tls(config, ask_clients=True)
 
-    def early(self, config: Config, tokens: Tokens) -> Mapping[str, Door]:
+    def early(self, config: Config, tokens: Tokens) -> Mapping[str, ServiceListener]:
         """The console."""
         if config.console_port is None:
             return {}
@@ -67,7 +67,7 @@ class StandardDoors:
             grant = tokens.check(text)
             return grant is not None and is_allowed(Caller("metrics", grant), "read")
 
-        self._console = ConsoleDoor(
+        self._console = ConsoleListener(
             self._metrics,
             host=config.bind,
             port=config.console_port,
@@ -80,14 +80,14 @@ class StandardDoors:
 
     def late(
         self, local: QueueManager, driver: LoopDriver, config: Config, tokens: Tokens
-    ) -> Mapping[str, Door]:
-        """The doors for programs and for other managers, all to one manager ([MS-MQDMPR] 3.1.1)."""
+    ) -> Mapping[str, ServiceListener]:
+        """The listeners for programs and other managers, all of one manager ([MS-MQDMPR] 3.1.1)."""
         clients, sessions, _ = self._shares
         config = replace(config, clients_max=clients, sessions_max=sessions)
         driver.observer = self._metrics.committed
         if self._console is not None:
             self._console.manager = local
-        doors: dict[str, Door] = {}
+        listeners: dict[str, ServiceListener] = {}
         if config.app_port is not None or config.app_socket is not None:
             if config.app_port is not None:
                 _require_safe(config, tokens)
@@ -99,12 +99,12 @@ class StandardDoors:
                 metrics=self._metrics,
                 certificates=self._certificates,
             )
-            doors["app"] = AppListener(server, self._app_tls)
+            listeners["app"] = AppListener(server, self._app_tls)
         binary = None
         if config.binary_port is not None:
-            doors["binary"] = binary = BinaryDoor(local, driver, config, SystemClock())
+            listeners["binary"] = binary = BinaryListener(local, driver, config, SystemClock())
         if config.srmp_port is not None:
-            doors["srmp"] = SrmpService(
+            listeners["srmp"] = SrmpService(
                 local,
                 driver,
                 SystemClock(),
@@ -116,14 +116,14 @@ class StandardDoors:
             recorder = None if config.record is None else Recorder(config.record)
             if binary is not None:
                 recorder = binary.recorder  # two would give their files the same numbers
-            doors["ping"] = PingDoor(
+            listeners["ping"] = PingListener(
                 local.identity,
                 config.peer_bind,
                 config.ping_port,
                 refuses=lambda: binary is None or binary.transport.refuses_sessions,
                 recorder=recorder,
             )
-        return doors
+        return listeners
 
     def renew(self, config: Config) -> None:
         """Show the certificate that is in its file now to those who come from now on.
@@ -148,7 +148,7 @@ def _require_safe(config: Config, tokens: Tokens) -> None:
 
 
 def server_tls(config: Config, *, ask_clients: bool = False) -> ssl.SSLContext | None:
-    """How a door speaks TLS; None if there is no certificate.
+    """How a listener speaks TLS; None if there is no certificate.
 
     `ask_clients` lets only those in who have a certificate themselves, if `tls.client_ca` is given.
     """

@@ -1,4 +1,4 @@
-"""The life of a queue manager that runs as a service: store, doors, work, and the end.
+"""The life of a queue manager that runs as a service: store, listeners, work, and shutdown.
 
 A signal ends it in good order (SIGTERM, SIGINT; a second one ends it at once), or has it read again
 what it was told (SIGHUP).
@@ -54,7 +54,7 @@ Address: TypeAlias = tuple[str, int] | str
 "Host and port, or the path of a Unix socket."
 
 
-class Door(Protocol):
+class ServiceListener(Protocol):
     """A way in."""
 
     async def start(self) -> Address:
@@ -69,16 +69,16 @@ class Door(Protocol):
         ...
 
 
-class Doors(Protocol):
-    """Which doors there are, by name, in the order they are opened."""
+class ListenerFactory(Protocol):
+    """Which listeners there are, by name, in the order they are opened."""
 
-    def early(self, config: Config, tokens: Tokens) -> Mapping[str, Door]:
+    def early(self, config: Config, tokens: Tokens) -> Mapping[str, ServiceListener]:
         """Those that are there before the store is open."""
         ...
 
     def late(
         self, local: QueueManager, driver: LoopDriver, config: Config, tokens: Tokens
-    ) -> Mapping[str, Door]:
+    ) -> Mapping[str, ServiceListener]:
         """Those that are opened then."""
         ...
 
@@ -97,7 +97,7 @@ class Service:
     def __init__(
         self,
         config: Config,
-        doors: Doors,
+        listeners: ListenerFactory,
         *,
         reload: Callable[[], Config],
         retry_after: tuple[float, float] = RETRY_AFTER,
@@ -105,13 +105,13 @@ class Service:
         """`reload` gives what the manager would be told if it started now."""
         self.config = config
         self.state = ManagerState.STOPPED
-        self._doors = doors
+        self._listeners = listeners
         self._reload = reload
         self._retry_after = retry_after
         self._tokens = Tokens(config.data)
         self._local: QueueManager | None = None
         self._driver: LoopDriver | None = None
-        self._open: dict[str, Door] = {}
+        self._open: dict[str, ServiceListener] = {}
         self._addresses: dict[str, Address] = {}
         self._reason = ""
         self._failure: MQError | None = None
@@ -132,10 +132,12 @@ class Service:
         self._remove_ready_file()  # what somebody left there who was killed
         with self._signals():
             try:
-                await self._open_doors(self._doors.early(self.config, self._tokens))
+                await self._open_listeners(self._listeners.early(self.config, self._tokens))
                 opened = await self._initialize()
                 if opened is not None:
-                    await self._open_doors(self._doors.late(*opened, self.config, self._tokens))
+                    await self._open_listeners(
+                        self._listeners.late(*opened, self.config, self._tokens)
+                    )
                     if self._failure is None:
                         self._announce(opened[0])
                     await self._stop.wait()
@@ -192,16 +194,16 @@ class Service:
         self._enter(ManagerState.INITIALIZING)
         return local, self._driver
 
-    async def _open_doors(self, doors: Mapping[str, Door]) -> None:
-        for name, door in doors.items():
-            self._open[name] = door  # a part of it may be open when the rest fails
+    async def _open_listeners(self, listeners: Mapping[str, ServiceListener]) -> None:
+        for name, listener in listeners.items():
+            self._open[name] = listener  # a part of it may be open when the rest fails
             try:
-                self._addresses[name] = await door.start()
+                self._addresses[name] = await listener.start()
             except MQError:
                 raise  # some are OSErrors, too
             except OSError as error:
                 raise CannotStart(_why(name, error)) from error
-            log_event(_log, "door open", door=name, address=_shown(self._addresses[name]))
+            log_event(_log, "listening", listener=name, address=_shown(self._addresses[name]))
 
     def _announce(self, local: QueueManager) -> None:
         """Tell those who wait for it that the manager is ready."""
@@ -231,11 +233,13 @@ class Service:
         log_event(_log, "stopping", reason=self._reason)
         self._remove_ready_file()
         while self._open:
-            name, door = self._open.popitem()
+            name, listener = self._open.popitem()
             try:
-                await asyncio.wait_for(door.stop(self._reason), STOP_WITHIN_S)
+                await asyncio.wait_for(listener.stop(self._reason), STOP_WITHIN_S)
             except (MQError, OSError) as error:  # a TimeoutError is an OSError
-                log_event(_log, "door not closed", level=logging.ERROR, error=error, door=name)
+                log_event(
+                    _log, "listener not closed", level=logging.ERROR, error=error, listener=name
+                )
         if self._driver is not None:
             await self._driver.close()
         self._enter(ManagerState.STOPPED)
@@ -256,7 +260,7 @@ class Service:
         try:
             new = self._reload()
             self._tokens.refresh()
-            self._doors.renew(new)
+            self._listeners.renew(new)
         except MQError as error:
             log_event(_log, "not reloaded", level=logging.ERROR, error=error)
             return

@@ -143,9 +143,9 @@ def whole_or_off(least: int, most: int) -> Read:
 
 
 def not_built(value: object) -> None:
-    """The port of a door that is yet to come."""
+    """The port of a protocol that is not built yet."""
     if value != OFF:
-        raise ValueError(f'this version does not have this door yet, so only "{OFF}" is possible')
+        raise ValueError(f'this version has no listener for it yet, so only "{OFF}" is possible')
 
 
 def one_of(*words: str) -> Read:

@@ -10,11 +10,11 @@ from pyspark.sql.types import StructType
 
 from openmsmq.errors import InvalidParameter
 from openmsmq.spark import options as known
+from openmsmq.spark.batch_reader import BatchReader
 from openmsmq.spark.columns import check_read, check_write, default_schema
 from openmsmq.spark.options import parse
-from openmsmq.spark.reading import BatchReader
-from openmsmq.spark.streaming import StreamReader
-from openmsmq.spark.writing import BatchWriter, StreamWriter
+from openmsmq.spark.stream_reader import StreamReader
+from openmsmq.spark.writers import BatchWriter, StreamWriter
 from openmsmq.types.lookup import ARRIVAL_BITS
 
 if TYPE_CHECKING:

@@ -288,8 +288,8 @@ class House:
         return AppListener(server, tls)
 
     def look(self, later_s: float = 0.0) -> None:
-        """Let housekeeping look at all sessions, as if so much time had passed."""
-        self.listener.housekeeping.tick(asyncio.get_running_loop().time() + later_s)
+        """Let the sweeper check all sessions, as if so much time had passed."""
+        self.listener.sweeper.tick(asyncio.get_running_loop().time() + later_s)
 
     async def __aenter__(self) -> Self:
         asyncio.get_running_loop().set_exception_handler(self._caught)

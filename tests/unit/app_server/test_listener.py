@@ -1,4 +1,4 @@
-"""The door for programs: sockets, and who comes in through them."""
+"""The listener for programs: sockets, and who comes in through them."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ SHOP = {"subject": ((("commonName", "web shop"),),)}
 async def test_a_certificate_gives_what_its_entry_says_and_a_token_counts_alone(
     house: House,
 ) -> None:
-    """Without a certificate no program gets as far as HELLO (`doors.server_tls`)."""
+    """Without a certificate no program gets as far as HELLO (`listeners.server_tls`)."""
     pem, entry = house.folder / "ca.pem", Grant("send", certificate="CN=web shop")
     secure = replace(house.config, tls_cert=pem, tls_key=pem, tls_client_ca=pem)
     house.config = replace(secure, tls_clients={"CN=web shop": entry})
@@ -372,7 +372,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def open_tls(house: House, made: Path) -> tuple[AppListener, int, ssl.SSLContext]:
-    """A door that speaks TLS."""
+    """A listener that speaks TLS."""
     config = replace(house.config, tls_cert=made / "server.pem", tls_key=made / "server.key")
     listener, port = await house.open_tcp(is_local=False, tls=server_tls(config))
     context = ssl.create_default_context(cafile=made / "ca.pem")

@@ -30,11 +30,11 @@ class Told:
     loop: asyncio.AbstractEventLoop
     collects_after = 0
 
-    def __call__(self, config: Config, doors: object, *, reload: Callable[[], Config]) -> Told:
+    def __call__(self, config: Config, listeners: object, *, reload: Callable[[], Config]) -> Told:
         self.config, self.reload = config, reload
         return self
 
-    def make_doors(self, config: Config, descriptors: int) -> Config:
+    def make_listeners(self, config: Config, descriptors: int) -> Config:
         self.descriptors = descriptors
         return config
 
@@ -53,7 +53,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
     told, thresholds = Told(), gc.get_threshold()
     monkeypatch.setitem(sys.modules, "uvloop", None)
     monkeypatch.setattr(module, "Service", told)
-    monkeypatch.setattr(module, "StandardDoors", told.make_doors)
+    monkeypatch.setattr(module, "StandardListeners", told.make_listeners)
     monkeypatch.setattr(module, "raise_limit", lambda wanted: wanted + 1)
     monkeypatch.setattr(module, "set_up_logs", told.set_up_logs)
     yield told
@@ -179,7 +179,7 @@ def test_what_makes_no_sense_is_wrong_usage(cli: Cli, told: Told, options: list[
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--rpc-port", "2105"], "--rpc-port: this version does not have this door yet"),
+        (["--rpc-port", "2105"], "--rpc-port: this version has no listener for it yet"),
         (["--tls-cert", "c"], "tls.cert and tls.key are needed together"),
         (["--config", "missing.toml"], "missing.toml: No such file or directory"),
         (["--name", "a\\b"], "--name: the name of a computer is needed"),

@@ -52,10 +52,10 @@ def test_people_get_time_level_event_and_fields() -> None:
 
 
 def test_programs_get_an_object() -> None:
-    members = json.loads(line(JsonLines(), "door open", door="app", path=Path("/a"), n=3))
+    members = json.loads(line(JsonLines(), "listening", listener="app", path=Path("/a"), n=3))
     assert members.pop("time").endswith("Z")
     assert members == {
-        "level": "info", "event": "door open", "logger": "test", "door": "app", "path": "/a",
+        "level": "info", "event": "listening", "logger": "test", "listener": "app", "path": "/a",
         "n": 3,
     }  # fmt: skip
 

@@ -159,7 +159,7 @@ def test_the_file_in_the_directory_is_read_unless_another_is_named(tmp_path: Pat
         ("[binary]\nport = -1\n", "binary.port: a whole number from 0 to 65535"),
         ("[binary]\nsessions_max = 0\n", "binary.sessions_max: a whole number from 1 to"),
         ("[ping]\nport = 65536\n", "ping.port: a whole number from 0 to 65535"),
-        ("[rpc]\nport = 2105\n", "rpc.port: this version does not have this door yet"),
+        ("[rpc]\nport = 2105\n", "rpc.port: this version has no listener for it yet"),
         ("[manager]\nname = 5\n", "manager.name: a text is needed, not 5"),
         ('[manager]\nname = ""\n', "manager.name: a text is needed"),
         ('[manager]\nname = "a\\\\b"\n', "manager.name: the name of a computer is needed"),

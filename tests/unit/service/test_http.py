@@ -1,4 +1,4 @@
-"""The HTTP door: what it shows, to whom, and how it opens and closes."""
+"""The HTTP listener: what it shows, to whom, and how it opens and closes."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tests.unit.engine.office import Manager
 
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import InvalidParameter
-from openmsmq.service import http as console_door
-from openmsmq.service.http import ConsoleDoor, is_loopback
+from openmsmq.service import http as console_http
+from openmsmq.service.http import ConsoleListener, is_loopback
 from openmsmq.service.metrics.exposition import CONTENT_TYPE
 from openmsmq.service.metrics.samples import ServiceMetrics
 from openmsmq.types.manager_state import ManagerState
 
 
 class Visit:
-    """A door that is open, and somebody in front of it."""
+    """A listener that is open, and somebody in front of it."""
 
-    def __init__(self, door: ConsoleDoor, service: ServiceMetrics) -> None:
-        self.door = door
+    def __init__(self, listener: ConsoleListener, service: ServiceMetrics) -> None:
+        self.listener = listener
         self.service = service
         self.address = "", 0
         self.session: aiohttp.ClientSession
@@ -42,17 +42,17 @@ class Visit:
 
 
 def visit(test: Callable[[Visit], Awaitable[None]], **given: Any) -> None:
-    """Open a door, do something there, close it."""
+    """Open a listener, do something there, close it."""
 
     async def run() -> None:
         service = ServiceMetrics()
-        visited = Visit(ConsoleDoor(service, port=0, **given), service)
-        visited.address = await visited.door.start()
+        visited = Visit(ConsoleListener(service, port=0, **given), service)
+        visited.address = await visited.listener.start()
         try:
             async with aiohttp.ClientSession() as visited.session:
                 await test(visited)
         finally:
-            await visited.door.stop("the test is over")
+            await visited.listener.stop("the test is over")
 
     asyncio.run(run())
 
@@ -66,7 +66,7 @@ def manager() -> Manager:
 
 def test_metrics_are_shown_as_prometheus_wants_them(manager: Manager) -> None:
     async def test(visited: Visit) -> None:
-        visited.door.manager = manager.local
+        visited.listener.manager = manager.local
         response = await visited.get("/metrics")
         assert (response.status, response.headers["Content-Type"]) == (200, CONTENT_TYPE)
         families = {
@@ -87,10 +87,10 @@ async def text(response: aiohttp.ClientResponse) -> str:
 def test_large_pages_are_compressed_for_who_can_read_that(
     manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console_door, "COMPRESS_BESIDE", 1)
+    monkeypatch.setattr(console_http, "COMPRESS_BESIDE", 1)
 
     async def test(visited: Visit) -> None:
-        visited.door.manager = manager.local
+        visited.listener.manager = manager.local
         compressed = await visited.get("/metrics", skip_auto_headers=[])
         assert compressed.headers["Content-Encoding"] in ("gzip", "deflate")
         async with visited.session.get(
@@ -109,7 +109,7 @@ def test_health_tells_the_state_and_whether_it_is_well(manager: Manager) -> None
             return response.status, await response.json()
 
         assert await health() == (503, {"state": "initializing"})
-        visited.door.manager = manager.local
+        visited.listener.manager = manager.local
         assert await health() == (200, {"state": "ready"})
         manager.local.state = ManagerState.STOPPING
         assert await health() == (503, {"state": "stopping"})
@@ -159,15 +159,15 @@ def test_more_pages_can_be_added() -> None:
         return web.Response(text="hello")
 
     async def run() -> None:
-        door = ConsoleDoor(ServiceMetrics(), port=0)
-        door.app.router.add_get("/hello", hello)
-        host, port = await door.start()
+        listener = ConsoleListener(ServiceMetrics(), port=0)
+        listener.app.router.add_get("/hello", hello)
+        host, port = await listener.start()
         async with (
             aiohttp.ClientSession() as session,
             session.get(f"http://{host}:{port}/hello") as response,
         ):
             assert await response.text() == "hello"
-        await door.stop("")
+        await listener.stop("")
 
     asyncio.run(run())
 
@@ -208,8 +208,8 @@ def test_with_tokens_only_who_has_one_sees_the_metrics() -> None:
 @pytest.mark.parametrize("with_tls", [False, True])
 @pytest.mark.parametrize("with_tokens", [False, True])
 def test_other_computers_need_tls_and_a_token(host: str, with_tls: bool, with_tokens: bool) -> None:
-    def open_door(*, allow_insecure: bool) -> ConsoleDoor:
-        return ConsoleDoor(
+    def open_console(*, allow_insecure: bool) -> ConsoleListener:
+        return ConsoleListener(
             ServiceMetrics(),
             host=host,
             tls=ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if with_tls else None,
@@ -218,11 +218,11 @@ def test_other_computers_need_tls_and_a_token(host: str, with_tls: bool, with_to
         )
 
     if with_tls and with_tokens:
-        open_door(allow_insecure=False)
+        open_console(allow_insecure=False)
     else:
         with pytest.raises(InvalidParameter, match="TLS and a token"):
-            open_door(allow_insecure=False)
-    open_door(allow_insecure=True)
+            open_console(allow_insecure=False)
+    open_console(allow_insecure=True)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost", "LocalHost"])
@@ -270,8 +270,8 @@ class Slow:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
     slow = Slow()
-    monkeypatch.setattr(console_door, "render", slow.render)
-    monkeypatch.setattr(console_door, "HTTP_DRAIN_S", 0.05)
+    monkeypatch.setattr(console_http, "render", slow.render)
+    monkeypatch.setattr(console_http, "HTTP_DRAIN_S", 0.05)
     return slow
 
 
@@ -285,13 +285,13 @@ def test_who_is_just_being_answered_does_not_give_way(slow: Slow) -> None:
     async def test(visited: Visit) -> None:
         first = asyncio.create_task(visited.get("/metrics"))
         second = asyncio.create_task(visited.get("/metrics"))
-        await until(lambda: len(visited.door._busy) == 2)
+        await until(lambda: len(visited.listener._busy) == 2)
         with pytest.raises(aiohttp.ClientConnectionError):
             await visited.get("/healthz")
         slow.gate.set()
         for waiting in (first, second):
             assert (await waiting).status == 200
-        assert not visited.door._busy
+        assert not visited.listener._busy
         assert (await visited.get("/healthz")).status == 503
 
     visit(test, connections_max=2)
@@ -322,11 +322,11 @@ def test_one_who_goes_away_takes_nothing_from_the_others(slow: Slow) -> None:
     visit(test)
 
 
-def test_the_door_closes_though_a_page_is_under_way(slow: Slow) -> None:
+def test_the_listener_closes_though_a_page_is_under_way(slow: Slow) -> None:
     async def test(visited: Visit) -> None:
         asking = asyncio.create_task(visited.get("/metrics"))
         await until(lambda: slow.begun)
-        await visited.door.stop("enough")
+        await visited.listener.stop("enough")
         assert slow.ended == 1
         with pytest.raises(aiohttp.ClientConnectionError):
             await asking
@@ -340,15 +340,15 @@ def test_the_door_closes_though_a_page_is_under_way(slow: Slow) -> None:
 def test_after_it_closed_nobody_answers() -> None:
     async def test(visited: Visit) -> None:
         await visited.get("/healthz")
-        await visited.door.stop("enough")
+        await visited.listener.stop("enough")
         with pytest.raises(aiohttp.ClientConnectorError):
             await visited.get("/healthz")
 
     visit(test)
 
 
-def test_a_door_that_never_opened_can_be_closed() -> None:
-    asyncio.run(ConsoleDoor(ServiceMetrics()).stop(""))
+def test_a_listener_that_never_opened_can_be_closed() -> None:
+    asyncio.run(ConsoleListener(ServiceMetrics()).stop(""))
 
 
 def test_a_port_that_is_taken_is_reported_and_nothing_stays_open() -> None:
@@ -358,14 +358,14 @@ def test_a_port_that_is_taken_is_reported_and_nothing_stays_open() -> None:
         cleaned.append(app)
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        door = ConsoleDoor(ServiceMetrics(), port=taken.getsockname()[1])
-        door.app.on_cleanup.append(clean)
+        listener = ConsoleListener(ServiceMetrics(), port=taken.getsockname()[1])
+        listener.app.on_cleanup.append(clean)
         with pytest.raises(OSError, match="in use"):
-            asyncio.run(door.start())
-    assert cleaned == [door.app]
+            asyncio.run(listener.start())
+    assert cleaned == [listener.app]
 
 
-def test_the_door_is_on_this_computer_unless_told_otherwise() -> None:
+def test_the_listener_is_on_this_computer_unless_told_otherwise() -> None:
     async def test(visited: Visit) -> None:
         assert visited.address[0] == "127.0.0.1"
         assert visited.address[1] > 0

@@ -1,4 +1,4 @@
-"""Which doors a service has, and who may come in."""
+"""The listeners of a service, and who may connect to them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from openmsmq.errors import InvalidParameter
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.configuration import Config, ConfigError
-from openmsmq.service.listeners import StandardDoors, server_tls
-from openmsmq.service.service import Door
-from openmsmq.transports.mqqb.listener import BinaryDoor
-from openmsmq.transports.mqqb.ping_listener import PingDoor
+from openmsmq.service.listeners import StandardListeners, server_tls
+from openmsmq.service.service import ServiceListener
+from openmsmq.transports.mqqb.listener import BinaryListener
+from openmsmq.transports.mqqb.ping_listener import PingListener
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.caller import Grant
 
@@ -51,12 +51,12 @@ def with_tls(config: Config, made: Path, *, client_ca: bool = False) -> Config:
     )
 
 
-async def late(config: Config, tokens: Tokens) -> Mapping[str, Door]:
-    """The doors beside an open store."""
+async def late(config: Config, tokens: Tokens) -> Mapping[str, ServiceListener]:
+    """The listeners beside an open store."""
     local = open_directory(config.data, receipts=RECEIPTS)
     driver = LoopDriver(local, local.tick)
     try:
-        return StandardDoors(config).late(local, driver, config, tokens)
+        return StandardListeners(config).late(local, driver, config, tokens)
     finally:
         await driver.close()
 
@@ -72,24 +72,24 @@ async def status(address: str, path: str, tls: ssl.SSLContext | bool, token: str
         return answer.status
 
 
-async def address(door: Door) -> str:
+async def address(listener: ServiceListener) -> str:
     """Where it is on this computer."""
-    where = await door.start()
+    where = await listener.start()
     assert isinstance(where, tuple)
     return f"127.0.0.1:{where[1]}"
 
 
 def test_the_console_tells_how_it_goes_before_the_store_is_open(config: Config) -> None:
     async def check() -> None:
-        doors = StandardDoors(config)
+        listeners = StandardListeners(config)
         tokens = Tokens(config.data)
-        early = doors.early(config, tokens)
+        early = listeners.early(config, tokens)
         assert list(early) == ["console"]
         where = await address(early["console"])
         assert await status(where, "/healthz", tls=False) == 503
         local = open_directory(config.data, receipts=RECEIPTS)
         driver = LoopDriver(local, local.tick)
-        assert list(doors.late(local, driver, config, tokens)) == ["app"]
+        assert list(listeners.late(local, driver, config, tokens)) == ["app"]
         assert await status(where, "/healthz", tls=False) == 200
         assert await status(where, "/metrics", tls=False) == 200
         await early["console"].stop("enough")
@@ -105,29 +105,29 @@ def test_commits_are_counted(config: Config) -> None:
         local = open_directory(config.data, receipts=RECEIPTS)
         driver = LoopDriver(local, local.tick)
         before = driver.observer
-        StandardDoors(quiet).late(local, driver, quiet, Tokens(config.data))
+        StandardListeners(quiet).late(local, driver, quiet, Tokens(config.data))
         assert driver.observer != before
         await driver.close()
 
     asyncio.run(check())
 
 
-def test_a_door_that_is_off_is_not_there(config: Config, tmp_path: Path) -> None:
+def test_a_listener_that_is_off_is_not_there(config: Config, tmp_path: Path) -> None:
     off = replace(config, console_port=None, app_port=None)
     tokens = Tokens(config.data)
-    assert StandardDoors(off).early(off, tokens) == {}
+    assert StandardListeners(off).early(off, tokens) == {}
     assert asyncio.run(late(off, tokens)) == {}
     by_socket = replace(off, app_socket=tmp_path / "app.sock", bind="0.0.0.0")
     assert list(asyncio.run(late(by_socket, tokens))) == ["app"], "a socket is on this computer"
 
 
-def test_other_managers_have_doors_of_their_own(config: Config) -> None:
+def test_other_managers_have_listeners_of_their_own(config: Config) -> None:
     """Other computers may come in there, as MSMQ lets them."""
     open_to_all = replace(config, app_port=None, binary_port=0, ping_port=0, binary_bind="0.0.0.0")
-    doors = asyncio.run(late(open_to_all, Tokens(config.data)))
-    assert {name: type(door) for name, door in doors.items()} == {
-        "binary": BinaryDoor,
-        "ping": PingDoor,
+    listeners = asyncio.run(late(open_to_all, Tokens(config.data)))
+    assert {name: type(listener) for name, listener in listeners.items()} == {
+        "binary": BinaryListener,
+        "ping": PingListener,
     }
 
 
@@ -135,11 +135,11 @@ def test_other_managers_have_doors_of_their_own(config: Config) -> None:
 def test_other_computers_are_not_let_in_just_so(config: Config, bind: str) -> None:
     far = replace(config, bind=bind)
     with pytest.raises(InvalidParameter, match="other computers can reach it"):
-        StandardDoors(far).early(far, Tokens(far.data))
+        StandardListeners(far).early(far, Tokens(far.data))
     with pytest.raises(ConfigError, match="other computers can reach it"):
         asyncio.run(late(far, Tokens(far.data)))
     careless = replace(far, allow_insecure=True)
-    assert StandardDoors(careless).early(careless, Tokens(far.data))
+    assert StandardListeners(careless).early(careless, Tokens(far.data))
     assert asyncio.run(late(careless, Tokens(far.data)))
 
 
@@ -169,7 +169,7 @@ def test_the_console_asks_other_computers_for_a_token(config: Config, made: Path
     trust = ssl.create_default_context(cafile=str(made / "ca.pem"))
 
     async def check() -> None:
-        console = StandardDoors(far).early(far, tokens)["console"]
+        console = StandardListeners(far).early(far, tokens)["console"]
         where = await address(console)
         assert await status(where, "/healthz", trust) == 503, "it needs no token"
         assert await status(where, "/metrics", trust) == 401
@@ -213,13 +213,13 @@ def test_a_renewed_certificate_is_shown_from_then_on(
     secure = with_tls(config, tmp_path)
 
     async def check() -> None:
-        doors = StandardDoors(secure)
-        console = doors.early(secure, Tokens(config.data))["console"]
+        listeners = StandardListeners(secure)
+        console = listeners.early(secure, Tokens(config.data))["console"]
         host, port = (await address(console)).split(":")
         loop = asyncio.get_running_loop()
         first = await loop.run_in_executor(None, ssl.get_server_certificate, (host, int(port)))
         make_certificates(tmp_path)
-        doors.renew(secure)
+        listeners.renew(secure)
         second = await loop.run_in_executor(None, ssl.get_server_certificate, (host, int(port)))
         await console.stop("enough")
         assert first in (made / "server.pem").read_text()
@@ -227,7 +227,7 @@ def test_a_renewed_certificate_is_shown_from_then_on(
         assert first != second
 
     asyncio.run(check())
-    StandardDoors(config).renew(config)
+    StandardListeners(config).renew(config)
 
 
 @pytest.mark.parametrize("name", ["tls_cert", "tls_key", "tls_client_ca"])
@@ -241,7 +241,7 @@ def test_a_bad_certificate_is_refused_in_words(
     secure = with_tls(config, made, client_ca=True)
     given: dict[str, Any] = {name: bad}
     with pytest.raises(ConfigError, match=r"bad\.pem"):
-        StandardDoors(replace(secure, **given))
+        StandardListeners(replace(secure, **given))
 
 
 def test_nobody_is_asked_for_the_password_of_a_key(

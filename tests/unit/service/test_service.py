@@ -1,4 +1,4 @@
-"""The life of a service, with doors that lead nowhere."""
+"""The life of a service, with fake listeners."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from openmsmq.service.service import (
     RETRY_AFTER,
     Address,
     CannotStart,
-    Door,
     Service,
+    ServiceListener,
     notify_systemd,
 )
 from openmsmq.transports.receipts import RECEIPTS
@@ -52,7 +52,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 @dataclass
-class FakeDoor:
+class FakeListener:
     """Writes down what becomes of it."""
 
     name: str
@@ -75,7 +75,7 @@ class FakeDoor:
 
 @dataclass
 class House:
-    """A service whose doors can be looked at."""
+    """A service whose listeners can be looked at."""
 
     config: Config
     retry_after: tuple[float, float] = (0.01, 0.02)
@@ -87,16 +87,16 @@ class House:
     tokens: Tokens | None = None
 
     def __post_init__(self) -> None:
-        self.console = FakeDoor("console", self.log, ("::1", 8))
-        self.app = FakeDoor("app", self.log)
+        self.console = FakeListener("console", self.log, ("::1", 8))
+        self.app = FakeListener("app", self.log)
         self.service = Service(self.config, self, reload=self.reload, retry_after=self.retry_after)
 
-    def early(self, config: Config, tokens: Tokens) -> Mapping[str, Door]:
+    def early(self, config: Config, tokens: Tokens) -> Mapping[str, ServiceListener]:
         return {"console": self.console}
 
     def late(
         self, local: QueueManager, driver: LoopDriver, config: Config, tokens: Tokens
-    ) -> Mapping[str, Door]:
+    ) -> Mapping[str, ServiceListener]:
         self.local, self.driver, self.tokens = local, driver, tokens
         self.log.append(f"store opens: {local.state}")
         return {"app": self.app}
@@ -154,7 +154,7 @@ def events(caplog: pytest.LogCaptureFixture, event: str) -> list[dict[str, Any]]
     return [r.__dict__["fields"] for r in caplog.records if r.getMessage() == event]
 
 
-def test_doors_open_in_order_and_close_in_reverse(house: House) -> None:
+def test_listeners_open_in_order_and_close_in_reverse(house: House) -> None:
     """SYS-040, SYS-117."""
     house.live()
     assert house.log == [
@@ -210,10 +210,10 @@ def test_the_ready_file_is_there_while_it_is_ready(house: House, tmp_path: Path)
         seen.append(json.loads(ready.read_text()))
 
     async def closing() -> None:
-        assert not ready.exists(), "it goes before the doors close"
+        assert not ready.exists(), "it goes before the listeners close"
 
     async def opening() -> Address:
-        assert not ready.exists(), "it comes when all doors are open"
+        assert not ready.exists(), "it comes when all listeners are open"
         return ("127.0.0.1", 7)
 
     house.app.start = opening  # type: ignore[method-assign]  # to look at that moment
@@ -242,9 +242,9 @@ def test_no_ready_file_is_fine(tmp_path: Path, caplog: pytest.LogCaptureFixture)
     house.app.address = "/run/app.sock"
     house.live()
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
-    assert events(caplog, "door open") == [
-        {"door": "console", "address": "[::1]:8"},
-        {"door": "app", "address": "/run/app.sock"},
+    assert events(caplog, "listening") == [
+        {"listener": "console", "address": "[::1]:8"},
+        {"listener": "app", "address": "/run/app.sock"},
     ]
     [ready] = events(caplog, "ready")
     assert (ready["name"], ready["pid"]) == ("shop01", os.getpid())
@@ -403,7 +403,7 @@ def test_damaged_tokens_end_the_start(house: House) -> None:
     ],
     ids=["in use", "forbidden", "odd"],
 )
-def test_a_door_that_cannot_be_opened_ends_the_start(
+def test_a_listener_that_cannot_be_opened_ends_the_start(
     house: House, failure: OSError, words: str
 ) -> None:
     """SYS-002, SYS-118."""
@@ -418,7 +418,7 @@ def test_a_door_that_cannot_be_opened_ends_the_start(
     assert not house.config.ready_file.exists()
 
 
-def test_a_door_may_refuse_in_its_own_words(house: House) -> None:
+def test_a_listener_may_refuse_in_its_own_words(house: House) -> None:
     house.console.failure = AccessDenied("no token")
     with pytest.raises(AccessDenied):
         house.live()
@@ -426,7 +426,7 @@ def test_a_door_may_refuse_in_its_own_words(house: House) -> None:
     assert house.log[0].startswith("console closes: cannot start: ")
 
 
-def test_a_door_that_does_not_close_keeps_nobody(
+def test_a_listener_that_does_not_close_delays_nothing_else(
     house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "STOP_WITHIN_S", 0.01)
@@ -436,7 +436,7 @@ def test_a_door_that_does_not_close_keeps_nobody(
 
     house.app.ending = never
     house.live()
-    assert events(caplog, "door not closed") == [{"door": "app"}]
+    assert events(caplog, "listener not closed") == [{"listener": "app"}]
     assert house.log[-1] == "console closes: enough"
     open_directory(house.config.data, receipts=RECEIPTS).store.close()
 

@@ -10,7 +10,7 @@ import pytest
 
 import openmsmq
 from openmsmq import Manager
-from openmsmq.spark import reading, streaming, writing
+from openmsmq.spark import batch_reader, stream_reader, writers
 from openmsmq.spark.options import Options
 
 
@@ -38,7 +38,7 @@ def lasting(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> Iterator[Manag
     def connect(options: Options, address: str, *, patient: bool) -> Lasting:
         return Lasting(manager)
 
-    for module in (reading, streaming, writing):
+    for module in (batch_reader, stream_reader, writers):
         monkeypatch.setattr(module, "connect", connect)
     yield manager
 

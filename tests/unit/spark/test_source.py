@@ -19,10 +19,10 @@ from pyspark.sql.types import MapType, StringType, StructType
 
 from openmsmq import Manager
 from openmsmq.errors import InvalidParameter
-from openmsmq.spark.reading import BatchReader
+from openmsmq.spark.batch_reader import BatchReader
 from openmsmq.spark.source import MsmqDataSource, PushingDataSource, PushingReader
-from openmsmq.spark.streaming import StreamReader
-from openmsmq.spark.writing import BatchWriter, StreamWriter
+from openmsmq.spark.stream_reader import StreamReader
+from openmsmq.spark.writers import BatchWriter, StreamWriter
 
 READ = StructType().add("label", "string").add("headers", MapType(StringType(), StringType()))
 WRITE = StructType().add("body", "binary")

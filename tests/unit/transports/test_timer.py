@@ -7,7 +7,7 @@ import asyncio
 from tests.simulation.events import Event
 from tests.simulation.network import NodeNetwork
 
-from openmsmq.transports.mqqb.listener import BinaryDoor
+from openmsmq.transports.mqqb.listener import BinaryListener
 from openmsmq.transports.timer import Timer, Timers
 
 
@@ -15,10 +15,10 @@ def accepted(timer: type[Timer], timers: type[Timers]) -> None:
     """Only for the type checker, which says whether these are what is needed."""
 
 
-accepted(asyncio.TimerHandle, BinaryDoor)
+accepted(asyncio.TimerHandle, BinaryListener)
 accepted(Event, NodeNetwork)
 
 
 def test_event_loop_and_simulation_can_be_asked_for_a_call_later() -> None:
-    assert all(hasattr(one, "call_later") for one in (BinaryDoor, NodeNetwork))
+    assert all(hasattr(one, "call_later") for one in (BinaryListener, NodeNetwork))
     assert all(hasattr(one, "cancel") for one in (asyncio.TimerHandle, Event))

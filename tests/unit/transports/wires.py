@@ -20,7 +20,7 @@ from openmsmq.packet.packet import Packet, decode_packet
 from openmsmq.store.memory import Disk, MemoryStore
 from openmsmq.transports.mqqb.events import SessionEnd as Reason
 from openmsmq.transports.mqqb.network import PeerMachine
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
@@ -223,7 +223,7 @@ class Station(Manager):
         peers: dict[str, Place] | None = None,
         port: int = PORT,
         sessions_max: int = 100,
-        timing: Timing | None = None,
+        timing: SessionTimers | None = None,
         restored: bool = False,
     ) -> None:
         number = "abcdefgh".index(name) + 1

@@ -9,7 +9,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from openmsmq.cli.output import console
-from openmsmq.cli.packets.meaning import Meanings
+from openmsmq.cli.packets.value_words import ValueWords
 from openmsmq.packet.describe import Description
 from openmsmq.wire.trace import Field
 
@@ -18,7 +18,7 @@ BYTES_SHOWN: Final = 32
 
 def packet_json(description: Description) -> dict[str, Any]:
     """A packet as a document."""
-    meanings = Meanings(description)
+    meanings = ValueWords(description)
     document: dict[str, Any] = {
         "kind": description.kind,
         "offset": description.offset,
@@ -34,7 +34,7 @@ def packet_json(description: Description) -> dict[str, Any]:
     return document
 
 
-def _field_json(field: Field, meanings: Meanings) -> dict[str, Any]:
+def _field_json(field: Field, meanings: ValueWords) -> dict[str, Any]:
     """The shape of the project's test vectors, and what the value means."""
     document: dict[str, Any] = {
         "path": field.path,
@@ -59,7 +59,7 @@ def _field_json(field: Field, meanings: Meanings) -> dict[str, Any]:
 
 def print_packet(description: Description) -> None:
     """A packet as a tree."""
-    meanings = Meanings(description)
+    meanings = ValueWords(description)
     title = Text.assemble(
         (description.kind, "bold"),
         f", {len(description.data)} bytes at offset {description.offset}",
@@ -82,7 +82,7 @@ def _branch(branches: dict[str, Tree], path: str) -> Tree:
     return branches[path]
 
 
-def _line(field: Field, name: str, meanings: Meanings) -> Text:
+def _line(field: Field, name: str, meanings: ValueWords) -> Text:
     line = Text.assemble((f"{field.offset:5d} ", "dim"), name, " ", (_value(field), "green"))
     if meaning := meanings.of(field):
         line.append(f"  {meaning}", style="yellow")

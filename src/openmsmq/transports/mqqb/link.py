@@ -31,7 +31,7 @@ from openmsmq.transports.mqqb.received_acks import ReceivedAcks
 from openmsmq.transports.mqqb.reports import Reports
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.states import SessionState
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.transports.peers.addresses import address_text
 from openmsmq.transports.peers.peer import Peer
 
@@ -52,7 +52,7 @@ class LinkHost(Protocol):
     """What a link reports to, and what it is given from there."""
 
     identity: UUID
-    timing: Timing
+    timing: SessionTimers
     answers_early: bool
     dispatcher: Dispatcher
     arrivals: Arrivals

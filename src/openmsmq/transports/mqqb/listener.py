@@ -1,4 +1,4 @@
-"""The door for other managers: sockets on which the binary protocol is spoken ([MS-MQQB] 2.1.1)."""
+"""The listener for other managers: sockets of the binary protocol ([MS-MQQB] 2.1.1)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from openmsmq.types.outgoing import ConnectionStatus
 CONNECT_WITHIN: Final = 30.0
 "Seconds that another computer has to answer."
 FAREWELL: Final = 2.0
-"Seconds that others get to take what was sent to them when the door closes."
+"Seconds that others get to take what was sent to them when the listener closes."
 REFUSALS_MAX: Final = 16
 "Connections beyond the limit that are told so; even more are just closed."
 PIECE: Final = 4 * 1024
@@ -46,7 +46,7 @@ RATES_EVERY: Final = 5.0
 _log: Final = logging.getLogger(__name__)
 
 
-class BinaryDoor:
+class BinaryListener:
     """Lets other managers in, and connects to them; the network of `BinaryTransport`."""
 
     def __init__(
@@ -82,7 +82,7 @@ class BinaryDoor:
         )
 
     async def start(self) -> tuple[str, int]:
-        """Let other managers in; where they find the door."""
+        """Start to listen; the address."""
         assert self._config.binary_port is not None
         bound = await bind(self._config.peer_bind, self._config.binary_port)
         if self.recorder is not None:
@@ -140,7 +140,7 @@ class BinaryDoor:
         """The system has no connection to give."""
         self.refused(SessionEnd.TOO_MANY.value)
         level = logging.ERROR
-        log_event(_log, "cannot accept connections", level=level, error=error, door="binary")
+        log_event(_log, "cannot accept connections", level=level, error=error, listener="binary")
 
     def now(self) -> float:
         """The time of all sessions."""
@@ -270,13 +270,13 @@ class Spoken:
 
     def __init__(
         self,
-        door: BinaryDoor,
+        listener: BinaryListener,
         driver: LoopDriver,
         connection: Connection,
         make: Callable[[Wire], PeerMachine],
         tap: Tap | None,
     ) -> None:
-        self._door = door
+        self._listener = listener
         self._driver = driver
         self._connection = connection
         self._is_over = False
@@ -333,15 +333,15 @@ class Spoken:
             return
         waiting = len(self._later)
         self._later += [data[at : at + PIECE] for at in range(0, len(data), PIECE)]
-        self._door.came(self, len(data), self._pending)
+        self._listener.came(self, len(data), self._pending)
         if not waiting:
-            self._door.turns.add(self._take_turn)
+            self._listener.turns.add(self._take_turn)
 
     def _do_later(self, call: Callable[[], None]) -> None:
         """Do something behind what waits, when it is its turn."""
         self._later.append(call)
         if len(self._later) == 1:
-            self._door.turns.add(self._take_turn)
+            self._listener.turns.add(self._take_turn)
 
     def _take_turn(self) -> bool:
         """Handle a piece; whether there is more."""
@@ -350,7 +350,7 @@ class Spoken:
         piece = self._later.popleft()
         try:
             if isinstance(piece, bytes):
-                self._take(piece, self._door.now())
+                self._take(piece, self._listener.now())
             else:
                 piece()
         except Exception:
@@ -366,7 +366,7 @@ class Spoken:
         self._do(lambda: self._machine.receive_data(data, now))
         if not self._is_over:
             pending = self._pending
-            self._door.came(self, max(0, pending - waited), pending)
+            self._listener.came(self, max(0, pending - waited), pending)
 
     @property
     def _pending(self) -> int:
@@ -378,7 +378,7 @@ class Spoken:
         """End the session and the connection at once, whether the other side listens or not."""
         self._is_over = True
         self._later.clear()
-        self._door.gone(self)
+        self._listener.gone(self)
         self._do(lambda: self._machine.close(reason, detail))
         self._connection.abort()
 
@@ -387,7 +387,7 @@ class Spoken:
         self._do_later(self._end)
 
     def _end(self) -> None:
-        self._door.gone(self)
+        self._listener.gone(self)
         self._do(self._machine.lost)
         if self._tap is not None:
             self._tap.lost()

@@ -1,4 +1,4 @@
-"""The door for pings: datagrams that ask whether a session would be accepted."""
+"""The listener for pings: datagrams that ask whether a session would be accepted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openmsmq.clock import Clock, SystemClock
 from openmsmq.transports.mqqb.ping import answer_ping
 
 
-class PingDoor(asyncio.DatagramProtocol):
+class PingListener(asyncio.DatagramProtocol):
     """Answers pings ([MS-MQQB] 3.1.7.7)."""
 
     def __init__(

@@ -43,7 +43,7 @@ from openmsmq.transports.mqqb.events import (
 from openmsmq.transports.mqqb.inbound import HEADER_AT, Inbound
 from openmsmq.transports.mqqb.outbound import FLAG_BITS, Outbound
 from openmsmq.transports.mqqb.states import MOVES, PacketKind, SessionAction, SessionState
-from openmsmq.transports.mqqb.timing import Timing, recoverable_ack_ms
+from openmsmq.transports.mqqb.timers import SessionTimers, recoverable_ack_ms
 
 _SESSION: Final = BaseFlags.SH
 _CLEAR_SESSION: Final = 0xFFFF ^ BaseFlags.SH
@@ -69,7 +69,7 @@ class Session:
         is_initiator: bool,
         peer: UUID = NO_GUID,
         is_direct: bool = True,
-        timing: Timing | None = None,
+        timing: SessionTimers | None = None,
         answers_early: bool = True,
         refuses: bool = False,
     ) -> None:
@@ -82,7 +82,7 @@ class Session:
         self.own = own
         self.peer = peer
         self.is_initiator = is_initiator
-        self.timing = timing or Timing()
+        self.timing = timing or SessionTimers()
         self.state = SessionState.WAITING_ECR if is_initiator else SessionState.WAITING_EC
         self.ack_wait = self.timing.ack_wait
         self.recoverable_ack = limits.RECOVERABLE_ACK_TIMEOUT_MS[1] / _MS

@@ -32,7 +32,7 @@ from openmsmq.transports.mqqb.received_acks import ReceivedAcks
 from openmsmq.transports.mqqb.reports import Reports
 from openmsmq.transports.mqqb.resend import ResendTimers
 from openmsmq.transports.mqqb.session_table import SessionTable
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.transports.peers.addresses import Addresses, address_text, next_hops
 from openmsmq.transports.peers.peer import Peer, PeerKey, peer_key_of
 from openmsmq.transports.timer import Timer
@@ -60,7 +60,7 @@ class BinaryTransport:
         peers: Mapping[str, tuple[str, int]],
         pins: Mapping[str, Pin] = MappingProxyType({}),
         identity: Identity = Identity.ADDRESS,
-        timing: Timing | None = None,
+        timing: SessionTimers | None = None,
         answers_early: bool = True,
         sessions_max: int = SESSIONS_MAX,
     ) -> None:
@@ -71,7 +71,7 @@ class BinaryTransport:
         """
         self.local = local
         self.network = network
-        self.timing = timing or Timing()
+        self.timing = timing or SessionTimers()
         self.answers_early = answers_early
         self._sessions_max = sessions_max
         self.identity = local.identity

@@ -147,7 +147,9 @@ class SrmpListener:
     def exhausted(self, error: OSError) -> None:
         """The system has no connection to give."""
         self.refused(TOO_MANY)
-        log_event(_log, "cannot accept connections", level=logging.ERROR, error=error, door="srmp")
+        log_event(
+            _log, "cannot accept connections", level=logging.ERROR, error=error, listener="srmp"
+        )
 
     # Requests
 

@@ -354,7 +354,7 @@ def test_ends_of_sessions_are_counted_by_reason(watched: Watched) -> None:
     assert scrape["openmsmq_sessions", frozenset({("direction", "outgoing")})] == 0
 
 
-def test_without_a_door_for_others_there_are_no_sessions(watched: Watched) -> None:
+def test_without_a_listener_for_others_there_are_no_sessions(watched: Watched) -> None:
     for direction in ("incoming", "outgoing"):
         assert watched.value("openmsmq_sessions", direction=direction) == 0
         assert watched.value("openmsmq_transfer_bytes_total", direction=direction) == 0

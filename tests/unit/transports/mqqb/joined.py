@@ -41,7 +41,7 @@ from openmsmq.transports.mqqb.events import (
 )
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.states import SessionState
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 
 OWN: Final = UUID("aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000")
 PEER: Final = UUID("11111111-2222-4333-8444-555566667777")
@@ -121,12 +121,12 @@ def ack(
     return SessionAck(SessionHeader(number, base, flags, sent, recoverable_sent, window)).encode()
 
 
-def acceptor(*, answers_early: bool = True, timing: Timing | None = None) -> Session:
+def acceptor(*, answers_early: bool = True, timing: SessionTimers | None = None) -> Session:
     """A session on a connection that was accepted."""
     return Session(OWN, now=START, is_initiator=False, answers_early=answers_early, timing=timing)
 
 
-def initiator(*, peer: UUID = NO_GUID, timing: Timing | None = None) -> Session:
+def initiator(*, peer: UUID = NO_GUID, timing: SessionTimers | None = None) -> Session:
     """A session on a connection that was made; its first packet is taken."""
     session = Session(OWN, now=START, is_initiator=True, peer=peer, timing=timing)
     session.data_to_send()
@@ -138,7 +138,7 @@ def opened(
     window: int = 64,
     recoverable_ack: int = 500,
     ack_timeout: int = 20_000,
-    timing: Timing | None = None,
+    timing: SessionTimers | None = None,
     is_direct: bool = True,
 ) -> Session:
     """A session that a peer has opened with these parameters, and nothing else."""
@@ -236,7 +236,9 @@ class Side:
 class Pair:
     """Two sessions whose connection loses no time."""
 
-    def __init__(self, *, near: Timing | None = None, far: Timing | None = None) -> None:
+    def __init__(
+        self, *, near: SessionTimers | None = None, far: SessionTimers | None = None
+    ) -> None:
         self.now = START
         self.near = Side(Session(OWN, now=START, is_initiator=True, peer=PEER, timing=near))
         self.far = Side(Session(PEER, now=START, is_initiator=False, timing=far))

@@ -1,4 +1,4 @@
-"""The door for other managers: sockets on which the binary protocol is spoken."""
+"""The listener for other managers: sockets on which the binary protocol is spoken."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from openmsmq.store.memory import MemoryStore
 from openmsmq.transports.mqqb import listener as module
 from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.mqqb.listener import BinaryDoor
+from openmsmq.transports.mqqb.listener import BinaryListener
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Mode
 from openmsmq.types.message import Message
@@ -43,7 +43,7 @@ Place = tuple[str, int]
 
 
 class House:
-    """A manager whose door is open."""
+    """A manager whose listener is open."""
 
     def __init__(self, folder: Path, name: str, **options: object) -> None:
         config = Config(data=folder, binary_port=0)
@@ -51,8 +51,8 @@ class House:
         clock = SystemClock()
         self.local = QueueManager(MemoryStore(), clock, name=name, receipts=RECEIPTS)
         self.driver = LoopDriver(self.local, self.local.tick)
-        self.door = BinaryDoor(self.local, self.driver, self.config, clock)
-        self.transport = self.door.transport
+        self.listener = BinaryListener(self.local, self.driver, self.config, clock)
+        self.transport = self.listener.transport
 
     async def create(self, name: str = "q") -> ManagedQueue:
         return await self.driver.wait(lambda: self.local.create_queue(name))
@@ -77,13 +77,13 @@ class House:
 
 @asynccontextmanager
 async def at(folder: Path, name: str, **options: object) -> AsyncIterator[tuple[House, Place]]:
-    """A manager, and where its door is."""
+    """A manager, and where its listener is."""
     house = House(folder, name, **options)
-    place = await house.door.start()
+    place = await house.listener.start()
     try:
         yield house, place
     finally:
-        await house.door.stop("enough")
+        await house.listener.stop("enough")
         await house.driver.close()
 
 
@@ -210,7 +210,7 @@ def test_somebody_who_connects_is_answered(tmp_path: Path) -> None:
     run(test)
 
 
-def test_the_door_can_be_at_another_address_than_the_others(tmp_path: Path) -> None:
+def test_the_listener_can_be_at_another_address_than_the_others(tmp_path: Path) -> None:
     async def test() -> None:
         async with at(tmp_path, "a", bind="127.0.0.1", binary_bind="127.0.0.2") as (_, place):
             assert place[0] == "127.0.0.2"
@@ -280,7 +280,7 @@ def test_stopping_ends_all_connections_and_attempts(tmp_path: Path) -> None:
             reader, writer = await asyncio.open_connection(host, port)
             await until(lambda: a.transport.links)
             await a.send(r"DIRECT=TCP:192.0.2.1\private$\q", "1")
-            await a.door.stop("enough")
+            await a.listener.stop("enough")
             assert await reader.read() == b""
             writer.close()
             assert not a.transport.links
@@ -293,12 +293,12 @@ def test_stopping_ends_all_connections_and_attempts(tmp_path: Path) -> None:
 def test_what_comes_after_the_manager_is_closed_is_left_alone(tmp_path: Path) -> None:
     async def test() -> None:
         house = House(tmp_path, "a")
-        host, port = await house.door.start()
+        host, port = await house.listener.start()
         _, writer = await asyncio.open_connection(host, port)
         await until(lambda: house.transport.links)
         called: list[str] = []
-        house.door.call_later(0, lambda: called.append("late"))
-        house.door.connect(
+        house.listener.call_later(0, lambda: called.append("late"))
+        house.listener.connect(
             "127.0.0.1", 1, lambda wire: Quiet(wire), lambda status, why: called.append(why)
         )
         await house.driver.close()
@@ -307,7 +307,7 @@ def test_what_comes_after_the_manager_is_closed_is_left_alone(tmp_path: Path) ->
         writer.close()
         assert called == []
         with pytest.raises(MQError):
-            await house.door.stop("enough")
+            await house.listener.stop("enough")
 
     run(test)
 
@@ -363,7 +363,7 @@ def test_unfinished_packets_have_one_budget(tmp_path: Path) -> None:
     async def test() -> None:
         house = at(tmp_path, "a", pending_bytes_max=16 << 20)
         async with house as (a, place), Crowd(place) as crowd:
-            unfinished = a.door._unfinished
+            unfinished = a.listener._unfinished
             for _ in range(20):
                 await crowd.connect(PART)
             links, ended = a.transport.links, a.transport.ended_by
@@ -383,12 +383,12 @@ def test_strangers_go_before_those_whom_the_manager_knows(
         house = at(tmp_path, "a", pending_bytes_max=8 << 20)
         async with house as (a, place), Crowd(place) as crowd:
             await crowd.connect(PART)
-            await until(lambda: a.door._unfinished.total == len(PART))
+            await until(lambda: a.listener._unfinished.total == len(PART))
             (known,) = a.transport.links
             monkeypatch.setattr(Link, "is_known", property(lambda link: link is known))
             for n in range(1, 5):
                 await crowd.connect(PART)
-                await until(lambda: a.door._unfinished.total == 2 * len(PART))
+                await until(lambda: a.listener._unfinished.total == 2 * len(PART))
                 if n > 1:
                     await until(lambda: a.transport.ended_by[SessionEnd.PENDING] == n - 1)  # noqa: B023
             assert known in a.transport.links
@@ -408,7 +408,7 @@ def test_a_packet_that_comes_too_slowly_ends_the_session(
             with suppress(ConnectionError):
                 assert await reader.read() == b""
             assert a.transport.ended_by[SessionEnd.TOO_SLOW] == 1
-            assert a.door._unfinished.total == 0
+            assert a.listener._unfinished.total == 0
 
     run(test)
 
@@ -450,7 +450,7 @@ def test_what_the_system_cannot_give_is_counted_and_logged(
 ) -> None:
     async def test() -> None:
         async with at(tmp_path, "a") as (a, _):
-            a.door.exhausted(OSError(24, "Too many open files"))
+            a.listener.exhausted(OSError(24, "Too many open files"))
             assert a.transport.ended_by[SessionEnd.TOO_MANY] == 1
             assert "cannot accept connections" in caplog.text
 

@@ -8,7 +8,7 @@ from tests.unit.transports.wires import End, Peer, Station
 from openmsmq.net.connection import Connection
 from openmsmq.net.wire import Machine, Wire
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.mqqb.listener import BinaryDoor, Spoken
+from openmsmq.transports.mqqb.listener import BinaryListener, Spoken
 from openmsmq.transports.mqqb.network import Network, PeerMachine
 from openmsmq.transports.timer import Timer, Timers
 
@@ -19,7 +19,7 @@ def accepted(
     """Only for the type checker, which says whether these are what is needed."""
 
 
-accepted(BinaryDoor, Link, Connection, Event)
+accepted(BinaryListener, Link, Connection, Event)
 accepted(Station, Peer, End, Event)
 
 
@@ -28,7 +28,7 @@ def members(protocol: type) -> set[str]:
 
 
 def test_sockets_are_one_way_to_have_a_network() -> None:
-    assert members(Network) | members(Timers) <= set(dir(BinaryDoor))
+    assert members(Network) | members(Timers) <= set(dir(BinaryListener))
 
 
 def test_a_connection_of_the_event_loop_is_a_wire() -> None:

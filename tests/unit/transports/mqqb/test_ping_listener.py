@@ -1,4 +1,4 @@
-"""The door for pings."""
+"""The listener for pings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openmsmq.capture.packets import captured_packets
 from openmsmq.capture.recorder import Recorder
 from openmsmq.packet.ping import PingPacket
 from openmsmq.transports.mqqb.ping import Pinger
-from openmsmq.transports.mqqb.ping_listener import PingDoor
+from openmsmq.transports.mqqb.ping_listener import PingListener
 from openmsmq.wire.reader import decode_whole
 
 ASKER = UUID("99999999-2222-4333-8444-555566667777")
@@ -31,23 +31,23 @@ def station(sessions_max: int = 1) -> Station:
     return Station(Net(), "a", sessions_max=sessions_max)
 
 
-def closed_door() -> PingDoor:
-    return PingDoor(OWN, "127.0.0.1", 0)
+def closed_listener() -> PingListener:
+    return PingListener(OWN, "127.0.0.1", 0)
 
 
 @asynccontextmanager
 async def asking(made: Station | None = None) -> AsyncIterator[socket.socket]:
-    """A socket that is connected to a door."""
+    """A socket that is connected to a listener."""
     asked = (made or station()).transport
-    door = PingDoor(asked.identity, "127.0.0.1", 0, refuses=lambda: asked.refuses_sessions)
-    place = await door.start()
+    listener = PingListener(asked.identity, "127.0.0.1", 0, refuses=lambda: asked.refuses_sessions)
+    place = await listener.start()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
         asker.setblocking(False)
         asker.connect(place)
         try:
             yield asker
         finally:
-            await door.stop("enough")
+            await listener.stop("enough")
 
 
 async def answer(asker: socket.socket) -> bytes:
@@ -126,32 +126,32 @@ def test_the_answer_is_no_if_a_session_would_be_refused(
     asyncio.run(test())
 
 
-def test_a_door_that_was_never_open_can_be_closed() -> None:
-    asyncio.run(closed_door().stop("enough"))
+def test_a_listener_that_was_never_open_can_be_closed() -> None:
+    asyncio.run(closed_listener().stop("enough"))
 
 
 def test_a_service_without_a_binary_port_refuses_sessions() -> None:
     """MQQB-133."""
-    door = closed_door()
+    listener = closed_listener()
     sent: list[bytes] = []
-    door.connection_made(SimpleNamespace(sendto=lambda data, addr: sent.append(data)))  # type: ignore[arg-type] # enough
+    listener.connection_made(SimpleNamespace(sendto=lambda data, addr: sent.append(data)))  # type: ignore[arg-type] # enough
     pinger = Pinger(ASKER)
-    door.datagram_received(pinger.request(), ("127.0.0.1", 9))
+    listener.datagram_received(pinger.request(), ("127.0.0.1", 9))
     assert pinger.receive(sent[0]) is False
 
 
 def test_nothing_is_answered_before_the_start() -> None:
-    closed_door().datagram_received(Pinger(ASKER).request(), ("127.0.0.1", 9))
+    closed_listener().datagram_received(Pinger(ASKER).request(), ("127.0.0.1", 9))
 
 
 def test_a_port_that_is_taken_is_an_error() -> None:
     async def test() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
             taken.bind(("127.0.0.1", 0))
-            door = PingDoor(OWN, *taken.getsockname())
+            listener = PingListener(OWN, *taken.getsockname())
             with pytest.raises(OSError, match=r".*"):
-                await door.start()
-            await door.stop("enough")
+                await listener.start()
+            await listener.stop("enough")
 
     asyncio.run(test())
 
@@ -160,8 +160,8 @@ def test_what_is_asked_and_answered_is_recorded(tmp_path: Path) -> None:
     """A datagram that is no ping is not."""
 
     async def test() -> list[tuple[object, object, bytes]]:
-        door = PingDoor(OWN, "127.0.0.1", 0, recorder=Recorder(tmp_path))
-        place = await door.start()
+        listener = PingListener(OWN, "127.0.0.1", 0, recorder=Recorder(tmp_path))
+        place = await listener.start()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
             asker.setblocking(False)
             asker.connect(place)
@@ -170,7 +170,7 @@ def test_what_is_asked_and_answered_is_recorded(tmp_path: Path) -> None:
             asker.send(request)
             response = await answer(asker)
             own = asker.getsockname()
-            await door.stop("enough")
+            await listener.stop("enough")
         return [(own, place, request), (place, own, response)]
 
     said = asyncio.run(test())

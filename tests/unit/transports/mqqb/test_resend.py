@@ -10,7 +10,7 @@ from openmsmq.packet.acks import OrderAckBody, build_order_ack, order_queue
 from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.message import UserMessage
 from openmsmq.transports.mqqb.resend import SCHEDULE
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.types.outgoing import TransferState
 
 
@@ -19,7 +19,7 @@ class Deaf:
 
     def __init__(self) -> None:
         self.net = Net()
-        self.a = Station(self.net, "a", timing=Timing(clean_up=1e9))  # it is never idle
+        self.a = Station(self.net, "a", timing=SessionTimers(clean_up=1e9))  # it is never idle
         self.peer, self.queue = opened(self.net, self.a)
         self._count = 1
         self._recoverable = 0

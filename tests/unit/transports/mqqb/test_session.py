@@ -51,7 +51,7 @@ from openmsmq.transports.mqqb.events import (
 )
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.transports.mqqb.states import SessionState
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 
 MS = 1000
 BEFORE_OPEN = [
@@ -736,7 +736,7 @@ def test_an_acknowledgement_of_what_was_never_sent_changes_nothing() -> None:
 
 def test_there_is_room_for_as_many_as_the_smaller_window_takes() -> None:
     """MQQB-195, AMB-19."""
-    session = opened(window=64, timing=Timing(window=10))
+    session = opened(window=64, timing=SessionTimers(window=10))
     session.send(outgoing(10), START)
     assert session.room == 0
     session.receive_data(ack(4), START)
@@ -783,7 +783,7 @@ def test_nothing_is_paused_before_it_is_open() -> None:
 
 def test_two_sessions_come_to_terms() -> None:
     """MQQB-180, MQQB-191."""
-    pair = Pair(far=Timing(window=100))
+    pair = Pair(far=SessionTimers(window=100))
     assert pair.near.events == [Opened(PEER)]
     assert pair.far.events == [Opened(OWN)]
     assert [side.session.room for side in pair] == [100, 100]

@@ -19,7 +19,7 @@ from openmsmq.errors import UnsupportedOperation
 from openmsmq.packet.connection import EstablishConnection, SessionAck
 from openmsmq.properties.message import Acknowledge
 from openmsmq.transports.mqqb.events import SessionEnd
-from openmsmq.transports.mqqb.timing import Timing
+from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.transports.mqqb.transport import SWEEP_EVERY, UNSENT_MAX
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.message import Message
@@ -606,7 +606,7 @@ def test_an_idle_session_is_closed_after_five_minutes() -> None:
 
 def test_timing_can_be_given() -> None:
     net = Net()
-    a = Station(net, "a", timing=Timing(establish=5))
+    a = Station(net, "a", timing=SessionTimers(establish=5))
     peer = net.dial(a)
     net.wait(5.1)
     assert peer.is_lost

@@ -12,7 +12,7 @@ from tests.unit.engine.world import HandClock
 from openmsmq.access.tokens import TOKENS_FILE, Tokens
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
-from openmsmq.app_server import housekeeping
+from openmsmq.app_server import sweeper
 from openmsmq.app_server.session import READ_AHEAD
 from openmsmq.engine.transactions.transaction import TransactionState
 from openmsmq.errors import (
@@ -74,7 +74,7 @@ async def test_who_came_in_with_a_certificate_goes_with_its_entry(house: House) 
 async def test_the_listener_lets_the_server_look_again_and_again(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(housekeeping, "INTERVAL_S", 0.01)
+    monkeypatch.setattr(sweeper, "INTERVAL_S", 0.01)
     house.listener._tick()
     kept, token = house.tokens.create("read")
     program = await house.program(token)
@@ -131,16 +131,16 @@ async def test_who_is_in_stays_in_while_the_tokens_cannot_be_read(
 async def test_nothing_is_looked_at_after_the_end(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(housekeeping, "INTERVAL_S", 0.001)
+    monkeypatch.setattr(sweeper, "INTERVAL_S", 0.001)
     seen = 0
-    tick = house.listener.housekeeping.tick
+    tick = house.listener.sweeper.tick
 
     def count(now: float) -> None:
         nonlocal seen
         seen += 1
         tick(now)
 
-    monkeypatch.setattr(house.listener.housekeeping, "tick", count)
+    monkeypatch.setattr(house.listener.sweeper, "tick", count)
     house.listener._tick()
     await until(lambda: seen)
     await house.listener.stop("enough")

@@ -1,4 +1,4 @@
-"""What the application server does although no program asks for it.
+"""The sweeper: checks that the application server makes once a second, unasked.
 
 It closes connections whose token or certificate is no longer valid, finds programs that are gone
 although nothing is read from them, and aborts transactions that are idle or abandoned. It looks
@@ -27,7 +27,7 @@ _ABANDON_RULE: Final = Caller("app.abandon_prepared_after")
 _log: Final = logging.getLogger(__name__)
 
 
-class Housekeeping:
+class SessionSweeper:
     """Looks at all sessions of a server, again and again."""
 
     def __init__(self, server: AppServer) -> None:

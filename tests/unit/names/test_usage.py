@@ -16,7 +16,7 @@ from openmsmq.errors import (
 from openmsmq.limits import MULTIPLE_ELEMENTS_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import DistributionListName, parse_format_name
-from openmsmq.names.opening import check_use, expand_name
+from openmsmq.names.usage import check_use, expand_name
 
 GUID = "01234567-89ab-4cde-8f01-23456789abcd"
 ORDERS = r"DIRECT=OS:a\private$\orders"

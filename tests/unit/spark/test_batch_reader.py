@@ -9,8 +9,8 @@ from pyspark.sql.datasource import InputPartition
 
 from openmsmq import Manager, Message, Queue
 from openmsmq.errors import MessageNotFound, QueueNotFound
+from openmsmq.spark.batch_reader import BatchReader, Range, bands, blocks, split
 from openmsmq.spark.options import BATCH, parse
-from openmsmq.spark.reading import BatchReader, Range, bands, blocks, split
 
 
 def reader(most: int = 100) -> BatchReader:

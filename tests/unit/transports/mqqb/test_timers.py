@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from openmsmq.transports.mqqb.timing import Timing, recoverable_ack_ms
+from openmsmq.transports.mqqb.timers import SessionTimers, recoverable_ack_ms
 
 
 def test_the_timers_run_as_long_as_those_of_msmq() -> None:
     """MQQB-184, MQQB-338, MQQB-342: Q<43>, Q<44>, Q<46> and Q<51>."""
-    timing = Timing()
+    timing = SessionTimers()
     assert timing.establish == 60
     assert timing.clean_up == 300
     assert timing.ack_wait == 20
@@ -18,7 +18,7 @@ def test_the_timers_run_as_long_as_those_of_msmq() -> None:
 
 def test_the_window_offered_fits_its_field_and_is_no_smaller_than_that_of_msmq() -> None:
     """More than the 64 of the text, which a peer of 64 makes 64 again (AMB-19)."""
-    assert 64 <= Timing().window < 0x8000
+    assert 64 <= SessionTimers().window < 0x8000
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests.samples import (
     user_message,
 )
 
-from openmsmq.cli.packets.meaning import Meanings
+from openmsmq.cli.packets.value_words import ValueWords
 from openmsmq.names.reference import QueueReference, ReferenceCode
 from openmsmq.packet.acks import FinalAckBody, build_final_ack, order_queue
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection, SessionAck
@@ -42,7 +42,7 @@ def meaning(data: bytes | UserMessage, path: str) -> str:
     description = next(describe(data))
     assert description.error is None
     field = next(field for field in description.fields if field.path == path)
-    return Meanings(description).of(field)
+    return ValueWords(description).of(field)
 
 
 def with_properties(**values: int | bytes) -> UserMessage:
@@ -303,7 +303,7 @@ def test_addresses(kind: int, overlay: str, extended: str) -> None:
 @pytest.mark.parametrize("message", MESSAGES.values(), ids=MESSAGES)
 def test_every_field_of_every_message_can_be_explained(message: UserMessage) -> None:
     description = next(describe(message.encode()))
-    meanings = Meanings(description)
+    meanings = ValueWords(description)
     assert all("{" not in meanings.of(field) for field in description.fields)
 
 
@@ -311,6 +311,6 @@ def test_what_is_left_of_a_broken_message_can_be_explained() -> None:
     data = MESSAGES["all"].encode()
     for size in range(1, len(data), 5):
         description = next(describe(data[:size]))
-        meanings = Meanings(description)
+        meanings = ValueWords(description)
         for field in description.fields:
             assert isinstance(meanings.of(field), str)

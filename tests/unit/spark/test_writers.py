@@ -10,9 +10,9 @@ from pyspark import TaskContext
 
 from openmsmq import Manager
 from openmsmq.errors import InvalidParameter, QueueNotFound, TransactionSequence
-from openmsmq.spark import writing
+from openmsmq.spark import writers
 from openmsmq.spark.options import SINK, WRITE, parse
-from openmsmq.spark.writing import BatchWriter, StreamWriter, writer_name
+from openmsmq.spark.writers import BatchWriter, StreamWriter, writer_name
 
 LABELS = ("body", "label")
 
@@ -115,8 +115,8 @@ def test_a_batch_of_a_stream_is_sent_once(
 
 
 def test_many_rows_are_sent_in_batches(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "_ROWS", 2)
-    found = list(writing._batches(iter([(b"", str(n)) for n in range(5)]), LABELS))
+    monkeypatch.setattr(writers, "_ROWS", 2)
+    found = list(writers._batches(iter([(b"", str(n)) for n in range(5)]), LABELS))
     assert [len(batch) for batch in found] == [2, 2, 1]
 
 

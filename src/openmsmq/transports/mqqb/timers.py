@@ -14,7 +14,7 @@ WINDOW: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class SessionTimers:
     """The durations of a session's timers."""
 
     establish: float = 60.0

@@ -36,7 +36,7 @@ IPV4: Final = 1
 IPV6: Final = 6
 
 
-class Meanings:
+class ValueWords:
     """Says what the fields of one packet mean; some depend on others of the same packet."""
 
     def __init__(self, description: Description) -> None:
@@ -147,7 +147,7 @@ class Meanings:
         raw = self._bytes(field)
         return f"{len(raw)} times 0x{raw[0]:02X}" if len(set(raw)) == 1 else ""
 
-    _SPECIAL: Final[Mapping[str, Callable[[Meanings, Field], str]]] = {
+    _SPECIAL: Final[Mapping[str, Callable[[ValueWords, Field], str]]] = {
         "CorrelationID": _correlation,
         "SecurityID": _security_id,
         "EncryptionKey": _encryption_key,

@@ -14,9 +14,9 @@ from tests.unit.spark.conftest import Lasting
 import openmsmq
 from openmsmq import Manager, Message
 from openmsmq.errors import InvalidParameter, SubscriptionTaken
-from openmsmq.spark import streaming
+from openmsmq.spark import stream_reader
 from openmsmq.spark.options import STREAM, parse
-from openmsmq.spark.streaming import StreamReader, Written
+from openmsmq.spark.stream_reader import StreamReader, Written
 
 
 def reader(**options: str) -> StreamReader:
@@ -144,16 +144,16 @@ def test_managers_are_asked_at_the_same_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both = Barrier(2, timeout=10)
-    reserve = streaming._reserve
+    reserve = stream_reader._reserve
 
     def meet(*given: Any) -> int:
         both.wait()
         return reserve(*given)
 
-    monkeypatch.setattr(streaming, "_reserve", meet)
+    monkeypatch.setattr(stream_reader, "_reserve", meet)
     with openmsmq.open(tmp_path / "1") as one, openmsmq.open(tmp_path / "2") as two:
         names = {"one": Lasting(one), "two": Lasting(two)}
-        monkeypatch.setattr(streaming, "connect", lambda _, address, patient: names[address])
+        monkeypatch.setattr(stream_reader, "connect", lambda _, address, patient: names[address])
         for manager in (one, two):
             manager.create_queue("orders").send_many([b"1", b"2", b"3"])
         found = reader(manager="one,two")
@@ -165,7 +165,7 @@ def test_managers_are_asked_at_the_same_time(
 def test_while_there_is_much_more_the_next_messages_are_reserved_meanwhile(
     manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streaming, "STEP", 2)
+    monkeypatch.setattr(stream_reader, "STEP", 2)
     found = reader()
     start = found.initialOffset()
     found.latestOffset(start, ReadMaxRows(2))

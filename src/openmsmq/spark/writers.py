@@ -44,7 +44,7 @@ class Prepared(WriterCommitMessage):
     messages: int
 
 
-class Writing:
+class TransactionalWriter:
     """What both writers do."""
 
     def __init__(self, options: Options, names: tuple[str, ...], identity: str) -> None:
@@ -103,7 +103,7 @@ class Writing:
                     manager.abort_prepared(xid)
 
 
-class BatchWriter(Writing, DataSourceArrowWriter):
+class BatchWriter(TransactionalWriter, DataSourceArrowWriter):
     """Sends rows as messages: all of them, or none."""
 
     def __init__(self, options: Options, names: tuple[str, ...]) -> None:
@@ -128,7 +128,7 @@ _StreamBase: Any = getattr(
 "Before 4.1, Spark gives the tasks of a stream rows."
 
 
-class StreamWriter(Writing, _StreamBase):  # type: ignore[misc]  # the base depends on the version
+class StreamWriter(TransactionalWriter, _StreamBase):  # type: ignore[misc]  # the base depends on the version
     """Sends the rows of a stream as messages: each of its batches once."""
 
     def __init__(self, options: Options, names: tuple[str, ...]) -> None:
