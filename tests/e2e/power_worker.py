@@ -44,7 +44,7 @@ def look(manager: Manager) -> State:
     return {
         "queues": queues,
         "prepared": sorted(manager.prepared()),
-        "reader": [reader.done, reader.end],
+        "reader": [reader.committed, reader.reserved],
     }
 
 
@@ -164,7 +164,7 @@ class Work:
         """Give a subscription some messages."""
         reader = self.manager.open_queue("b").subscription(READER)
         count = self.random.randint(1, 4)
-        end = reader.reserve(reader.end, count)
+        end = reader.reserve(reader.reserved, count)
         given = end - self.state["reader"][1]
         del self.queues["b"][:given]
         self.state["reader"][1] = end
@@ -172,8 +172,8 @@ class Work:
     def finish(self) -> None:
         """It is done with some."""
         reader = self.manager.open_queue("b").subscription(READER)
-        position = self.random.randint(reader.done, reader.end)
-        reader.finish(position)
+        position = self.random.randint(reader.committed, reader.reserved)
+        reader.commit(position)
         self.state["reader"][0] = position
 
     def make(self) -> None:

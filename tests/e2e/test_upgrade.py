@@ -124,14 +124,14 @@ def test_what_format_2_brought_is_there(version: int, tmp_path: Path) -> None:
 def test_a_subscription_goes_on_where_it_was(version: int, tmp_path: Path) -> None:
     with openmsmq.open(unpack(version, "left", tmp_path)) as manager:
         (info,) = manager.subscriptions()
-        assert (info.name, info.done, info.end, info.waiting) == ("reader", 1, 3, 2)
+        assert (info.name, info.committed, info.reserved, info.uncommitted) == ("reader", 1, 3, 2)
         if version == 3:
             assert info.idle == 0, "format 3 kept no time"
         reader = manager.open_queue("feed").subscription("reader")
         assert [m.text for m in reader.read(1, 3)] == ["f2", "f3"]
         assert reader.reserve(3) == 5
         assert [m.text for m in reader.read(3, 5)] == ["f4", "f5"]
-        reader.finish(5)
+        reader.commit(5)
         assert texts(manager, "feed") == []
 
 

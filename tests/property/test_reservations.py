@@ -151,12 +151,12 @@ class Run:
         """All that was answered is so after a crash."""
         found = self.open[name]
         done, end = self.promised[name]
-        assert found.done >= done
-        assert found.end >= end
+        assert found.committed >= done
+        assert found.reserved >= end
         assert found.owner in {self.owner[name], *(owner for _, owner in self.binding[name])}
         self.binding[name].clear()
         self.see_owner(name)
-        assert {at for at in self.must_leave[name] if at > found.done} <= set(positions(found))
+        assert {at for at in self.must_leave[name] if at > found.committed} <= set(positions(found))
         self.read_all(name)
 
     def see_owner(self, name: str) -> None:
@@ -166,7 +166,7 @@ class Run:
             self.owner[name] = found.owner
             self.must_leave[name].clear()
             if before:
-                self.may_leave[name] = {at for at in self.may_leave[name] if at <= found.done}
+                self.may_leave[name] = {at for at in self.may_leave[name] if at <= found.committed}
 
     def rows(self, name: str) -> set[int]:
         """The positions of what it has."""
@@ -175,16 +175,18 @@ class Run:
     def check_left(self, name: str) -> None:
         """Nothing has left that was not to leave, and all behind what is done is there."""
         found, there = self.open[name], self.rows(name)
-        assert set(range(found.done + 1, found.end + 1)) <= there
-        assert {at for at in range(1, found.done + 1) if at not in there} <= self.may_leave[name]
-        assert found.unread == len([at for at in there if at <= found.done])
+        assert set(range(found.committed + 1, found.reserved + 1)) <= there
+        assert {at for at in range(1, found.committed + 1) if at not in there} <= self.may_leave[
+            name
+        ]
+        assert found.unread == len([at for at in there if at <= found.committed])
 
     def read_all(self, name: str) -> None:
         """Read whatever there is, in pieces."""
         found = self.open[name]
-        after = found.done
-        while after < found.end:
-            after = self.read_some(name, after, found.end, size_max=700)
+        after = found.committed
+        while after < found.reserved:
+            after = self.read_some(name, after, found.reserved, size_max=700)
 
     def read_some(self, name: str, after: int, last: int, size_max: int) -> int:
         """What is read is what was read there before, and nowhere else."""
@@ -323,11 +325,11 @@ class Run:
         self.world.pass_time(number)
 
     def do_reserve(self, number: int) -> None:
-        self.reserve(number, self.open[name_of(number)].end)
+        self.reserve(number, self.open[name_of(number)].reserved)
 
     def do_repeat(self, number: int) -> None:
         found = self.open[name_of(number)]
-        self.reserve(number, found.done + number % (1 + found.end - found.done))
+        self.reserve(number, found.committed + number % (1 + found.reserved - found.committed))
 
     def reserve(self, number: int, after: int) -> None:
         name = name_of(number)
@@ -336,11 +338,11 @@ class Run:
 
         def reserved(end: int) -> None:
             if self.open[name] is found and not found.is_over:
-                assert after <= end <= found.end
+                assert after <= end <= found.reserved
                 assert end - after <= count
                 done, before = self.promised[name]
                 self.promised[name] = done, max(before, end)
-                if found.done <= after:
+                if found.committed <= after:
                     self.read_some(name, after, end, MANY)
 
         self.expect(self.reservations.reserve(found, after, count, size_max), reserved)
@@ -356,25 +358,25 @@ class Run:
         if found.is_over:
             return
         self.read_all(name)
-        position, owner = number % (1 + found.end), found.owner
+        position, owner = number % (1 + found.reserved), found.owner
         if not owner:
             self.may_leave[name].update(range(1, position + 1))
 
         def finished(_: None) -> None:
             if self.open[name] is found and not found.is_over:
-                assert found.done >= position
-                self.promised[name] = max(self.promised[name][0], position), found.end
+                assert found.committed >= position
+                self.promised[name] = max(self.promised[name][0], position), found.reserved
                 marked = {at for at in self.must_leave[name] if at <= position}
                 assert not marked & self.rows(name)
                 self.check_left(name)
 
-        self.expect(self.reservations.finish(found, position, target, owner), finished)
+        self.expect(self.reservations.commit(found, position, target, owner), finished)
 
     def do_bind(self, number: int) -> None:
         """It belongs to somebody; at times somebody takes over, or was there before."""
         name = name_of(number)
         found, owner = self.open[name], f"owner {number % 4}"
-        read = number % (1 + found.end)
+        read = number % (1 + found.reserved)
         if found.is_over:
             return
         if not found.owner:
@@ -393,9 +395,9 @@ class Run:
         """Its owner has read something."""
         name = name_of(number)
         found = self.open[name]
-        if found.is_over or not found.owner or not found.end:
+        if found.is_over or not found.owner or not found.reserved:
             return
-        last = found.end - number % 3 if found.end > 2 else found.end
+        last = found.reserved - number % 3 if found.reserved > 2 else found.reserved
         after = max(0, last - 1 - number % 4)
         owner = found.owner
         pending = mark_read(self.world.core, found, owner, after, last)
@@ -403,7 +405,7 @@ class Run:
 
         def marked(_: None) -> None:
             if self.open[name] is found and found.owner == owner:
-                self.must_leave[name].update(range(max(after, found.done) + 1, last + 1))
+                self.must_leave[name].update(range(max(after, found.committed) + 1, last + 1))
 
         self.expect(pending, marked)
 
@@ -415,7 +417,7 @@ class Run:
             return
         self.settle()
         self.answer()
-        unread = {at for at in self.rows(name) if at <= found.done}
+        unread = {at for at in self.rows(name) if at <= found.committed}
         assert self.world.done(self.reservations.give_back(found)) == len(unread)
         self.may_leave[name].update(unread)
         self.check_left(name)
@@ -468,14 +470,16 @@ class Run:
         for name in NAMES:
             found = self.open[name] = self.reservations.find(name, "q")
             self.read_all(name)
-            if found.done < found.end:
-                after = self.world.done(self.reservations.reserve(found, found.done, 1, MANY))
-                assert after == found.done + 1
+            if found.committed < found.reserved:
+                after = self.world.done(self.reservations.reserve(found, found.committed, 1, MANY))
+                assert after == found.committed + 1
             with pytest.raises(QueueNotAvailable):
-                self.world.done(self.reservations.reserve(found, found.end, 1, MANY))
-            left = found.end - found.done
+                self.world.done(self.reservations.reserve(found, found.reserved, 1, MANY))
+            left = found.reserved - found.committed
             done = min(number % 3, left)
-            self.world.done(self.reservations.finish(found, found.done + done, owner=found.owner))
+            self.world.done(
+                self.reservations.commit(found, found.committed + done, owner=found.owner)
+            )
             there = len(self.rows(name))
             assert self.world.done(self.reservations.drop(found)) == there >= left - done
         self.check_store()
@@ -532,8 +536,8 @@ class Run:
             found = self.open[name]
             readable = self.world.bodies(self.queue)
             before = -1
-            while before < found.end:
-                before = found.end
+            while before < found.reserved:
+                before = found.reserved
                 self.world.done(self.reservations.reserve(found, before, 2, MANY))
                 self.read_all(name)
             given = list(self.given[name].values())
@@ -550,18 +554,18 @@ class Run:
     def pass_on(self) -> None:
         """All are read by one owner, taken over and read in part by another, and finished."""
         for name, found in self.open.items():
-            half = (found.done + found.end) // 2
-            for owner, last in (("first", found.end), ("second", half)):
+            half = (found.committed + found.reserved) // 2
+            for owner, last in (("first", found.reserved), ("second", half)):
                 self.world.done(bind(self.world.core, found, owner, take_over=True))
-                pending = mark_read(self.world.core, found, owner, found.done, last)
+                pending = mark_read(self.world.core, found, owner, found.committed, last)
                 self.world.done(pending)
             self.owner[name] = "second"
-            self.may_leave[name] |= set(range(found.done + 1, half + 1))
-            self.must_leave[name] = set(range(found.done + 1, half + 1))
+            self.may_leave[name] |= set(range(found.committed + 1, half + 1))
+            self.must_leave[name] = set(range(found.committed + 1, half + 1))
         self.die(0)
         for name, found in self.open.items():
             before = self.rows(name)
-            self.world.done(self.reservations.finish(found, found.end, owner="second"))
+            self.world.done(self.reservations.commit(found, found.reserved, owner="second"))
             assert before - self.rows(name) == self.must_leave[name]
             self.check_left(name)
 
@@ -588,7 +592,7 @@ def bodies(entries: list[Entry]) -> list[str]:
 
 def positions(found: DurableSubscription) -> list[int]:
     """What its owner has read."""
-    return [at for at in range(found.done + 1, found.end + 1) if at in found.read]
+    return [at for at in range(found.committed + 1, found.reserved + 1) if at in found.read]
 
 
 def name_of(number: int) -> str:

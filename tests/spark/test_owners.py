@@ -107,7 +107,7 @@ def test_a_lost_checkpoint_loses_no_message(
     send(queue, "h")
     assert run(service.app, fresh("q"), **options) == list("abcdgh"), "it goes on"
     found = info(manager, queue)
-    assert (found.unread, found.waiting, labels(queue)) == (4, 1, [])
+    assert (found.unread, found.uncommitted, labels(queue)) == (4, 1, [])
     assert manager.drop_subscription("spark", fresh("q"), unread=True) == 4
     assert labels(queue) == list("cdef"), "c and d were read by the stream before"
     assert run(service.app, fresh("q")) == sorted("abcdgh" + "cdef")
@@ -174,7 +174,7 @@ def test_what_was_read_is_known_after_the_manager_was_killed(run: Run, tmp_path:
             send(queue, "d")
             assert run(process.app, "q") == list("abcd")
             found = info(manager, queue)
-            assert (found.done, found.end, found.unread) == (3, 4, 0)
+            assert (found.committed, found.reserved, found.unread) == (3, 4, 0)
 
 
 def test_an_address_can_be_written_in_other_ways(
@@ -223,15 +223,15 @@ def test_a_checkpoint_of_before_there_were_owners_is_adopted(
         send(queue, "fg")
         assert gather(old.app, "orders") == [*again, "f", "g"]
         found = info(manager, queue)
-        assert (found.done, found.end, found.unread) == (4, 7, 0)
+        assert (found.committed, found.reserved, found.unread) == (4, 7, 0)
         send(queue, "h")
         assert gather(old.app, "orders") == ["h"]
         found = info(manager, queue)
-        assert (found.done, found.end, found.unread) == (7, 8, 0)
+        assert (found.committed, found.reserved, found.unread) == (7, 8, 0)
         with pytest.raises(PySparkException, match="belongs to another stream"):
             gather(old.app, "orders", "other")
     with openmsmq.connect(old.app) as manager, pytest.raises(openmsmq.errors.SubscriptionTaken):
-        manager.open_queue("orders").subscription("spark").finish(8)
+        manager.open_queue("orders").subscription("spark").commit(8)
 
 
 def test_an_old_checkpoint_is_not_adopted_where_there_is_an_owner(

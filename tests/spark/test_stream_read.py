@@ -53,7 +53,7 @@ def test_a_stream_reads_each_message_once(
     assert run(fresh("q")) == ["a", "b", "c", "d"]
     assert queue.info().messages == 0
     [info] = [one for one in manager.subscriptions() if one.queue == queue.name]
-    assert (info.name, info.end) == ("spark", 4)
+    assert (info.name, info.reserved) == ("spark", 4)
 
 
 def test_a_batch_that_was_not_committed_is_read_again(

@@ -9,9 +9,9 @@ from openmsmq.app_server.session import AppSession
 from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.subscriptions.info import (
     bind_subscription,
+    commit_reserved,
     drop_subscription,
     find_subscription,
-    finish_reserved,
     mark_reserved,
     open_subscription,
     subscription_infos,
@@ -52,7 +52,13 @@ class SubscriptionCalls:
         self, session: AppSession, number: int, found: DurableSubscription, owner: str
     ) -> None:
         reader = session.readers.add(found, owner)
-        session.reply(number, reader=reader, done=found.done, end=found.end, owner=found.owner)
+        session.reply(
+            number,
+            reader=reader,
+            committed=found.committed,
+            reserved=found.reserved,
+            owner=found.owner,
+        )
 
     def _call_bind(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("reader", "take_over", "read")
@@ -87,17 +93,17 @@ class SubscriptionCalls:
         session.begin(
             number,
             lambda: session.local.reservations.reserve(found, after, count, size_max),
-            lambda end: session.reply(number, end=end),
+            lambda reserved: session.reply(number, reserved=reserved),
         )
 
-    def _call_finish(self, session: AppSession, number: int, given: Arguments) -> None:
+    def _call_commit_position(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("reader", "position", "move_to")
         found, owner = session.readers.get(given.integer("reader"))
         position = given.integer("position", maximum=U64_MAX)
         move_to = given.text("move_to", "")
         session.begin(
             number,
-            lambda: finish_reserved(session.local, found, position, move_to, owner, session.caller),
+            lambda: commit_reserved(session.local, found, position, move_to, owner, session.caller),
             lambda _: session.reply(number),
         )
 

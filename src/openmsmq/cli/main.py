@@ -97,7 +97,7 @@ COMMANDS: Final = {
     "spark": ("spark:spark", "Prepare a Spark cluster."),
     "subscription": (
         "subscription:subscription",
-        "List and drop subscriptions: readers that keep their place in a queue under a name.",
+        "List and drop durable subscriptions: consumers with a name and a position in a queue.",
     ),
     "token": (
         "token:token",

@@ -1,4 +1,4 @@
-"""`openmsmq subscription`: readers that keep their place in a queue under a name."""
+"""`openmsmq subscription`: durable subscriptions of queues."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def subscription() -> None:
-    """List and drop subscriptions: readers that keep their place in a queue under a name.
+    """List and drop durable subscriptions: consumers with a name and a position in a queue.
 
-    A subscription, such as that of a Spark query, is given messages, and is given the same ones
-    again until it is done with them. It lasts until it is dropped.
+    Messages are reserved for a subscription, such as that of a Spark query, and can be read again
+    until they are committed. A subscription lasts until it is dropped.
 
     \b
     Examples:
@@ -44,18 +44,17 @@ def subscription() -> None:
 @click.argument("pattern", required=False)
 @manager_options
 def list_(pattern: str | None, *, location: ManagerLocation, as_json: bool) -> None:
-    """List subscriptions, all or those whose names are like PATTERN.
+    """List subscriptions, all or those whose names match PATTERN.
 
-    They take messages out of their queue or get copies. DONE is the position up to which the reader
-    is done with them, END the one up to which it was given them; those between wait for it. BEHIND
-    counts those of the queue that it was not given yet (at least so many, if they are copies of
-    many). UNREAD counts messages that its owner said it was done with and had never read: they
-    stay with it. IDLE tells how long ago it was last done with some.
+    The MODE is take (messages leave the queue) or copy. COMMITTED and RESERVED are positions;
+    UNCOMMITTED counts the messages between them. LAG counts messages of the queue that are not
+    reserved yet (for copies, a lower bound). UNREAD counts messages that the owner committed
+    without reading them; they are kept. IDLE is the time since the last commit.
 
     \b
     Examples:
       openmsmq subscription list
-      openmsmq subscription list 'lake*' --json | jq .waiting
+      openmsmq subscription list 'lake*' --json | jq .uncommitted
     """
     with location.open() as manager:
         found = manager.subscriptions()
@@ -64,22 +63,22 @@ def list_(pattern: str | None, *, location: ManagerLocation, as_json: bool) -> N
         for info in chosen:
             print_json(asdict(info))
     elif chosen:
-        counts = (">DONE", ">END", ">WAITING", ">UNREAD", ">SIZE", ">BEHIND", ">IDLE")
-        print_table(("NAME", "QUEUE", "WAY", *counts), map(_row, chosen))
+        counts = (">COMMITTED", ">RESERVED", ">UNCOMMITTED", ">UNREAD", ">SIZE", ">LAG", ">IDLE")
+        print_table(("NAME", "QUEUE", "MODE", *counts), map(_row, chosen))
 
 
 def _row(info: SubscriptionInfo) -> tuple[object, ...]:
     way = "copy" if info.copy else "take"
     size = size_text(info.bytes)
     idle = age_text(info.idle)
-    waits = info.waiting, info.unread, size, info.behind
-    return info.name, info.queue, way, info.done, info.end, *waits, idle
+    counts = info.uncommitted, info.unread, size, info.lag
+    return info.name, info.queue, way, info.committed, info.reserved, *counts, idle
 
 
 def _complete_subscription(
     context: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """The names of subscriptions that begin so, with their queues."""
+    """The names of subscriptions with this prefix, and their queues."""
 
     def names(manager: Manager) -> list[tuple[str, str]]:
         return [(info.name, info.queue) for info in manager.subscriptions()]
@@ -91,21 +90,24 @@ def _complete_subscription(
 @click.argument("name", shell_complete=_complete_subscription)
 @click.argument("queue", shell_complete=complete_queue)
 @click.option(
-    "--unread", is_flag=True, help="Only give back what was never read; the subscription goes on."
+    "--unread",
+    is_flag=True,
+    help="Only return messages that were never read; the subscription stays.",
 )
 @yes_option
 @manager_options
 def drop(
     name: str, queue: str, *, location: ManagerLocation, as_json: bool, yes: bool, unread: bool
 ) -> None:
-    """End the subscription NAME of QUEUE.
+    """Drop the subscription NAME of QUEUE.
 
-    Messages that it has taken and is not done with are back in the queue, at their old places;
-    copies are gone. If the queue is deleted, all of them are. A reader that goes on under this name
-    begins anew. If there are such messages it asks first; off a terminal it needs --yes then.
+    Messages that it has taken and not committed return to their places in the queue; copies are
+    deleted. If the queue was deleted, all of them are. A reader that uses the name again starts a
+    new subscription. If there are such messages, the command asks first; without a terminal it
+    needs --yes.
 
-    With --unread it does not end. Only those messages are back that its owner, a Spark query, said
-    it was done with and had never read, because its sink has skipped them.
+    With --unread the subscription stays. Only messages return that its owner, a Spark query,
+    committed without reading them because its sink skipped them.
 
     \b
     Examples:
@@ -119,23 +121,25 @@ def drop(
             count = manager.drop_subscription(info.name, info.queue, unread=True)
             _tell_unread(info, count, as_json=as_json)
             return
-        if waiting := info.waiting + info.unread:
-            question = f"{info.name} is not done with {count_text(waiting)}. Drop it?"
+        if waiting := info.uncommitted + info.unread:
+            question = f"{info.name} has {count_text(waiting)} uncommitted. Drop it?"
             confirm(question, yes=yes)
         dropped = manager.drop_subscription(info.name, info.queue)
     if as_json:
-        print_json({"name": info.name, "queue": info.queue, "state": "dropped", "waiting": dropped})
+        print_json(
+            {"name": info.name, "queue": info.queue, "state": "dropped", "uncommitted": dropped}
+        )
     else:
-        not_done = f", which was not done with {count_text(dropped)}" if dropped else ""
-        click.echo(f"dropped {info.name} of {info.queue}{not_done}")
+        rest = f" with {count_text(dropped)} uncommitted" if dropped else ""
+        click.echo(f"dropped {info.name} of {info.queue}{rest}")
 
 
 def _tell_unread(info: SubscriptionInfo, count: int, *, as_json: bool) -> None:
     if as_json:
         print_json({"name": info.name, "queue": info.queue, "unread": count})
     else:
-        gone = "dropped" if info.copy else "gave back"
-        click.echo(f"{gone} {count_text(count)} of {info.queue} that {info.name} never read")
+        verb = "dropped" if info.copy else "returned"
+        click.echo(f"{verb} {count_text(count)} of {info.queue} that {info.name} never read")
 
 
 def _find(manager: Manager, name: str, queue: str) -> SubscriptionInfo:

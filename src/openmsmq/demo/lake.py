@@ -80,7 +80,7 @@ class Lake:
             queue = manager.open_queue("orders")
             owner = queue.subscription(_SUBSCRIPTION).owner
             reader = queue.subscription(_SUBSCRIPTION, owner=owner)
-            reader.finish(reader.end)
+            reader.commit(reader.reserved)
 
     def table(self) -> OrdersTable:
         """Count the table, order by order."""

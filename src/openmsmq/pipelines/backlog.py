@@ -37,7 +37,7 @@ class Waiting:
                 position = read.get(key(manager.id, info.queue_id))
                 if position is None or info.name.lower() != self._source.subscription.lower():
                     continue
-                waiting += info.behind + max(0, info.end - position)
+                waiting += info.lag + max(0, info.reserved - position)
                 ages += [] if info.oldest is None else [info.oldest]
         return waiting, max(ages, default=None)
 

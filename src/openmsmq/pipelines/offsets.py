@@ -25,7 +25,7 @@ class BatchOffsets:
 
 
 def offsets_of(checkpoint: Path, batch: int, options: Mapping[str, str]) -> BatchOffsets:
-    """The offsets of a batch; the first one begins behind what its subscriptions are done with."""
+    """The offsets of a batch; the first batch starts at the committed positions."""
     with reading(options) as reader:
         start = _written(checkpoint, batch - 1) or reader.initialOffset()
         end = _written(checkpoint, batch)

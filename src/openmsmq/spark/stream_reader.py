@@ -1,4 +1,4 @@
-"""Streams: what a subscription was given, in steps that Spark repeats until it has committed.
+"""Streams: the messages of a subscription, in batches that Spark repeats until it has committed.
 
 An offset has the position of a subscription, for each queue: it counts the messages that were
 reserved for the stream, and the same positions are the same messages until the stream is done
@@ -56,7 +56,7 @@ AT_ONCE: Final = 32
 
 @dataclass(frozen=True)
 class Positions(InputPartition):
-    """What a subscription was given behind one position, up to another."""
+    """Reserved messages of a subscription, after one position up to another."""
 
     manager: str
     queue: str
@@ -138,7 +138,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         After a crash in its first batch a stream asks for this again, although it has an owner.
         """
-        done = {name: source.reader.done for name, source in self._opened().items()}
+        done = {name: source.reader.committed for name, source in self._opened().items()}
         return Offset(positions=done).written()
 
     def latestOffset(self, start: Written | None = None, limit: ReadLimit | None = None) -> Written:
@@ -149,12 +149,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         sources = self._opened()
         if start is None:
-            ends = {name: source.reader.end for name, source in sources.items()}
+            ends = {name: source.reader.reserved for name, source in sources.items()}
             return Offset(self._known_owner(), {**ends, **self._reach(ends, limit)}).written()
         offset = self._offset(start)
         self._admit(offset)
         known = offset.positions
-        begin = {name: known.get(name, one.reader.done) for name, one in sources.items()}
+        begin = {name: known.get(name, one.reader.committed) for name, one in sources.items()}
         end = self._reach(begin, limit)
         if end == begin:
             return start
@@ -208,7 +208,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _everything(self, after: Ends) -> Ends:
         """How much there is behind these positions."""
         return {
-            name: max(one.reader.end, after[name]) - after[name] + one.queue.info().messages
+            name: max(one.reader.reserved, after[name]) - after[name] + one.queue.info().messages
             for name, one in self._opened().items()
         }
 
@@ -249,7 +249,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         """Remember how much there is now."""
         self._targets = {
-            name: source.reader.end + source.queue.info().messages
+            name: source.reader.reserved + source.queue.info().messages
             for name, source in self._opened().items()
         }
 
@@ -282,7 +282,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         sources = self._opened()
         found = {}
         for name, last in end.positions.items():
-            done = sources[name].reader.done if name in sources else last
+            done = sources[name].reader.committed if name in sources else last
             found[name] = start.positions.get(name, done), last
         return found
 
@@ -336,10 +336,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _finish(self, name: str, owner: str, position: int) -> None:
         """A batch that a sink has skipped had no task that could bind the subscription."""
         reader = self._for_owner(name, owner)
-        if position > reader.done:
+        if position > reader.committed:
             if reader.owner != owner:
                 self._bind(reader, self._sources[name].place.queue)
-            reader.finish(position, self._options.moves_to)
+            reader.commit(position, self._options.moves_to)
 
     def stop(self) -> None:
         """Let go of the managers."""
@@ -372,7 +372,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _blocks(reader: Subscription, after: int, last: int) -> Iterator[Block]:
-    """What a subscription was given, as many messages at once as a frame has room for."""
+    """Reserved messages of a subscription, as many at a time as fit a frame."""
     while after < last:
         block = Block.of_payload(reader.read_packed(after, last))
         yield block

@@ -1,4 +1,4 @@
-"""Durable subscriptions as programs and people see them."""
+"""Public values about durable subscriptions."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from openmsmq.types.queues import QueueKind
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """How a subscription comes to its owner."""
+    """How a subscription is bound to an owner."""
 
     take_over: bool = False
-    "It passes from another owner, too."
+    "Take it over from another owner."
     read: int = 0
-    "Without an owner, it was read up to this position before there were owners."
+    "The position up to which it was read before it had an owner."
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionInfo:
-    """How far a subscription has come, at one moment."""
+    """The state of a subscription at one moment."""
 
     name: str
     queue: str
     r"The path name of the queue it reads, `.\private$\orders`."
     copy: bool
     "It leaves the messages in the queue."
-    done: int
-    "It is done with all messages up to this position."
-    end: int
-    "It was given all messages up to this position."
-    waiting: int
-    "Messages that it was given and is not done with."
+    committed: int
+    "The last committed position."
+    reserved: int
+    "The last reserved position."
+    uncommitted: int
+    "Messages that are reserved and not committed."
     bytes: int
-    "What these take."
+    "The size of these messages."
     idle: int
-    "Seconds since it was last done with some, or since it began; 0 if that is unknown."
-    behind: int
-    "Messages of the queue that it was not given yet; of copies, so many at least."
+    "Seconds since the last commit, or since it was created; 0 if unknown."
+    lag: int
+    "Messages of the queue that are not reserved yet; for copies, a lower bound."
     oldest: int | None
-    "Seconds that the first of these has been in the queue."
+    "The age of the oldest of these, in seconds."
     owner: str = ""
-    "Who alone may read through it; empty for anybody."
+    "The only reader that may use it; empty for any reader."
     unread: int = 0
-    "Messages that its owner says it is done with and has not read; they stay with it."
+    "Messages that the owner committed without reading them; they are kept."
     queue_id: str = ""
-    "What the queue is known by, whatever it is called: see `lasting_id`."
+    "The identity of the queue, which outlives its name: see `lasting_id`."
 
 
 def lasting_id(identifier: UUID, kind: str) -> str:

@@ -38,9 +38,9 @@ async def fetch(program: Program, reader: int, after: int, last: int) -> list[ap
         ("reserve", {"reader": 2, "after": 0, "count": 0}),
         ("reserve", {"reader": 2, "after": 0, "count": 1, "bytes": 0}),
         ("reserve", {"reader": 2, "after": -1, "count": 1}),
-        ("finish", {"reader": 2}),
-        ("finish", {"reader": 2, "position": 1 << 64}),
-        ("finish", {"reader": 2, "position": 1}),
+        ("commit_position", {"reader": 2}),
+        ("commit_position", {"reader": 2, "position": 1 << 64}),
+        ("commit_position", {"reader": 2, "position": 1}),
         ("bind", {"reader": 2}),
         ("bind", {"reader": 2, "take_over": 1}),
         ("bind", {"reader": 2, "read": -1}),
@@ -69,9 +69,9 @@ async def test_to_read_needs_the_role_read_and_to_drop_needs_admin(house: House)
     await admin.create("others")
     reader = await house.program(house.token("read", "orders"))
     theirs = await open_reader(reader, await reader.open("orders"))
-    assert await reader.call("reserve", reader=theirs, after=0, count=1) == {"end": 1}
+    assert await reader.call("reserve", reader=theirs, after=0, count=1) == {"reserved": 1}
     (seen,) = (await reader.call("subscriptions"))["subscriptions"]
-    assert (seen["queue"], seen["waiting"]) == (r".\private$\orders", 1)
+    assert (seen["queue"], seen["uncommitted"]) == (r".\private$\orders", 1)
     by_name = {"name": "lake", "queue": "orders"}
     await refused(reader.call("drop_subscription", **by_name), AccessDenied)
     sender = await house.program(house.token("send"))
@@ -98,12 +98,12 @@ async def test_a_subscription_belongs_to_the_owner_that_it_is_bound_to(house: Ho
     assert bodies(await fetch(program, mine, 0, 3)) == ["a", "b", "c"]
     for other in (old, yours):
         await refused(fetch(program, other, 0, 1), SubscriptionTaken)
-        await refused(program.call("finish", reader=other, position=1), SubscriptionTaken)
+        await refused(program.call("commit_position", reader=other, position=1), SubscriptionTaken)
     await refused(program.call("bind", reader=yours), SubscriptionTaken)
     assert await program.call("mark_read", reader=mine, after=1, last=3) == {}
-    assert await program.call("finish", reader=mine, position=3) == {}
+    assert await program.call("commit_position", reader=mine, position=3) == {}
     (seen,) = (await program.call("subscriptions"))["subscriptions"]
-    assert (seen["owner"], seen["unread"], seen["waiting"]) == ("me", 1, 0)
+    assert (seen["owner"], seen["unread"], seen["uncommitted"]) == ("me", 1, 0)
     assert await program.call("bind", reader=yours, take_over=True) == {}
     opened = await program.call("open_reader", handle=handle, name="lake", owner="me")
     assert opened["owner"] == "you"

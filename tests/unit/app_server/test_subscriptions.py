@@ -34,18 +34,18 @@ async def test_what_was_reserved_is_fetched_until_it_is_finished(house: House) -
     places = lookups(await program.read(handle, count=9, mode=app.PEEK))
     asked = {"handle": handle, "name": "lake"}
     opened = await program.call("open_reader", **asked)
-    assert opened == {"reader": opened["reader"], "done": 0, "end": 0, "owner": ""}
+    assert opened == {"reader": opened["reader"], "committed": 0, "reserved": 0, "owner": ""}
     reader = opened["reader"]
-    assert await program.call("reserve", reader=reader, after=0, count=2) == {"end": 2}
+    assert await program.call("reserve", reader=reader, after=0, count=2) == {"reserved": 2}
     found = await fetch(program, reader, 0, 2)
     assert (bodies(found), lookups(found)) == (["a", "b"], places[:2])
-    assert await program.call("finish", reader=reader, position=1) == {}
+    assert await program.call("commit_position", reader=reader, position=1) == {}
     await refused(fetch(program, reader, 0, 1), InvalidParameter)
     assert bodies(await fetch(program, reader, 1, 2)) == ["b"]
     other = await house.program()
     handle = await other.open("orders")
     opened = await other.call("open_reader", handle=handle, name="LAKE")
-    assert (opened["done"], opened["end"]) == (1, 2)
+    assert (opened["committed"], opened["reserved"]) == (1, 2)
 
 
 @served()
@@ -69,7 +69,7 @@ async def test_what_is_fetched_fits_a_frame(house: House) -> None:
     for _ in range(4):
         await program.answer(program.begin_send(handle, large))
     reader = await open_reader(program, handle)
-    assert await program.call("reserve", reader=reader, after=0, count=9) == {"end": 4}
+    assert await program.call("reserve", reader=reader, after=0, count=9) == {"reserved": 4}
     assert len(await fetch(program, reader, 0, 4)) == 2
     assert len(await fetch(program, reader, 3, 4)) == 1
 

@@ -19,15 +19,15 @@ def reading(cli: Cli) -> Cli:
         queue.send_many([Message(b"1"), Message(b"2"), Message(b"3")])
         lake = queue.subscription("lake")
         lake.reserve(0, 2)
-        lake.finish(1)
+        lake.commit(1)
         queue.subscription("audit", copy=True)
     return cli
 
 
 def test_subscriptions_are_listed(reading: Cli) -> None:
     head, audit, lake = reading.lines("subscription", "list")
-    columns = ["NAME", "QUEUE", "WAY", "DONE", "END", "WAITING", "UNREAD", "SIZE", "BEHIND", "IDLE"]
-    assert head.split() == columns
+    columns = "NAME QUEUE MODE COMMITTED RESERVED UNCOMMITTED UNREAD SIZE LAG IDLE"
+    assert head.split() == columns.split()
     assert audit.split()[:6] == ["audit", r".\private$\orders", "copy", "0", "0", "0"]
     assert lake.split()[:6] == ["lake", r".\private$\orders", "take", "1", "2", "1"]
     [found] = reading.objects("subscription", "list", "LA*")
@@ -35,12 +35,12 @@ def test_subscriptions_are_listed(reading: Cli) -> None:
         "name": "lake",
         "queue": r".\private$\orders",
         "copy": False,
-        "done": 1,
-        "end": 2,
-        "waiting": 1,
+        "committed": 1,
+        "reserved": 2,
+        "uncommitted": 1,
         "bytes": found["bytes"],
         "idle": found["idle"],
-        "behind": 1,
+        "lag": 1,
         "oldest": found["oldest"],
         "owner": "",
         "unread": 0,
@@ -53,11 +53,11 @@ def test_subscriptions_are_listed(reading: Cli) -> None:
 
 def test_a_subscription_is_dropped(reading: Cli) -> None:
     assert reading.lines("subscription", "drop", "lake", "ORDERS", "--yes") == [
-        r"dropped lake of .\private$\orders, which was not done with 1 message"
+        r"dropped lake of .\private$\orders with 1 message uncommitted"
     ]
     assert reading.bodies("orders") == [b"2", b"3"]
     assert reading.objects("subscription", "drop", "audit", r".\private$\orders", "--yes") == [
-        {"name": "audit", "queue": r".\private$\orders", "state": "dropped", "waiting": 0}
+        {"name": "audit", "queue": r".\private$\orders", "state": "dropped", "uncommitted": 0}
     ]
     assert reading.lines("subscription", "list") == []
 
@@ -98,19 +98,19 @@ def test_a_backup_has_them(reading: Cli, tmp_path: Path) -> None:
         assert [message.body for message in lake.read(1, 2)] == [b"2"]
 
 
-def test_what_a_reader_has_skipped_is_given_back(cli: Cli) -> None:
+def test_drop_unread_returns_what_a_reader_has_skipped(cli: Cli) -> None:
     with cli.open() as manager:
         queue = manager.create_queue("orders")
         queue.send_many([Message(b"1"), Message(b"2"), Message(b"3")])
         for name, copy in (("lake", False), ("audit", True)):
             lake = queue.subscription(name, copy=copy, owner="me")
             lake.bind()
-            lake.finish(lake.reserve(0, 2))
+            lake.commit(lake.reserve(0, 2))
         queue.purge()
     (_, _, lake_row) = cli.lines("subscription", "list")
     assert lake_row.split()[:7] == ["lake", r".\private$\orders", "take", "2", "2", "0", "2"]
     assert cli.lines("subscription", "drop", "lake", "orders", "--unread") == [
-        r"gave back 2 messages of .\private$\orders that lake never read"
+        r"returned 2 messages of .\private$\orders that lake never read"
     ]
     assert cli.bodies("orders") == [b"1", b"2"]
     assert cli.objects("subscription", "drop", "lake", "orders", "--unread") == [

@@ -17,7 +17,7 @@ def test_where_a_batch_begins_and_ends(service: Service, manager: Manager, tmp_p
     queue.send_many([b"1", b"2", b"3"])
     lake = queue.subscription("lake")
     lake.reserve(0, 3)
-    lake.finish(1)
+    lake.commit(1)
     name = key(manager.id, str(queue.info().id))
     other = "m/q"
     offsets = (

@@ -171,7 +171,7 @@ def test_while_there_is_much_more_the_next_messages_are_reserved_meanwhile(
     found.latestOffset(start, ReadMaxRows(2))
     found.stop()
     [info] = manager.subscriptions()
-    assert info.end == 4
+    assert info.reserved == 4
     again = reader()
     end = again.latestOffset(start, ReadMaxRows(2))
     assert at(again, end) == {"orders": 2}, "but a batch has what it may"
@@ -211,7 +211,7 @@ def test_what_no_task_has_read_stays_reserved(manager: Manager) -> None:
     found.commit(second)
     found.stop()
     [info] = manager.subscriptions()
-    assert (info.done, info.unread, info.owner) == (4, 2, first["owner"])
+    assert (info.committed, info.unread, info.owner) == (4, 2, first["owner"])
     assert manager.drop_subscription("spark", "orders", unread=True) == 2
 
 
@@ -256,7 +256,7 @@ def test_a_stream_takes_over_on_purpose_and_keeps_it() -> None:
 def test_offsets_without_owners_are_adopted(manager: Manager) -> None:
     lake = manager.open_queue("orders").subscription("spark")
     lake.reserve(0, 3)
-    lake.finish(1)
+    lake.commit(1)
     again = reader()
     assert read(again, old(1), old(2)) == [["1"]], "a batch that was begun before"
     again.commit(old(2))
@@ -265,7 +265,7 @@ def test_offsets_without_owners_are_adopted(manager: Manager) -> None:
     again.commit(end)
     again.stop()
     [info] = manager.subscriptions()
-    assert (info.done, info.end, info.unread, info.owner) == (3, 3, 0, end["owner"])
+    assert (info.committed, info.reserved, info.unread, info.owner) == (3, 3, 0, end["owner"])
     with pytest.raises(SubscriptionTaken):
         reader().latestOffset(old(2), ReadMaxRows(1))
     with pytest.raises(SubscriptionTaken):
@@ -285,7 +285,7 @@ def test_queues_without_new_messages_are_adopted_too(manager: Manager) -> None:
     assert labels == ["1", "2"]
     found.commit(end)
     found.stop()
-    assert [(one.done, one.unread) for one in manager.subscriptions()] == [(3, 0), (1, 0)]
+    assert [(one.committed, one.unread) for one in manager.subscriptions()] == [(3, 0), (1, 0)]
 
 
 @pytest.mark.usefixtures("_five")

@@ -419,14 +419,14 @@ def owned(tmp_path: Path) -> Path:
 def test_a_subscription_of_format_4_has_no_owner_and_can_get_one(owned: Path) -> None:
     with openmsmq.open(owned) as manager:
         [info] = manager.subscriptions()
-        assert (info.name, info.done, info.end) == ("spark", 4, 5)
-        assert (info.owner, info.waiting, info.unread) == ("", 1, 0)
+        assert (info.name, info.committed, info.reserved) == ("spark", 4, 5)
+        assert (info.owner, info.uncommitted, info.unread) == ("", 1, 0)
         lake = manager.open_queue("orders").subscription("spark", owner="me")
         lake.bind(read=5)
-        lake.finish(5)
+        lake.commit(5)
     with openmsmq.open(owned) as manager:
         [info] = manager.subscriptions()
-        assert (info.owner, info.done, info.unread) == ("me", 5, 0)
+        assert (info.owner, info.committed, info.unread) == ("me", 5, 0)
     assert check(owned).findings == ()
 
 

@@ -273,7 +273,7 @@ def _prepared(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
 
 
 def _subscriptions(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
-    """Readers that have messages and do not go on, or have not read what they were done with."""
+    """Subscriptions with messages that are never committed, or committed but never read."""
     for info in manager.subscriptions():
         if info.unread:
             yield Finding(
@@ -282,16 +282,16 @@ def _subscriptions(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
                 f"has {count_text(info.unread)} that its stream committed and never read: a sink"
                 " skips batches whose numbers it has had before, with another checkpoint",
                 f"openmsmq subscription drop '{info.name}' '{info.queue}' --unread"
-                + (" drops the copies." if info.copy else " gives them back, to be read again."),
+                + (" drops the copies." if info.copy else " returns them to the queue."),
             )
-        if info.waiting and info.idle >= OLD:
+        if info.uncommitted and info.idle >= OLD:
             yield Finding(
                 Level.RISK,
                 f"subscription {info.name} of {info.queue}",
-                f"has {count_text(info.waiting)}, {size_text(info.bytes)}, and was done with none"
-                f" for {age_text(info.idle)}",
-                "Is its reader running? If it is over, openmsmq subscription drop"
-                f" '{info.name}' '{info.queue}' gives the messages back.",
+                f"has {count_text(info.uncommitted)} ({size_text(info.bytes)}) uncommitted, and the"
+                f" last commit was {age_text(info.idle)} ago",
+                "Is its reader running? If it is no longer used, openmsmq subscription drop"
+                f" '{info.name}' '{info.queue}' returns the messages to the queue.",
             )
 
 

@@ -38,21 +38,21 @@ class StreamBackend(Protocol):
 
 
 class SubscriptionBackend(Protocol):
-    """A subscription with a name: what it was given it is given again, until it is done with it."""
+    """A durable subscription: reserved messages can be read again until they are committed."""
 
     @property
-    def done(self) -> int:
-        """It is done with all up to this position."""
+    def committed(self) -> int:
+        """The last committed position."""
         ...
 
     @property
-    def end(self) -> int:
-        """It was given all up to this position."""
+    def reserved(self) -> int:
+        """The last reserved position."""
         ...
 
     @property
     def owner(self) -> str:
-        """Who it belonged to when that was last asked for."""
+        """The owner when it was last queried."""
         ...
 
     async def bind(self, binding: Binding) -> None:
@@ -75,8 +75,8 @@ class SubscriptionBackend(Protocol):
         """The same as the payload of MESSAGES."""
         ...
 
-    async def finish(self, position: int, move_to: str) -> None:
-        """It is done with all up to a position."""
+    async def commit(self, position: int, move_to: str) -> None:
+        """Commit all messages up to a position."""
         ...
 
 

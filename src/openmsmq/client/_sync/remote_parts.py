@@ -144,10 +144,10 @@ class RemoteSubscription:
         self._copy = copy
         self._owner = owner
         self._opened: tuple[Channel, int] | None = None
-        self.done = 0
-        "It is done with all up to this position."
-        self.end = 0
-        "It was given all up to this position."
+        self.committed = 0
+        "The last committed position."
+        self.reserved = 0
+        "The last reserved position."
         self.owner = ""
         "Who it belonged to when it was opened."
 
@@ -158,8 +158,8 @@ class RemoteSubscription:
                 channel, self._handle, self._name, copy=self._copy, owner=self._owner
             )
             self._opened = channel, answer.integer("reader")
-            self.done = max(self.done, answer.integer("done", maximum=U64_MAX))
-            self.end = max(self.end, answer.integer("end", maximum=U64_MAX))
+            self.committed = max(self.committed, answer.integer("committed", maximum=U64_MAX))
+            self.reserved = max(self.reserved, answer.integer("reserved", maximum=U64_MAX))
             self.owner = answer.text("owner", "")
         return self._opened[1]
 
@@ -176,9 +176,9 @@ class RemoteSubscription:
         """Up to which position there is something to read."""
         given = {"after": after, "count": min(count, U32_MAX), "bytes": min(size_max, U64_MAX)}
         answer = self._backend.call_subscription(self, "reserve", **given)
-        end = answer.integer("end", maximum=U64_MAX)
-        self.end = max(self.end, end)
-        return end
+        reserved = answer.integer("reserved", maximum=U64_MAX)
+        self.reserved = max(self.reserved, reserved)
+        return reserved
 
     def read(self, after: int, last: int) -> list[ReceivedMessage]:
         """Messages that it was given behind a position; as many as fit a frame."""
@@ -189,10 +189,10 @@ class RemoteSubscription:
         """The same as the payload of MESSAGES."""
         return self._backend.fetch(self, after, last)
 
-    def finish(self, position: int, move_to: str) -> None:
-        """It is done with all up to a position."""
-        self._backend.call_subscription(self, "finish", position=position, move_to=move_to)
-        self.done = max(self.done, position)
+    def commit(self, position: int, move_to: str) -> None:
+        """Commit all messages up to a position."""
+        self._backend.call_subscription(self, "commit_position", position=position, move_to=move_to)
+        self.committed = max(self.committed, position)
 
 
 def ask(channel: Channel, call: str, wait: float | None = 0, /, **arguments: Any) -> Members:

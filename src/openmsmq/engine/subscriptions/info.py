@@ -1,4 +1,4 @@
-"""Subscriptions with a name, as programs and people ask for them."""
+"""Subscriptions for clients and the command line."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def subscription_infos(local: QueueManager) -> list[SubscriptionInfo]:
 
 def _info(subscription: DurableSubscription, core: Core) -> SubscriptionInfo:
     now = core.timeline.wall
-    behind, arrived = subscription.behind(core.snapshot, core.expiry.overdue)
+    lag, arrived = subscription.lag(core.snapshot, core.expiry.overdue)
     source, store = subscription.source, subscription.store
     return SubscriptionInfo(
         name=subscription.name,
         queue=path_name(source),
         copy=subscription.way is SubscriptionMode.COPY,
-        done=subscription.done,
-        end=subscription.end,
-        waiting=subscription.end - subscription.done,
+        committed=subscription.committed,
+        reserved=subscription.reserved,
+        uncommitted=subscription.reserved - subscription.committed,
         bytes=store.size,
         idle=max(0, now - subscription.finished) if subscription.finished else 0,
-        behind=behind,
+        lag=lag,
         oldest=None if arrived is None else max(0, now - arrived),
         owner=subscription.owner,
         unread=subscription.unread,
@@ -52,7 +52,7 @@ def _info(subscription: DurableSubscription, core: Core) -> SubscriptionInfo:
 def open_subscription(
     local: QueueManager, queue: ManagedQueue, name: str, *, copy: bool
 ) -> Future[DurableSubscription]:
-    """The subscription of a queue, begun if it is not there yet."""
+    """The subscription of a queue, created if it does not exist."""
     return local.reservations.open(
         name, queue, SubscriptionMode.COPY if copy else SubscriptionMode.TAKE
     )
@@ -72,7 +72,7 @@ def read_reserved(
     return local.reservations.read(subscription, after, last, READ_SIZE_MAX, owner)
 
 
-def finish_reserved(
+def commit_reserved(
     local: QueueManager,
     subscription: DurableSubscription,
     position: int,
@@ -80,10 +80,10 @@ def finish_reserved(
     owner: str,
     caller: Caller = INTERNAL,
 ) -> Future[None]:
-    """The reader is done with all up to a position; with a name they go to that subqueue."""
+    """Commit all messages up to a position; with a name they move to that subqueue."""
     source = subscription.source
     target = local.subqueue(source, move_to) if move_to and not source.deleted else None
-    return local.reservations.finish(subscription, position, target, owner, caller)
+    return local.reservations.commit(subscription, position, target, owner, caller)
 
 
 def bind_subscription(

@@ -64,8 +64,8 @@ def bind(
         if has and (owner in subscription.past or not take_over):
             check_owner(subscription, owner)
         past = (has, *subscription.past)[:PAST_MAX] if has else subscription.past
-        adopted = subscription.done if has else min(read, subscription.end)
-        known = Ranges().add(subscription.done, adopted)
+        adopted = subscription.committed if has else min(read, subscription.reserved)
+        known = Ranges().add(subscription.committed, adopted)
 
         def apply(batch: Batch) -> None:
             write_state(batch, subscription, owners=(owner, *past))
@@ -101,11 +101,12 @@ def mark_read(
         raise SubscriptionTaken(
             f"subscription {subscription.name} changes its owner, or ends: try again"
         )
-    if not after <= last <= subscription.end:
+    if not after <= last <= subscription.reserved:
         raise InvalidParameter(
-            f"subscription {subscription.name} was given {subscription.end}, not {after} to {last}"
+            f"subscription {subscription.name} is reserved up to {subscription.reserved},"
+            f" cannot mark {after} to {last}"
         )
-    known = subscription.read.add(max(after, subscription.done), last)
+    known = subscription.read.add(max(after, subscription.committed), last)
     if len(known) > RANGES_MAX:
         raise InvalidParameter(
             f"subscription {subscription.name} was read in {len(known)} separate parts, more than"

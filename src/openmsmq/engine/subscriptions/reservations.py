@@ -1,13 +1,12 @@
-"""Reservations: messages that a subscription was given, in the order it was given them.
+"""Reservations: the messages that are reserved for a subscription, in the order of its positions.
 
-A subscription reads a queue in steps that it can repeat: what it was given up to a position it is
-given again, the same messages in the same order, until it says that it is done with them. Where a
-message stood in its queue is no such position: a message may come back below one that was read,
-and others may take what was not. So positions count what was given, from 1, and what was given is
-kept apart from the queue, whatever happens there.
+A subscription reads a queue in steps that it can repeat: up to its last commit, the same positions
+are the same messages. The place of a message in its queue is no such position: a message may return
+in front of one that was read, and other readers may take those that were not. So positions count
+the reserved messages, from 1, and reserved messages are kept apart from the queue.
 
-To `take` is to take messages out of the queue; to `copy` leaves them there for others, and gives
-each once.
+The mode `take` moves messages out of the queue; `copy` leaves them there for others and reserves a
+copy of each.
 """
 
 from __future__ import annotations
@@ -58,14 +57,14 @@ from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.queues import QueueKind
 
 STEP: Final = 1000
-"Messages that are given, or leave, with one commit."
+"Messages that one commit reserves or removes."
 STEP_SIZE: Final = 8 * 1024 * 1024
-"Bytes that are given with one commit, unless it is a single message."
+"Bytes that one commit reserves, unless it is a single message."
 NAME_MAX: Final = 200
 KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.SYSTEM, QueueKind.JOURNAL)
-"Queues that can be subscribed to: those that do not come and go by themselves."
+"The kinds of queues that can be subscribed to."
 RESERVING: Final = Holder()
-"Holds messages that are being given."
+"Locks messages while they are being reserved."
 
 
 class Reservations:
@@ -124,12 +123,14 @@ class Reservations:
     def open(
         self, name: str, queue: ManagedQueue, way: SubscriptionMode
     ) -> Future[DurableSubscription]:
-        """The subscription of a queue, begun if it is not there yet."""
+        """The subscription of a queue, created if it does not exist."""
         pending: Future[DurableSubscription] = Future()
         known = self._all.get((fold(name), queue.number))
         if known is not None:
             if known.way is not way:
-                raise InvalidParameter(f"subscription {name} has begun to {known.way} messages")
+                raise InvalidParameter(
+                    f"subscription {name} exists with the mode {known.way}, not {way}"
+                )
             pending.succeed(known)
             return pending
         _check(name, queue)
@@ -149,20 +150,20 @@ class Reservations:
         self._core.submit(apply, lambda: pending.succeed(made), failed, grows=True)
         return pending
 
-    # Giving
+    # Reserve
 
     def reserve(
         self, subscription: DurableSubscription, after: int, count: int, size_max: int
     ) -> Future[int]:
-        """Up to which position messages can be read that come after `after`.
+        """Reserve messages after the position `after`; the last position that can be read.
 
-        What was given before is given again, as many as are asked for. If that was all, so many
-        are given of those that can be read now.
+        Messages that were reserved before count first; only if there are none, messages of the
+        queue are reserved.
         """
 
         def work(pending: Future[int]) -> None:
             _check_place(subscription, after, after)
-            if after < subscription.end:
+            if after < subscription.reserved:
                 pending.succeed(self._given(subscription, after, count, size_max))
             else:
                 self._give(subscription, pending, count, size_max, is_first=True)
@@ -172,10 +173,10 @@ class Reservations:
     def _given(
         self, subscription: DurableSubscription, after: int, count: int, size_max: int
     ) -> int:
-        """The last of so many that were given before."""
+        """The last position of messages that were reserved before."""
         size = 0
         last = after
-        for position, raw in islice(self._rows(subscription, after, subscription.end), count):
+        for position, raw in islice(self._rows(subscription, after, subscription.reserved), count):
             size += packet_place(raw)[1]
             if size > size_max and last > after:
                 break
@@ -191,12 +192,12 @@ class Reservations:
         *,
         is_first: bool,
     ) -> None:
-        """Give messages step by step, the first one however large it is."""
+        """Reserve messages step by step; the first one may have any size."""
         if subscription.source.deleted and is_first:
             pending.fail(QueueNotAvailable(subscription.source.name))
             return
         if subscription.source.deleted or not count:
-            pending.succeed(subscription.end)
+            pending.succeed(subscription.reserved)
             return
         found, is_all = self._candidates(subscription, min(count, STEP))
         found, rest = _split(found, min(size_max, STEP_SIZE), is_first=is_first)
@@ -208,9 +209,9 @@ class Reservations:
                 left = max(0, size_max - size)
                 self._give(subscription, pending, count - len(found), left, is_first=False)
 
-            self._commit(subscription, self._hold(subscription, found), go_on, pending.fail)
+            self._reserve_rows(subscription, self._hold(subscription, found), go_on, pending.fail)
         elif rest or is_all:
-            pending.succeed(subscription.end)
+            pending.succeed(subscription.reserved)
         else:
 
             def look_on() -> None:
@@ -221,7 +222,7 @@ class Reservations:
     def _candidates(
         self, subscription: DurableSubscription, count: int
     ) -> tuple[list[Found], bool]:
-        """Messages that can be given now, and whether there are no others."""
+        """Messages that can be reserved now, and whether there are no others."""
         core, source = self._core, subscription.source
         overdue = core.expiry.overdue
         if subscription.way is SubscriptionMode.COPY:
@@ -229,7 +230,7 @@ class Reservations:
         return first_readable(core.snapshot, source, count, 0, overdue), True
 
     def _hold(self, subscription: DurableSubscription, found: list[Found]) -> list[Entry]:
-        """Let nobody else have messages while they are given."""
+        """Lock messages while they are being reserved."""
         source = subscription.source
         source.holds.hold([item[0] for item in found], RESERVING)
         if subscription.way is SubscriptionMode.COPY:
@@ -240,7 +241,7 @@ class Reservations:
             for lookup, raw, express in found
         ]
 
-    def _commit(
+    def _reserve_rows(
         self,
         subscription: DurableSubscription,
         entries: list[Entry],
@@ -249,7 +250,7 @@ class Reservations:
     ) -> None:
         core, source = self._core, subscription.source
         lookups = [entry.lookup for entry in entries]
-        end = subscription.end + len(entries)
+        end = subscription.reserved + len(entries)
         is_copy = subscription.way is SubscriptionMode.COPY
         copied = self._copied(subscription, entries) if is_copy else []
 
@@ -260,10 +261,10 @@ class Reservations:
                 copy(batch, subscription, copied)
             else:
                 take(batch, subscription, entries)
-            write_state(batch, subscription, end=end)
+            write_state(batch, subscription, reserved=end)
 
         def committed() -> None:
-            subscription.end = end
+            subscription.reserved = end
             if is_copy:
                 for entry in copied:
                     if entry.lookup in source.express:
@@ -281,7 +282,7 @@ class Reservations:
         core.submit(apply, committed, failed, grows=True)
 
     def _copied(self, subscription: DurableSubscription, entries: list[Entry]) -> list[Entry]:
-        """The same messages, with records that say who has a copy."""
+        """The same messages, with records that name the subscriptions with a copy."""
         known = {other.store.number for other in self.of(subscription.source)}
         number = subscription.store.number
         return [
@@ -298,7 +299,7 @@ class Reservations:
         size_max: int,
         owner: str = "",
     ) -> list[Entry]:
-        """Messages that were given behind one position up to another; at least one of them."""
+        """Reserved messages after one position up to another; at least one of them."""
         if subscription.is_over:
             raise QueueNotFound(f"the subscription {subscription.name} was dropped")
         check_owner(subscription, owner)
@@ -323,9 +324,9 @@ class Reservations:
     def _next_rows(self, subscription: DurableSubscription, after: int, last: int) -> Rows:
         return list(islice(self._rows(subscription, after, last), STEP))
 
-    # Done
+    # Commit
 
-    def finish(
+    def commit(
         self,
         subscription: DurableSubscription,
         position: int,
@@ -333,9 +334,9 @@ class Reservations:
         owner: str = "",
         caller: Caller = INTERNAL,
     ) -> Future[None]:
-        """The reader is done with all up to a position: they are received, or moved to a subqueue.
+        """Commit all messages up to a position: they are received, or moved to a subqueue.
 
-        What an owner has not read stays where it is. To say it again does nothing.
+        Messages that an owner has not read are kept. Idempotent.
         """
         if target is not None:
             _check_target(subscription, target)
@@ -344,11 +345,12 @@ class Reservations:
 
         def work(pending: Future[None]) -> None:
             check_owner(subscription, owner)
-            if position > subscription.end:
+            if position > subscription.reserved:
                 raise InvalidParameter(
-                    f"subscription {subscription.name} was given {subscription.end}, not {position}"
+                    f"subscription {subscription.name} is reserved up to {subscription.reserved},"
+                    f" cannot commit {position}"
                 )
-            self._finish(subscription, position, target, by, pending)
+            self._commit_rows(subscription, position, target, by, pending)
 
         def over() -> None:
             if target is not None:
@@ -363,7 +365,7 @@ class Reservations:
             finished.on_done = over
         return answer
 
-    def _finish(
+    def _commit_rows(
         self,
         subscription: DurableSubscription,
         position: int,
@@ -371,22 +373,22 @@ class Reservations:
         by: str,
         pending: Future[None],
     ) -> None:
-        if position <= subscription.done:
+        if position <= subscription.committed:
             pending.succeed(None)
             return
-        rows = self._next_rows(subscription, subscription.done, position)
+        rows = self._next_rows(subscription, subscription.committed, position)
         last = rows[-1][0]
         if subscription.owner:
             rows = [row for row in rows if row[0] in subscription.read]
 
         def apply(batch: Batch) -> None:
             self._leave(batch, subscription, rows, target, by)
-            write_state(batch, subscription, done=last)
+            write_state(batch, subscription, committed=last)
 
         def committed() -> None:
-            subscription.done = last
+            subscription.committed = last
             subscription.read = subscription.read.behind(last)
-            self._finish(subscription, position, target, by, pending)
+            self._commit_rows(subscription, position, target, by, pending)
 
         self._core.submit(apply, committed, pending.fail)
 
@@ -445,11 +447,13 @@ class Reservations:
         unread: bool = False,
     ) -> None:
         source = subscription.source
-        rows = self._next_rows(subscription, 0, subscription.done if unread else subscription.end)
+        rows = self._next_rows(
+            subscription, 0, subscription.committed if unread else subscription.reserved
+        )
         if unread and not rows:
             pending.succeed(before)
             return
-        done = max(subscription.done, rows[-1][0]) if rows else subscription.done
+        done = max(subscription.committed, rows[-1][0]) if rows else subscription.committed
         subscription.is_changing = not rows
 
         def apply(batch: Batch) -> None:
@@ -465,11 +469,11 @@ class Reservations:
                 for lookup, raw in gone:
                     batch.place(source, lookup, Record.unpack(raw))
                 note(batch, Event.RETURNED, source, gone, by, subscription.name)
-            write_state(batch, subscription, done=done)
+            write_state(batch, subscription, committed=done)
 
         def committed() -> None:
             if rows:
-                subscription.done = done
+                subscription.committed = done
                 self._drop(subscription, before + len(rows), by, pending, unread=unread)
             else:
                 self._forget(subscription)
@@ -501,10 +505,10 @@ def _gone(number: int, path: str) -> ManagedQueue:
 
 
 def _check_place(subscription: DurableSubscription, after: int, last: int) -> None:
-    if not subscription.done <= after <= last <= subscription.end:
+    if not subscription.committed <= after <= last <= subscription.reserved:
         raise InvalidParameter(
-            f"subscription {subscription.name} has {subscription.done} to {subscription.end},"
-            f" not {after} to {last}"
+            f"subscription {subscription.name} has positions {subscription.committed} to"
+            f" {subscription.reserved}, not {after} to {last}"
         )
 
 

@@ -64,7 +64,7 @@ def _keep(batch: Batch, subscription: DurableSubscription, messages: Messages) -
     for lookup, raw in messages:
         expires = place_and_expiry(raw)[2]
         kept.append(with_expiry(raw, NEVER) + _tail.pack(lookup, expires))
-    batch.keep_reserved(subscription.store, subscription.end + 1, kept)
+    batch.keep_reserved(subscription.store, subscription.reserved + 1, kept)
 
 
 def take_out(batch: Batch, subscription: DurableSubscription, rows: Rows) -> Messages:
@@ -103,16 +103,16 @@ def write_state(
     batch: Batch,
     subscription: DurableSubscription,
     *,
-    done: int | None = None,
-    end: int | None = None,
+    committed: int | None = None,
+    reserved: int | None = None,
     owners: tuple[str, ...] | None = None,
 ) -> None:
     """Write down how far it has come with this commit, and whose it is."""
-    if done is not None or not subscription.finished:
+    if committed is not None or not subscription.finished:
         subscription.finished = batch.now
     row = subscription.pack(
-        done=subscription.done if done is None else done,
-        end=subscription.end if end is None else end,
+        committed=subscription.committed if committed is None else committed,
+        reserved=subscription.reserved if reserved is None else reserved,
         owners=(subscription.owner, *subscription.past) if owners is None else owners,
     )
     batch.writer.put(Table.QUEUES, queue_key(subscription.store.number, SUBSCRIPTION_ROW), row)

@@ -1,8 +1,8 @@
-"""A subscription: how far one reader of a queue has come, and which messages it has not seen.
+"""A durable subscription: its positions, and the messages it has not been given yet.
 
-Which messages a subscription has copies of is written at the messages themselves, so that it is
-true whatever becomes of them: they may be moved away and come back. Memory knows up to where all
-was looked at, and which messages have come below that since; after a start all is looked at anew.
+Which subscriptions have a copy of a message is stored in the message's record, so that it stays
+true when the message is moved away and back. In memory are the position up to which the queue was
+scanned and the messages that appeared before it since; after a restart the scan begins again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ AGAIN_MAX: Final = 100_000
 
 
 class SubscriptionMode(StrEnum):
-    """What becomes of messages in their queue when they are given."""
+    """Whether reserved messages leave their queue."""
 
     TAKE = "take"
     COPY = "copy"
@@ -46,25 +46,25 @@ _PRIORITIES: Final = PRIORITY_MAX + 1
 
 @dataclass(slots=True, eq=False)
 class DurableSubscription:
-    """How far one reader of one queue has come."""
+    """The state of one subscription of one queue."""
 
     name: str
     source: ManagedQueue
     store: ManagedQueue
-    "Holds what was given."
+    "Holds the reserved messages."
     way: SubscriptionMode
-    done: int = 0
-    "It is done with all up to this position."
-    end: int = 0
-    "It was given all up to this position."
+    committed: int = 0
+    "The last committed position."
+    reserved: int = 0
+    "The last reserved position."
     finished: int = 0
-    "When it was last done with something, or begun, in seconds since 1970 UTC."
+    "The time of the last commit, or of its creation, in seconds since 1970 UTC."
     owner: str = ""
-    "Who alone may read through it and be done with something; empty for anybody."
+    "The only reader that may read and commit; empty for any reader."
     past: tuple[str, ...] = ()
     "Owners that it was taken from, the last one first."
     read: Ranges = field(default_factory=Ranges)
-    "What its owner has read and is not done with."
+    "What its owner has read and not committed."
     is_changing: bool = False
     "It is being bound to another owner, or it ends."
     _turns: deque[Callable[[], None]] = field(default_factory=deque)
@@ -83,20 +83,20 @@ class DurableSubscription:
 
     @property
     def unread(self) -> int:
-        """Messages that it says it is done with, and that it has not read."""
-        return self.store.messages - (self.end - self.done)
+        """Messages that were committed without having been read."""
+        return self.store.messages - (self.reserved - self.committed)
 
-    def pack(self, *, done: int, end: int, owners: tuple[str, ...]) -> bytes:
-        """The bytes to store when it has come so far, for its owner and those of before."""
+    def pack(self, *, committed: int, reserved: int, owners: tuple[str, ...]) -> bytes:
+        """The bytes to store for these positions, with its owner and former owners."""
         code = next(code for code, way in _WAYS.items() if way is self.way)
-        return _state.pack(code, done, end, self.finished) + "\n".join(owners).encode()
+        return _state.pack(code, committed, reserved, self.finished) + "\n".join(owners).encode()
 
     def load(self, raw: bytes, read: bytes) -> None:
         """The reverse of `pack`; `read` is what its owner has read, as it is stored."""
-        self.way, self.done, self.end, self.finished, owners = read_state(raw)
+        self.way, self.committed, self.reserved, self.finished, owners = read_state(raw)
         self.owner, *past = owners
         self.past = tuple(past)
-        self.read = Ranges.unpack(read).behind(self.done)
+        self.read = Ranges.unpack(read).behind(self.committed)
 
     def in_turn(self, work: Callable[[Future[T]], None]) -> Future[T]:
         """Do something when all is done that was asked for before: each builds on the last."""
@@ -203,10 +203,10 @@ class DurableSubscription:
         """Whether it has a copy of the message with this record."""
         return len(record) > RECORD_SIZE and self.store.number in _readers(record)
 
-    # What it was not given
+    # Lag
 
-    def behind(self, snapshot: Snapshot, overdue: int) -> tuple[int, int | None]:
-        """How many messages it was not given, and when the first of them arrived.
+    def lag(self, snapshot: Snapshot, overdue: int) -> tuple[int, int | None]:
+        """How many messages are not reserved for it yet, and when the first of them arrived.
 
         Of those that it may have copies of only some are looked at, since others wait meanwhile;
         if there are more, it is so many at least.
@@ -220,16 +220,16 @@ class DurableSubscription:
         looked = list(islice(chain(came, self._ahead(snapshot, overdue)), LOOK_MAX))
         found = [local_facts(item[1])[0] for item in looked if not self._has(item[1])]
         is_part = LOOK_MAX in (len(again), len(looked))
-        least = messages - self.end if is_part else 0
+        least = messages - self.reserved if is_part else 0
         return max(len(found), least), min(found, default=None)
 
 
 def read_state(raw: bytes) -> tuple[SubscriptionMode, int, int, int, tuple[str, ...]]:
-    """How it gets messages, how far it is done and was given, when it was last done, its owners."""
+    """Mode, committed and reserved positions, time of the last commit, owners."""
     if len(raw) == _state.size - 4:  # the last field was not written at first
         raw += bytes(4)
-    way, done, end, finished = _state.unpack_from(raw)
-    return _WAYS[way], done, end, finished, tuple(raw[_state.size :].decode().split("\n"))
+    way, committed, reserved, finished = _state.unpack_from(raw)
+    return _WAYS[way], committed, reserved, finished, tuple(raw[_state.size :].decode().split("\n"))
 
 
 def with_reader(record: bytes, reader: int, known: Collection[int]) -> bytes:

@@ -291,7 +291,7 @@ def _report_subscriptions(page: Page, local: QueueManager, now: float) -> None:
             continue
         labels = label(subscription.source, local.name), subscription.name
         store, idle = subscription.store, max(0, int(now) - subscription.finished)
-        waiting = subscription.end - subscription.done
+        waiting = subscription.reserved - subscription.committed
         page.add("openmsmq_subscription_messages", waiting, *labels)
         page.add("openmsmq_subscription_unread_messages", subscription.unread, *labels)
         page.add("openmsmq_subscription_bytes", store.size, *labels)

@@ -223,25 +223,25 @@ def test_prepared_transactions_are_found(tmp_path: Path) -> None:
     assert "openmsmq transaction commit" in problem.advice
 
 
-def test_subscriptions_that_do_not_go_on_are_found(tmp_path: Path) -> None:
+def test_stalled_subscriptions_are_found(tmp_path: Path) -> None:
     manager = Manager()
     stuck = SubscriptionInfo("lake", r".\private$\orders", False, 1, 4, 3, 300, OLD, 0, None)
-    fine = [replace(stuck, waiting=0), replace(stuck, idle=OLD - 1)]
+    fine = [replace(stuck, uncommitted=0), replace(stuck, idle=OLD - 1)]
     manager.subscribed = [stuck, *fine]
     [risk] = look(manager, tmp_path, Level.RISK)
     assert risk.subject == r"subscription lake of .\private$\orders"
-    assert "has 3 messages, 300 B, and was done with none for 24 h" in risk.text
+    assert "has 3 messages (300 B) uncommitted, and the last commit was 24 h ago" in risk.text
     assert r"openmsmq subscription drop 'lake' '.\private$\orders'" in risk.advice
 
 
-def test_what_streams_have_skipped_is_found(tmp_path: Path) -> None:
+def test_messages_that_streams_have_skipped_are_found(tmp_path: Path) -> None:
     manager = Manager()
     lake = SubscriptionInfo("lake", r".\private$\orders", False, 4, 4, 0, 300, 0, 0, None)
     manager.subscribed = [replace(lake, unread=3), replace(lake, unread=1, copy=True), lake]
     taken, copied = look(manager, tmp_path, Level.PROBLEM)
     assert taken.subject == r"subscription lake of .\private$\orders"
     assert "has 3 messages that its stream committed and never read" in taken.text
-    assert r"drop 'lake' '.\private$\orders' --unread gives them back" in taken.advice
+    assert r"drop 'lake' '.\private$\orders' --unread returns them" in taken.advice
     assert "--unread drops the copies" in copied.advice
 
 

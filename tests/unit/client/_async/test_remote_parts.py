@@ -40,10 +40,10 @@ def test_a_subscription_goes_on_over_the_next_connection(
     relay.cut()
     assert texts(lake, 0, 2) == ["a", "b"]
     relay.cut()
-    lake.finish(1)
-    assert (lake.done, lake.end) == (1, 2)
+    lake.commit(1)
+    assert (lake.committed, lake.reserved) == (1, 2)
     [info] = direct.subscriptions()
-    assert (info.done, info.end) == (1, 2)
+    assert (info.committed, info.reserved) == (1, 2)
 
 
 def test_what_was_done_and_not_answered_is_not_done_twice(
@@ -51,19 +51,19 @@ def test_what_was_done_and_not_answered_is_not_done_twice(
 ) -> None:
     for call, expected in (
         (lambda: lake.reserve(0, 2), (0, 2)),
-        (lambda: lake.finish(2), (2, 2)),
+        (lambda: lake.commit(2), (2, 2)),
     ):
         relay.mute()
         under_way = start(call)
         while True:
             [info] = direct.subscriptions()
-            if (info.done, info.end) == expected:
+            if (info.committed, info.reserved) == expected:
                 break
         relay.mute(on=False)
         relay.cut()
         assert under_way.result(PATIENCE) in (2, None)
         [info] = direct.subscriptions()
-        assert (info.done, info.end) == expected
+        assert (info.committed, info.reserved) == expected
     assert direct.open_queue("orders").info().messages == 1
 
 
@@ -74,7 +74,7 @@ def test_a_queue_that_is_deleted_meanwhile_leaves_what_was_given(
     direct.delete_queue("orders")
     relay.cut()
     assert texts(lake, 0, 2) == ["a", "b"]
-    lake.finish(2)
+    lake.commit(2)
     with pytest.raises(QueueNotAvailable):
         lake.reserve(2)
     assert direct.drop_subscription("lake", "orders") == 0

@@ -44,7 +44,7 @@ def test_messages_are_reserved_read_and_finished(queue: Queue) -> None:
     queue.send_many(["a", "b", "c"])
     lookups = [message.lookup_id for message in queue.peek_many(3)]
     lake = queue.subscription("lake")
-    assert (lake.name, lake.done, lake.end) == ("lake", 0, 0)
+    assert (lake.name, lake.committed, lake.reserved) == ("lake", 0, 0)
     assert lake.reserve(0, 2) == 2
     assert texts(queue) == ["c"]
     assert read(lake, 0, 2) == ["a", "b"]
@@ -57,8 +57,8 @@ def test_messages_are_reserved_read_and_finished(queue: Queue) -> None:
     assert lake.reserve(0) == 2
     assert lake.reserve(2) == 3
     for _ in range(2):
-        lake.finish(2)
-    assert (lake.done, lake.end) == (2, 3)
+        lake.commit(2)
+    assert (lake.committed, lake.reserved) == (2, 3)
     with pytest.raises(InvalidParameter):
         lake.read(0, 2)
     assert read(lake, 2, 3) == ["c"]
@@ -70,7 +70,7 @@ def test_what_was_given_outlives_the_manager(api: Api, tmp_path: Path) -> None:
         queue.send_many(["a", "b"])
         assert queue.subscription("lake").reserve(0) == 2
     lake = api.open(tmp_path).open_queue("orders").subscription("lake")
-    assert (lake.done, lake.end) == (0, 2)
+    assert (lake.committed, lake.reserved) == (0, 2)
     assert read(lake, 0, 2) == ["a", "b"]
 
 
@@ -78,7 +78,7 @@ def test_copies_leave_the_messages_where_they_are(queue: Queue) -> None:
     queue.send_many(["a", "b"])
     audit = queue.subscription("audit", copy=True)
     assert audit.reserve(0) == 2
-    audit.finish(2)
+    audit.commit(2)
     assert audit.reserve(2) == 2
     assert texts(queue) == ["a", "b"]
     with pytest.raises(InvalidParameter):
@@ -88,7 +88,7 @@ def test_copies_leave_the_messages_where_they_are(queue: Queue) -> None:
 def test_what_is_done_can_be_moved(kept: Manager, queue: Queue) -> None:
     queue.send("a")
     lake = queue.subscription("lake")
-    lake.finish(lake.reserve(0), move_to="archive")
+    lake.commit(lake.reserve(0), move_to="archive")
     assert texts(kept.open_queue(r".\private$\orders;archive")) == ["a"]
 
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_read(queue: Queue, places: tuple[int, int]) -> None:
 @pytest.mark.parametrize("position", [-1, 1, 1 << 64])
 def test_what_cannot_be_finished(queue: Queue, position: int) -> None:
     with pytest.raises(InvalidParameter):
-        queue.subscription("lake").finish(position)
+        queue.subscription("lake").commit(position)
 
 
 def test_only_who_may_receive_can_subscribe(kept: Manager, queue: Queue) -> None:
@@ -130,21 +130,21 @@ def test_subscriptions_are_listed_and_dropped(kept: Manager, queue: Queue) -> No
     lake, audit = queue.subscription("lake"), queue.subscription("audit", copy=True)
     audit.reserve(0)
     lake.reserve(0)
-    lake.finish(1)
+    lake.commit(1)
     first, second = kept.subscriptions()
-    assert (first.name, first.copy, first.done, first.end) == ("audit", True, 0, 3)
+    assert (first.name, first.copy, first.committed, first.reserved) == ("audit", True, 0, 3)
     assert (second.name, second.queue) == ("lake", r".\private$\orders")
-    assert (second.copy, second.done, second.end, second.waiting) == (False, 1, 3, 2)
+    assert (second.copy, second.committed, second.reserved, second.uncommitted) == (False, 1, 3, 2)
     assert 2 * second.bytes == 2 * first.bytes * 2 // 3
     assert kept.drop_subscription("LAKE", "orders") == 2
     assert texts(queue) == ["b", "c"]
     assert [info.name for info in kept.subscriptions()] == ["audit"]
     with pytest.raises(QueueNotFound):
         kept.drop_subscription("lake", "orders")
-    for call in (lambda: lake.reserve(3), lambda: lake.read(1, 2), lambda: lake.finish(2)):
+    for call in (lambda: lake.reserve(3), lambda: lake.read(1, 2), lambda: lake.commit(2)):
         with pytest.raises(QueueNotFound):
             call()
-    assert queue.subscription("lake").end == 0
+    assert queue.subscription("lake").reserved == 0
 
 
 def test_what_was_given_of_a_deleted_queue_can_be_read_and_finished(
@@ -155,7 +155,7 @@ def test_what_was_given_of_a_deleted_queue_can_be_read_and_finished(
     lake.reserve(0)
     kept.delete_queue("orders")
     assert read(lake, 0, 2) == ["a", "b"]
-    lake.finish(1)
+    lake.commit(1)
     assert [info.queue for info in kept.subscriptions()] == [r".\private$\orders"]
     assert kept.drop_subscription("lake", "orders") == 1
     assert kept.subscriptions() == []
@@ -176,14 +176,14 @@ def test_a_subscription_with_an_owner(api: Api, tmp_path: Path) -> None:
     queue = manager.open_queue("orders")
     other = queue.subscription("lake", owner="you")
     assert other.owner == "me"
-    for call in (lambda: other.read(0, 1), lambda: other.finish(1), other.bind):
+    for call in (lambda: other.read(0, 1), lambda: other.commit(1), other.bind):
         with pytest.raises(SubscriptionTaken):
             call()
     with pytest.raises(SubscriptionTaken):
-        queue.subscription("lake").finish(1)
-    queue.subscription("lake", owner="me").finish(3)
+        queue.subscription("lake").commit(1)
+    queue.subscription("lake", owner="me").commit(3)
     [info] = manager.subscriptions()
-    assert (info.owner, info.done, info.waiting, info.unread) == ("me", 3, 0, 1)
+    assert (info.owner, info.committed, info.uncommitted, info.unread) == ("me", 3, 0, 1)
     assert info.queue_id == str(queue.info().id)
     other.bind(take_over=True, read=3)
     assert manager.drop_subscription("lake", "orders", unread=True) == 1

@@ -43,7 +43,7 @@ class Reader:
         self.world.done(mark_read(self.world.core, self.subscription, owner, after, last))
 
     def finish(self, owner: str, position: int) -> None:
-        self.world.done(self.reservations.finish(self.subscription, position, owner=owner))
+        self.world.done(self.reservations.commit(self.subscription, position, owner=owner))
 
     def read(self, owner: str, after: int, last: int) -> str:
         found = self.reservations.read(self.subscription, after, last, MANY, owner)
@@ -94,7 +94,7 @@ def test_what_was_not_read_stays_when_it_is_done(reader: Reader) -> None:
     again = reader.restart()
     again.finish("me", 4)
     assert again.left == [2, 3, 5]
-    assert (again.subscription.done, again.subscription.unread) == (4, 2)
+    assert (again.subscription.committed, again.subscription.unread) == (4, 2)
     again.check()
     later = again.restart()
     assert (later.left, later.subscription.unread) == ([2, 3, 5], 2)
@@ -196,7 +196,7 @@ def test_marks_and_owners_within_bounds(reader: Reader, monkeypatch: pytest.Monk
     reader.bind("x" * OWNER_MAX)
     reader.bind("me", take_over=True)
     for after, last in ((3, 6), (3, 2)):
-        with pytest.raises(InvalidParameter, match="was given 5"):
+        with pytest.raises(InvalidParameter, match="reserved up to 5"):
             reader.mark("me", after, last)
     monkeypatch.setattr(owning, "RANGES_MAX", 1)
     reader.mark("me", 0, 1)

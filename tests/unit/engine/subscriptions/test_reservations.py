@@ -40,7 +40,7 @@ class Reader:
 
     def reserve(self, after: int | None = None, count: int = 100, size_max: int = MANY) -> int:
         """Up to which position there is something to read."""
-        start = self.subscription.end if after is None else after
+        start = self.subscription.reserved if after is None else after
         return self.world.done(self.reservations.reserve(self.subscription, start, count, size_max))
 
     def read(self, after: int, last: int, size_max: int = MANY) -> str:
@@ -50,7 +50,7 @@ class Reader:
 
     def finish(self, position: int, target: ManagedQueue | None = None) -> None:
         """All up to a position is done."""
-        self.world.done(self.reservations.finish(self.subscription, position, target))
+        self.world.done(self.reservations.commit(self.subscription, position, target))
 
 
 def send(world: World, *bodies: str, **given: object) -> None:
@@ -240,7 +240,7 @@ def test_many_leave_step_by_step(taker: Reader, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(reservations, "STEP", 10)
     send(taker.world, *"x" * 25)
     taker.reserve()
-    pending = taker.reservations.finish(taker.subscription, 25)
+    pending = taker.reservations.commit(taker.subscription, 25)
     steps = 0
     while taker.world.core.wants_commit:
         taker.world.commit()
@@ -266,7 +266,7 @@ def test_when_the_subscription_ends_the_rest_is_back_in_its_place(taker: Reader)
     with pytest.raises(QueueNotFound):
         taker.reservations.find("lake", "q")
     again = taker.restart()
-    assert (again.subscription.done, again.subscription.end) == (0, 0)
+    assert (again.subscription.committed, again.subscription.reserved) == (0, 0)
     again.world.tick(200)
     assert again.world.count("expired") == 2
 
@@ -312,11 +312,11 @@ def test_what_is_asked_for_at_once_is_done_in_turn(reader: Reader) -> None:
         made.reserve(found, 2, 2, MANY),
         made.reserve(found, 3, 9, MANY),
     ]
-    finished = made.finish(found, 2)
+    finished = made.commit(found, 2)
     reader.world.done(finished)
     assert [answer.result() for answer in answers] == [3, 3, 4]
     again = reader.restart()
-    assert (again.subscription.done, again.subscription.end) == (2, 4)
+    assert (again.subscription.committed, again.subscription.reserved) == (2, 4)
     assert again.read(2, 4) == "cd"
 
 
@@ -358,7 +358,7 @@ def test_the_subqueue_stays_until_the_messages_are_there(taker: Reader) -> None:
     world = taker.world
     send(world, "a")
     taker.reserve()
-    pending = taker.reservations.finish(
+    pending = taker.reservations.commit(
         taker.subscription, 1, world.core.queues.subqueue(taker.queue, "done")
     )
     world.core.queues.tidy()

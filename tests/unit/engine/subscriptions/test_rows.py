@@ -36,8 +36,8 @@ def test_the_life_of_a_message_tells_of_its_subscription() -> None:
     lake = world.done(reservations.open("lake", queue, SubscriptionMode.TAKE))
     world.done(reservations.reserve(lake, 0, 9, 1 << 20))
     retry = world.subqueue(queue)
-    world.done(reservations.finish(lake, 1, retry))
-    world.done(reservations.finish(lake, 2))
+    world.done(reservations.commit(lake, 1, retry))
+    world.done(reservations.commit(lake, 2))
     world.done(reservations.drop(lake))
     commit_all(world.core)
     assert world.told(sent[0])[1:] == [(Event.RESERVED, "q"), (Event.MOVED, "q;retry")]

@@ -37,7 +37,7 @@ class Looker:
         return [self.places.index(item[0]) for item in found], is_all
 
     def behind(self) -> tuple[int, int | None]:
-        return self.subscription.behind(self.world.core.snapshot, 0)
+        return self.subscription.lag(self.world.core.snapshot, 0)
 
     @property
     def places(self) -> list[int]:
@@ -56,16 +56,18 @@ def looker() -> Looker:
 def test_what_is_stored_is_read_again() -> None:
     made = DurableSubscription("lake", store(1), store(9), SubscriptionMode.COPY)
     made.finished = 1_700_000_000
-    raw = made.pack(done=3, end=7, owners=("",))
+    raw = made.pack(committed=3, reserved=7, owners=("",))
     assert read_state(raw) == (SubscriptionMode.COPY, 3, 7, 1_700_000_000, ("",))
     assert read_state(raw[:-4]) == (SubscriptionMode.COPY, 3, 7, 0, ("",)), (
         "as it was written at first"
     )
     other = DurableSubscription("lake", store(1), store(9), SubscriptionMode.TAKE)
-    other.load(made.pack(done=3, end=7, owners=("größe", "b", "a")), Ranges(((1, 5),)).pack())
+    other.load(
+        made.pack(committed=3, reserved=7, owners=("größe", "b", "a")), Ranges(((1, 5),)).pack()
+    )
     assert (other.owner, other.past) == ("größe", ("b", "a"))
     assert other.read == Ranges(((3, 5),)), "what is done is forgotten"
-    assert (other.way, other.done, other.end) == (SubscriptionMode.COPY, 3, 7)
+    assert (other.way, other.committed, other.reserved) == (SubscriptionMode.COPY, 3, 7)
     assert other.finished == 1_700_000_000
 
 
@@ -142,7 +144,7 @@ def test_what_it_was_not_given_is_counted(looker: Looker, monkeypatch: pytest.Mo
     assert looker.behind() == (4, first)
     monkeypatch.setattr(module, "LOOK_MAX", 2)
     assert looker.behind() == (4, first), "nothing was given, so all of them are left"
-    looker.subscription.end = 1
+    looker.subscription.reserved = 1
     assert looker.behind() == (3, first), "at least"
     looker.subscription.way = SubscriptionMode.TAKE
     assert looker.behind() == (4, first), "what is there"

@@ -70,9 +70,9 @@ def test_messages_become_files_in_their_order(
     assert labels == [str(number) for number in range(5, 25)]
     again = keeper.keep(SPARK, between(5, 25), tmp_path)
     assert not {file.path for file in again} & {file.path for file in files}
-    queue.subscription("lake", owner="me").finish(25)
+    queue.subscription("lake", owner="me").commit(25)
     [info] = manager.subscriptions()
-    assert (info.done, info.unread) == (25, 5), "its tasks have marked what they have read"
+    assert (info.committed, info.unread) == (25, 5), "its tasks have marked what they have read"
 
 
 def test_rows_are_parted_by_their_day_in_utc() -> None:

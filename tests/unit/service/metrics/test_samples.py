@@ -210,13 +210,13 @@ def test_subscriptions_are_reported_with_what_waits_for_them(watched: Watched) -
     assert watched.scrape()["openmsmq_subscription_messages", labels] == 3
     assert watched.scrape()["openmsmq_subscription_bytes", labels] == lake.store.size > 0
     assert watched.scrape()["openmsmq_subscription_idle_seconds", labels] == 40
-    manager.done(manager.local.reservations.finish(lake, 2))
+    manager.done(manager.local.reservations.commit(lake, 2))
     manager.clock.wait(2)
     assert watched.scrape()["openmsmq_subscription_messages", labels] == 1
     assert watched.scrape()["openmsmq_subscription_unread_messages", labels] == 0
     assert watched.scrape()["openmsmq_subscription_idle_seconds", labels] == 2
     manager.done(bind(manager.local, lake, "me"))
-    manager.done(manager.local.reservations.finish(lake, 3, owner="me"))
+    manager.done(manager.local.reservations.commit(lake, 3, owner="me"))
     assert watched.scrape()["openmsmq_subscription_messages", labels] == 0
     assert watched.scrape()["openmsmq_subscription_unread_messages", labels] == 1
 

@@ -692,7 +692,7 @@ def subscribed(tmp_path: Path) -> Path:
         orders.subscription("audit", copy=True).reserve(0, 6)
         lake = orders.subscription("lake")
         lake.reserve(0, 4)
-        lake.finish(1)
+        lake.commit(1)
     return tmp_path / "data"
 
 
@@ -706,7 +706,7 @@ def test_what_a_subscription_has_skipped_is_no_fault(subscribed: Path) -> None:
         lake = manager.open_queue("orders").subscription("lake", owner="me")
         lake.bind()
         lake.mark_read(1, 2)
-        lake.finish(3)
+        lake.commit(3)
     assert check(subscribed).findings == ()
 
     def change(writer: Writer) -> None:

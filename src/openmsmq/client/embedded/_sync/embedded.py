@@ -20,9 +20,9 @@ from openmsmq.engine.queues.info import queue_infos
 from openmsmq.engine.subscriptions import subscription as model_subscription
 from openmsmq.engine.subscriptions.info import (
     bind_subscription,
+    commit_reserved,
     drop_subscription,
     find_subscription,
-    finish_reserved,
     mark_reserved,
     open_subscription,
     read_reserved,
@@ -121,14 +121,14 @@ class EmbeddedSubscription:
         self._caller = caller
 
     @property
-    def done(self) -> int:
-        """It is done with all up to this position."""
-        return self._subscription.done
+    def committed(self) -> int:
+        """The last committed position."""
+        return self._subscription.committed
 
     @property
-    def end(self) -> int:
-        """It was given all up to this position."""
-        return self._subscription.end
+    def reserved(self) -> int:
+        """The last reserved position."""
+        return self._subscription.reserved
 
     @property
     def owner(self) -> str:
@@ -161,12 +161,12 @@ class EmbeddedSubscription:
         """The same as the payload of MESSAGES."""
         return packed(self.read(after, last))
 
-    def finish(self, position: int, move_to: str) -> None:
+    def commit(self, position: int, move_to: str) -> None:
         """It is done with all up to a position."""
         local, subscription, owner = self._local, self._subscription, self._owner
         caller = self._caller
         self._driver.wait(
-            lambda: finish_reserved(local, subscription, position, move_to, owner, caller)
+            lambda: commit_reserved(local, subscription, position, move_to, owner, caller)
         )
 
 
