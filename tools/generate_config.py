@@ -16,7 +16,7 @@ _TITLES: Final = {
     "console": "Metrics and health",
     "binary": "Other queue managers",
     "ping": "Whether this one is there",
-    "rpc": "Remote reading and management",
+    "rpc": "Remote calls: reading queues from elsewhere",
     "srmp": "Messages over HTTP",
     "tls": "TLS",
     "log": "Logs",

@@ -10,6 +10,7 @@ from openmsmq.engine.manager import QueueManager
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
+from openmsmq.interfaces.remote_read.levels import LevelPolicy
 from openmsmq.interfaces.remote_read.sections import joined
 from openmsmq.interfaces.remote_read.server import PEEK_ACCESS, RECEIVE_ACCESS, RemoteReadServer
 from openmsmq.names.format import parse_format_name
@@ -44,6 +45,7 @@ class RemoteWorld:
             now=self.clock.elapsed,
             random_bytes=numbers(),
             caller_of=lambda client: caller or Caller(client.principal or client.address),
+            policy=LevelPolicy(allow_unauthenticated=True),
         )
         self.rpc = RpcServer(
             [self.server.interface], numbers(), make_acceptor, lambda _: AuthLevel.NONE

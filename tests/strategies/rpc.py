@@ -9,7 +9,6 @@ from uuid import UUID
 
 from openmsmq.rpc.auth.channel import SecureChannel
 from openmsmq.rpc.auth.context import AuthLevel, AuthType, SecurityContext
-from openmsmq.rpc.auth.crypto import nt_hash
 from openmsmq.rpc.auth.ntlm import NtlmAcceptor, NtlmCredentials, NtlmInitiator, NtlmTarget
 from openmsmq.rpc.auth.spnego import SpnegoAcceptor, SpnegoInitiator
 from openmsmq.rpc.client import ClientConnection
@@ -19,6 +18,7 @@ from openmsmq.rpc.ndr.structure import ContextHandle, Structure, structure
 from openmsmq.rpc.pdu import Pdu, PduFramer
 from openmsmq.rpc.server import RpcServer, ServerConnection
 from openmsmq.rpc.syntax import SyntaxId
+from openmsmq.security.nt_hash import nt_hash
 from openmsmq.wire.fixed import U32
 
 SYNTAX = SyntaxId.of("5d6c1a0e-0f5b-4c39-9c4e-3a4a0b7b6f10", 1, 2)

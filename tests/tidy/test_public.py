@@ -26,6 +26,7 @@ ALLOWED = {
         "service.service", "service.values",
     },
     "cli.token": {"access.tokens"},
+    "cli.user": {"access.tokens", "access.users"},
     "cli.transaction": {"client._sync.participants"},
     "pipelines.archive.files": {"store.directories", "store.lock"},
     "pipelines.lines": {"store.directories"},

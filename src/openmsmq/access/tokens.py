@@ -7,30 +7,23 @@ hash of each. The secrets are 256 random bits: guessing them is hopeless, and a 
 from __future__ import annotations
 
 import base64
-import contextlib
-import fcntl
 import hashlib
 import hmac
-import json
 import logging
-import os
 import secrets
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from openmsmq.access.owner_file import OwnerFile
 from openmsmq.clock import Clock, SystemClock
 from openmsmq.errors import InvalidParameter, StorageError
 from openmsmq.runtime.logs import log_event
-from openmsmq.store.directories import sync_directory
-from openmsmq.store.faults import storage_error
 from openmsmq.store.files import make_directory
 from openmsmq.types.caller import ROLES, Grant, Right, Role
 
 TOKENS_FILE: Final = "tokens.json"
-_LOCK_FILE: Final = "tokens.lock"
-_FORMAT: Final = 1
 _PREFIX: Final = "omq"
 _ID_BYTES: Final = 4
 _SECRET_BYTES: Final = 32
@@ -100,9 +93,9 @@ class Tokens:
         """Nothing is read yet; see `load`."""
         self._directory = directory
         self._clock = clock or SystemClock()
-        self._seen: tuple[int, ...] | None = None
-        "What the file looked like when it was read."
-        self._tokens: dict[str, Token] = {}
+        self._file: OwnerFile[Token] = OwnerFile(
+            directory / TOKENS_FILE, "tokens", _decode, asdict, TokensDamaged
+        )
 
     @classmethod
     def load(cls, directory: Path, clock: Clock | None = None) -> Tokens:
@@ -114,7 +107,7 @@ class Tokens:
     def __iter__(self) -> Iterator[Token]:
         """All of them, the oldest first."""
         self.refresh()
-        return iter(self._tokens.values())
+        return iter(self._file.values.values())
 
     def __bool__(self) -> bool:
         """Whether somebody could come in with one."""
@@ -129,7 +122,7 @@ class Tokens:
             log_event(_log, "tokens cannot be read", level=logging.ERROR, error=error)
         prefix, _, rest = text[:_TEXT_MAX].partition("_")
         identifier, _, secret = rest.partition("_")
-        token = self._tokens.get(identifier) if prefix == _PREFIX else None
+        token = self._file.values.get(identifier) if prefix == _PREFIX else None
         # The same work for a token that is not there: an answer gives away nothing by its time.
         known, salt = (token.hash, token.salt) if token else ("", "")
         matches = hmac.compare_digest(known.encode(), _hash(salt, secret).encode())
@@ -139,36 +132,14 @@ class Tokens:
 
     def ending(self, grant: Grant) -> Literal["", "revoked", "expired"]:
         """What has become of a token that somebody has shown, as the file was read last."""
-        token = self._tokens.get(grant.token)
+        token = self._file.values.get(grant.token)
         if token is None or token.grant != grant:
             return "revoked"
         return "expired" if token.is_expired(self._clock.now()) else ""
 
     def refresh(self) -> bool:
         """Read the file if somebody has changed it; whether somebody has."""
-        path = self._directory / TOKENS_FILE
-        try:
-            with path.open("rb") as file:
-                state = os.fstat(file.fileno())
-                seen = (state.st_ino, state.st_mtime_ns, state.st_size)
-                if seen == self._seen:
-                    return False
-                found = _decode(file.read())
-        except FileNotFoundError:
-            return self._take(None, ())
-        except OSError as error:
-            self._take(None, ())  # nobody comes in with what cannot be read
-            raise storage_error(error) from error
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            self._take(None, ())
-            raise TokensDamaged(f"{path}: {error}") from error
-        return self._take(seen, found)
-
-    def _take(self, seen: tuple[int, ...] | None, found: Iterable[Token]) -> bool:
-        changed = seen != self._seen
-        self._seen = seen
-        self._tokens = {token.id: token for token in found}
-        return changed
+        return self._file.refresh()
 
     def create(
         self,
@@ -180,9 +151,9 @@ class Tokens:
     ) -> tuple[Token, str]:
         """A new token, and the text its holder shows; that is kept nowhere."""
         make_directory(self._directory)
-        with self._changing():
+        with self._file.changing() as tokens:
             identifier = secrets.token_hex(_ID_BYTES)
-            while identifier in self._tokens:
+            while identifier in tokens:
                 identifier = secrets.token_hex(_ID_BYTES)
             secret, salt = _random(), _random()
             created = int(self._clock.now())
@@ -190,76 +161,28 @@ class Tokens:
             token = Token(
                 identifier, role, patterns, label, created, expires, salt, _hash(salt, secret)
             )
-            self._tokens[identifier] = token
+            tokens[identifier] = token
         return token, f"{_PREFIX}_{identifier}_{secret}"
 
     def revoke(self, identifier: str) -> Token:
         """Let nobody in with this token any longer."""
         if not self._directory.is_dir():
             raise NoSuchToken(identifier)
-        with self._changing():
-            token = self._tokens.pop(identifier, None)
+        with self._file.changing() as tokens:
+            token = tokens.pop(identifier, None)
             if token is None:
                 raise NoSuchToken(identifier)
         return token
 
-    @contextlib.contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Change the tokens while nobody else does, and write them if that went well."""
-        try:
-            lock = self._for_owner(self._directory / _LOCK_FILE, os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise storage_error(error) from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            self.refresh()
-            yield
-            self._write()
-        finally:
-            os.close(lock)
 
-    def _write(self) -> None:
-        """Put the tokens in the place of the old ones, at once and for good."""
-        path = self._directory / TOKENS_FILE
-        making = path.with_suffix(".making")
-        document = {"format": _FORMAT, "tokens": [asdict(t) for t in self._tokens.values()]}
-        self._seen = None
-        try:
-            making.unlink(missing_ok=True)
-            with open(making, "x", opener=self._for_owner) as file:
-                json.dump(document, file, indent=1)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            making.replace(path)
-            sync_directory(self._directory)
-        except OSError as error:
-            raise storage_error(error) from error
-
-    def _for_owner(self, path: str | Path, flags: int) -> int:
-        """Open a file for whoever owns the directory: it may be root who changes the tokens."""
-        file = os.open(path, flags, 0o600)
-        if os.geteuid() == 0:
-            owner = self._directory.stat()
-            os.fchown(file, owner.st_uid, owner.st_gid)
-        return file
-
-
-def _decode(data: bytes) -> list[Token]:
-    document = json.loads(data)
-    if document["format"] != _FORMAT:
-        raise ValueError("a newer OpenMSMQ has written it")
-    return [_token(values) for values in document["tokens"]]
-
-
-def _token(values: dict[str, Any]) -> Token:
+def _decode(values: dict[str, Any]) -> tuple[str, Token]:
     token = Token(**{**values, "queues": tuple(values["queues"])})
     if token.role not in ROLES or type(token.expires) not in (int, type(None)):
         raise ValueError(f"the token {token.id} makes no sense")
     texts = (token.id, *token.queues, token.label, token.salt, token.hash)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"the token {token.id} makes no sense")
-    return token
+    return token.id, token
 
 
 def _hash(salt: str, secret: str) -> str:

@@ -107,6 +107,10 @@ COMMANDS: Final = {
         "transaction:transaction",
         "Decide transactions that were prepared and wait for their outcome.",
     ),
+    "user": (
+        "user:user",
+        "Add, list and remove users, who log on over remote calls (NTLM) to read queues.",
+    ),
 }
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final, Protocol
+from collections.abc import Collection
+from typing import Final
 
 from openmsmq.errors import MQError
 from openmsmq.interfaces.limits import LISTENER_CONNECTIONS_MAX, PENDING_BYTES_MAX
+from openmsmq.names.parts import fold
 from openmsmq.net.connection import Connection
 from openmsmq.rpc.server import RpcServer, ServerConnection
 from openmsmq.runtime.listener import Listener, bind
@@ -18,19 +20,6 @@ LOOPBACK: Final = "127.0.0.1"
 _log: Final = logging.getLogger(__name__)
 
 
-class Timed(Protocol):
-    """What wants to be told the time."""
-
-    @property
-    def next_deadline(self) -> float | None:
-        """When `tick` is to be called."""
-        ...
-
-    def tick(self, now: float) -> None:
-        """Do what is due."""
-        ...
-
-
 class RpcListener:
     """Accepts the connections of RPC clients, for one server at one port."""
 
@@ -38,19 +27,15 @@ class RpcListener:
         self,
         server: RpcServer,
         *,
-        timed: Timed | None = None,
         connections_max: int = LISTENER_CONNECTIONS_MAX,
         pending_bytes_max: int = PENDING_BYTES_MAX,
     ) -> None:
-        """`timed` is called at its deadlines, by the clock of the event loop."""
         self._server = server
-        self._timed = timed
         self._connections_max = connections_max
         self._listener = Listener(lambda: Connection(self._accept), self)
         self._open: dict[_Guarded, None] = {}
         "Connections, the oldest first."
         self._unfinished: Unfinished[_Guarded] = Unfinished(pending_bytes_max)
-        self._timer: asyncio.TimerHandle | None = None
         self._port = 0
 
     @property
@@ -67,29 +52,16 @@ class RpcListener:
     async def stop(self) -> None:
         """Accept no more connections, and close those that there are; what they hold returns."""
         await self._listener.close()
-        if self._timer is not None:
-            self._timer.cancel()
         for one in list(self._open):
             one.abort()
         await asyncio.sleep(0)  # so that they learn of it
 
-    def deadline_changed(self) -> None:
-        """What is timed may want to be called earlier."""
-        assert self._timed is not None
-        loop = asyncio.get_running_loop()
-        deadline = self._timed.next_deadline
-        if deadline is None:
-            return
-        if self._timer is None or deadline < self._timer.when():
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = loop.call_at(deadline, self._tick)
-
-    def _tick(self) -> None:
-        assert self._timed is not None
-        self._timer = None
-        self._timed.tick(asyncio.get_running_loop().time())
-        self.deadline_changed()
+    def close_users(self, names: Collection[str]) -> None:
+        """Close the connections of these users, in folded case: they have no right any more."""
+        for one in list(self._open):
+            if user_name(one.principal) in names:
+                self.refused("user removed or changed", one.address)
+                one.abort()
 
     def _accept(self, connection: Connection) -> _Guarded:
         now = asyncio.get_running_loop().time()
@@ -104,7 +76,7 @@ class RpcListener:
         """So many bytes came on a connection, and so many wait for the rest of their request."""
         self._unfinished.note(one, size, pending, now)
         for other in self._unfinished.excess():
-            self._server.refusals["too much unfinished"] += 1
+            self.refused("too much unfinished", other.address)
             other.abort()
 
     def gone(self, one: _Guarded) -> None:
@@ -125,9 +97,9 @@ class RpcListener:
         silent.abort()
         return True
 
-    def refused(self, reason: str) -> None:
-        """A connection was not made."""
-        self._server.refusals[reason] += 1
+    def refused(self, reason: str, address: str = "") -> None:
+        """A connection was not made, or is closed."""
+        self._server.refuse(reason, address)
 
     def exhausted(self, error: OSError) -> None:
         """The system has no connection to give."""
@@ -156,6 +128,11 @@ class _Guarded:
         return self._machine.is_bound
 
     @property
+    def principal(self) -> str:
+        """Who has logged on."""
+        return self._machine.principal
+
+    @property
     def reads_paused(self) -> bool:
         """Nothing is read from it."""
         return self._connection.reads_paused
@@ -175,7 +152,7 @@ class _Guarded:
         try:
             self._machine.receive_data(data, now)
         except MQError as error:  # the manager is closed
-            self._listener.refused(error.name)
+            self._listener.refused(error.name, self.address)
             self.abort()
         self._listener.came(self, len(data), self._machine.pending, now)
 
@@ -197,4 +174,9 @@ class _Guarded:
         try:
             self._machine.lost()
         except MQError as error:  # the manager is closed, and returns everything itself
-            self._listener.refused(error.name)
+            self._listener.refused(error.name, self.address)
+
+
+def user_name(principal: str) -> str:
+    """The user of a principal, in folded case; the domain is what the client calls this one."""
+    return fold(principal.rpartition("\\")[2])

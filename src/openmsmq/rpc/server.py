@@ -69,6 +69,14 @@ class RpcServer:
         self.least_level = least_level
         self.refusals: Counter[str] = Counter()
         "What was refused, by reason."
+        self.on_refused: Callable[[str, str, str], None] | None = None
+        "Called with the reason, the address and what else is known."
+
+    def refuse(self, reason: str, address: str, detail: str = "") -> None:
+        """Count what was refused to an address."""
+        self.refusals[reason] += 1
+        if self.on_refused is not None:
+            self.on_refused(reason, address, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +143,12 @@ class ServerConnection:
     def is_bound(self) -> bool:
         """The client has bound an interface."""
         return self._association is not None
+
+    @property
+    def principal(self) -> str:
+        """Who has logged on; empty as long as that is not known."""
+        context = self._authentication.channel.context
+        return context.principal if context is not None else ""
 
     @property
     def is_closed(self) -> bool:
@@ -214,7 +228,7 @@ class ServerConnection:
 
     def _refuse(self, reason: str) -> None:
         """Count why, and close."""
-        self._server.refusals[reason] += 1
+        self._server.refuse(reason, self._wire.address)
         self._is_closed = True
         self._deadline = None
         self._wire.close()
@@ -251,8 +265,8 @@ class ServerConnection:
         was_unfinished = self._authentication.is_unfinished
         try:
             verifier = self._authentication.take(pdu)
-        except (AuthenticationFailed, UnknownType):
-            self._server.refusals["authentication"] += 1
+        except (AuthenticationFailed, UnknownType) as error:
+            self._server.refuse("authentication", self._wire.address, str(error))
             self._send_fault(pdu.call_id, 0, RpcStatus.ACCESS_DENIED)
             return
         if self._authentication.is_unfinished and not was_unfinished:
@@ -264,8 +278,8 @@ class ServerConnection:
         """Take the last token; a failure shows with the first call ([MS-RPCE] 3.3.1.5.2.1)."""
         try:
             self._authentication.take(pdu)
-        except (AuthenticationFailed, UnknownType):
-            self._server.refusals["authentication"] += 1
+        except (AuthenticationFailed, UnknownType) as error:
+            self._server.refuse("authentication", self._wire.address, str(error))
 
     def _acknowledge(
         self,
@@ -325,7 +339,7 @@ class ServerConnection:
             assembly.add(stub)
         except TooLarge:
             self._assembly = None
-            self._server.refusals["request too large"] += 1
+            self._server.refuse("request too large", self._wire.address)
             self._refuse_call(pdu, request, RpcStatus.ACCESS_DENIED)
             return
         if pdu.is_last:
@@ -392,7 +406,7 @@ class ServerConnection:
             raise RpcFault(RpcStatus.OP_RNG_ERROR)
         channel, least = self._authentication.channel, self._server.least_level(self._wire.address)
         if method.needs_authentication and channel.level < least:
-            self._server.refusals["authentication level"] += 1
+            self._server.refuse("authentication level", self._wire.address, f"{channel.level:d}")
             raise RpcFault(RpcStatus.ACCESS_DENIED)
         stub = assembly.stub()
         reader = NdrReader(stub, order)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from openmsmq.access.tokens import TOKENS_FILE
+from openmsmq.access.users import USERS_FILE
 from openmsmq.errors import BackupDamaged
 from openmsmq.service.configuration import CONFIG_FILE, OPTIONS, Config, ConfigError, load_config
 from openmsmq.service.values import OFF, PeerEntry
@@ -26,12 +27,13 @@ KEY_FILE: Final = f"{TLS_FOLDER}/key.pem"
 FILES: Final = (
     CONFIG_FILE,
     TOKENS_FILE,
+    USERS_FILE,
     f"{TLS_FOLDER}/cert.pem",
     f"{TLS_FOLDER}/client-ca.pem",
     KEY_FILE,
 )
 "All that a backup may hold beside the store."
-_TLS: Final = {"tls_cert": FILES[2], "tls_client_ca": FILES[3], "tls_key": KEY_FILE}
+_TLS: Final = {"tls_cert": FILES[3], "tls_client_ca": FILES[4], "tls_key": KEY_FILE}
 _PLAIN: Final = Config(data=Path())
 _LEFT_OUT: Final = frozenset({"data", "ready_file", "restored"})
 "What is about one start only."
@@ -99,7 +101,8 @@ def _peer_table(entry: PeerEntry) -> object:
 def pack(source: Path, folder: Path, *, with_keys: bool) -> dict[str, str]:
     """Copy what belongs to the manager in `source` into a backup; the SHA-256 of each file.
 
-    The private key is left out unless it is asked for: its path then stays as it was.
+    The private key is left out unless it is asked for: its path then stays as it was. So are the
+    users, whose file holds what is as good as their passwords.
     """
     found: dict[str, str] = {}
     config = _config_of(source)
@@ -118,6 +121,8 @@ def pack(source: Path, folder: Path, *, with_keys: bool) -> dict[str, str]:
         found[CONFIG_FILE] = copying.sha256_of(text)
     if (source / TOKENS_FILE).is_file():
         found[TOKENS_FILE] = copying.copy_file(source / TOKENS_FILE, folder / TOKENS_FILE).sha256
+    if with_keys and (source / USERS_FILE).is_file():
+        found[USERS_FILE] = copying.copy_file(source / USERS_FILE, folder / USERS_FILE).sha256
     return found
 
 

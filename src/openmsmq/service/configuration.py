@@ -19,7 +19,6 @@ from openmsmq.service.values import (
     OFF,
     PeerEntry,
     Read,
-    not_built,
     one_of,
     read_computer,
     read_computers,
@@ -77,6 +76,14 @@ class Config:
     record: Path | None = None
     ping_port: int | None = None
     rpc_port: int | None = None
+    rpc_alternate_port: int | None = None
+    endpoint_mapper_port: int | None = None
+    rpc_bind: str | None = None
+    rpc_connections_max: int = 1000
+    rpc_allow_unauthenticated: bool = False
+    rpc_deny_workgroup_clients: bool = False
+    rpc_allow_anonymous: bool = False
+    rpc_accept_integrity: bool = False
     srmp_port: int | None = None
 
     tls_cert: Path | None = None
@@ -117,6 +124,23 @@ class Config:
         if self.binary_bind is not None:
             return self.binary_bind
         return self.bind if self.is_local else LOOPBACK[0]
+
+    @property
+    def rpc_host(self) -> str:
+        """The address that the listeners for remote calls are bound to.
+
+        They have logins of their own, so that an address which other computers can reach is never
+        taken over from `bind`, which TLS and tokens protect.
+        """
+        if self.rpc_bind is not None:
+            return self.rpc_bind
+        return self.bind if self.is_local else LOOPBACK[0]
+
+    @property
+    def takes_remote_calls(self) -> bool:
+        """Whether any of the listeners for remote calls is on."""
+        ports = self.rpc_port, self.rpc_alternate_port, self.endpoint_mapper_port
+        return any(port is not None for port in ports)
 
     @property
     def own_addresses(self) -> tuple[str, ...]:
@@ -279,9 +303,56 @@ OPTIONS: Final[Mapping[str, Option]] = {
     ),
     "rpc_port": Option(
         "rpc.port",
-        not_built,
-        "For remote reading and management; not built yet.",
+        _PORT,
+        "For remote calls: other queue managers and programs that read queues here; MSMQ uses 2105."
+        " They log on with NTLM (openmsmq user add).",
         "--rpc-port PORT",
+    ),
+    "rpc_alternate_port": Option(
+        "rpc.alternate_port",
+        _PORT,
+        "A second port for remote calls; MSMQ uses 2103, and clients are told this one.",
+        "--rpc-alternate-port PORT",
+    ),
+    "endpoint_mapper_port": Option(
+        "rpc.endpoint_mapper_port",
+        _PORT,
+        "Answers clients that ask for the ports of remote calls; they ask at 135, which needs root"
+        " or CAP_NET_BIND_SERVICE.",
+        "--endpoint-mapper-port PORT",
+    ),
+    "rpc_bind": Option(
+        "rpc.bind",
+        read_text,
+        "The address that remote calls are taken at; else that of --bind if it is a loopback"
+        " address, or 127.0.0.1.",
+        "--rpc-bind ADDRESS",
+    ),
+    "rpc_connections_max": Option(
+        "rpc.connections_max", _LIMIT, "Connections at each of these ports at a time."
+    ),
+    "rpc_allow_unauthenticated": Option(
+        "rpc.allow_unauthenticated",
+        read_flag,
+        "Take remote calls without a login and without encryption, with the role of the user"
+        " anonymous (AllowNonauthenticatedRpc of MSMQ).",
+    ),
+    "rpc_deny_workgroup_clients": Option(
+        "rpc.deny_workgroup_clients",
+        read_flag,
+        "Where calls without a login are taken, only from clients that are in no domain"
+        " (NewRemoteReadServerDenyWorkgroupClient of MSMQ, whose rule this is).",
+    ),
+    "rpc_allow_anonymous": Option(
+        "rpc.allow_anonymous",
+        read_flag,
+        "Take calls without a login for queues that the user anonymous may read"
+        " (NewRemoteReadServerAllowNoneSecurityClient of MSMQ).",
+    ),
+    "rpc_accept_integrity": Option(
+        "rpc.accept_integrity",
+        read_flag,
+        "Take calls of other computers that are signed and not encrypted (DebugRpc of MSMQ).",
     ),
     "srmp_port": Option(
         "srmp.port",
@@ -363,7 +434,7 @@ def load_config(file: Path | None, overrides: Mapping[str, object]) -> Config:
 def default_text(name: str) -> str:
     """The default of a field as a file would say it; empty if there is none."""
     default = next(entry.default for entry in fields(Config) if entry.name == name)
-    if default is None and OPTIONS[name].read in (_PORT, _SECONDS, not_built):
+    if default is None and OPTIONS[name].read in (_PORT, _SECONDS):
         return OFF
     if isinstance(default, bool):
         return str(default).lower()

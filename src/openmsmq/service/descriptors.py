@@ -19,7 +19,14 @@ class Shares(NamedTuple):
 
 def needed(config: Config) -> int:
     """The descriptors for all connections that are configured."""
-    return config.clients_max + config.sessions_max + CONSOLE_MAX + FILES_MAX
+    asked = config.clients_max + config.sessions_max + _remote_calls(config)
+    return asked + CONSOLE_MAX + FILES_MAX
+
+
+def _remote_calls(config: Config) -> int:
+    """Connections for remote calls, of all listeners that are on."""
+    ports = config.rpc_port, config.rpc_alternate_port, config.endpoint_mapper_port
+    return config.rpc_connections_max * sum(port is not None for port in ports)
 
 
 def raise_limit(wanted: int) -> int:
@@ -42,6 +49,7 @@ def shares(config: Config, descriptors: int) -> Shares:
     A quarter of few descriptors is kept for files, and no listener can take those of another.
     """
     usable = descriptors - min(FILES_MAX, descriptors // 4)
+    usable -= min(_remote_calls(config), usable // 4)
     asked = config.clients_max + config.sessions_max
     console = min(CONSOLE_MAX, max(1, usable // 8))
     rest = max(2, usable - console)

@@ -6,16 +6,20 @@ import logging
 import ssl
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Final
 
 from openmsmq.access.certificates import Certificates
 from openmsmq.access.tokens import Tokens
+from openmsmq.access.users import Users
 from openmsmq.app_server.listener import AppListener
 from openmsmq.app_server.server import AppServer
 from openmsmq.capture.recorder import Recorder
 from openmsmq.clock import SystemClock
 from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.manager import QueueManager
+from openmsmq.interfaces.remote_read.levels import LevelPolicy
+from openmsmq.interfaces.service import RpcService, RpcSettings
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config, ConfigError
@@ -103,6 +107,8 @@ class StandardListeners:
         binary = None
         if config.binary_port is not None:
             listeners["binary"] = binary = BinaryListener(local, driver, config, SystemClock())
+        if config.takes_remote_calls:
+            listeners.update(self._rpc(local, driver, config).listeners())
         if config.srmp_port is not None:
             listeners["srmp"] = SrmpService(
                 local,
@@ -124,6 +130,30 @@ class StandardListeners:
                 recorder=recorder,
             )
         return listeners
+
+    def _rpc(self, local: QueueManager, driver: LoopDriver, config: Config) -> RpcService:
+        """Remote calls; NTLM needs a cipher that the extra `rpc` brings."""
+        if find_spec("cryptography") is None:
+            raise ConfigError(
+                "remote calls (--rpc-port) need the package cryptography:"
+                " pip install 'openmsmq[rpc]'"
+            )
+        policy = LevelPolicy(
+            config.rpc_allow_unauthenticated,
+            config.rpc_deny_workgroup_clients,
+            config.rpc_allow_anonymous,
+            config.rpc_accept_integrity,
+        )
+        settings = RpcSettings(
+            config.rpc_host,
+            config.rpc_port,
+            config.rpc_alternate_port,
+            config.endpoint_mapper_port,
+            policy,
+            config.rpc_connections_max,
+        )
+        users = Users(config.data)
+        return RpcService(local, driver, users, SystemClock(), settings, self._metrics)
 
     def renew(self, config: Config) -> None:
         """Show the certificate that is in its file now to those who come from now on.

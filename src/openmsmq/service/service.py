@@ -42,7 +42,9 @@ from openmsmq.types.manager_state import ManagerState
 
 RETRY_AFTER: Final = (120.0, 900.0)
 "Seconds until a start that failed is tried again, at first and later ([MS-MQSO] 6.4.4.1)."
-DOORS: Final = ("binary", "ping", "app", "rpc", "srmp", "console")
+DOORS: Final = (
+    *("binary", "ping", "app", "rpc", "rpc_alternate", "endpoint_mapper", "srmp", "console"),
+)
 "All there will be; the ready file names each."
 MAY_PASS: Final = (StoreInUse, StorageFailed, StorageFull)
 "Why a store cannot be opened now and perhaps can be later; but see `StoreDenied`."
@@ -312,8 +314,11 @@ def notify_systemd(state: str) -> None:
 
 def _why(name: str, error: OSError) -> str:
     words = f"{name}: {error.strerror or error}"
+    option = f"--{name.replace('_', '-')}-port"
     if error.errno == errno.EADDRINUSE:
-        words += f". Is another queue manager running? --{name}-port takes another port, 0 any"
+        words += f". Is another queue manager running? {option} takes another port, 0 any"
+    elif error.errno == errno.EACCES:
+        words += f". Ports below 1024 need root or CAP_NET_BIND_SERVICE; see {option}"
     return words
 
 

@@ -142,12 +142,6 @@ def whole_or_off(least: int, most: int) -> Read:
     return read
 
 
-def not_built(value: object) -> None:
-    """The port of a protocol that is not built yet."""
-    if value != OFF:
-        raise ValueError(f'this version has no listener for it yet, so only "{OFF}" is possible')
-
-
 def one_of(*words: str) -> Read:
     """One of these words."""
 

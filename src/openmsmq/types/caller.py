@@ -28,11 +28,13 @@ class Grant:
     "The identifier of the token; empty where none is needed."
     certificate: str = ""
     "The name that `tls.clients` has for the certificate that was shown instead."
+    user: str = ""
+    "The name of the user that logged on with a password."
 
     @property
     def holder(self) -> str:
-        """Whom it was given to: a token or a certificate; empty for neither."""
-        return self.token or self.certificate
+        """Whom it was given to: a token, a certificate or a user; empty for none of them."""
+        return self.token or self.certificate or self.user
 
     def has(self, right: Right) -> bool:
         """Whether the role has a right, be it for some queues only."""

@@ -16,17 +16,19 @@ from tests.strategies.remote_reader import ORDERS, open_arguments
 from tests.unit.engine.world import HandClock
 
 from openmsmq.engine.manager import QueueManager
+from openmsmq.interfaces.deadlines import Deadlines
 from openmsmq.interfaces.endpoint_mapper.mapper import EndpointMapper, Registration
 from openmsmq.interfaces.listener import RpcListener
 from openmsmq.interfaces.remote_read import stubs
+from openmsmq.interfaces.remote_read.levels import LevelPolicy
 from openmsmq.interfaces.remote_read.sections import joined
 from openmsmq.interfaces.remote_read.server import RemoteReadServer
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ, ReadOpnum
 from openmsmq.rpc.auth.context import AuthLevel, AuthType
-from openmsmq.rpc.auth.crypto import nt_hash
 from openmsmq.rpc.auth.ntlm import NtlmAcceptor, NtlmTarget
 from openmsmq.rpc.server import RpcServer
 from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.security.nt_hash import nt_hash
 from openmsmq.store.memory import MemoryStore
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
@@ -93,12 +95,14 @@ async def service(level: int, **bounds: int) -> AsyncIterator[Service]:
         now=asyncio.get_running_loop().time,
         random_bytes=os.urandom,
         caller_of=lambda client: Caller(client.principal or client.address),
+        policy=LevelPolicy(allow_unauthenticated=True),
     )
     place = Registration(REMOTE_READ, "RemoteRead", IPv4Address("127.0.0.1"), 2103)
     interfaces = [reading.interface, EndpointMapper([place]).interface]
     rpc = RpcServer(interfaces, os.urandom, make_context, lambda _: level)
-    listener = RpcListener(rpc, timed=reading.reads, **bounds)
-    reading.reads.on_deadline = listener.deadline_changed
+    listener = RpcListener(rpc, **bounds)
+    deadlines = Deadlines(reading.reads)
+    reading.reads.on_deadline = deadlines.changed
     _, port = await listener.start(0)
     created = asyncio.Event()
     driver.begin(lambda: manager.create_queue("orders"), lambda _: created.set())
@@ -107,6 +111,7 @@ async def service(level: int, **bounds: int) -> AsyncIterator[Service]:
         yield Service(manager, driver, listener, rpc, port)
     finally:
         await listener.stop()
+        deadlines.stop()
         await driver.close()
 
 

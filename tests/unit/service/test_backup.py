@@ -12,6 +12,7 @@ import pytest
 
 import openmsmq
 from openmsmq.access.tokens import Tokens
+from openmsmq.access.users import USERS_FILE, Users
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.errors import BackupDamaged, StoreExists
 from openmsmq.service.backup import FILES, KEY_FILE, SERVING_FILE, config_text, write_down
@@ -86,11 +87,19 @@ def test_a_configuration_is_written_as_it_is_read(tmp_path: Path) -> None:
     assert load_config(tmp_path / "plain.toml", {"data": tmp_path}) == Config(data=tmp_path)
 
 
+def test_users_are_in_a_backup_only_with_the_keys(data: Path, tmp_path: Path) -> None:
+    Users(data).add("backend", "secret", "read")
+    assert USERS_FILE not in backup(data, tmp_path / "plain").files
+    assert USERS_FILE in backup(data, tmp_path / "whole", with_keys=True).files
+    restore(tmp_path / "whole", tmp_path / "elsewhere")
+    assert [user.name for user in Users.load(tmp_path / "elsewhere")] == ["backend"]
+
+
 def test_a_restored_manager_is_started_as_the_original_was(data: Path, tmp_path: Path) -> None:
     """Under the same name, at the same ports, with the same certificate and tokens."""
     (data / "openmsmq.toml").write_text("[binary]\nport = 1234\n")
     made = backup(data, tmp_path / "copy")
-    assert made.files.keys() == set(FILES) - {KEY_FILE}
+    assert made.files.keys() == set(FILES) - {KEY_FILE, USERS_FILE}
     restored = tmp_path / "elsewhere"
     restore(tmp_path / "copy", restored)
     found = load_config(None, {"data": restored})

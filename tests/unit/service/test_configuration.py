@@ -87,6 +87,21 @@ def test_a_directory_is_enough(tmp_path: Path) -> None:
     assert config.ping_port is config.rpc_port is config.srmp_port is None
 
 
+@pytest.mark.parametrize(
+    ("bind", "rpc_bind", "host"),
+    [
+        ("127.0.0.1", None, "127.0.0.1"),
+        ("127.0.0.5", None, "127.0.0.5"),
+        ("0.0.0.0", None, "127.0.0.1"),
+        ("0.0.0.0", "192.0.2.1", "192.0.2.1"),
+    ],
+)
+def test_remote_calls_are_taken_from_other_computers_only_if_that_is_asked_for(
+    tmp_path: Path, bind: str, rpc_bind: str | None, host: str
+) -> None:
+    assert Config(data=tmp_path, bind=bind, rpc_bind=rpc_bind).rpc_host == host
+
+
 def test_without_a_directory_there_is_no_manager(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="which directory"):
         load_config(None, {})
@@ -159,7 +174,7 @@ def test_the_file_in_the_directory_is_read_unless_another_is_named(tmp_path: Pat
         ("[binary]\nport = -1\n", "binary.port: a whole number from 0 to 65535"),
         ("[binary]\nsessions_max = 0\n", "binary.sessions_max: a whole number from 1 to"),
         ("[ping]\nport = 65536\n", "ping.port: a whole number from 0 to 65535"),
-        ("[rpc]\nport = 2105\n", "rpc.port: this version has no listener for it yet"),
+        ("[rpc]\nport = 65536\n", "rpc.port: a whole number from 0 to 65535"),
         ("[manager]\nname = 5\n", "manager.name: a text is needed, not 5"),
         ('[manager]\nname = ""\n', "manager.name: a text is needed"),
         ('[manager]\nname = "a\\\\b"\n', "manager.name: the name of a computer is needed"),
@@ -188,8 +203,8 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_refused_option_is_named_as_it_was_given(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--rpc-port: this version"):
-        load_config(None, {"data": tmp_path, "rpc_port": 2105})
+    with pytest.raises(ConfigError, match="--rpc-port: a whole number"):
+        load_config(None, {"data": tmp_path, "rpc_port": -1})
     with pytest.raises(ConfigError, match=r"app\.clients_max: a whole number"):
         load_config(None, {"data": tmp_path, "clients_max": 0})
 

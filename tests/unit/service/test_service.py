@@ -229,6 +229,8 @@ def test_the_ready_file_is_there_while_it_is_ready(house: House, tmp_path: Path)
             "ping": None,
             "app": ["127.0.0.1", 7],
             "rpc": None,
+            "rpc_alternate": None,
+            "endpoint_mapper": None,
             "srmp": None,
             "console": ["::1", 8],
         }

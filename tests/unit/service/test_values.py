@@ -12,7 +12,6 @@ from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.service.values import (
     OFF,
     PeerEntry,
-    not_built,
     one_of,
     read_computers,
     read_flag,
@@ -115,7 +114,6 @@ def test_any_other_identity_is_refused(given: object) -> None:
         (read_flag, True, 1),
         (whole(1, 5), 5, 6),
         (whole_or_off(1, 5), OFF, 0),
-        (not_built, OFF, 1),
         (one_of("a", "b"), "b", "c"),
     ],
 )

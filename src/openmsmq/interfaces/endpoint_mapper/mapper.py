@@ -70,7 +70,7 @@ class EndpointMapper:
     """Answers where interfaces are."""
 
     def __init__(self, registrations: Iterable[Registration]) -> None:
-        self._registrations = tuple(registrations)
+        self.registrations = list(registrations)
         methods = {
             MapperOpnum.INSERT: ("ept_insert", Anything, self._refuse),
             MapperOpnum.DELETE: ("ept_delete", Anything, self._refuse),
@@ -101,7 +101,7 @@ class EndpointMapper:
             pass
         else:
             if asked.object_uuid in (None, NO_OBJECT) and wanted.transfer == NDR:
-                towers = [one.tower() for one in self._registrations if _serves(one, wanted)]
+                towers = [one.tower() for one in self.registrations if _serves(one, wanted)]
         found = tuple(towers[: asked.towers_max])
         listed = Listed(asked.towers_max, found)
         status = 0 if found else NOT_FOUND
@@ -127,7 +127,7 @@ class EndpointMapper:
         wanted = asked.interface if asked.inquiry == BY_INTERFACE else None
         return [
             MapEntry(NO_OBJECT, one.tower(), one.name.encode("ascii"))
-            for one in self._registrations
+            for one in self.registrations
             if wanted is None or _is_named(one, wanted)
         ]
 

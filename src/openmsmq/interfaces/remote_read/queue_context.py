@@ -32,6 +32,10 @@ class QueueContext:
 
     handle: QueueHandle
     association: Association
+    principal: str
+    "Who opened it; other users of the association cannot use it."
+    least_level: int
+    "The authentication level that calls with it need."
     close: Callable[[QueueContext], None]
     "Closes it; the server's."
     move_context: int = 0

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 from uuid import UUID
 
-from openmsmq.engine.authorization import authorize
+from openmsmq.engine.authorization import authorize, is_allowed
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
+    AccessDenied,
     DtcConnect,
     IllegalFormatName,
     InvalidHandle,
@@ -27,6 +27,7 @@ from openmsmq.errors import (
 from openmsmq.interfaces.limits import CLEANUP_AFTER
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import checked_action
+from openmsmq.interfaces.remote_read.levels import LevelPolicy
 from openmsmq.interfaces.remote_read.queue_context import QueueContext
 from openmsmq.interfaces.remote_read.reads import EngineDriver, RemoteReads
 from openmsmq.interfaces.remote_read.results import (
@@ -44,9 +45,10 @@ from openmsmq.names.parts import split_queue
 from openmsmq.names.path import shown
 from openmsmq.names.queue_format import QueueFormatType
 from openmsmq.rpc.association import RandomBytes
+from openmsmq.rpc.auth.context import AuthLevel
 from openmsmq.rpc.interface import RpcCall, RpcClient, RpcInterface, RpcMethod
 from openmsmq.rpc.ndr.structure import NULL_HANDLE, Structure
-from openmsmq.rpc.status import RpcFault
+from openmsmq.rpc.status import RpcFault, RpcStatus
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import Caller
 from openmsmq.types.read import Seek
@@ -66,6 +68,7 @@ KINDS: Final = frozenset(
 "Kinds of names that can be opened for reading ([MS-MQRR] 3.1.4.2)."
 REJECTED: Final = 0xC004
 "MQMSG_CLASS_NACK_RECEIVE_REJECTED."
+DEFAULT_POLICY: Final = LevelPolicy()
 
 
 class RemoteReadServer:
@@ -80,16 +83,21 @@ class RemoteReadServer:
         now: Callable[[], float],
         random_bytes: RandomBytes,
         caller_of: Callable[[RpcClient], Caller],
+        policy: LevelPolicy = DEFAULT_POLICY,
         cleanup_after: float = CLEANUP_AFTER,
     ) -> None:
-        """`port` is what R_GetServerPort answers, `caller_of` says what a client is entitled to."""
+        """`port` is what R_GetServerPort answers.
+
+        `caller_of` says what a client is entitled to, or refuses it with `AccessDenied`.
+        """
         self._manager = manager
         self._driver = driver
-        self._port = port
+        self.port = port
         self.reads = RemoteReads(driver, now, cleanup_after)
         "What waits, and what is not ended: it wants to be told the time."
         self._random_bytes = random_bytes
         self._caller_of = caller_of
+        self._policy = policy
         self._next_cursor = 0
         self._moves: dict[int, QueueContext] = {}
         "Queues that are open to be moved to, by the number that stands for them."
@@ -168,7 +176,7 @@ class RemoteReadServer:
 
     def _get_server_port(self, call: RpcCall) -> None:
         """R_GetServerPort ([MS-MQRR] 3.1.4.1)."""
-        call.respond(stubs.Status32(self._port))
+        call.respond(stubs.Status32(self.port))
 
     # Queues
 
@@ -204,16 +212,27 @@ class RemoteReadServer:
 
     def _open(self, call: RpcCall, asked: stubs.OpenArguments, mode: Mode) -> QueueContext:
         name = _name_of(asked)
+        local = self._driver.call(lambda: self._manager.resolver.local(name))
+        least = self._least_level(call.client, local, workgroup=bool(asked.workgroup))
+        if call.client.level < least:
+            raise RpcFault(RpcStatus.ACCESS_DENIED)
         caller = self._caller_of(call.client)
+        if local is None:
+            raise QueueNotFound(f"{name}: not a queue of this manager")
+        authorize(caller, "read", shown(local))
+        handle = self._driver.call(lambda: self._manager.open_queue(str(name), mode, caller))
+        principal = call.client.principal
+        return QueueContext(handle, call.association, principal, least, self._close)
 
-        def open_queue() -> QueueHandle:
-            local = self._manager.resolver.local(name)
-            if local is None:
-                raise QueueNotFound(f"{name}: not a queue of this manager")
-            authorize(caller, "read", shown(local))
-            return self._manager.open_queue(str(name), mode, caller)
-
-        return QueueContext(self._driver.call(open_queue), call.association, self._close)
+    def _least_level(self, client: RpcClient, local: str | None, *, workgroup: bool) -> int:
+        """The level that a queue has to be opened with ([MS-MQRR] 3.1.4.2, note 19)."""
+        try:
+            anonymous = self._caller_of(RpcClient("", AuthLevel.NONE, client.address))
+            reads = local is not None and is_allowed(anonymous, "read", shown(local))
+        except AccessDenied:
+            reads = False
+        address = client.address
+        return self._policy.least_to_open(address, workgroup=workgroup, anonymous_reads=reads)
 
     def _add(self, call: RpcCall, context: QueueContext) -> UUID:
         try:
@@ -225,7 +244,7 @@ class RemoteReadServer:
     def _close_queue(self, call: RpcCall) -> None:
         """R_CloseQueue ([MS-MQRR] 3.1.4.3): waiting reads end, held messages return."""
         handle = call.args(stubs.QueueContextArgument).context
-        context = call.association.find(handle, QueueContext)
+        context = _find(call, handle)
         call.association.remove(handle)
         self._close(context)
         call.respond(stubs.ClosedContext(NULL_HANDLE, OK))
@@ -240,7 +259,7 @@ class RemoteReadServer:
     def _purge_queue(self, call: RpcCall) -> None:
         """R_PurgeQueue ([MS-MQRR] 3.1.4.6)."""
         handle = call.args(stubs.QueueContextArgument).context
-        context = call.association.find(handle, QueueContext)
+        context = _find(call, handle)
 
         def purge() -> Future[int]:
             require_receive(context)
@@ -253,7 +272,7 @@ class RemoteReadServer:
     def _create_cursor(self, call: RpcCall) -> None:
         """R_CreateCursor ([MS-MQRR] 3.1.4.4): no number is 0, which means none."""
         handle = call.args(stubs.QueueContextArgument).context
-        context = call.association.find(handle, QueueContext)
+        context = _find(call, handle)
         try:
             require_read(context)
             context.require_room_for_cursor()
@@ -268,7 +287,7 @@ class RemoteReadServer:
     def _close_cursor(self, call: RpcCall) -> None:
         """R_CloseCursor ([MS-MQRR] 3.1.4.5): one of this handle."""
         asked = call.args(stubs.CursorContext)
-        context = call.association.find(asked.context, QueueContext)
+        context = _find(call, asked.context)
         cursor = context.cursors.pop(asked.cursor, None)
         if cursor is None:
             raise InvalidHandle(f"cursor {asked.cursor} is not open")
@@ -279,7 +298,7 @@ class RemoteReadServer:
     def _start_receive(self, call: RpcCall) -> None:
         """R_StartReceive ([MS-MQRR] 3.1.4.7)."""
         asked = call.args(stubs.StartReceive)
-        self.reads.start(call, asked, call.association.find(asked.context, QueueContext))
+        self.reads.start(call, asked, _find(call, asked.context))
 
     def _start_transactional_receive(self, call: RpcCall) -> None:
         """R_StartTransactionalReceive ([MS-MQRR] 3.1.4.13): without a transaction, as the other.
@@ -287,7 +306,7 @@ class RemoteReadServer:
         No transaction is known, since none can be enlisted.
         """
         given = call.args(stubs.StartTransactionalReceive)
-        context = call.association.find(given.context, QueueContext)
+        context = _find(call, given.context)
         fields = [getattr(given, name) for name in stubs.StartReceive.__dataclass_fields__]
         asked = stubs.StartReceive(*fields)
         if given.transaction_id == stubs.NO_TRANSACTION:
@@ -304,13 +323,13 @@ class RemoteReadServer:
     def _cancel(self, call: RpcCall) -> None:
         """R_CancelReceive ([MS-MQRR] 3.1.4.8)."""
         asked = call.args(stubs.CancelReceive)
-        context = call.association.find(asked.context, QueueContext)
+        context = _find(call, asked.context)
         self.reads.cancel(context, asked.request_id)
 
     def _end_receive(self, call: RpcCall) -> None:
         """R_EndReceive and R_EndTransactionalReceive ([MS-MQRR] 3.1.4.9, 3.1.4.15)."""
         asked = call.args(stubs.EndReceive)
-        context = call.association.find(asked.context, QueueContext)
+        context = _find(call, asked.context)
         self._answer_when_done(call, lambda: self.reads.end(context, asked))
 
     # Moves and transactions
@@ -318,7 +337,7 @@ class RemoteReadServer:
     def _move_message(self, call: RpcCall) -> None:
         """R_MoveMessage ([MS-MQRR] 3.1.4.10), its checks in their order."""
         asked = call.args(stubs.MoveMessage)
-        context = call.association.find(asked.context_from, QueueContext)
+        context = _find(call, asked.context_from)
 
         def move() -> Future[None]:
             target = self._move_target(call, asked.context_to)
@@ -337,7 +356,8 @@ class RemoteReadServer:
 
     def _move_target(self, call: RpcCall, number: int) -> QueueContext:
         found = self._moves.get(number)
-        if found is None or found.association is not call.association:
+        is_own = found is not None and found.association is call.association
+        if found is None or not is_own or found.principal != call.client.principal:
             raise InvalidHandle("no queue is open to be moved to under this number")
         return found
 
@@ -348,11 +368,20 @@ class RemoteReadServer:
     def _set_class(self, call: RpcCall) -> None:
         """R_SetUserAcknowledgementClass ([MS-MQRR] 3.1.4.14): of messages in a transaction."""
         asked = call.args(stubs.SetUserAcknowledgementClass)
-        context = call.association.find(asked.context, QueueContext)
+        context = _find(call, asked.context)
         if asked.acknowledgement_class not in (0, REJECTED):
             raise InvalidParameter(f"class 0x{asked.acknowledgement_class:04X}")
         self._driver.call(lambda: context.handle.peek_at(asked.lookup_id, Seek.CURRENT))
         raise TransactionUsage("the message is in no transaction")
+
+
+def _find(call: RpcCall, handle: UUID) -> QueueContext:
+    """The open queue of a handle; only the user who opened it, with a login as strong, has it."""
+    context = call.association.find(handle, QueueContext)
+    client = call.client
+    if client.principal != context.principal or client.level < context.least_level:
+        raise RpcFault(RpcStatus.ACCESS_DENIED)
+    return context
 
 
 def _name_of(asked: stubs.OpenArguments) -> FormatName:

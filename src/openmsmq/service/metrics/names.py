@@ -183,7 +183,9 @@ METRICS: Final = (
         ("reason",),
     ),
     Metric(
-        "openmsmq_logins_refused_total", "counter", "Tokens and certificates that were not good."
+        "openmsmq_logins_refused_total",
+        "counter",
+        "Tokens, certificates and passwords that were not good.",
     ),
     Metric(
         "openmsmq_sessions",

@@ -16,7 +16,7 @@ from openmsmq.types.access import Mode
 def context() -> QueueContext:
     world = RemoteWorld()
     handle = world.driver.call(lambda: world.manager.open_queue("orders", Mode()))
-    return QueueContext(handle, Association(1, "127.0.0.1", bytes), lambda _: None)
+    return QueueContext(handle, Association(1, "127.0.0.1", bytes), "", 1, lambda _: None)
 
 
 def test_the_number_of_a_request_is_used_once_at_a_time(context: QueueContext) -> None:

@@ -2,25 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from openmsmq.rpc.auth.crypto import Rc4, direction_key, hmac_md5, md4, nt_hash, response_key
-
-
-@pytest.mark.parametrize(
-    ("text", "digest"),
-    [
-        ("", "31d6cfe0d16ae931b73c59d7e0c089c0"),
-        ("abc", "a448017aaf21d8525fc10ae87aa6729d"),
-        ("message digest", "d9130a8164549fe818874806e1c7014b"),
-        (
-            "12345678901234567890123456789012345678901234567890123456789012345678901234567890",
-            "e33b4ddc9c38f2199c3e7b164fcc0536",
-        ),
-    ],
-)
-def test_md4_gives_the_digests_of_rfc_1320(text: str, digest: str) -> None:
-    assert md4(text.encode()).hex() == digest
+from openmsmq.rpc.auth.crypto import Rc4, direction_key, hmac_md5, response_key
+from openmsmq.security.nt_hash import nt_hash
 
 
 def test_keys_are_those_of_the_example_of_ntlm_version_2() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from openmsmq.rpc.auth.context import AuthenticationFailed, SecurityContext
-from openmsmq.rpc.auth.crypto import nt_hash
 from openmsmq.rpc.auth.ntlm import (
     NtlmAcceptor,
     NtlmCredentials,
@@ -25,6 +24,7 @@ from openmsmq.rpc.auth.ntlm_messages import (
     Negotiate,
     encode_target_info,
 )
+from openmsmq.security.nt_hash import nt_hash
 
 VECTORS = json.loads((Path(__file__).parents[3] / "vectors" / "rpc" / "pdus.json").read_text())[
     "vectors"

@@ -6,7 +6,6 @@ import pytest
 
 from openmsmq.errors import Malformed
 from openmsmq.rpc.auth.context import AuthenticationFailed
-from openmsmq.rpc.auth.crypto import nt_hash
 from openmsmq.rpc.auth.ntlm import NtlmAcceptor, NtlmCredentials, NtlmInitiator, NtlmTarget
 from openmsmq.rpc.auth.spnego import (
     NTLM_OID,
@@ -16,6 +15,7 @@ from openmsmq.rpc.auth.spnego import (
     der,
     read_der,
 )
+from openmsmq.security.nt_hash import nt_hash
 from openmsmq.wire.reader import Reader
 
 NOW = 1_790_000_000.0

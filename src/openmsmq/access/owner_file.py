@@ -1,0 +1,121 @@
+"""A JSON file in the directory of a manager that only its owner may read.
+
+Commands change it while a service works with it: one process at a time, and never in part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from openmsmq.errors import StorageError
+from openmsmq.store.directories import sync_directory
+from openmsmq.store.faults import storage_error
+
+FORMAT: Final = 1
+T = TypeVar("T")
+
+
+class OwnerFile(Generic[T]):
+    """Values by key, as the file has them now."""
+
+    def __init__(
+        self,
+        path: Path,
+        kind: str,
+        decode: Callable[[dict[str, Any]], tuple[str, T]],
+        encode: Callable[[T], dict[str, Any]],
+        damaged: type[StorageError],
+    ) -> None:
+        """`kind` is the member of the document that has the values; nothing is read yet.
+
+        `decode` gives a value with its key, and any of `ValueError`, `TypeError` or `KeyError` if
+        it makes no sense; `damaged` is what is raised then.
+        """
+        self._path = path
+        self._kind = kind
+        self._decode = decode
+        self._encode = encode
+        self._damaged = damaged
+        self._seen: tuple[int, ...] | None = None
+        "What the file looked like when it was read."
+        self.values: dict[str, T] = {}
+
+    def refresh(self) -> bool:
+        """Read the file if it has changed; whether it has.
+
+        If it cannot be read there are no values, so that it entitles to nothing.
+        """
+        try:
+            with self._path.open("rb") as file:
+                state = os.fstat(file.fileno())
+                seen = (state.st_ino, state.st_mtime_ns, state.st_size)
+                if seen == self._seen:
+                    return False
+                found = self._read(file.read())
+        except FileNotFoundError:
+            return self._take(None, {})
+        except OSError as error:
+            self._take(None, {})
+            raise storage_error(error) from error
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            self._take(None, {})
+            raise self._damaged(f"{self._path}: {error}") from error
+        return self._take(seen, found)
+
+    def _read(self, data: bytes) -> dict[str, T]:
+        document = json.loads(data)
+        if document["format"] != FORMAT:
+            raise ValueError("a newer OpenMSMQ has written it")
+        return dict(map(self._decode, document[self._kind]))
+
+    def _take(self, seen: tuple[int, ...] | None, found: dict[str, T]) -> bool:
+        changed = seen != self._seen
+        self._seen = seen
+        self.values = found
+        return changed
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[dict[str, T]]:
+        """Change the values while no other process does; they are written if that went well."""
+        try:
+            lock = self._for_owner(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            raise storage_error(error) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.refresh()
+            yield self.values
+            self._write()
+        finally:
+            os.close(lock)
+
+    def _write(self) -> None:
+        """Replace the file, durably and whole."""
+        making = self._path.with_suffix(".making")
+        document = {"format": FORMAT, self._kind: list(map(self._encode, self.values.values()))}
+        self._seen = None
+        try:
+            making.unlink(missing_ok=True)
+            with open(making, "x", opener=self._for_owner) as file:
+                json.dump(document, file, indent=1)
+                file.write("\n")
+                file.flush()
+                os.fsync(file.fileno())
+            making.replace(self._path)
+            sync_directory(self._path.parent)
+        except OSError as error:
+            raise storage_error(error) from error
+
+    def _for_owner(self, path: str | Path, flags: int) -> int:
+        """Open a file for the owner of the directory: root may be the one who changes it."""
+        file = os.open(path, flags, 0o600)
+        if os.geteuid() == 0:
+            owner = self._path.parent.stat()
+            os.fchown(file, owner.st_uid, owner.st_gid)
+        return file

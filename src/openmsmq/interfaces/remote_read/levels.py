@@ -1,0 +1,54 @@
+"""Which authentication level a remote reader has to use ([MS-MQRR] 3.1.4.2, notes 19, 26, 38)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from openmsmq.rpc.auth.context import AuthLevel
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPolicy:
+    """The switches for old peers; none of them is set by default."""
+
+    allow_unauthenticated: bool = False
+    "AllowNonauthenticatedRpc: no login is needed; but see `deny_workgroup_clients`."
+    deny_workgroup_clients: bool = False
+    "NewRemoteReadServerDenyWorkgroupClient: only clients outside of a domain need no login."
+    allow_anonymous: bool = False
+    "NewRemoteReadServerAllowNoneSecurityClient: no login for what the anonymous user may read."
+    accept_integrity: bool = False
+    "DebugRpc: signed calls are enough, they need not be encrypted."
+
+    def least(self, address: str) -> AuthLevel:
+        """The lowest level that any call from an address can be made with."""
+        if self.allow_unauthenticated or self.allow_anonymous:
+            return AuthLevel.NONE
+        return self._usual(address)
+
+    def least_to_open(self, address: str, *, workgroup: bool, anonymous_reads: bool) -> AuthLevel:
+        """The lowest level that a queue can be opened and read with; the first rule counts.
+
+        `workgroup` is what the client says of itself, `anonymous_reads` whether the anonymous user
+        may read the queue.
+        """
+        if self.allow_unauthenticated and (workgroup or not self.deny_workgroup_clients):
+            return AuthLevel.NONE
+        if self.allow_anonymous and anonymous_reads:
+            return AuthLevel.NONE
+        return self._usual(address)
+
+    def _usual(self, address: str) -> AuthLevel:
+        """Encryption on every address but loopback, where a login is enough."""
+        if is_loopback(address):
+            return AuthLevel.CONNECT
+        return AuthLevel.INTEGRITY if self.accept_integrity else AuthLevel.PRIVACY
+
+
+def is_loopback(address: str) -> bool:
+    """Whether a caller is on this computer."""
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,51 @@
+"""Files of the directory that only its owner may read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openmsmq.access.owner_file import OwnerFile
+from openmsmq.errors import StorageError
+
+
+class Damaged(StorageError):
+    """The file cannot be read."""
+
+
+def make(path: Path) -> OwnerFile[str]:
+    def decode(values: dict[str, Any]) -> tuple[str, str]:
+        return values["key"], values["value"]
+
+    return OwnerFile(path, "things", decode, lambda one: {"key": one[0], "value": one}, Damaged)
+
+
+def test_what_one_process_writes_another_reads(tmp_path: Path) -> None:
+    ours, theirs = make(tmp_path / "things.json"), make(tmp_path / "things.json")
+    assert not theirs.refresh()
+    with ours.changing() as values:
+        values["a"] = "abc"
+    assert theirs.refresh()
+    assert theirs.values == {"a": "abc"}
+    assert not theirs.refresh()
+    assert (tmp_path / "things.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_change_that_fails_is_not_written(tmp_path: Path) -> None:
+    file = make(tmp_path / "things.json")
+    with pytest.raises(ZeroDivisionError), file.changing() as values:
+        values["a"] = str(1 / 0)
+    assert not (tmp_path / "things.json").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": 2, "things": []}', '{"format": 1}'])
+def test_a_file_that_makes_no_sense_has_no_values(tmp_path: Path, text: str) -> None:
+    file = make(tmp_path / "things.json")
+    with file.changing() as values:
+        values["a"] = "abc"
+    (tmp_path / "things.json").write_text(text)
+    with pytest.raises(Damaged):
+        file.refresh()
+    assert file.values == {}
