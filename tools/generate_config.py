@@ -29,6 +29,7 @@ _EXAMPLES: Final = {
     "ready_file": '"/run/openmsmq/ready.json"',
     "app_socket": '"/run/openmsmq/app.sock"',
     "binary_bind": '"10.0.0.5"',
+    "rpc_bind": '"10.0.0.5"',
     "record": '"/var/tmp/sessions"',
     "tls_cert": '"server.pem"',
     "tls_key": '"server.key"',

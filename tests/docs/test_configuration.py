@@ -23,7 +23,17 @@ EXAMPLES = [
     for name in OPTIONS
     if name.startswith("tls_")
     or name
-    in ("data", "name", "aliases", "peers", "ready_file", "app_socket", "binary_bind", "record")
+    in (
+        "data",
+        "name",
+        "aliases",
+        "peers",
+        "ready_file",
+        "app_socket",
+        "binary_bind",
+        "rpc_bind",
+        "record",
+    )
 ]
 "Options that have no default worth an example."
 

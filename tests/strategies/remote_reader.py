@@ -18,6 +18,7 @@ from openmsmq.rpc.auth.context import AuthLevel
 from openmsmq.rpc.ndr.structure import Structure
 from openmsmq.rpc.server import RpcServer
 from openmsmq.rpc.status import RpcFault
+from openmsmq.rpc.syntax import SyntaxId
 from openmsmq.store.memory import MemoryStore
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
@@ -48,7 +49,10 @@ class RemoteWorld:
             policy=LevelPolicy(allow_unauthenticated=True),
         )
         self.rpc = RpcServer(
-            [self.server.interface], numbers(), make_acceptor, lambda _: AuthLevel.NONE
+            [self.server.interface, self.server.transactions.interface],
+            numbers(),
+            make_acceptor,
+            lambda _: AuthLevel.NONE,
         )
         self.create("orders")
 
@@ -80,8 +84,10 @@ class RemoteWorld:
 class Reader:
     """A remote client; every call returns its answer, or a function that does when it is there."""
 
-    def __init__(self, world: RemoteWorld, group: int = 0) -> None:
-        self.pair = Pair(world.rpc, group=group, syntax=stubs.REMOTE_READ)
+    def __init__(
+        self, world: RemoteWorld, group: int = 0, syntax: SyntaxId = stubs.REMOTE_READ
+    ) -> None:
+        self.pair = Pair(world.rpc, group=group, syntax=syntax)
         self.pair.run()
 
     @property

@@ -92,7 +92,7 @@ class RpcService:
         self._deadlines = Deadlines(self.reading.reads)
         self.reading.reads.on_deadline = self._deadlines.changed
         self._mapper = EndpointMapper(())
-        self.server = self._make_server(self.reading.interface)
+        self.server = self._make_server(self.reading.interface, self.reading.transactions.interface)
         self._mapper_server = self._make_server(self._mapper.interface)
         self._known: dict[str, User] = {}
         "The users when the file was looked at last."

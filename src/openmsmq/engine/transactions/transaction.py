@@ -120,6 +120,7 @@ class ManagedTransaction(Holder):
         "number",
         "prepared_at",
         "received",
+        "rejected",
         "reserved",
         "stages",
         "state",
@@ -149,6 +150,8 @@ class ManagedTransaction(Holder):
         self.buffered = 0
         self.received: dict[tuple[ManagedQueue, int], bytes] = {}
         "Messages it has taken, by place, with their records."
+        self.rejected: set[tuple[ManagedQueue, int]] = set()
+        "Those among them that its reader rejects ([MS-MQDMPR] 3.1.4.4, DequeueReason)."
         self.moved: dict[tuple[ManagedQueue, int], tuple[bytes, ManagedQueue]] = {}
         "Messages it moves to another queue, by place, with their records."
         self.reserved: dict[ManagedQueue, int] = defaultdict(int)
@@ -267,12 +270,15 @@ class ManagedTransaction(Holder):
             else:
                 batch.insert_many(queue, new, by)
                 core.dispositions.arrived(batch, queue, new)
-        gone: dict[ManagedQueue, list[tuple[int, bytes]]] = defaultdict(list)
+        gone: dict[tuple[ManagedQueue, MessageClass], list[tuple[int, bytes]]] = defaultdict(list)
         for (queue, lookup), record in self.received.items():
             if not queue.deleted:
-                gone[queue].append((lookup, record))
-        for queue, taken in gone.items():
-            core.dispositions.removed(batch, queue, taken, MessageClass.ACK_RECEIVE, by)
+                reason = MessageClass.ACK_RECEIVE
+                if self.rejected and (queue, lookup) in self.rejected:
+                    reason = MessageClass.NACK_RECEIVE_REJECTED
+                gone[queue, reason].append((lookup, record))
+        for (queue, reason), taken in gone.items():
+            core.dispositions.removed(batch, queue, taken, reason, by)
         self._move(batch, by)
 
     def _move(self, batch: Batch, by: str) -> None:

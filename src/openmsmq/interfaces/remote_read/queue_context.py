@@ -9,6 +9,7 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import InsufficientResources, InvalidParameter
 from openmsmq.interfaces.limits import CURSORS_MAX, REQUESTS_MAX
 from openmsmq.rpc.association import Association
@@ -20,6 +21,8 @@ class PendingRead:
 
     read: Future[list[Entry]] | None = None
     "As long as it waits."
+    transaction: ManagedTransaction | None = None
+    "That the message is for, if it is for one."
     lookup_id: int = 0
     "Of the message that it holds."
     due: tuple[float, int] | None = None

@@ -14,12 +14,14 @@ from sortedcontainers import SortedDict
 
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     InvalidHandle,
     InvalidParameter,
     MQError,
     OperationCancelled,
     ReceiveTimeout,
+    TransactionSequence,
 )
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction, checked_action
@@ -112,11 +114,18 @@ class RemoteReads:
             if request.read is None:
                 del context.requests[request_id]
 
-    def start(self, call: RpcCall, asked: stubs.StartReceive, context: QueueContext) -> None:
-        """Read a message, or wait for one ([MS-MQRR] 3.1.4.7)."""
+    def start(
+        self,
+        call: RpcCall,
+        asked: stubs.StartReceive,
+        context: QueueContext,
+        transaction: ManagedTransaction | None = None,
+    ) -> None:
+        """Read a message, or wait for one ([MS-MQRR] 3.1.4.7, 3.1.4.13)."""
         try:
             action = _checked(asked, context)
             request = context.add_request(asked.request_id)
+            request.transaction = transaction
         except (MQError, StatusError) as error:
             call.respond(nothing_received(error))
             return
@@ -182,7 +191,11 @@ class RemoteReads:
             raise InvalidParameter(f"request {asked.request_id} holds no message")
         del context.requests[asked.request_id]
         self._clear_deadline(request)
-        return context.handle.end([request.lookup_id], remove=asked.acknowledge == stubs.ACK)
+        remove, transaction = asked.acknowledge == stubs.ACK, request.transaction
+        if remove and transaction is not None and not transaction.is_open:
+            self._release(context, request)
+            raise TransactionSequence("the transaction has ended; the message is back in its place")
+        return context.handle.end([request.lookup_id], remove=remove, transaction=transaction)
 
 
 def _checked(asked: stubs.StartReceive, context: QueueContext) -> ReadAction:

@@ -1,7 +1,6 @@
 """The server of RemoteRead: every operation over a `QueueHandle` ([MS-MQRR] 3.1).
 
 It has no socket; the time is given (`reads`).
-Transactions of a coordinator elsewhere are refused: nothing here can take part in them.
 """
 
 from __future__ import annotations
@@ -15,13 +14,11 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import (
     AccessDenied,
-    DtcConnect,
     IllegalFormatName,
     InvalidHandle,
     InvalidParameter,
     MQError,
     QueueNotFound,
-    TransactionSequence,
     TransactionUsage,
 )
 from openmsmq.interfaces.limits import CLEANUP_AFTER
@@ -39,6 +36,7 @@ from openmsmq.interfaces.remote_read.results import (
     require_receive,
     result_of,
 )
+from openmsmq.interfaces.remote_read.transactions import RemoteTransactions
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.parts import split_queue
@@ -98,6 +96,7 @@ class RemoteReadServer:
         self._random_bytes = random_bytes
         self._caller_of = caller_of
         self._policy = policy
+        self.transactions = RemoteTransactions(manager, driver)
         self._next_cursor = 0
         self._moves: dict[int, QueueContext] = {}
         "Queues that are open to be moved to, by the number that stands for them."
@@ -303,7 +302,7 @@ class RemoteReadServer:
     def _start_transactional_receive(self, call: RpcCall) -> None:
         """R_StartTransactionalReceive ([MS-MQRR] 3.1.4.13): without a transaction, as the other.
 
-        No transaction is known, since none can be enlisted.
+        The handle holds the message until R_EndTransactionalReceive gives it to the transaction.
         """
         given = call.args(stubs.StartTransactionalReceive)
         context = _find(call, given.context)
@@ -316,9 +315,12 @@ class RemoteReadServer:
             action = checked_action(asked.action, asked.lookup_id, asked.cursor, asked.timeout_ms)
             if not context.handle.queue.properties.transactional or not action.is_receive:
                 raise TransactionUsage("receives of a transactional queue can be in a transaction")
-            raise TransactionSequence("no such transaction was enlisted")
+            transaction = self.transactions.find(call, given.transaction_id)
+            transaction.require_active()
         except MQError as error:
             call.respond(nothing_received(error))
+            return
+        self.reads.start(call, asked, context, transaction)
 
     def _cancel(self, call: RpcCall) -> None:
         """R_CancelReceive ([MS-MQRR] 3.1.4.8)."""
@@ -345,12 +347,13 @@ class RemoteReadServer:
             source, found = context.handle.queue, target.handle.queue
             if source is found or source.main is not found.main:
                 raise StatusError(STATUS_INVALID_PARAMETER)
+            transaction = None
             if asked.transaction_id != stubs.NO_TRANSACTION:
                 if not found.main.properties.transactional:
                     raise TransactionUsage("the queue is not transactional")
-                raise TransactionSequence("no such transaction was enlisted")
+                transaction = self.transactions.find(call, asked.transaction_id)
             name = split_queue(found.name).subqueue
-            return context.handle.move(asked.lookup_id, name, None)
+            return context.handle.move(asked.lookup_id, name, transaction)
 
         self._answer_when_done(call, move)
 
@@ -362,8 +365,8 @@ class RemoteReadServer:
         return found
 
     def _enlist(self, call: RpcCall) -> None:
-        """R_QMEnlistRemoteTransaction ([MS-MQRR] 3.1.4.12): there is no coordinator to ask."""
-        raise DtcConnect("transactions of a coordinator elsewhere cannot be taken part in")
+        """R_QMEnlistRemoteTransaction ([MS-MQRR] 3.1.4.12)."""
+        self.transactions.enlist(call, call.args(stubs.EnlistRemoteTransaction))
 
     def _set_class(self, call: RpcCall) -> None:
         """R_SetUserAcknowledgementClass ([MS-MQRR] 3.1.4.14): of messages in a transaction."""
@@ -371,8 +374,13 @@ class RemoteReadServer:
         context = _find(call, asked.context)
         if asked.acknowledgement_class not in (0, REJECTED):
             raise InvalidParameter(f"class 0x{asked.acknowledgement_class:04X}")
-        self._driver.call(lambda: context.handle.peek_at(asked.lookup_id, Seek.CURRENT))
-        raise TransactionUsage("the message is in no transaction")
+        place = context.handle.queue, asked.lookup_id
+        transaction = self.transactions.holder_of(call, place)
+        if transaction is None:
+            self._driver.call(lambda: context.handle.peek_at(asked.lookup_id, Seek.CURRENT))
+            raise TransactionUsage("the message is in no transaction")
+        if asked.acknowledgement_class:
+            transaction.rejected.add(place)
 
 
 def _find(call: RpcCall, handle: UUID) -> QueueContext:

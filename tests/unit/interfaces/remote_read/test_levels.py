@@ -24,18 +24,21 @@ def test_calls_of_other_computers_are_encrypted_and_those_of_this_one_have_a_log
 
 
 def test_no_login_is_needed_where_that_is_allowed() -> None:
+    """MQRR-038"""
     policy = LevelPolicy(allow_unauthenticated=True)
     assert least(policy) == least(policy, workgroup=True) == policy.least(ELSEWHERE)
     assert policy.least(ELSEWHERE) == AuthLevel.NONE
 
 
 def test_the_switch_for_workgroups_leaves_them_without_a_login_and_no_others() -> None:
+    """MQRR-034, MQRR-035, MQRR-038"""
     policy = LevelPolicy(allow_unauthenticated=True, deny_workgroup_clients=True)
     assert least(policy, workgroup=True) == AuthLevel.NONE
     assert least(policy) == AuthLevel.PRIVACY
 
 
 def test_no_login_is_needed_for_what_the_anonymous_user_may_read() -> None:
+    """MQRR-039"""
     policy = LevelPolicy(allow_anonymous=True)
     assert least(policy, reads=True) == AuthLevel.NONE
     assert least(policy, reads=False) == AuthLevel.PRIVACY
@@ -43,6 +46,7 @@ def test_no_login_is_needed_for_what_the_anonymous_user_may_read() -> None:
 
 
 def test_signed_calls_are_enough_where_that_is_allowed() -> None:
+    """MQRR-037"""
     assert least(LevelPolicy(accept_integrity=True)) == AuthLevel.INTEGRITY
 
 
