@@ -357,7 +357,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "srmp_port": Option(
         "srmp.port",
         _PORT,
-        "Takes messages over HTTP, and sends to DIRECT=HTTP names; without transactions so far.",
+        "Takes messages over HTTP, and sends to DIRECT=HTTP names.",
         "--srmp-port PORT",
     ),
     "tls_cert": Option(

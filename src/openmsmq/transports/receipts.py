@@ -6,7 +6,8 @@ from typing import Final
 
 from openmsmq.engine.arrivals.receipts import ReceiptWriters
 from openmsmq.engine.storage.layout import Owed
-from openmsmq.transports.mqqb.receipts import final_ack
+from openmsmq.transports.mqqb.receipts import BinaryReceipts
+from openmsmq.transports.srmp.receipts import SrmpReceipts
 
-RECEIPTS: Final[ReceiptWriters] = {Owed.FINAL_ACK.value: final_ack}
-"By the flag of records that names the transport."
+RECEIPTS: Final[ReceiptWriters] = {0: BinaryReceipts(), Owed.SRMP.value: SrmpReceipts()}
+"By the flag of records that names the transport; none for the binary protocol."

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.engine import handles
 from tests.unit.engine.office import Manager
 from tests.unit.engine.station import parcel
-from tests.unit.engine.world import NOW, OWNER
+from tests.unit.engine.world import ME, NOW, OWNER
 
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.arrivals import Arrivals
@@ -19,7 +19,6 @@ from openmsmq.engine.storage.history import Event
 from openmsmq.errors import InvalidParameter
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.acks import FinalAckBody
-from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass
 from openmsmq.transports.mqqb.received_acks import Ack, ReceivedAcks
@@ -215,7 +214,7 @@ def test_a_delivery_elsewhere_is_told(manager: Manager) -> None:
     dispatcher = manager.local.dispatcher
     outgoing = manager.open(name)
     (sent,) = manager.send(outgoing, Message(b"x"))
-    manager.done(dispatcher.delivered(outgoing, dispatcher.take(outgoing, 1, 1, NO_GUID)))
+    manager.done(dispatcher.delivered(outgoing, dispatcher.take(outgoing, 1, 1, ME)))
     handed = f"was handed over to the queue manager of {name}, which may still refuse it"
     assert texts(manager, sent)[-1] == handed
 
@@ -235,10 +234,10 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
     core = manager.local
     outgoing = manager.open(name)
     (sent,) = manager.send_in(outgoing, Message(b"x", journal=True))
-    manager.local.dispatcher.take(outgoing, 1, 1, NO_GUID)
+    manager.local.dispatcher.take(outgoing, 1, 1, ME)
     acks = ReceivedAcks(core, Confirmations(core), lambda queue: None, lambda queue: None)
     sequence = outgoing.sequences.all[0].identifier
-    origin = Origin("192.0.2.9", "other", NO_GUID.bytes_le)
+    origin = Origin("192.0.2.9", "other", ME.bytes_le)
     acks.ordered(origin, sequence, 1)
     manager.tick()
     reached = f"is in {name}; the answer is awaited whether it is received there"

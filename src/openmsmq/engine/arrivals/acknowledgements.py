@@ -13,11 +13,11 @@ from uuid import UUID
 
 from openmsmq.engine.arrivals.incoming import SOURCE
 from openmsmq.engine.arrivals.peers import network_of
-from openmsmq.engine.arrivals.receipts import ReceiptContext
+from openmsmq.engine.arrivals.receipts import OwedReceipt, ReceiptContext
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.engine.storage.history import Event
-from openmsmq.engine.storage.layout import NEVER, RECEIPTS, Owed
+from openmsmq.engine.storage.layout import NEVER, TRANSPORT, Owed
 from openmsmq.errors import MQError, QueueNotFound
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
@@ -167,16 +167,16 @@ class Acknowledgements:
         core = self._core
         if reason in INSECURE and not core.settings.insecure_nacks:
             return
-        view = PacketView(packet)
         count = core.statistics.count if batch is None else batch.count
         try:
-            name = view.admin_queue
-            if name is None:
+            owed = self._acknowledgement(packet, reason, flags)
+            if owed is None:
                 return
+            name, ack = owed
             target = core.queues.for_sending(name)
-            if target is None and not core.transports.is_reachable(name):
+            is_served = flags & TRANSPORT or core.transports.is_reachable(name)
+            if target is None and not is_served:
                 raise QueueNotFound(str(name))
-            ack = self._build(view, name, reason)
         except MQError:
             count("acknowledgements without a queue")
             return
@@ -189,7 +189,8 @@ class Acknowledgements:
         if target.properties.transactional:
             count("acknowledgements without a queue")
             return
-        message = NewMessage(ack, PRIORITY_DEFAULT, NEVER, express=not view.recoverable)
+        is_express = not PacketView(packet).recoverable
+        message = NewMessage(ack, PRIORITY_DEFAULT, NEVER, express=is_express)
         if batch is None:
             self._insert_express(target, message)
         elif message.express:
@@ -214,36 +215,52 @@ class Acknowledgements:
         """
         core = self._core
         source = UUID(bytes_le=packet[SOURCE])
-        is_known = core.peers.is_known(source)
-        receipt = core.receipt_writers[flags & RECEIPTS](
-            packet,
-            reason,
-            ReceiptContext(
-                core.identity,
-                core.numbers.message_id + 1 & U32_MAX,
-                core.timeline.wall,
-                address or core.incoming.address_of(packet),
-            ),
-        )
+        transport = flags & TRANSPORT
+        is_known = not flags & _STRANGER if transport else core.peers.is_known(source)
+        writer, context = core.receipt_writers[transport], self._context(packet, address)
+        receipt = writer.final(packet, reason, context)
+        if receipt is None:
+            return
         target = self.queue_for(receipt.destination, source, of_stranger=not is_known)
         is_forged = is_known and flags & _STRANGER
         if target is None or (is_forged and _waiting(target) >= FORGED_MAX):
             batch.count(DROPPED)
             return
-        core.take_message_ids(1)
         batch.insert_many(target, [NewMessage(receipt.packet, 0, NEVER, express=False)], "")
         batch.count(Event.ACKNOWLEDGED.word)
 
-    def _build(self, view: PacketView, name: FormatName, reason: MessageClass) -> bytes:
-        core = self._core
-        core.take_message_ids(1)
-        return build_admin_ack(
+    def _acknowledgement(
+        self, packet: bytes, reason: MessageClass, flags: int
+    ) -> OwedReceipt | None:
+        """An acknowledgement, as the transport writes it that brought the message."""
+        if transport := flags & TRANSPORT:
+            writer, context = self._core.receipt_writers[transport], self._context(packet)
+            return writer.acknowledgement(packet, reason, context)
+        view = PacketView(packet)
+        name = view.admin_queue
+        if name is None:
+            return None
+        context = self._context(packet)
+        ack = build_admin_ack(
             view,
             name,
             reason,
-            source=core.identity,
-            message_id=core.numbers.message_id & U32_MAX,
-            sent_time=core.timeline.wall,
+            source=context.identity,
+            message_id=context.message_id,
+            sent_time=context.sent_time,
+        )
+        return OwedReceipt(name, ack)
+
+    def _context(self, packet: bytes, address: str = "") -> ReceiptContext:
+        """What a receipt needs; its message identifier is used up."""
+        core = self._core
+        core.take_message_ids(1)
+        return ReceiptContext(
+            core.identity,
+            core.numbers.message_id & U32_MAX,
+            core.timeline.wall,
+            address or core.incoming.address_of(packet),
+            core.incoming.receipts_to,
         )
 
 

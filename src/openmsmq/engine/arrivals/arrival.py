@@ -10,7 +10,7 @@ from openmsmq.engine.arrivals.incoming import IncomingSequence
 from openmsmq.engine.arrivals.peers import claimant_of, network_of, scope_of
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import Owed
+from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.walk import properties_offset, u32
 from openmsmq.properties.message import MessageClass
 
@@ -37,6 +37,10 @@ class ArrivalPosition(NamedTuple):
     "The number of the message before it."
     wants_receipt: bool = False
     "Its sender is to be told what became of the message."
+    receipts_to: str = ""
+    "The address for receipts of the stream, where its first message names one."
+    source: bytes = b""
+    "Whose stream it is, where that may not be the source of the message."
 
 
 Arrival = tuple[bytes, ArrivalPosition | None]
@@ -64,7 +68,7 @@ class RefusedArrival(NamedTuple):
 class ArrivalOutcome:
     """What became of messages that came together; a transport translates it for their sender."""
 
-    __slots__ = ("error", "gaps", "progress", "refusals", "traced")
+    __slots__ = ("error", "gaps", "progress", "refusals", "rejected", "traced")
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
@@ -73,6 +77,8 @@ class ArrivalOutcome:
         self.gaps: list[IncomingSequence] = []
         "Streams of which messages are missing, since the store was restored."
         self.refusals: list[RefusedArrival] = []
+        self.rejected: list[MessageClass] = []
+        "Why some were not accepted, for good."
         self.traced: list[bytes] = []
         "Accepted messages whose route is to be reported."
 
@@ -86,6 +92,7 @@ class Origin:
         "_scopes",
         "address",
         "ahead",
+        "is_isolated",
         "is_known",
         "is_proven",
         "is_refused",
@@ -93,7 +100,7 @@ class Origin:
         "name",
         "network",
         "peer",
-        "receipt",
+        "transport",
         "waiting",
     )
 
@@ -102,17 +109,19 @@ class Origin:
         address: str,
         name: str,
         peer: bytes = bytes(16),
-        receipt: int = Owed.FINAL_ACK.value,
+        transport: int = 0,
     ) -> None:
         """`peer` is the identity of the manager that the session says it is of.
 
-        `receipt` is the flag of records that names the transport which writes receipts.
+        `transport` is the flag of records that names the transport which writes receipts.
         """
         self.address = address
         self.network = network_of(address)
         self.name = name
         "For the history of messages."
-        self.receipt = receipt
+        self.transport = transport
+        self.is_isolated = False
+        "What it brings has nothing in common with what other sessions bring."
         self.is_refused = False
         "A message was not taken: those behind it must not be, either."
         self.waiting: list[Sequence[Arrival]] = []
@@ -141,10 +150,21 @@ class Origin:
         self.is_known = is_known
         "The manager is in the peer table, and the session proves to be of it."
         unproven = claimant_of(peer, self.address)
-        self._claimants = (peer, unproven) if is_proven else (unproven,)
+        self._claimants: tuple[bytes, ...] = (peer, unproven) if is_proven else (unproven,)
         "What it is known by where it may not speak for a source, now and before."
         self._scopes: dict[bytes, tuple[bytes, ...]] = {}
         self._owner = Owner(peer.hex() if is_known else self.network, is_known)
+
+    def isolate(self, scope: bytes, *, is_known: bool) -> None:
+        """Keep what comes under a scope of its own, since the protocol proves no manager.
+
+        `is_known` says that the administrator vouches for the sender.
+        """
+        self.entitle(NO_GUID.bytes_le, is_proven=False, is_known=is_known)
+        self.is_isolated = True
+        self._claimants = (scope,)
+        if is_known:
+            self._owner = Owner(scope.hex(), is_known)
 
     @property
     def owner(self) -> Owner:
@@ -159,6 +179,8 @@ class Origin:
         brings can harm the source. The others are looked at, too: what came from the source
         itself, or from this manager when it could not prove yet who it is, has come.
         """
+        if self.is_isolated:
+            return self._claimants
         scopes = self._scopes.get(source)
         if scopes is None:
             claims = [scope_of(claimant, source) for claimant in self._claimants]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NoReturn
 
 from openmsmq.engine.arrivals.acknowledgements import DROPPED
 from openmsmq.engine.arrivals.arrival import (
@@ -68,6 +68,7 @@ _NOT_JOURNAL: Final = ~Owed.JOURNAL.value
 TRACED: Final = 1
 "In the fourth byte of a packet: TR of BaseHeader.Flags."
 _STRANGER: Final = Owed.STRANGER.value
+_FINAL_ACK: Final = Owed.FINAL_ACK.value
 _ACKNOWLEDGED: Final = Owed.ACK_RECEIVE | Owed.NACK_RECEIVE | Owed.ACK_ARRIVAL | Owed.NACK_ARRIVAL
 
 
@@ -215,13 +216,15 @@ class Arrivals:
         message in order consumes its number, whether it is accepted or not (AMB-40).
         """
         core, origin = self._core, work.origin
-        identifier, number, previous, _ = position
+        identifier, number, previous = position[:3]
         scopes = origin.scopes(head.source)
         key = head.sequence_key(scopes[0])
         last = core.incoming.furthest(map(head.sequence_key, scopes))
         before_it = last or core.incoming.unknown
         missing = before_it.gap_before(identifier, number, previous)
-        if missing is None and (identifier, number) > before_it.place:
+        if origin.is_isolated:
+            missing = missing if last is not None or number == 1 else None
+        elif missing is None and (identifier, number) > before_it.place:
             stream = head.source, head.destination, identifier
             missing = 0 if core.incoming.continues(*stream, number, previous) else None
         if missing is None:
@@ -238,8 +241,9 @@ class Arrivals:
                 0,
                 origin.address,
                 before_it.name or destination_text(packet),
-                head.source,
+                position.source or head.source,
                 missing=before_it.missing + missing,
+                receipts_to=position.receipts_to or before_it.receipts_to,
             )
             core.incoming.stage(key, found)
             work.sequences.add(key)
@@ -272,6 +276,8 @@ class Arrivals:
         self._require_room(work, size)
         quota = found.properties.quota
         if not within_quota(quota, work.used(found), size):
+            if position is not None and work.origin.is_isolated:
+                self._refuse(work)
             full = Rejected(MessageClass.NACK_Q_EXCEED_QUOTA)
             self._reject(work, packet, full, head, found)
             return
@@ -289,8 +295,11 @@ class Arrivals:
     def _require_room(self, work: ArrivalWork, size: int) -> None:
         """Let a message that this machine cannot take come again (AMB-64)."""
         if not self._has_room(work, size):
-            self._counter(work).count("refused for lack of room")
-            raise Refused
+            self._refuse(work)
+
+    def _refuse(self, work: ArrivalWork) -> NoReturn:
+        self._counter(work).count("refused for lack of room")
+        raise Refused
 
     def _counter(self, work: ArrivalWork) -> Statistics | Batch:
         """What counts: the commit, if there is one."""
@@ -313,6 +322,8 @@ class Arrivals:
         there one to this manager itself, if another one claims its identity.
         """
         core, source = self._core, head.source
+        if origin.is_isolated:
+            return True  # the address for receipts came with the stream
         is_own = source == core.identity.bytes_le
         if not is_own and (origin.peer == source or core.peers.knows(source)):
             return True
@@ -335,12 +346,14 @@ class Arrivals:
             owed |= _STRANGER
             if owed & _ACKNOWLEDGED:
                 self._note_place(work, head)
+        if owed & _ACKNOWLEDGED:
+            owed |= work.origin.transport
         if not flags & UserFlags.TH:
             priority = head.base_flags & BaseFlags.PR
             return NewMessage(packet, priority, expires, not flags & UserFlags.DM, owed)
         wants_receipt = position is not None and position.wants_receipt
         if wants_receipt and self._may_answer(work.batch, work.origin, head):
-            owed |= work.origin.receipt
+            owed |= _FINAL_ACK | work.origin.transport
         return NewMessage(packet, 0, expires, False, owed)
 
     def _note_place(self, work: ArrivalWork, head: Head) -> None:
@@ -471,13 +484,13 @@ class Arrivals:
         if batch is not None:
             ids, words = identifiers([packet]), rejected.words or describe_class(reason)
             batch.note(Event.REJECTED, queue, [0], ids, origin.name, words)
-        flags = 0 if origin.is_known else _STRANGER
+        flags = origin.transport | (0 if origin.is_known else _STRANGER)
+        work.outcome.rejected.append(reason)
         if view.acknowledge & Acknowledge.NEG_ARRIVAL:
             core.acknowledgements.acknowledge(batch, packet, reason, flags)
         if head.flags & UserFlags.TH:
             is_owed = self._destinations.is_here(head) or reason is WENT_ROUND
             if batch is not None and is_owed and self._may_answer(batch, origin, head):
-                flags |= origin.receipt
                 core.acknowledgements.send_receipt(batch, packet, reason, flags, origin.address)
         elif reason is MessageClass.NACK_Q_EXCEED_QUOTA and head.flags & UserFlags.JN:
             core.dispositions.dead_letter(batch, packet, view.priority, reason)

@@ -72,6 +72,8 @@ class IncomingSequence(NamedTuple):
     "The store was restored since: some messages may have come that it does not know of."
     missing: int = 0
     "How many numbers were passed over for that reason."
+    receipts_to: str = ""
+    "The address that the sender named for receipts, if its protocol has that."
 
     def pack(self) -> bytes:
         """The bytes to store."""
@@ -86,16 +88,27 @@ class IncomingSequence(NamedTuple):
             self.missing,
             self.source,
         )
-        return start + address + self.name.encode("utf-8", "surrogatepass")
+        text = f"{self.name}\0{self.receipts_to}" if self.receipts_to else self.name
+        return start + address + text.encode("utf-8", "surrogatepass")
 
     @classmethod
     def unpack(cls, raw: bytes) -> IncomingSequence:
         """The reverse of `pack`."""
         identifier, number, time, rejects, size, may_skip, missing, source = _row.unpack_from(raw)
         end = _row.size + size
-        address, name = raw[_row.size : end].decode(), raw[end:].decode("utf-8", "surrogatepass")
+        address, text = raw[_row.size : end].decode(), raw[end:].decode("utf-8", "surrogatepass")
+        name, _, receipts_to = text.partition("\0")
         return cls(
-            identifier, number, time, rejects, address, name, source, bool(may_skip), missing
+            identifier,
+            number,
+            time,
+            rejects,
+            address,
+            name,
+            source,
+            bool(may_skip),
+            missing,
+            receipts_to,
         )
 
     def gap_before(self, identifier: int, number: int, previous: int) -> int | None:
@@ -203,6 +216,10 @@ class IncomingSequences:
         for key in list(self._by_scope.get(source, ())):
             self._put(key, self._committed[key])
 
+    def on_disk(self, key: bytes) -> IncomingSequence | None:
+        """How far a sequence has come, as far as that is committed."""
+        return self._committed.get(key)
+
     def last_of(self, packet: bytes, scopes: Iterable[bytes]) -> IncomingSequence | None:
         """How far the sequence of a message has come on disk: all that its sender may hear."""
         destination = destination_key(packet)
@@ -214,6 +231,16 @@ class IncomingSequences:
         """Where the last message of the same sequence came from; empty if none did."""
         sequence = self.get(sequence_key(packet))
         return "" if sequence is None else sequence.address
+
+    def receipts_to(self, source: bytes, packet: bytes) -> str:
+        """The address that a sender named for receipts of the stream of a message, or nothing.
+
+        Of streams with the same identifier under several scopes the one that came last counts.
+        """
+        stream = source, destination_key(packet), transaction_of(packet)[1]
+        keys = reversed(self._by_stream.get(stream, {}))
+        found = (self._committed[key].receipts_to for key in islice(keys, STREAM_MAX))
+        return next(filter(None, found), "")
 
     def stage(self, key: bytes, sequence: IncomingSequence) -> None:
         """A message has consumed its number, if this commit succeeds ([MS-MQQB] 3.1.5.8.8)."""

@@ -7,7 +7,7 @@ message names the transport that brought it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
@@ -26,6 +26,8 @@ class ReceiptContext(NamedTuple):
     "Seconds since 1970 UTC."
     address: str
     "Where messages of the same stream came from last; empty if that is not known."
+    receipts_to: Callable[[bytes, bytes], str]
+    "The address that the sender of a stream named for receipts: by its source and the packet."
 
 
 class OwedReceipt(NamedTuple):
@@ -39,12 +41,18 @@ class OwedReceipt(NamedTuple):
 class ReceiptWriter(Protocol):
     """Writes the receipts of one transport; it is pure."""
 
-    def __call__(
+    def acknowledgement(
         self, packet: bytes, reason: MessageClass, context: ReceiptContext, /
-    ) -> OwedReceipt:
-        """The receipt for a message that left its queue for a reason."""
+    ) -> OwedReceipt | None:
+        """What the administration queue of a message gets; None if it does not ask for that."""
+        ...
+
+    def final(
+        self, packet: bytes, reason: MessageClass, context: ReceiptContext, /
+    ) -> OwedReceipt | None:
+        """The receipt for a message of a stream that left its queue; None if none is owed."""
         ...
 
 
 ReceiptWriters = Mapping[int, ReceiptWriter]
-"By the flag of records that names the transport (`storage.layout.RECEIPTS`)."
+"By the flag of records that names the transport (`storage.layout.TRANSPORT`)."

@@ -17,7 +17,6 @@ from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import (
     NEVER,
-    RECEIPTS,
     Owed,
     Record,
     flags_of,
@@ -75,6 +74,7 @@ _DEAD_LETTER: Final = Owed.DEAD_LETTER.value
 _NACK_RECEIVE: Final = Owed.NACK_RECEIVE.value
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _OWN_LETTERS: Final = Owed.OWN_LETTERS.value
+_FINAL_ACK: Final = Owed.FINAL_ACK.value
 _ON_ARRIVAL: Final = _ACK_ARRIVAL | _JOURNAL
 _REJECTED: Final = MessageClass.NACK_RECEIVE_REJECTED
 
@@ -178,7 +178,7 @@ class Dispositions:
 
         `packets` are theirs, if they are at hand.
         """
-        wanted = OWED[reason] | RECEIPTS
+        wanted = OWED[reason] | _FINAL_ACK
         owed = [lookup for lookup, raw in gone if flags_of(raw) & wanted]
         if not owed and not self._is_journaled(queue, reason):
             batch.remove_many(queue, gone)
@@ -205,7 +205,7 @@ class Dispositions:
     ) -> None:
         """The same for messages taken out of their queue already; `words` are for the history."""
         journal = self._journal(queue, reason)
-        wanted = OWED[reason] | RECEIPTS
+        wanted = OWED[reason] | _FINAL_ACK
         starts = self._note(batch, queue, gone, reason, by, packets, words)
         kept: dict[ManagedQueue, list[Kept]] = {}
         for place, (lookup, raw) in enumerate(gone):
@@ -216,7 +216,7 @@ class Dispositions:
                 start = start or batch.first_chunks([raw])[0]
                 if flags & wanted & _ACKNOWLEDGED:
                     self._core.acknowledgements.acknowledge(batch, batch.packet(raw), reason, flags)
-                if flags & RECEIPTS:
+                if flags & _FINAL_ACK:
                     self._core.acknowledgements.send_receipt(
                         batch, batch.packet(raw), reason, flags
                     )
@@ -373,7 +373,7 @@ class Dispositions:
         flags, packet = flags_of(raw), batch.packet(raw)
         if flags & _NACK_RECEIVE:
             self._core.acknowledgements.acknowledge(batch, packet, reason, flags)
-        if flags & RECEIPTS:
+        if flags & _FINAL_ACK:
             self._core.acknowledgements.send_receipt(batch, packet, reason, flags)
         self._keep(batch, target, [(lookup, raw, packet)], reason)
         return True

@@ -17,6 +17,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.outgoing.parked import parked_rows
 from openmsmq.engine.outgoing.sequence_numbers import is_finished
 from openmsmq.engine.outgoing.sequences import OutgoingSequence, forget_sequence
+from openmsmq.engine.outgoing.transport import AddressKind, kind_of
 from openmsmq.engine.queues.holds import IN_TRANSIT
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.storage.history import Event, identifiers
@@ -35,6 +36,9 @@ from openmsmq.properties.message import INFINITE, MessageClass
 STEP: Final = 1000
 "Messages that leave with one commit."
 _WAITS: Final = (Owed.DEAD_LETTER | Owed.JOURNAL).value
+"Those wait for a FinalAck ([MS-MQQB] 3.1.5.6)."
+_WAITS_HTTP: Final = Owed.DEAD_LETTER.value
+"Those wait for a final stream receipt ([MC-MQSRM] 3.1.7.2.3)."
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 
 
@@ -113,11 +117,12 @@ class Confirmations:
 
     def _reached(self, batch: Batch, queue: ManagedQueue, gone: list[tuple[int, bytes]]) -> None:
         """Messages are where they should be; some wait to hear that they were consumed."""
-        done = [item for item in gone if not flags_of(item[1]) & _WAITS]
+        waits = _WAITS_HTTP if kind_of(queue.name) is AddressKind.HTTP else _WAITS
+        done = [item for item in gone if not flags_of(item[1]) & waits]
         if done:
             reason = MessageClass.ACK_REACH_QUEUE
             self._core.dispositions.finalize(batch, queue, done, reason, "")
-        waiting = [item for item in gone if flags_of(item[1]) & _WAITS]
+        waiting = [item for item in gone if flags_of(item[1]) & waits]
         if not waiting:
             return
         target = journal_of(queue)

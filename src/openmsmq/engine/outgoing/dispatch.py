@@ -6,7 +6,7 @@ until it is known that they have reached the next hop.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -14,7 +14,13 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import Found, fetch, first_sendable, hold, up_to
-from openmsmq.engine.outgoing.sequences import LOOKUP_BASE, PEERS_MAX, SENT_STEP, OutgoingSequence
+from openmsmq.engine.outgoing.sequences import (
+    LOOKUP_BASE,
+    PEERS_MAX,
+    SENT_STEP,
+    OutgoingSequence,
+    forget_sequence,
+)
 from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.outgoing.transport import AddressKind, Transport
 from openmsmq.engine.queues.entry import Entry
@@ -25,6 +31,7 @@ from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.trailer import split_stored
+from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.walk import numbered
 from openmsmq.properties.message import PRIORITY_MAX, MessageClass
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
@@ -84,8 +91,8 @@ class Dispatcher:
         """Dispatch Send Message ([MS-MQDMPR] 3.1.7.3.9): the next messages of a queue, in order.
 
         All of them have the same priority. Transactional ones come with their numbers; `peer` is
-        the manager that they go to, which may acknowledge them. Without it none are given, nor
-        what has to be sent after them.
+        the manager that they go to, which may acknowledge them, or `NO_GUID` where the protocol has
+        no such identity. Without it none are given, nor what has to be sent after them.
         """
         found = self._find(queue, count)
         if peer is None:
@@ -134,7 +141,7 @@ class Dispatcher:
         assert sequence is not None, "a transactional message on its way has a sequence"
         number = sequence.number(entry.lookup)
         previous = queue.sequences.follow(sequence, number)
-        if number > sequence.sent or peer not in sequence.peers:
+        if number > sequence.sent or (peer != NO_GUID and peer not in sequence.peers):
             self._note_sent(queue, sequence, number, peer)
         packet = numbered(entry.packet, sequence.ordinal, sequence.time_stamp, number, previous)
         return entry._replace(packet=packet)
@@ -148,7 +155,7 @@ class Dispatcher:
         """
         if number > sequence.sent:
             sequence.sent = min(number + SENT_STEP - 1, U32_MAX)
-        if peer not in sequence.peers:
+        if peer != NO_GUID and peer not in sequence.peers:
             sequence.peers = (*sequence.peers, peer)[-PEERS_MAX:]
 
         def apply(batch: Batch) -> None:
@@ -156,6 +163,56 @@ class Dispatcher:
                 sequence.write(batch.writer)
 
         self._core.submit(apply, lambda: None, lambda error: None)
+
+    # Streams whose first message must be answered before others follow
+
+    def establish(
+        self, queue: ManagedQueue, sequence: OutgoingSequence, done: Callable[[], None]
+    ) -> None:
+        """The first message of a sequence was answered; `done` is called when that is on disk."""
+
+        def apply(batch: Batch) -> None:
+            sequence.is_established = True
+            if sequence in queue.sequences.all:
+                sequence.write(batch.writer)
+
+        def failed(error: BaseException) -> None:
+            sequence.is_established = False
+            done()
+
+        self._core.submit(apply, done, failed)
+
+    def begin_again(self, queue: ManagedQueue, lookup: int, done: Callable[[], None]) -> None:
+        """Let a message begin a new sequence, since the first of its own left unanswered.
+
+        Nothing else of its sequence was sent, nor of later ones (`_must_wait`): the new one takes
+        their place.
+        """
+        core = self._core
+        series = core.numbers.sequences
+        arrival = lookup & ARRIVAL_MASK
+        begun: list[OutgoingSequence] = []
+        over: list[OutgoingSequence] = []
+
+        def apply(batch: Batch) -> None:
+            begun.clear()
+            own = queue.sequences.of(lookup)
+            is_begun = own is None or own.first == arrival or own.is_established
+            if own is None or is_begun or queue in batch.inserted:
+                return  # the transport looks again
+            over[:] = [item for item in queue.sequences.all if item.first >= own.first]
+            begun.append(series.begin(batch.writer, queue, arrival, batch.now))
+            for sequence in over:
+                forget_sequence(batch.writer, sequence)
+
+        def committed() -> None:
+            for sequence in begun:
+                queue.sequences.replace(over, sequence)
+                series.live[sequence.id] = queue, sequence
+                series.ended(over)
+            done()
+
+        core.submit(apply, committed, lambda error: done())
 
     # What became of it
 
@@ -185,6 +242,13 @@ class Dispatcher:
         remove = self._core.dispositions.remove
         remove(queue, gone, reason, lambda: pending.succeed(None), pending.fail)
         return pending
+
+    def release(self, queue: ManagedQueue, entry: Entry) -> None:
+        """One message that is not of a stream waits in its place again."""
+        self._in_transit.get(queue, set()).discard(entry.lookup)
+        if queue.holds.holder_of(entry.lookup) is IN_TRANSIT:
+            self._core.release(queue, [entry.lookup])
+            self._core.settle()
 
     def take_back(self, queue: ManagedQueue) -> None:
         """What was taken of a queue waits in its place again, and is sent again."""

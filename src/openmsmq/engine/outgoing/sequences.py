@@ -30,6 +30,8 @@ LOOKUP_BASE: Final = PRIORITY_MAX << ARRIVAL_BITS
 _key = Struct(">cII")
 _row = Struct("<IQIB")
 _GUID: Final = 16
+_RESTORED: Final = 1
+_ESTABLISHED: Final = 2
 
 SequenceId = tuple[int, int]
 "TimeStamp and Ordinal."
@@ -50,6 +52,8 @@ class OutgoingSequence:
     "The managers that answered when messages of it were sent: these may acknowledge them."
     is_restored: bool = False
     "It comes from a backup: its messages, and later sequences, may have arrived since."
+    is_established: bool = False
+    "Its first message was answered, where others may follow it only then ([MC-MQSRM] 2.2.5.3.4)."
 
     @property
     def id(self) -> SequenceId:
@@ -65,7 +69,8 @@ class OutgoingSequence:
         """Keep it."""
         key = _key.pack(OUTGOING, self.time_stamp, self.ordinal)
         peers = b"".join(peer.bytes_le for peer in self.peers)
-        start = _row.pack(self.queue, self.first, self.sent, self.is_restored)
+        marks = self.is_restored * _RESTORED | self.is_established * _ESTABLISHED
+        start = _row.pack(self.queue, self.first, self.sent, marks)
         writer.put(Table.TRANSFER, key, start + peers)
 
     @classmethod
@@ -76,8 +81,10 @@ class OutgoingSequence:
         if len(rest) % _GUID:
             raise ValueError(f"a row of {len(row)} bytes")
         peers = [UUID(bytes_le=rest[at : at + _GUID]) for at in range(0, len(rest), _GUID)]
-        queue, first, sent, is_restored = _row.unpack_from(row)
-        return cls(time_stamp, ordinal, queue, first, sent, tuple(peers), bool(is_restored))
+        queue, first, sent, marks = _row.unpack_from(row)
+        is_restored, is_established = bool(marks & _RESTORED), bool(marks & _ESTABLISHED)
+        known = queue, first, sent, tuple(peers), is_restored, is_established
+        return cls(time_stamp, ordinal, *known)
 
     def number(self, lookup: int) -> int:
         """TxSequenceNumber of a message."""
@@ -117,6 +124,11 @@ class Sequences:
         self.is_current = self.is_current and sequence is not self.all[-1]
         self.all.remove(sequence)
 
+    def replace(self, old: list[OutgoingSequence], new: OutgoingSequence) -> None:
+        """Messages of some sequences, none of which was sent, are those of a new one."""
+        kept = [item for item in self.all if item not in old]
+        self.all = sorted([*kept, new], key=lambda item: item.first)
+
     def restore(self, sequence: OutgoingSequence) -> None:
         """It could not be ended; no message is put into it any more."""
         self.all = sorted([*self.all, sequence], key=lambda item: item.first)
@@ -125,15 +137,15 @@ class Sequences:
         """PreviousTxSequenceNumber of the message that is sent now (AMB-27).
 
         It is that of the message sent before it, or of the last one acknowledged: so gaps close
-        that messages leave which expire. One that was acknowledged itself, and is sent again since
-        it could not be removed, does not follow those behind it: a receiver that was restored
-        from a backup would miss what never was before it.
+        that messages leave which expire.
         """
-        known = (last for of, last in (self._acked, self._sent) if of == sequence.id)
-        previous = max((last for last in known if last < number), default=0)
+        previous = 0
+        for known, last in (self._acked, self._sent):
+            if known == sequence.id:
+                previous = max(previous, last)
         self._sent = sequence.id, number
         self._highest = max(self._highest, self._sent)
-        return previous
+        return min(previous, number - 1)
 
     def limit(self, sequence: OutgoingSequence) -> int:
         """The highest number that can be acknowledged: what was not sent cannot have arrived."""

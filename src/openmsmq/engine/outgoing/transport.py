@@ -105,7 +105,7 @@ class Transports:
 
     def get(self, queue: ManagedQueue) -> Transport | None:
         """The transport for the messages of an outgoing queue."""
-        kind = _kind_of(queue.name)
+        kind = kind_of(queue.name)
         return None if kind is None else self._by_kind.get(kind)
 
     def serves(self, name: FormatName) -> bool:
@@ -151,6 +151,6 @@ def address_kind(name: FormatName) -> AddressKind | None:
 
 
 @lru_cache(maxsize=4096)
-def _kind_of(name: str) -> AddressKind | None:
+def kind_of(name: str) -> AddressKind | None:
     """The same for the name of an outgoing queue, which is asked for with every commit of it."""
     return address_kind(parse_format_name(name))

@@ -87,15 +87,17 @@ class Owed(IntFlag):
     TRANSACTIONAL = 64
     "It was sent in a transaction."
     FINAL_ACK = 128
-    "Its sender, another manager, is to be told what became of it ([MS-MQQB] 3.1.1.6.2)."
+    "Its sender, another manager, is owed a final receipt ([MS-MQQB] 3.1.1.6.2)."
     STRANGER = 256
     "A peer outside the peer table brought it: what it makes us send is bounded (`answering`)."
     OWN_LETTERS = 512
     "It names a dead-letter queue of its own, behind its packet."
+    SRMP = 1024
+    "It came over HTTP, and so do its receipts."
 
 
-RECEIPTS: Final = Owed.FINAL_ACK.value
-"Flags that name the transport which writes the receipt that is owed for a message."
+TRANSPORT: Final = Owed.SRMP.value
+"Flags that name the transport which brought a message; none for [MS-MQQB]."
 
 
 class Record(NamedTuple):

@@ -31,6 +31,20 @@ def arrival_of(packet: bytes) -> Arrival:
     return packet, ArrivalPosition(identifier, number, previous, wants_final)
 
 
+class BinaryReceipts:
+    """Writes receipts inside the commit that owes them."""
+
+    def acknowledgement(
+        self, packet: bytes, reason: MessageClass, context: ReceiptContext
+    ) -> OwedReceipt | None:
+        """None: acknowledgements are those of [MS-MQDMPR], which the engine writes itself."""
+        return None
+
+    def final(self, packet: bytes, reason: MessageClass, context: ReceiptContext) -> OwedReceipt:
+        """The FinalAck."""
+        return final_ack(packet, reason, context)
+
+
 def final_ack(packet: bytes, reason: MessageClass, context: ReceiptContext) -> OwedReceipt:
     """The FinalAck for a transactional message ([MS-MQQB] 3.1.7.17)."""
     source = UUID(bytes_le=packet[SOURCE])

@@ -27,6 +27,7 @@ from openmsmq.engine.outgoing.parked import (
     read_parked,
 )
 from openmsmq.engine.outgoing.sequences import OutgoingSequence
+from openmsmq.engine.outgoing.transport import AddressKind, kind_of
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.names.format import PrivateName, parse_format_name
@@ -98,6 +99,8 @@ class ReceivedAcks:
         sent, or of a relay; the identifier of the sequence, which cannot be guessed, is the proof.
         Where peers are pinned, it must also prove to be who it says.
         """
+        if kind_of(queue.name) is not AddressKind.BINARY:
+            return False
         if origin.is_relay:
             return True
         if not self._is_believed(origin):

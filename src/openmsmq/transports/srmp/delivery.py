@@ -6,7 +6,6 @@ and when it wants to hear again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import inf
@@ -146,6 +145,11 @@ class Delivery:
         """An operator wants the next attempt now."""
         self._retry_at = inf
 
+    @property
+    def is_over(self) -> bool:
+        """Nothing is under way, and no timer runs."""
+        return not self.under_way and self.next_deadline is None
+
     def tick(self, now: float) -> list[Todo]:
         """What is to be done now."""
         todo = []
@@ -167,13 +171,3 @@ class Delivery:
     def _resend_interval(self) -> float:
         schedule = self.timing.resend
         return schedule[min(self.resends, len(schedule) - 1)]
-
-
-def acknowledged(numbers: Iterable[int], sent: int, last_ordinal: int) -> list[int]:
-    """Which of the messages under way a stream receipt acknowledges ([MC-MQSRM] 3.1.5.1.8.1).
-
-    A receipt for more than was sent is not believed: anyone can post one.
-    """
-    if last_ordinal > sent:
-        return []
-    return [number for number in numbers if 0 < number <= last_ordinal]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
 from openmsmq.errors import Malformed
@@ -15,9 +16,11 @@ from openmsmq.soap.envelope import Envelope, StreamReceipt
 from openmsmq.soap.kinds import SoapKind, kind_of
 from openmsmq.soap.mime import Content, join_content, split_content
 from openmsmq.soap.packets import from_packet, read_message, to_packet, write_message
+from openmsmq.soap.scalars import SoapMessageId
 from openmsmq.soap.signature import digest_fault
 from openmsmq.soap.writer import write_envelope
 from openmsmq.transports.srmp.streams import StreamPosition, position_of
+from openmsmq.transports.timer import Timer, Timers
 
 SOAP_ACTION: Final = '"MSMQMessage"'
 
@@ -90,6 +93,24 @@ def verdict_of(status: int | None) -> Verdict:
     return Verdict.REFUSED if status == HTTPStatus.BAD_REQUEST else Verdict.RETRY
 
 
+class Poster(Timers, Protocol):
+    """Posts requests and says what was answered."""
+
+    def post(
+        self, request: Request, done: Callable[[PostResult], None], *, is_secure: bool
+    ) -> Timer:
+        """Post a request: `done` is called once, later, unless it is cancelled."""
+        ...
+
+
+class FinalReceipt(NamedTuple):
+    """A message of a stream was received, or will never be ([MC-MQSRM] 3.1.1.3.3)."""
+
+    message: SoapMessageId
+    reason: int
+    "Its class."
+
+
 @dataclass(frozen=True, slots=True)
 class SrmpPost:
     """A message that came in a request, and what it is."""
@@ -102,8 +123,8 @@ class SrmpPost:
     "Its place in a stream."
     receipt: StreamReceipt | None = None
     "What a stream receipt acknowledges."
-    is_positive: bool = True
-    "The decision of a final stream receipt."
+    final: FinalReceipt | None = None
+    "What a final stream receipt says besides."
     bad_signature: str = ""
     "Why its signature cannot be valid; empty if it may be, or without one."
 
@@ -118,9 +139,7 @@ def read_post(content_type: str, content: bytes, *, arrived: int) -> SrmpPost:
     envelope = message.envelope
     kind = kind_of(envelope)
     if kind in (SoapKind.STREAM_RECEIPT, SoapKind.FINAL_STREAM_RECEIPT):
-        decision = envelope.commitment_receipt
-        is_positive = decision is None or decision.positive
-        return SrmpPost(kind, b"", receipt=envelope.stream_receipt, is_positive=is_positive)
+        return SrmpPost(kind, b"", receipt=envelope.stream_receipt, final=_final(envelope))
     fault = None
     if envelope.signature is not None:
         fault = digest_fault(envelope.signature, parts.body, parts.extension)
@@ -130,6 +149,21 @@ def read_post(content_type: str, content: bytes, *, arrived: int) -> SrmpPost:
         position=position_of(envelope),
         bad_signature=fault or "",
     )
+
+
+def _final(envelope: Envelope) -> FinalReceipt | None:
+    decision, msmq = envelope.commitment_receipt, envelope.msmq
+    if decision is None or msmq is None:
+        return None
+    return FinalReceipt(SoapMessageId.read(decision.id, "commitmentReceipt.id"), msmq.message_class)
+
+
+class PostSource(NamedTuple):
+    """Who posted a message, as far as the connection proves it."""
+
+    address: str
+    certificate: bytes = b""
+    "In DER, if TLS asked for one and it is good."
 
 
 class SrmpOutcome(Enum):

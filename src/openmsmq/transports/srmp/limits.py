@@ -54,3 +54,21 @@ COALESCE_MAX_S: Final = 10.0
 """Seconds between stream receipts while messages keep coming ([MC-MQSRM] 3.1.5.1.6.3). At the
 limit: a receipt is sent.
 """
+
+RECEIPT_MESSAGES_MAX: Final = 256
+"Messages of a stream until its sender hears of them. At the limit: a receipt is sent at once."
+
+RECEIPT_ATTEMPTS_MAX: Final = 6
+"""Attempts to deliver a stream receipt. At the limit: it is dropped; the sender sends again, and is
+owed another.
+"""
+
+RECEIPTS_POSTED_MAX: Final = 256
+"""Requests with stream receipts at a time. At the limit: the one that has been under way longest is
+cancelled, and sent again later.
+"""
+
+POSTS_MAX: Final = 8
+"""Requests at a time with messages of one outgoing queue; those of a stream are sent one by one. At
+the limit: messages wait.
+"""

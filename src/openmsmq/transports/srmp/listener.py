@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from ssl import SSLContext
-from typing import Final, NamedTuple
+from typing import Final
 
 from aiohttp import web
 
@@ -20,7 +20,13 @@ from openmsmq.clock import Clock
 from openmsmq.errors import Malformed
 from openmsmq.runtime.listener import Listener, bind
 from openmsmq.runtime.logs import log_event
-from openmsmq.transports.srmp.exchange import SrmpOutcome, SrmpPost, read_post, status_of
+from openmsmq.transports.srmp.exchange import (
+    PostSource,
+    SrmpOutcome,
+    SrmpPost,
+    read_post,
+    status_of,
+)
 from openmsmq.transports.srmp.limits import (
     BUFFER_SIZE_MAX,
     CONNECTIONS_MAX,
@@ -41,14 +47,6 @@ TOO_SLOW: Final = "HTTP request too slow"
 TOO_BUSY: Final = "too many HTTP requests in memory"
 MALFORMED: Final = "malformed SRMP message"
 _log: Final = logging.getLogger(__name__)
-
-
-class PostSource(NamedTuple):
-    """Who posted a message, as far as the connection proves it."""
-
-    address: str
-    certificate: bytes = b""
-    "In DER, if TLS asked for one and it is good."
 
 
 class SrmpListener:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from openmsmq.engine.arrivals.receipts import OwedReceipt, ReceiptContext
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.packet.acks import FinalAckBody
@@ -32,6 +33,31 @@ from openmsmq.soap.scalars import NEVER, SoapMessageId
 
 RECEIPT_PRIORITY: Final = 3
 "Of delivery and commitment receipts ([MC-MQSRM] 4.3)."
+
+
+class SrmpReceipts:
+    """Writes receipts inside the commit that owes them."""
+
+    def acknowledgement(
+        self, packet: bytes, reason: MessageClass, context: ReceiptContext
+    ) -> OwedReceipt | None:
+        """A delivery or commitment receipt, if the sender asked for it."""
+        view = PacketView(packet)
+        if reason is MessageClass.ACK_REACH_QUEUE:
+            return _owed(delivery_receipt(view), context)
+        return _owed(commitment_receipt(view, reason), context)
+
+    def final(
+        self, packet: bytes, reason: MessageClass, context: ReceiptContext
+    ) -> OwedReceipt | None:
+        """The final stream receipt, to the address that the stream began with."""
+        view = PacketView(packet)
+        came = _came(view)
+        if came is None or came.stream is None:
+            return None
+        known = context.receipts_to(came.stream.id.guid.bytes_le, packet)
+        receipts_to = known or came.stream.send_receipts_to
+        return _owed(final_stream_receipt(view, reason, receipts_to), context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +175,12 @@ def _receipt(
         view.destination,
         body,
     )
+
+
+def _owed(receipt: Receipt | None, context: ReceiptContext) -> OwedReceipt | None:
+    if receipt is None:
+        return None
+    packet = receipt.packet(
+        manager=context.identity, message_id=context.message_id, sent_time=context.sent_time
+    )
+    return OwedReceipt(receipt.destination, packet)

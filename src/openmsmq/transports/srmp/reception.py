@@ -1,69 +1,93 @@
 """Puts messages that were posted into queues, and says what became of each.
 
-A post proves nobody: what is remembered of it is kept for its address or certificate and the source
-that it claims, apart from everything that other protocols bring.
+A post proves no sender. A stream is known by its identifier, which cannot be guessed; a message
+outside of streams by its address or certificate, the source that it claims and its identifier. What
+is kept of both is apart from everything that other protocols bring.
 """
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Final
 
 from openmsmq.clock import Clock
-from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Origin, Refused
+from openmsmq.engine.arrivals.arrival import ArrivalOutcome, ArrivalPosition, Origin, Refused
 from openmsmq.engine.manager import QueueManager
+from openmsmq.engine.storage.layout import Owed
 from openmsmq.errors import MQError
 from openmsmq.names.direct import DirectName
 from openmsmq.names.parts import join_queue
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
-from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.properties.message import MessageClass
 from openmsmq.soap.kinds import SoapKind
-from openmsmq.transports.srmp.exchange import SrmpOutcome, SrmpPost
-from openmsmq.transports.srmp.listener import PostSource
+from openmsmq.transports.srmp.exchange import PostSource, SrmpOutcome, SrmpPost
+from openmsmq.transports.srmp.receipt_sender import ReceiptSender
+from openmsmq.transports.srmp.received_receipts import ReceivedReceipts
+from openmsmq.transports.srmp.streams import StreamPosition
 from openmsmq.types.queues import QueueKind
 
 _QUEUES: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC)
 _RECEIPTS: Final = (SoapKind.STREAM_RECEIPT, SoapKind.FINAL_STREAM_RECEIPT)
 _SCOPE: Final = 16
 "Bytes that stand for a poster, as many as an identity has."
+_REJECTED: Final[Mapping[MessageClass, SrmpOutcome]] = {
+    MessageClass.NACK_BAD_DST_Q: SrmpOutcome.UNKNOWN_QUEUE,
+    MessageClass.NACK_NOT_TRANSACTIONAL_Q: SrmpOutcome.WRONG_KIND,
+    MessageClass.NACK_NOT_TRANSACTIONAL_MSG: SrmpOutcome.WRONG_KIND,
+    MessageClass.NACK_REACH_QUEUE_TIMEOUT: SrmpOutcome.EXPIRED,
+    MessageClass.NACK_Q_EXCEED_QUOTA: SrmpOutcome.QUEUE_FULL,
+    MessageClass.NACK_BAD_SIGNATURE: SrmpOutcome.BAD_SIGNATURE,
+}
+"What the reasons of the engine mean for a post; all others deny access."
 
 
 class SrmpReception:
     """Takes what is posted ([MC-MQSRM] 3.1.5.1)."""
 
-    def __init__(self, manager: QueueManager, driver: LoopDriver, clock: Clock) -> None:
+    def __init__(
+        self,
+        manager: QueueManager,
+        clock: Clock,
+        sender: ReceiptSender,
+        receipts: ReceivedReceipts,
+    ) -> None:
+        """`sender` answers streams that come, `receipts` are about those that were sent."""
         self._manager = manager
-        self._driver = driver
         self._clock = clock
+        self._sender = sender
+        self._receipts = receipts
 
-    async def take(self, post: SrmpPost, source: PostSource) -> SrmpOutcome:
-        """What became of a message; one that must not be lost is on disk then."""
-        if post.kind is None or post.kind in _RECEIPTS:
+    def take(self, post: SrmpPost, source: PostSource, done: Callable[[SrmpOutcome], None]) -> None:
+        """Take a message; `done` gets the outcome when what must not be lost is on disk."""
+        if post.kind in _RECEIPTS and post.receipt is not None:
+            self._receipts.take(post.receipt, post.final, done)
+            return
+        view = PacketView(post.packet)
+        refused = self._refusal(post, view)
+        if refused is not None:
+            done(refused)
+            return
+        origin, arrivals = self._origin(view, source, post.position), self._manager.arrivals
+        if not view.recoverable:
+            done(_became(arrivals.take_express(origin, [post.packet])))
+            return
+        position = None if post.position is None else _arrival_position(post.position)
+
+        def taken(outcome: ArrivalOutcome) -> None:
+            for progress in outcome.progress:
+                self._sender.came(progress)
+            done(_became(outcome))
+
+        arrivals.take(origin, [(post.packet, position)], taken)
+
+    def _refusal(self, post: SrmpPost, view: PacketView) -> SrmpOutcome | None:
+        """Why a message cannot be for a queue here ([MC-MQSRM] 3.1.5.1.3); None if it can."""
+        if post.kind is None:
             return SrmpOutcome.IGNORED
         if post.bad_signature:
             return SrmpOutcome.BAD_SIGNATURE
-        view = PacketView(post.packet)
-        if (refused := self._driver.call(lambda: self._refusal(view))) is not None:
-            return refused
-        if post.position is not None:
-            return SrmpOutcome.BUSY  # streams are not received yet; the sender keeps the message
-        origin, arrivals = self._origin(view, source), self._manager.arrivals
-        if not view.recoverable:
-            packets = [post.packet]
-            return _became(self._driver.call(lambda: arrivals.take_express(origin, packets)))
-        done: asyncio.Future[ArrivalOutcome] = asyncio.get_running_loop().create_future()
-
-        def answered(outcome: ArrivalOutcome) -> None:
-            if not done.done():
-                done.set_result(outcome)
-
-        self._driver.call(lambda: arrivals.take(origin, [(post.packet, None)], answered))
-        return _became(await done)
-
-    def _refusal(self, view: PacketView) -> SrmpOutcome | None:
-        """Why a message cannot be for a queue here ([MC-MQSRM] 3.1.5.1.3); None if it can."""
         name = view.destination
         assert isinstance(name, DirectName), "a message that was posted has an address"
         queues = self._manager.queues
@@ -78,20 +102,48 @@ class SrmpReception:
         is_same = queue.properties.transactional == view.transactional
         return None if is_same else SrmpOutcome.WRONG_KIND
 
-    def _origin(self, view: PacketView, source: PostSource) -> Origin:
-        """Who posted a message ([MC-MQSRM] 3.1.5.1.11): without identifier it has no duplicates."""
-        proof = source.certificate or source.address.encode()
-        if view.source_queue_manager == NO_GUID:
-            proof = self._clock.new_guid().bytes
-        scope = blake2b(proof, digest_size=_SCOPE, person=b"srmp").digest()
-        origin = Origin(source.address, f"HTTP from {source.address}", scope)
-        origin.entitle(scope, is_proven=False)
+    def _origin(
+        self, view: PacketView, source: PostSource, position: StreamPosition | None
+    ) -> Origin:
+        """Whose a message is, for order and duplicates ([MC-MQSRM] 3.1.5.1.6.3, 3.1.5.1.11).
+
+        A stream may come from changing addresses, through proxies: its identifier is its proof.
+        Identifiers of other messages can be guessed, so that these count for their address only;
+        a message without one has no duplicates.
+        """
+        guid = view.source_queue_manager
+        if position is not None:
+            proof = source.certificate, position.id.guid.bytes, b"%d" % position.id.number
+        elif guid == NO_GUID:
+            proof = b"", b"", self._clock.new_guid().bytes
+        else:
+            proof = source.certificate or source.address.encode(), guid.bytes, b""
+        digest = blake2b(digest_size=_SCOPE, person=b"srmp")
+        for part in proof:
+            digest.update(len(part).to_bytes(4, "big") + part)
+        address = source.address
+        origin = Origin(address, f"HTTP from {address}", transport=Owed.SRMP.value)
+        origin.isolate(digest.digest(), is_known=bool(source.certificate))
         return origin
+
+
+def _arrival_position(position: StreamPosition) -> ArrivalPosition:
+    """The place in a stream as the engine knows it: a TxSequenceID has the same 64 bits."""
+    return ArrivalPosition(
+        position.id.number,
+        position.number,
+        position.previous,
+        position.wants_final,
+        position.receipts_to,
+        position.id.guid.bytes_le,
+    )
 
 
 def _became(outcome: ArrivalOutcome) -> SrmpOutcome:
     """What an outcome of the engine means for a post."""
-    if outcome.error is None:
-        return SrmpOutcome.STORED
-    is_full = isinstance(outcome.error, Refused)
-    return SrmpOutcome.MACHINE_FULL if is_full else SrmpOutcome.FAILED
+    if outcome.error is not None:
+        is_full = isinstance(outcome.error, Refused)
+        return SrmpOutcome.MACHINE_FULL if is_full else SrmpOutcome.FAILED
+    if outcome.rejected:
+        return _REJECTED.get(outcome.rejected[0], SrmpOutcome.ACCESS_DENIED)
+    return SrmpOutcome.STORED

@@ -5,16 +5,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from ssl import SSLContext
+from typing import Final
 
 from openmsmq.clock import Clock
 from openmsmq.engine.manager import QueueManager
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.transports.srmp.client import SrmpClient
-from openmsmq.transports.srmp.exchange import PostResult, Request
+from openmsmq.transports.srmp.exchange import (
+    PostResult,
+    PostSource,
+    Request,
+    SrmpOutcome,
+    SrmpPost,
+)
 from openmsmq.transports.srmp.listener import SrmpListener
+from openmsmq.transports.srmp.receipt_sender import ReceiptSender
 from openmsmq.transports.srmp.reception import SrmpReception
 from openmsmq.transports.srmp.transport import SrmpTransport
 from openmsmq.transports.timer import Timer
+
+ORDER_QUEUE: Final = "/msmq/private$/order_queue$"
+"Where stream receipts are sent to ([MC-MQSRM] 3.1.7.2.4)."
 
 
 class SrmpService:
@@ -28,35 +39,45 @@ class SrmpService:
         *,
         host: str,
         port: int,
+        url: str = "",
         tls: SSLContext | None = None,
     ) -> None:
-        """With `tls` the listener is one for HTTPS."""
+        """`url` is where others reach the listener, without path; `tls` makes it one for HTTPS."""
         self._local = local
         self._driver = driver
         self._clock = clock
-        self._reception = SrmpReception(local, driver, clock)
-        self.listener = SrmpListener(self._reception.take, clock, host=host, port=port, tls=tls)
+        self._url = url
+        self._scheme = "http" if tls is None else "https"
+        self.listener = SrmpListener(self.take, clock, host=host, port=port, tls=tls)
         self._client: SrmpClient | None = None
         self._posting: set[asyncio.Task[None]] = set()
+        self.reception: SrmpReception | None = None
         self.transport: SrmpTransport | None = None
+        self.receipts: ReceiptSender | None = None
 
     async def start(self) -> tuple[str, int]:
         """Listen, then send; where the listener is."""
-        address = await self.listener.start()
         self._client = SrmpClient()
-
-        def begin() -> SrmpTransport:
-            self._local.resolver.http_port = address[1]
-            identity, dispatcher = self._local.identity, self._local.dispatcher
-            return SrmpTransport(dispatcher, self._clock, self, manager=identity)
-
-        self.transport = self._driver.call(begin)
+        address = await self.listener.start()
+        self._driver.call(lambda: self.begin(address[1]))
         return address
+
+    def begin(self, port: int) -> None:
+        """Take part in the transfer of messages, with a listener at a port."""
+        local, clock = self._local, self._clock
+        local.resolver.http_port = port
+        url = self._url or f"{self._scheme}://{local.name}:{port}"
+        self.receipts = ReceiptSender(local, clock, self)
+        self.transport = SrmpTransport(
+            local, local.dispatcher, local.confirmations, clock, self, receipts_to=url + ORDER_QUEUE
+        )
+        received = self.transport.received_receipts
+        self.reception = SrmpReception(local, clock, self.receipts, received)
 
     async def stop(self, reason: str) -> None:
         """Take and send nothing more."""
-        if self.transport is not None and not self._driver.is_closed:
-            self._driver.call(self.transport.stop)
+        if not self._driver.is_closed:
+            self._driver.call(self._end)
         await self.listener.stop(reason)
         for task in self._posting:
             task.cancel()
@@ -64,15 +85,35 @@ class SrmpService:
         if self._client is not None:
             await self._client.close()
 
+    def _end(self) -> None:
+        if self.transport is not None and self.receipts is not None:
+            self.transport.stop()
+            self.receipts.stop()
+
+    async def take(self, post: SrmpPost, source: PostSource) -> SrmpOutcome:
+        """What became of a message; one that must not be lost is on disk then."""
+        reception = self.reception
+        if reception is None or self._driver.is_closed:
+            return SrmpOutcome.BUSY
+        outcome: asyncio.Future[SrmpOutcome] = asyncio.get_running_loop().create_future()
+
+        def done(found: SrmpOutcome) -> None:
+            if not outcome.done():
+                outcome.set_result(found)
+
+        self._driver.call(lambda: reception.take(post, source, done))
+        return await outcome
+
     # What the transport needs
 
     def post(
         self, request: Request, done: Callable[[PostResult], None], *, is_secure: bool
-    ) -> None:
-        """Post a request: `done` is called once, later."""
+    ) -> Timer:
+        """Post a request: `done` is called once, later, unless it is cancelled."""
         task = asyncio.get_running_loop().create_task(self._post(request, done, is_secure))
         self._posting.add(task)
         task.add_done_callback(self._posting.discard)
+        return _Posted(task)
 
     async def _post(
         self, request: Request, done: Callable[[PostResult], None], is_secure: bool
@@ -88,3 +129,14 @@ class SrmpService:
     def _call(self, call: Callable[[], None]) -> None:
         if not self._driver.is_closed:
             self._driver.call(call)
+
+
+class _Posted:
+    """A request under way."""
+
+    def __init__(self, task: asyncio.Task[None]) -> None:
+        self._task = task
+
+    def cancel(self) -> None:
+        """Give it up."""
+        self._task.cancel()

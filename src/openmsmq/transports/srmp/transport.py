@@ -1,41 +1,40 @@
 """Sends messages of outgoing queues over HTTP; requests and timers come from a `Poster`.
 
-One request at a time for each queue, so that messages arrive in their order. Transactional messages
-stay in their queues: streams are not sent yet.
+Messages of a stream are posted one by one, in their order, and stay in their queue until a receipt
+says that they have arrived; the first is answered before others follow, for it opens the stream.
+Other messages are posted several at a time once the destination answers: these may overtake each
+other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import ceil
-from typing import Final, Protocol
+from typing import Final
 from uuid import UUID
 
 from openmsmq.clock import Clock
+from openmsmq.engine.core import Core
+from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
+from openmsmq.engine.outgoing.sequences import OutgoingSequence
 from openmsmq.engine.outgoing.state import Attempt
 from openmsmq.engine.outgoing.transport import AddressKind, PeerSessions, RouteStatus
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.storage.layout import Owed, flags_of
 from openmsmq.errors import MQError
 from openmsmq.limits import PACKET_SIZE_MAX
+from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.transports.srmp.delivery import Delivery, Fate, SrmpTiming, Todo
-from openmsmq.transports.srmp.exchange import PostResult, Request, request_for
-from openmsmq.transports.timer import Timer, Timers
+from openmsmq.transports.srmp.exchange import Poster, PostResult, request_for
+from openmsmq.transports.srmp.limits import POSTS_MAX
+from openmsmq.transports.srmp.received_receipts import ReceivedReceipts
+from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
-NO_STREAMS: Final = "transactional messages cannot be sent over HTTP yet"
-
-
-class Poster(Timers, Protocol):
-    """Posts requests and says what was answered."""
-
-    def post(
-        self, request: Request, done: Callable[[PostResult], None], *, is_secure: bool
-    ) -> None:
-        """Post a request: `done` is called once, later."""
-        ...
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 
 
 class HttpRoute:
@@ -49,6 +48,8 @@ class HttpRoute:
         self.timer: Timer | None = None
         self.last_error = ""
         self.connected_since: int | None = None
+        self.is_streaming = False
+        "A message of a stream is under way, or a stream is being opened."
 
 
 class SrmpTransport:
@@ -56,21 +57,28 @@ class SrmpTransport:
 
     def __init__(
         self,
+        core: Core,
         dispatcher: Dispatcher,
+        confirmations: Confirmations,
         clock: Clock,
         poster: Poster,
         *,
-        manager: UUID,
+        receipts_to: str,
+        posts_max: int = POSTS_MAX,
         timing: SrmpTiming | None = None,
     ) -> None:
-        """`manager` is the identity of this queue manager."""
+        """`receipts_to` is the URL at which this manager takes stream receipts."""
+        self._core = core
         self._dispatcher = dispatcher
+        self._confirmations = confirmations
         self._clock = clock
         self._poster = poster
-        self._manager = manager
+        self._receipts_to = receipts_to
+        self._posts_max = posts_max
         self._timing = timing or SrmpTiming()
         self._routes: dict[ManagedQueue, HttpRoute] = {}
         self._is_stopped = False
+        self.received_receipts = ReceivedReceipts(core, dispatcher, confirmations, self._progress)
         dispatcher.register([AddressKind.HTTP], self)
 
     def stop(self) -> None:
@@ -85,6 +93,8 @@ class SrmpTransport:
         """An outgoing queue has messages, or its last one left."""
         if self._is_stopped:
             return
+        if queue.sequences.all and not queue.messages:
+            self._confirmations.finish(queue)
         route = self._routes.get(queue)
         if route is None:
             if not queue.messages and not len(queue.express):
@@ -116,15 +126,14 @@ class SrmpTransport:
         delivery = route.delivery
         retry_at = delivery.retry_at
         wait = None if retry_at is None else max(0, ceil(retry_at - self._clock.elapsed()))
-        is_idle = delivery.may_post and not delivery.under_way
-        is_stuck = is_idle and self._dispatcher.first(queue) is not None
         return RouteStatus(
             str(transfer.state),
             next_hop=route.host,
             connected_since=route.connected_since,
             failures=delivery.failures,
             next_retry=wait,
-            last_error=NO_STREAMS if is_stuck else route.last_error,
+            last_error=route.last_error,
+            resends=delivery.resends,
         )
 
     def sessions(self) -> Mapping[UUID, PeerSessions]:
@@ -134,51 +143,114 @@ class SrmpTransport:
     # Requests
 
     def _go(self, route: HttpRoute) -> None:
-        """Post the next message, if it is time."""
-        delivery, queue = route.delivery, route.queue
-        while delivery.may_post and not delivery.under_way and not self._is_stopped:
-            entries = self._dispatcher.take(queue, 1, PACKET_SIZE_MAX, None)
+        """Post what can be posted now."""
+        queue = route.queue
+        while self._has_room(route):
+            peer = None if route.is_streaming else NO_GUID
+            entries = self._dispatcher.take(queue, 1, PACKET_SIZE_MAX, peer)
             if not entries:
                 break
-            self._post(route, entries[0])
+            entry = entries[0]
+            if flags_of(entry.record) & _TRANSACTIONAL:
+                self._post_next(route, entry)
+            else:
+                self._post(route, entry, None)
         self._update(route)
 
-    def _post(self, route: HttpRoute, entry: Entry) -> None:
+    def _has_room(self, route: HttpRoute) -> bool:
+        """Whether one more request may be begun; a destination that is silent gets one only."""
+        delivery = route.delivery
+        is_connected = delivery.state is TransferState.CONNECTED
+        limit = self._posts_max if is_connected else 1
+        return delivery.may_post and delivery.under_way < limit and not self._is_stopped
+
+    def _post_next(self, route: HttpRoute, entry: Entry) -> None:
+        """The next message of a stream ([MC-MQSRM] 3.1.7.2.3).
+
+        If the first one left before it was answered, this one opens a stream of its own.
+        """
+        queue = route.queue
+        sequence = queue.sequences.of(entry.lookup)
+        assert sequence is not None, "a transactional message on its way has a sequence"
+        route.is_streaming = True
+        if sequence.is_established or sequence.number(entry.lookup) == 1:
+            self._post(route, entry, sequence)
+            return
+        self._dispatcher.take_back_transactional(queue)
+        self._dispatcher.begin_again(queue, entry.lookup, lambda: self._go_on(route))
+
+    def _go_on(self, route: HttpRoute) -> None:
+        """The next message of a stream may be posted."""
+        route.is_streaming = False
+        self._go(route)
+
+    def _post(self, route: HttpRoute, entry: Entry, sequence: OutgoingSequence | None) -> None:
         """Send User Message ([MC-MQSRM] 3.1.7.2); one that has no envelope is given up."""
         view = PacketView(entry.packet)
+        is_stream = sequence is not None
         try:
-            request = request_for(view, manager=self._manager, receipts_to="")
+            request = request_for(view, manager=self._core.identity, receipts_to=self._receipts_to)
         except MQError as error:
             route.last_error = str(error)
-            self._dispatcher.refused(route.queue, [entry])
+            self._give_up(route, entry, is_stream=is_stream)
             return
         route.host = request.host
-        route.delivery.posted(self._clock.elapsed(), is_stream=False)
+        route.delivery.posted(self._clock.elapsed(), is_stream=is_stream)
         is_secure = str(view.destination).upper().startswith("DIRECT=HTTPS:")
 
         def done(result: PostResult) -> None:
-            self._answered(route, entry, result)
+            self._answered(route, entry, sequence, result)
 
         self._poster.post(request, done, is_secure=is_secure)
 
-    def _answered(self, route: HttpRoute, entry: Entry, result: PostResult) -> None:
+    def _answered(
+        self,
+        route: HttpRoute,
+        entry: Entry,
+        sequence: OutgoingSequence | None,
+        result: PostResult,
+    ) -> None:
         """What became of a message ([MC-MQSRM] 3.1.7.2.5)."""
         if self._is_stopped:
             return
-        queue, was = route.queue, route.delivery.state
-        fate = route.delivery.answered(result.status, self._clock.elapsed(), is_stream=False)
+        queue, delivery = route.queue, route.delivery
+        was, is_stream = delivery.state, sequence is not None
+        fate = delivery.answered(result.status, self._clock.elapsed(), is_stream=is_stream)
+        status = "" if result.status is None else f"{route.host} answered {result.status}"
+        is_taken = fate in (Fate.REMOVE, Fate.AWAIT)
+        route.last_error = "" if is_taken else result.error or status
+        if delivery.state is not was:
+            self._note(route, fate)
+        if is_stream:
+            route.is_streaming = False
         match fate:
             case Fate.REMOVE:
                 self._dispatcher.delivered(queue, [entry])
+            case Fate.AWAIT if sequence is not None and not sequence.is_established:
+                route.is_streaming = True
+                self._dispatcher.establish(queue, sequence, lambda: self._go_on(route))
             case Fate.DEAD_LETTER:
-                self._dispatcher.refused(queue, [entry])
-            case _:
-                self._dispatcher.take_back(queue)
-        status = "" if result.status is None else f"{route.host} answered {result.status}"
-        route.last_error = "" if fate is Fate.REMOVE else result.error or status
-        if route.delivery.state is not was:
-            self._note(route, fate)
+                self._give_up(route, entry, is_stream=is_stream)
+            case Fate.KEEP if is_stream:
+                self._dispatcher.take_back_transactional(queue)
+            case Fate.KEEP:
+                self._dispatcher.release(queue, entry)
         self._go(route)
+
+    def _give_up(self, route: HttpRoute, entry: Entry, *, is_stream: bool) -> None:
+        """A message will never be taken; in a stream the next one closes the gap (HTTP-38)."""
+        if is_stream:
+            route.is_streaming = False
+            route.queue.sequences.start_over()
+        self._dispatcher.refused(route.queue, [entry])
+
+    def _progress(self, queue: ManagedQueue) -> None:
+        """A stream receipt acknowledged messages ([MC-MQSRM] 3.1.5.1.8.2)."""
+        route = self._routes.get(queue)
+        if route is not None:
+            is_waiting = bool(self._dispatcher.in_transit(queue))
+            route.delivery.receipted(self._clock.elapsed(), is_waiting=is_waiting)
+            self._update(route)
 
     def _note(self, route: HttpRoute, fate: Fate) -> None:
         """Remember how an attempt went (ConnectionHistory, [MS-MQDMPR] 3.1.1.3)."""
@@ -204,12 +276,16 @@ class SrmpTransport:
             route.timer = self._poster.call_later(wait, lambda: self._tick(route))
 
     def _tick(self, route: HttpRoute) -> None:
-        todo = route.delivery.tick(self._clock.elapsed())
+        queue, delivery = route.queue, route.delivery
+        todo = delivery.tick(self._clock.elapsed())
         if Todo.CLOSE in todo:
             route.connected_since = None
+        if Todo.RESEND in todo and not route.is_streaming:
+            self._dispatcher.take_back_transactional(queue)
         self._go(route)
-        if route.delivery.state is TransferState.DISCONNECTED or route.queue.deleted:
-            self._routes.pop(route.queue, None)  # what comes next finds its way anew
+        is_idle = delivery.state is TransferState.DISCONNECTED and delivery.is_over
+        if is_idle or queue.deleted:
+            self._routes.pop(queue, None)  # what comes next finds its way anew
             self._cancel(route)
 
     def _cancel(self, route: HttpRoute) -> None:

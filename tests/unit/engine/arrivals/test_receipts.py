@@ -19,11 +19,19 @@ def test_the_writer_of_the_transport_is_called_in_the_commit_that_owes_the_recei
     station.world.queue("t", transactional=True)
     written: list[tuple[MessageClass, ReceiptContext]] = []
 
-    def write(packet: bytes, reason: MessageClass, context: ReceiptContext) -> OwedReceipt:
-        written.append((reason, context))
-        return OwedReceipt(THERE, parcel("receipt"))
+    class Writer:
+        def acknowledgement(
+            self, packet: bytes, reason: MessageClass, context: ReceiptContext
+        ) -> None:
+            raise AssertionError("no acknowledgement was asked for")
 
-    station.core.receipt_writers = {Owed.FINAL_ACK.value: write}
+        def final(
+            self, packet: bytes, reason: MessageClass, context: ReceiptContext
+        ) -> OwedReceipt:
+            written.append((reason, context))
+            return OwedReceipt(THERE, parcel("receipt"))
+
+    station.core.receipt_writers = {0: Writer()}
     station.take(parcel("1", to=HERE + "t", place=(1, 1, 0), wants_final=True))
     assert written == []
     station.world.take(station.world.find("t"))
@@ -36,5 +44,5 @@ def test_the_writer_of_the_transport_is_called_in_the_commit_that_owes_the_recei
 
 
 def test_a_session_names_the_transport_of_its_messages() -> None:
-    assert Origin(ADDRESS, "somebody").receipt == Owed.FINAL_ACK.value
-    assert Origin(ADDRESS, "somebody", receipt=1 << 10).receipt == 1 << 10
+    assert Origin(ADDRESS, "binary").transport == 0
+    assert Origin(ADDRESS, "HTTP", transport=Owed.SRMP.value).transport == Owed.SRMP.value

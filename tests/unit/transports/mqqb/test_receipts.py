@@ -8,6 +8,7 @@ import pytest
 from tests.unit.engine.station import STAMP, parcel
 from tests.unit.engine.world import ME, SOMEBODY
 
+from openmsmq.engine.arrivals.arrival import ArrivalPosition
 from openmsmq.engine.arrivals.receipts import ReceiptContext
 from openmsmq.names.format import PrivateName
 from openmsmq.packet.acks import FinalAckBody, ack_body, order_queue
@@ -16,7 +17,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
 from openmsmq.transports.mqqb.receipts import arrival_of, final_ack, order_queue_of
 
-CONTEXT = ReceiptContext(ME, 7, 1000, "192.0.2.9")
+CONTEXT = ReceiptContext(ME, 7, 1000, "192.0.2.9", lambda source, packet: "")
 
 
 def test_a_plain_message_has_no_position() -> None:
@@ -40,7 +41,7 @@ def test_a_transactional_message_says_its_place_and_whether_a_final_ack_is_wante
     packet = parcel("1", place=(3, 5, 4), **given)  # type: ignore[arg-type] # flags of it
     found, position = arrival_of(packet)
     assert found is packet
-    assert position == (STAMP << 32 | 3, 5, 4, wanted)
+    assert position == ArrivalPosition(STAMP << 32 | 3, 5, 4, wanted)
 
 
 def test_a_final_ack_names_the_message_its_place_and_the_reason() -> None:

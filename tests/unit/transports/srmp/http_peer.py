@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 from openmsmq.clock import SystemClock
-from openmsmq.transports.srmp.exchange import SrmpOutcome, SrmpPost
-from openmsmq.transports.srmp.listener import PostSource, SrmpListener
+from openmsmq.transports.srmp.exchange import PostSource, SrmpOutcome, SrmpPost
+from openmsmq.transports.srmp.listener import SrmpListener
 
 
 class Site:

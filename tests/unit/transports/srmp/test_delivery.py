@@ -10,7 +10,6 @@ from openmsmq.transports.srmp.delivery import (
     Fate,
     SrmpTiming,
     Todo,
-    acknowledged,
 )
 from openmsmq.types.outgoing import TransferState
 
@@ -192,11 +191,3 @@ def test_to_resume_what_is_not_paused_changes_nothing() -> None:
     post(delivery, 200, 0)
     delivery.resume()
     assert delivery.state is TransferState.CONNECTED
-
-
-def test_a_receipt_acknowledges_what_was_sent_and_no_more() -> None:
-    """SRMP-249: anyone can post a receipt; one for more than was sent is not believed."""
-    assert acknowledged([3, 4, 5, 6], 6, 5) == [3, 4, 5]
-    assert acknowledged([3, 4], 6, 2) == []
-    assert acknowledged([3, 4, 5, 6], 6, 7) == []
-    assert acknowledged([0, 1], 6, 6) == [1]

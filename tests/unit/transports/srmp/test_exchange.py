@@ -15,8 +15,9 @@ from openmsmq.packet.view import PacketView
 from openmsmq.soap.kinds import SoapKind
 from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import read_message
-from openmsmq.soap.scalars import StreamId
+from openmsmq.soap.scalars import SoapMessageId, StreamId
 from openmsmq.transports.srmp.exchange import (
+    FinalReceipt,
     SrmpOutcome,
     Verdict,
     outcome_of,
@@ -135,7 +136,7 @@ def test_a_final_stream_receipt_has_its_decision() -> None:
     assert posted.kind is SoapKind.FINAL_STREAM_RECEIPT
     assert posted.receipt is not None
     assert (str(posted.receipt.stream_id), posted.receipt.last_ordinal) == (identifier, 3)
-    assert not posted.is_positive
+    assert posted.final == FinalReceipt(SoapMessageId(7, MANAGER), 49154)
 
 
 def test_what_breaks_the_rules_is_answered_400() -> None:

@@ -16,9 +16,8 @@ from openmsmq.errors import StorageFull
 from openmsmq.packet.view import PacketView
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.store.memory import MemoryStore
-from openmsmq.transports.srmp.exchange import SrmpOutcome, SrmpPost, read_post
-from openmsmq.transports.srmp.listener import PostSource
-from openmsmq.transports.srmp.reception import SrmpReception
+from openmsmq.transports.srmp.exchange import PostSource, SrmpOutcome, SrmpPost, read_post
+from openmsmq.transports.srmp.service import SrmpService
 
 HOST = b"http://here/msmq/private$/"
 HERE = envelope(msmq()).replace(b"http://machine2/msmq/private$/orders", HOST + b"plain")
@@ -34,10 +33,13 @@ class Place:
         self.clock = HandClock(1184814700)
         self.local = QueueManager(MemoryStore(), self.clock, name="here")
         self.driver = LoopDriver(self.local, self.local.tick)
-        self.reception = SrmpReception(self.local, self.driver, self.clock)
+        self.service = SrmpService(self.local, self.driver, self.clock, host="127.0.0.1", port=0)
+        self.driver.call(lambda: self.service.begin(80))
+        assert self.service.reception is not None
+        self.reception = self.service.reception
 
     async def take(self, data: bytes, source: PostSource = ANYONE) -> SrmpOutcome:
-        return await self.reception.take(post(data), source)
+        return await self.service.take(post(data), source)
 
 
 def post(data: bytes) -> SrmpPost:
@@ -131,19 +133,21 @@ def test_what_is_for_no_queue_here_is_refused(data: bytes, outcome: SrmpOutcome)
     at_place(test)
 
 
-def test_a_stream_message_is_kept_by_its_sender() -> None:
-    """Streams are not received yet; one for a plain queue is refused (SRMP-171)."""
+@pytest.mark.parametrize("name", [b"plain", b"ordered"])
+def test_a_stream_is_for_transactional_queues_only(name: bytes) -> None:
+    """SRMP-171."""
     stream = (
-        f'<stream se:mustUnderstand="1"><streamId>uid:{GUID}\\5</streamId>'
-        "<current>2</current></stream>"
+        f'<stream se:mustUnderstand="1"><streamId>uid:{GUID}\\5</streamId><current>1</current>'
+        "<start><sendReceiptsTo>http://there/msmq/private$/order_queue$</sendReceiptsTo></start>"
+        "</stream>"
     ).encode()
 
     async def test(place: Place) -> None:
-        ordered = HERE.replace(b"private$/plain", b"private$/ordered")
-        data = ordered.replace(b"<Msmq", stream + b"<Msmq", 1)
-        assert await place.take(data) is SrmpOutcome.BUSY
-        plain = HERE.replace(b"<Msmq", stream + b"<Msmq", 1)
-        assert await place.take(plain) is SrmpOutcome.WRONG_KIND
+        data = durable(HERE.replace(b"private$/plain", b"private$/" + name))
+        outcome = await place.take(data.replace(b"<Msmq", stream + b"<Msmq", 1))
+        is_stored = name == b"ordered"
+        assert outcome is (SrmpOutcome.STORED if is_stored else SrmpOutcome.WRONG_KIND)
+        assert messages(place, name.decode()) == is_stored
 
     at_place(test)
 
@@ -160,7 +164,7 @@ def test_a_message_with_a_bad_signature_is_dropped() -> None:
     at_place(test)
 
 
-def test_receipts_of_streams_are_ignored() -> None:
+def test_receipts_of_unknown_streams_are_ignored() -> None:
     receipt = (
         f"<streamReceipt><streamId>uid:{GUID}\\5</streamId>"
         "<lastOrdinal>3</lastOrdinal></streamReceipt><Msmq"
@@ -201,9 +205,9 @@ def test_the_source_of_a_message_is_not_believed() -> None:
     """A post in the name of a manager does not touch what that manager itself brings."""
 
     async def test(place: Place) -> None:
-        origin = place.reception._origin(PacketView(post(HERE).packet), ANYONE)
+        origin = place.reception._origin(PacketView(post(HERE).packet), ANYONE, None)
         assert not origin.is_known
         assert not origin.is_proven
-        assert origin.scopes(UUID(GUID).bytes_le)[0] != UUID(GUID).bytes_le
+        assert UUID(GUID).bytes_le not in origin.scopes(UUID(GUID).bytes_le)
 
     at_place(test)

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.engine.world import ME, HandClock, World, commit_all, letter
 
 from openmsmq.engine.commit.batch import NewMessage
+from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER, owed
@@ -17,7 +18,7 @@ from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import SoapMessage, read_message
 from openmsmq.transports.srmp.exchange import PostResult, Request
-from openmsmq.transports.srmp.transport import NO_STREAMS, SrmpTransport
+from openmsmq.transports.srmp.transport import SrmpTransport
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 URL = "HTTP://there:8080/msmq/private$/orders"
@@ -45,8 +46,9 @@ class FakePoster:
 
     def post(
         self, request: Request, done: Callable[[PostResult], None], *, is_secure: bool
-    ) -> None:
+    ) -> FakeTimer:
         self.requests.append((request, done, is_secure))
+        return FakeTimer(0, lambda: None)
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> FakeTimer:
         timer = FakeTimer(self._clock.elapsed() + seconds, call)
@@ -66,7 +68,15 @@ class Site:
         self.clock = HandClock()
         self.dispatcher = Dispatcher(self.world.core)
         self.poster = FakePoster(self.clock)
-        self.transport = SrmpTransport(self.dispatcher, self.clock, self.poster, manager=ME)
+        core = self.world.core
+        self.transport = SrmpTransport(
+            core,
+            self.dispatcher,
+            Confirmations(core),
+            self.clock,
+            self.poster,
+            receipts_to="http://here/msmq/private$/order_queue$",
+        )
 
     def queue(self, url: str = URL) -> ManagedQueue:
         return self.world.core.queues.outgoing(parse_format_name(f"DIRECT={url}"))
@@ -112,12 +122,11 @@ def message(
 
 
 @pytest.mark.parametrize("recoverable", [True, False])
-def test_messages_are_posted_one_by_one_in_their_order(recoverable: bool) -> None:
-    """SRMP-009, SRMP-221, SRMP-225 to SRMP-227, SRMP-232: each after the answer to the last."""
+def test_messages_are_posted_and_leave_when_they_are_answered(recoverable: bool) -> None:
+    """SRMP-009, SRMP-221, SRMP-225 to SRMP-227, SRMP-232."""
     site = Site()
     queue = site.send("1", "2", "3", recoverable=recoverable)
     for body in ("1", "2", "3"):
-        assert len(site.poster.requests) == 1
         request, _, is_secure = site.poster.requests[0]
         assert (request.host, is_secure) == ("there:8080", False)
         found = site.answer(200)
@@ -125,6 +134,27 @@ def test_messages_are_posted_one_by_one_in_their_order(recoverable: bool) -> Non
     assert site.poster.requests == []
     assert queue.total_size == 0
     assert site.world.count("delivered") == 3
+
+
+def test_one_request_finds_out_whether_the_host_answers_then_there_are_several() -> None:
+    site = Site()
+    site.send(*map(str, range(30)))
+    assert len(site.poster.requests) == 1
+    site.answer(200)
+    assert len(site.poster.requests) == 8
+    site.answer(None)
+    assert len(site.poster.requests) == 7
+
+
+def test_of_several_requests_only_what_failed_is_posted_again() -> None:
+    site = Site()
+    site.send("0", "1", "2", "3")
+    site.answer(200)
+    bodies = [site.answer(None).body, site.answer(200).body, site.answer(200).body]
+    assert bodies == [b"1", b"2", b"3"]
+    site.pass_time(1)
+    assert site.answer(200).body == b"1"
+    assert site.poster.requests == []
 
 
 def test_https_addresses_are_posted_to_over_tls() -> None:
@@ -238,19 +268,6 @@ def test_an_unused_way_is_forgotten_and_found_again() -> None:
     assert site.poster.due == []
     site.send("2")
     assert site.answer(200).body == b"2"
-
-
-def test_transactional_messages_wait_and_the_route_says_why() -> None:
-    """They are not lost, and others are sent before them."""
-    site = Site()
-    queue = site.queue()
-    site.world.send_in(queue, message("in order", is_transactional=True))
-    assert site.poster.requests == []
-    site.send("plain")
-    assert site.answer(200).body == b"plain"
-    assert site.poster.requests == []
-    assert site.transport.route(queue).last_error == NO_STREAMS
-    assert queue.messages == 1
 
 
 def test_a_message_without_envelope_is_given_up() -> None:

@@ -1,0 +1,128 @@
+"""Sends stream receipts: how far the messages of a stream have come, as the disk has it.
+
+A receipt that is lost is owed again when its stream's messages come again, so none is kept.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from openmsmq.clock import Clock
+from openmsmq.engine.arrivals.arrival import StreamProgress
+from openmsmq.engine.arrivals.incoming import IncomingSequence
+from openmsmq.engine.core import Core
+from openmsmq.errors import MQError
+from openmsmq.limits import U32_MAX
+from openmsmq.names.format import parse_format_name
+from openmsmq.soap.addresses import address_of
+from openmsmq.soap.envelope import StreamReceipt
+from openmsmq.soap.scalars import StreamId
+from openmsmq.transports.srmp.exchange import (
+    Poster,
+    PostResult,
+    Verdict,
+    receipt_request,
+    verdict_of,
+)
+from openmsmq.transports.srmp.limits import RECEIPTS_POSTED_MAX
+from openmsmq.transports.srmp.receipts import stream_receipt
+from openmsmq.transports.srmp.streams import StreamReceipts
+from openmsmq.transports.timer import Timer
+
+
+class ReceiptSender:
+    """Posts stream receipts when they are due ([MC-MQSRM] 3.1.6.3)."""
+
+    def __init__(self, core: Core, clock: Clock, poster: Poster) -> None:
+        self._core = core
+        self._clock = clock
+        self._poster = poster
+        self._receipts = StreamReceipts()
+        self._timer: Timer | None = None
+        self._posted: dict[bytes, tuple[Timer, int]] = {}
+        "Requests under way and how often each was tried, the oldest first."
+        self.sent = 0
+        self.failures = 0
+        self._is_stopped = False
+
+    @property
+    def dropped(self) -> int:
+        """Receipts that were not sent because too many were owed."""
+        return self._receipts.dropped
+
+    def came(self, progress: StreamProgress) -> None:
+        """Messages of a stream are on disk, or have come before."""
+        self._receipts.came(progress.key, self._clock.elapsed(), progress.messages)
+        self._set_timer()
+
+    def stop(self) -> None:
+        """Send nothing more; senders ask again by sending again."""
+        self._is_stopped = True
+        self._cancel()
+        for request, _ in self._posted.values():
+            request.cancel()
+        self._posted.clear()
+
+    def _set_timer(self) -> None:
+        self._cancel()
+        at = self._receipts.next_deadline
+        if at is not None and not self._is_stopped:
+            wait = max(0.0, at - self._clock.elapsed())
+            self._timer = self._poster.call_later(wait, self._tick)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _tick(self) -> None:
+        for key, attempts in self._receipts.tick(self._clock.elapsed()):
+            sequence = self._core.incoming.on_disk(key)
+            if sequence is not None and sequence.receipts_to:
+                self._post(key, sequence, attempts + 1)
+        self._set_timer()
+
+    def _post(self, key: bytes, sequence: IncomingSequence, attempts: int) -> None:
+        """Post a receipt; one that has been under way longest gives way to it."""
+        if key in self._posted:
+            self._posted.pop(key)[0].cancel()
+        while len(self._posted) >= RECEIPTS_POSTED_MAX:
+            oldest = next(iter(self._posted))
+            request, tried = self._posted.pop(oldest)
+            request.cancel()
+            self._fail(oldest, tried)
+        core = self._core
+        core.take_message_ids(1)
+        to = sequence.receipts_to
+        envelope = stream_receipt(
+            StreamReceipt(StreamId(UUID(bytes_le=sequence.source), sequence.id), sequence.number),
+            to=to,
+            via=_address(sequence.name),
+            manager=core.identity,
+            message_id=core.numbers.message_id & U32_MAX,
+            now=core.timeline.wall,
+        )
+
+        def done(result: PostResult) -> None:
+            self._posted.pop(key, None)
+            if verdict_of(result.status) is Verdict.RETRY:
+                self._fail(key, attempts)
+            else:
+                self.sent += 1
+
+        is_secure = to.lower().startswith("https:")
+        request = self._poster.post(receipt_request(envelope), done, is_secure=is_secure)
+        self._posted[key] = request, attempts
+
+    def _fail(self, key: bytes, attempts: int) -> None:
+        self.failures += 1
+        self._receipts.failed(key, self._clock.elapsed(), attempts)
+        self._set_timer()
+
+
+def _address(name: str) -> str:
+    """The URL of the queue that a stream is for; empty if its name was too long to be kept."""
+    try:
+        return address_of(parse_format_name(name))
+    except MQError:
+        return ""
