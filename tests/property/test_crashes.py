@@ -14,7 +14,8 @@ import pytest
 from tests.strategies.queue_run import Run
 from tests.strategies.queues import FaultyStore, program
 
-from openmsmq.engine.messages import expiry as expiring
+from openmsmq.engine.commit import number_reservation
+from openmsmq.engine.messages import expiry_sweep as expiring
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.storage import recovery
 from openmsmq.engine.transactions import transaction
@@ -31,7 +32,8 @@ def _small_sizes() -> Iterator[None]:
         patch.setattr(transaction, "SPILL_SIZE", 700)
         patch.setattr(emptying, "STEP", 3)
         patch.setattr(expiring, "STEP", 3)
-        patch.setattr(recovery, "MESSAGE_ID_BLOCK", 64)
+        for module in (number_reservation, recovery):
+            patch.setattr(module, "MESSAGE_ID_BLOCK", 64)
         yield
 
 

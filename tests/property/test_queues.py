@@ -13,8 +13,9 @@ import pytest
 from tests.strategies.queue_run import Run
 from tests.strategies.queues import FaultyStore, Step, program
 
+from openmsmq.engine.commit import number_reservation
 from openmsmq.engine.messages import delay as delaying
-from openmsmq.engine.messages import expiry as expiring
+from openmsmq.engine.messages import expiry_sweep as expiring
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.storage import recovery
 from openmsmq.engine.transactions import transaction
@@ -46,7 +47,8 @@ def _small_sizes() -> Iterator[None]:
         patch.setattr(emptying, "STEP", 3)
         patch.setattr(expiring, "STEP", 3)
         patch.setattr(delaying, "STEP", 3)
-        patch.setattr(recovery, "MESSAGE_ID_BLOCK", 64)
+        for module in (number_reservation, recovery):
+            patch.setattr(module, "MESSAGE_ID_BLOCK", 64)
         yield
 
 
@@ -133,7 +135,7 @@ def test_what_was_moved_out_of_a_purge_stays_when_it_is_back() -> None:
         lambda: move(queue.real, lookup, subqueue.real, real),
         lambda _: model.move(queue.model, lookup, subqueue.model, transaction),
     )
-    run.ask(lambda: run.core.queues.purge(queue.real), lambda _: model.purge(queue.model))
+    run.ask(lambda: run.core.queue_lifecycle.purge(queue.real), lambda _: model.purge(queue.model))
     run.commit()
     run.ask(lambda: run.manager.commit(real), lambda _: model.commit(transaction))
     run.commit()

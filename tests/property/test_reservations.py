@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from tests.unit.engine.world import OWNER, World, commit_all, letter
 
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.messages import expiry as expiring
+from openmsmq.engine.messages import expiry_sweep as expiring
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import Holder
@@ -319,7 +319,7 @@ class Run:
 
     def do_purge(self, number: int) -> None:
         self.is_purged = True
-        self.expect(self.world.core.queues.purge(self.queue), lambda _: None)
+        self.expect(self.world.core.queue_lifecycle.purge(self.queue), lambda _: None)
 
     def do_tick(self, number: int) -> None:
         self.world.pass_time(number)
@@ -463,7 +463,7 @@ class Run:
         """The queue is deleted: what was given of it is there until it is done, then nothing is."""
         self.settle()
         self.answer()
-        self.world.done(self.world.core.queues.delete(self.queue))
+        self.world.done(self.world.core.queue_lifecycle.delete(self.queue))
         if number % 2:
             self.world = self.world.restart()
             self.reservations = Reservations(self.world.core)

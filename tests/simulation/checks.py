@@ -110,9 +110,9 @@ def check_books(node: Node) -> None:
     """Sizes and counts are those of what is there; the tables agree with one another."""
     core = node.core
     queues = core.queues.everything
-    assert core._stored_size == sum(queue.size for queue in queues)
+    assert core.stored_size == sum(queue.size for queue in queues)
     assert core.express_size == sum(queue.express.size for queue in queues)
-    assert core._reserved == sum(queue.reserved for queue in queues)
+    assert core.reserved_size == sum(queue.reserved for queue in queues)
     messages: Counter[int] = Counter()
     sizes: Counter[int] = Counter()
     tables = node.store.committed.tables

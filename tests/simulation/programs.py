@@ -384,7 +384,7 @@ class Programs:
             queue = self._chance.choice(outgoing)
         self._trace.note(f"{self.node.name} purges {queue.name}")
         self._ledger.purged.add((self.node.name, queue.name))
-        core.queues.purge(queue)
+        core.queue_lifecycle.purge(queue)
 
     def _pause(self) -> None:
         assert self.node.local is not None

@@ -14,7 +14,8 @@ from unittest.mock import patch
 from openmsmq.engine.arrivals import acknowledgements as answering
 from openmsmq.engine.arrivals import duplicates, incoming
 from openmsmq.engine.arrivals.peers import Identity, Pin
-from openmsmq.engine.messages import expiry as expiring
+from openmsmq.engine.commit import number_reservation
+from openmsmq.engine.messages import expiry_sweep as expiring
 from openmsmq.engine.outgoing import confirmations, sequence_numbers, sequences
 from openmsmq.engine.outgoing import dispatch as dispatcher
 from openmsmq.engine.queues import purge as emptying
@@ -378,6 +379,7 @@ TIGHT: Final[Sequence[tuple[ModuleType, str, int]]] = (
     (emptying, "STEP", 3),
     (expiring, "STEP", 3),
     (transaction, "SPILL_SIZE", 700),
+    (number_reservation, "MESSAGE_ID_BLOCK", 64),
     (recovery, "MESSAGE_ID_BLOCK", 64),
     (ordering, "COUNT_MAX", 4),
     (link, "TAKE_MAX", 3),

@@ -11,7 +11,7 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.messages import delay as delaying
-from openmsmq.engine.messages import expiry as expiring
+from openmsmq.engine.messages import expiry_sweep as expiring
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.holds import REMOVING as REALLY_REMOVING
 from openmsmq.engine.queues.holds import Holder
@@ -202,11 +202,11 @@ class Base:
 
     def tick(self) -> None:
         """Tell the time, and see what begins then."""
-        sweeping, releasing = self.core.expiry._sweeping, self.core.delays._is_releasing
+        sweeping, releasing = self.core.expiry._is_sweeping, self.core.delays._is_releasing
         self.manager.tick()
         if self.core.delays._is_releasing and not releasing:
             self.model.begin_release()
-        self.model.tick(sweeps=self.core.expiry._sweeping and not sweeping)
+        self.model.tick(sweeps=self.core.expiry._is_sweeping and not sweeping)
         waiting = [p for q in self.model.queues for p in q.positions if q.kind is Kind.DELAYED]
         first = min((p.due for p in waiting if not p.queue.deleted), default=None)
         if first is not None and not self.core.delays._is_releasing:
@@ -232,8 +232,8 @@ class Base:
             if POISON_SUBQUEUE.upper() in slot.real.subqueues:
                 real = slot.real.subqueues[POISON_SUBQUEUE.upper()]
                 self.found_subqueue(slot, POISON_SUBQUEUE, real).model.is_poison = True
-        assert self.core._committing is not None
-        if any(operation.grows for operation in self.core._committing[0]):
+        assert self.core.batch is not None
+        if any(operation.grows for operation in self.core.operations._writing):
             self.model.submit(lambda: None, lambda error: None, grows=True)
         self.model.start()
 

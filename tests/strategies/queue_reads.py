@@ -160,9 +160,9 @@ class Reads(Base):
         slot = self.place(step)
         for reader in slot.model.readers[:1]:
             pending = next(p for p, answer in self.calls if answer is reader.answer)
-            assert self.core.cancel(slot.real, pending, ReceiveTimeout())
+            assert self.core.readers.cancel(slot.real, pending, ReceiveTimeout())
             self.model.cancel(slot.model, reader, ReceiveTimeout)
-            assert not self.core.cancel(slot.real, pending, ReceiveTimeout())
+            assert not self.core.readers.cancel(slot.real, pending, ReceiveTimeout())
 
     # Transactions
 

@@ -134,7 +134,8 @@ class Run(Reads):
                 self.manager.find_queue(f".\\private$\\q{step.queue}")
         else:
             slot.deleting = self.ask(
-                lambda: self.core.queues.delete(slot.real), lambda _: self.model.delete(slot.model)
+                lambda: self.core.queue_lifecycle.delete(slot.real),
+                lambda _: self.model.delete(slot.model),
             )
 
     def _change(self, step: Step) -> None:
@@ -172,7 +173,10 @@ class Run(Reads):
 
     def _purge(self, step: Step) -> None:
         slot = self.place(step)
-        self.ask(lambda: self.core.queues.purge(slot.real), lambda _: self.model.purge(slot.model))
+        self.ask(
+            lambda: self.core.queue_lifecycle.purge(slot.real),
+            lambda _: self.model.purge(slot.model),
+        )
 
     def _close(self, step: Step) -> None:
         """Close a subqueue; what waits there is cancelled."""

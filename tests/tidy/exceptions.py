@@ -18,20 +18,7 @@ GERUNDS: Final = {
 DOUBLED_CLASSES: Final[tuple[str, ...]] = ()
 "Names of public classes that are defined more than once."
 
-CYCLES: Final = (
-    "engine.arrivals.acknowledgements",
-    "engine.core",
-    "engine.messages.admission",
-    "engine.messages.dead_letters",
-    "engine.messages.delay",
-    "engine.messages.disposition",
-    "engine.messages.expiry",
-    "engine.messages.poison",
-    "engine.queues.purge",
-    "engine.queues.registry",
-    "engine.storage.recovery",
-    "engine.transactions.transaction",
-)
+CYCLES: Final[tuple[str, ...]] = ()
 "Modules that are part of an import cycle, types-only imports included."
 
 PARTS_PENDING: Final = ("transports/srmp",)

@@ -180,7 +180,7 @@ class QueueHandle(Holder):
 
     def cancel(self, read: Future[Any], error: BaseException) -> bool:
         """Cancel a read that waits; False if it does not wait any longer."""
-        return self._parts.core.cancel(self.queue, read, error)
+        return self._parts.core.readers.cancel(self.queue, read, error)
 
     def put_back(self, entries: Entries) -> None:
         """Undo a receive that removed messages, since its caller is gone."""
@@ -245,7 +245,7 @@ class QueueHandle(Holder):
             authorize(self.owner, "admin", self.name)
         else:
             self.mode.require(Access.RECEIVE)
-        return self._parts.core.queues.purge(self.queue, self.owner)
+        return self._parts.core.queue_lifecycle.purge(self.queue, self.owner)
 
     def info(self) -> QueueInfo:
         """What is known about the queue now."""
@@ -258,5 +258,5 @@ class QueueHandle(Holder):
         self.is_closed = True
         core = self._parts.core
         core.queues.close(self.queue, self.mode, self)
-        core.release(self.queue, self.queue.holds.read_by(self))
-        core.settle()
+        core.removal.release(self.queue, self.queue.holds.read_by(self))
+        core.readers.settle()

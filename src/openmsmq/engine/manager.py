@@ -121,7 +121,7 @@ class QueueManager(Core):
             raise IllegalQueuePathName(f"{name}: a queue that the manager itself makes")
         kind = QueueKind.PRIVATE if is_private(path) else QueueKind.PUBLIC
         now = int(self._clock.now())
-        return self.queues.create(
+        return self.queue_lifecycle.create(
             QueueProperties(path, self._clock.new_guid(), now, now, kind=kind, **properties)
         )
 
@@ -134,7 +134,7 @@ class QueueManager(Core):
 
     def delete_queue(self, name: str, caller: Caller = INTERNAL) -> Future[None]:
         """Delete the queue with this name."""
-        return self.queues.delete(self.find_queue(name), caller)
+        return self.queue_lifecycle.delete(self.find_queue(name), caller)
 
     def open_queue(self, name: str, mode: Mode, caller: Caller = INTERNAL) -> QueueHandle:
         """Open Queue ([MS-MQDMPR] 3.1.7.1.5): a handle of the caller.
@@ -210,7 +210,7 @@ class QueueManager(Core):
 
     def change_queue(self, queue: ManagedQueue, **changes: Any) -> Future[None]:
         """Give a queue other properties."""
-        return self.queues.change(queue, int(self._clock.now()), changes)
+        return self.queue_lifecycle.change(queue, int(self._clock.now()), changes)
 
     def retry(self, queue: ManagedQueue) -> None:
         """Let the next attempt to send what is in an outgoing queue be now."""

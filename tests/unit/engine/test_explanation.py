@@ -152,9 +152,9 @@ def test_discarded_copies_are_told(manager: Manager, orders: ManagedQueue) -> No
 
 def test_a_purge_and_a_delete_are_told(manager: Manager, orders: ManagedQueue) -> None:
     (purged,) = manager.send(orders, Message(b"1"))
-    manager.done(manager.local.queues.purge(orders))
+    manager.done(manager.local.queue_lifecycle.purge(orders))
     (deleted,) = manager.send(orders, Message(b"2"))
-    manager.done(manager.local.queues.delete(orders))
+    manager.done(manager.local.queue_lifecycle.delete(orders))
     assert events(manager, purged) == ["arrived", "purged"]
     found = manager.local.explain(deleted)
     assert [event.text for event in found] == [
@@ -300,14 +300,14 @@ def test_one_that_had_ended_before_is_not_lost(
         case "received":
             manager.receive(orders)
         case "purged":
-            manager.done(manager.local.queues.purge(orders))
+            manager.done(manager.local.queue_lifecycle.purge(orders))
         case "expired":
             manager.tick(10)
         case "moved":
             manager.done(handles.move(manager.local, orders, found.lookup_id, "retry", None))
             manager.receive(manager.open(ORDERS + ";retry"))
         case "deleted":
-            manager.done(manager.local.queues.delete(orders))
+            manager.done(manager.local.queue_lifecycle.delete(orders))
     manager.stop()
     assert "lost" not in events(manager.restart(100), sent)
 

@@ -87,7 +87,7 @@ def commit_all(core: Core) -> None:
     while core.wants_commit:
         commit(core)
     queues = core.queues.everything
-    assert core._stored_size == sum(queue.size for queue in queues)
+    assert core.stored_size == sum(queue.size for queue in queues)
     assert core.express_size == sum(queue.express.size for queue in queues)
 
 
@@ -248,7 +248,7 @@ class World:
 
     def queue(self, name: str = "q", **given: Any) -> ManagedQueue:
         """A new queue."""
-        return self.done(self.core.queues.create(properties(name, **given)))
+        return self.done(self.core.queue_lifecycle.create(properties(name, **given)))
 
     def subqueue(self, parent: ManagedQueue, name: str = "retry") -> ManagedQueue:
         """A subqueue, which is there as long as somebody uses it."""

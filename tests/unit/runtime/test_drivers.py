@@ -21,12 +21,12 @@ from tests.unit.service.stores import PATIENCE, SlowStore, until
 
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.commit.number_reservation import MESSAGE_ID_BLOCK
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.enqueue import Enqueuer
 from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.recovery import MESSAGE_ID_BLOCK
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import (
     GenericError,
@@ -73,7 +73,7 @@ class Setting:
         self.core = Core(self.store, new_identity=UUID(int=7), now=now, elapsed=elapsed)
         self.enqueuer = Enqueuer(self.core)
         self.receiver = Receiver(self.core)
-        pending = self.core.queues.create(properties())
+        pending = self.core.queue_lifecycle.create(properties())
         commit_all(self.core)
         self.queue: ManagedQueue = pending.result()
         self.store.commits = 0
@@ -95,7 +95,7 @@ class Setting:
         return self.receiver.receive(self.queue, 1, OWNER, wait=wait)
 
     def give_up(self, pending: Future[list[Entry]], error: MQError) -> bool:
-        return self.core.cancel(self.queue, pending, error)
+        return self.core.readers.cancel(self.queue, pending, error)
 
     def undo(self, entries: list[Entry]) -> None:
         self.receiver.put_back(self.queue, entries)
@@ -135,7 +135,7 @@ class Threads:
         dead = setting.core.queues.dead_letter
 
         def give_up(pending: Future[list[Entry]], error: MQError) -> bool:
-            return setting.core.cancel(dead, pending, error)
+            return setting.core.readers.cancel(dead, pending, error)
 
         return self.driver.wait(setting.receive_dead, timeout, give_up)
 

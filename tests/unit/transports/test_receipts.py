@@ -40,7 +40,7 @@ def test_a_receipt_that_nobody_can_write_is_never_dropped() -> None:
     net.wait(1)
     b.die()
     later = Manager(b.store.committed, name="b")
-    later.local.receipt_writers = {}
+    later.local.acknowledgements.receipts = {}
     queue = later.local.find_queue(r".\private$\q")
     with pytest.raises(Exception, match="0"):
         later.receive(queue)

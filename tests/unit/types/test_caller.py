@@ -47,7 +47,7 @@ async def test_what_the_manager_does_itself_has_no_caller(house: House) -> None:
     handle = await program.create()
     sent = await program.send(handle, "a")
     queue = house.local.queues.find("private$\\orders")
-    await house.driver.wait(lambda: house.local.queues.purge(queue))
+    await house.driver.wait(lambda: house.local.queue_lifecycle.purge(queue))
     message_id = f"{house.local.identity}\\{sent.first_id}"
     events = (await program.call("explain", message_id=message_id))["events"]
     assert [event["event"] for event in events] == ["arrived", "purged"]

@@ -7,15 +7,21 @@ or have us dial the world. What local programs send is never counted here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import UUID
 
-from openmsmq.engine.arrivals.incoming import SOURCE
-from openmsmq.engine.arrivals.peers import network_of
-from openmsmq.engine.arrivals.receipts import OwedReceipt, ReceiptContext
+from openmsmq.engine.arrivals.incoming import SOURCE, IncomingSequences
+from openmsmq.engine.arrivals.peers import PeerTable, network_of
+from openmsmq.engine.arrivals.receipts import OwedReceipt, ReceiptContext, ReceiptWriters
 from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.messages.express import ExpressStore
+from openmsmq.engine.outgoing.transport import Transports
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
+from openmsmq.engine.queues.registry import Queues
+from openmsmq.engine.queues.waiting_readers import WaitingReaders
+from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import NEVER, TRANSPORT, Owed
 from openmsmq.errors import MQError, QueueNotFound
@@ -25,9 +31,6 @@ from openmsmq.names.format import PrivateName
 from openmsmq.packet.admin import build_admin_ack
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import PRIORITY_DEFAULT, MessageClass
-
-if TYPE_CHECKING:
-    from openmsmq.engine.core import Core
 
 UNSOLICITED_MAX: Final = 100
 "Outgoing queues for acknowledgements that strangers direct at third machines."
@@ -61,14 +64,35 @@ _STRANGER: Final = Owed.STRANGER.value
 class Acknowledgements:
     """Sends acknowledgements, as far as the senders of messages may ask for them."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(
+        self,
+        state: EngineState,
+        queues: Queues,
+        readers: WaitingReaders,
+        express: ExpressStore,
+        *,
+        transports: Transports,
+        peers: PeerTable,
+        incoming: IncomingSequences,
+        receipts: ReceiptWriters,
+        purge: Callable[[ManagedQueue], object],
+    ) -> None:
+        """`purge` empties a queue, whose messages have acknowledgements of their own."""
+        self._state = state
+        self._queues = queues
+        self._readers = readers
+        self._express = express
+        self._transports = transports
+        self._peers = peers
+        self._incoming = incoming
+        self.receipts = receipts
+        self._purge = purge
         self._by_purpose: dict[Purpose, dict[ManagedQueue, None]] = {
             Purpose.UNSOLICITED: {},
             Purpose.ANSWER: {},
         }
         "Those that are bounded, the oldest first."
-        for queue in core.queues.by_number.values():
+        for queue in queues.by_number.values():
             if queue.properties.purpose in self._by_purpose:
                 self._by_purpose[queue.properties.purpose][queue] = None
 
@@ -86,20 +110,19 @@ class Acknowledgements:
 
         `of_stranger` says that a peer outside the peer table brought the message.
         """
-        core = self._core
-        queue = core.queues.find_outgoing(name)
+        queue = self._queues.find_outgoing(name)
         if queue is None:
             purpose = self._purpose(name, source, of_stranger=of_stranger)
             if purpose is Purpose.UNSOLICITED and self._is_full():
                 return None
             if purpose is Purpose.ANSWER:
                 self._make_room()
-            queue = core.queues.outgoing(name, purpose)
+            queue = self._queues.outgoing(name, purpose)
             if purpose in self._by_purpose:
                 self._by_purpose[purpose][queue] = None
             return queue
         if not of_stranger:
-            core.queues.outgoing(name, Purpose.ACKNOWLEDGE)
+            self._queues.outgoing(name, Purpose.ACKNOWLEDGE)
         elif self._is_large(queue):
             return None
         is_bounded = of_stranger or queue.properties.purpose is not Purpose.SEND
@@ -145,13 +168,13 @@ class Acknowledgements:
     def _network(self, queue: ManagedQueue) -> str:
         """Where the manager that a queue is for was last seen."""
         guid = queue.name.partition("=")[2].partition("\\")[0]
-        addresses = self._core.incoming.addresses(UUID(guid))
+        addresses = self._incoming.addresses(UUID(guid))
         return network_of(addresses[0]) if addresses else ""
 
     def drop(self, queue: ManagedQueue) -> None:
         """Give up acknowledgements that could not be sent."""
-        self._core.statistics.count(DROPPED, queue.messages + len(queue.express))
-        self._core.queues.purge(queue)
+        self._state.statistics.count(DROPPED, queue.messages + len(queue.express))
+        self._purge(queue)
         self._by_purpose.get(queue.properties.purpose, {}).pop(queue, None)
 
     # Acknowledgements
@@ -164,17 +187,17 @@ class Acknowledgements:
         `flags` are those of the message's record. To a queue that cannot be opened nothing is sent
         ([MS-MQQB] 3.1.7.15).
         """
-        core = self._core
-        if reason in INSECURE and not core.settings.insecure_nacks:
+        state = self._state
+        if reason in INSECURE and not state.settings.insecure_nacks:
             return
-        count = core.statistics.count if batch is None else batch.count
+        count = state.statistics.count if batch is None else batch.count
         try:
             owed = self._acknowledgement(packet, reason, flags)
             if owed is None:
                 return
             name, ack = owed
-            target = core.queues.for_sending(name)
-            is_served = flags & TRANSPORT or core.transports.is_reachable(name)
+            target = self._queues.for_sending(name)
+            is_served = flags & TRANSPORT or self._transports.is_reachable(name)
             if target is None and not is_served:
                 raise QueueNotFound(str(name))
         except MQError:
@@ -201,7 +224,7 @@ class Acknowledgements:
 
     def _insert_express(self, target: ManagedQueue, message: NewMessage) -> None:
         if not target.deleted:
-            self._core.wake(target, self._core.insert_express(target, [message]))
+            self._readers.wake(target, self._express.insert(target, [message]))
 
     def send_receipt(
         self, batch: Batch, packet: bytes, reason: MessageClass, flags: int, address: str = ""
@@ -213,11 +236,10 @@ class Acknowledgements:
         (AMB-33). Those about messages that a stranger brought in the name of a known manager leave
         room for the others.
         """
-        core = self._core
         source = UUID(bytes_le=packet[SOURCE])
         transport = flags & TRANSPORT
-        is_known = not flags & _STRANGER if transport else core.peers.is_known(source)
-        writer, context = core.receipt_writers[transport], self._context(packet, address)
+        is_known = not flags & _STRANGER if transport else self._peers.is_known(source)
+        writer, context = self.receipts[transport], self._context(packet, address)
         receipt = writer.final(packet, reason, context)
         if receipt is None:
             return
@@ -234,7 +256,7 @@ class Acknowledgements:
     ) -> OwedReceipt | None:
         """An acknowledgement, as the transport writes it that brought the message."""
         if transport := flags & TRANSPORT:
-            writer, context = self._core.receipt_writers[transport], self._context(packet)
+            writer, context = self.receipts[transport], self._context(packet)
             return writer.acknowledgement(packet, reason, context)
         view = PacketView(packet)
         name = view.admin_queue
@@ -253,14 +275,14 @@ class Acknowledgements:
 
     def _context(self, packet: bytes, address: str = "") -> ReceiptContext:
         """What a receipt needs; its message identifier is used up."""
-        core = self._core
-        core.take_message_ids(1)
+        state = self._state
+        state.take_message_ids(1)
         return ReceiptContext(
-            core.identity,
-            core.numbers.message_id & U32_MAX,
-            core.timeline.wall,
-            address or core.incoming.address_of(packet),
-            core.incoming.receipts_to,
+            state.identity,
+            state.numbers.message_id & U32_MAX,
+            state.timeline.wall,
+            address or self._incoming.address_of(packet),
+            self._incoming.receipts_to,
         )
 
 

@@ -383,7 +383,7 @@ class Arrivals:
                 self._insert_behind(queue, messages, origin)
             else:
                 core.after_inserts(queue, partial(self._insert, queue, messages, origin))
-        core.settle()  # there may be an acknowledgement to be sent
+        core.readers.settle()  # there may be an acknowledgement to be sent
         return work.outcome
 
     def _take_express(self, work: ArrivalWork, packet: bytes) -> None:
@@ -463,7 +463,9 @@ class Arrivals:
                 packet = message.packet
                 self._reject(work, packet, gone, head_of(packet))
             return
-        core.wake(queue, core.insert_express(queue, messages, places, by=origin.name))
+        core.readers.wake(
+            queue, core.dispositions.insert_express(queue, messages, places, by=origin.name)
+        )
 
     # What is not accepted
 

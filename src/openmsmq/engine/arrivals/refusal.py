@@ -35,8 +35,8 @@ class Refusals:
             return False
         if batch is None:
             new = NewMessage(packet, priority, NEVER, express=True)
-            lookups = core.insert_express(target, [new], message_class=reason, event=Event.REFUSED)
-            core.wake(target, lookups)
+            lookups = core.express.insert(target, [new], message_class=reason, event=Event.REFUSED)
+            core.readers.wake(target, lookups)
         else:
             number = batch.store_packet(packet)
             record = Record(number, len(packet), batch.now, NEVER, message_class=reason)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.messages.dedup import find_duplicate, remember
+from openmsmq.engine.messages.disposition import Dispositions
 from openmsmq.engine.queues.queue import ManagedQueue, outgoing_name
+from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import Owed, Record
 from openmsmq.packet.view import PacketView
-
-if TYPE_CHECKING:
-    from openmsmq.engine.core import Core
 
 
 class Admission:
     """Puts messages into queues: now, delayed, or not at all if they are duplicates."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, state: EngineState, dispositions: Dispositions) -> None:
+        self._state = state
+        self._dispositions = dispositions
 
     def put(
         self, batch: Batch, queue: ManagedQueue, messages: Sequence[NewMessage], by: str
@@ -32,11 +31,11 @@ class Admission:
         """
         numbers = self._known(batch, messages)
         fresh = [message for message, known in zip(messages, numbers, strict=True) if known is None]
-        now = self._core.timeline.millis
+        now = self._state.timeline.millis
         at_once = [message for message in fresh if message.due <= now]
         if at_once:
             batch.insert_many(queue, at_once, by)
-            self._core.dispositions.arrived(batch, queue, at_once)
+            self._dispositions.arrived(batch, queue, at_once)
         for message in fresh:
             if message.due > now:
                 number, size = batch.store_packet(message.packet), len(message.packet)
@@ -64,8 +63,8 @@ class Admission:
                     batch.count("repeated sends")
             found.append(known)
         if new:
-            core = self._core
-            remember(batch.writer, list(new.items()), core.timeline.now, core.settings)
+            state = self._state
+            remember(batch.writer, list(new.items()), state.timeline.now, state.settings)
         return found
 
     def is_known(self, batch: Batch, dedup_key: bytes, number: int) -> bool:
@@ -75,7 +74,9 @@ class Admission:
         if find_duplicate(batch.writer, dedup_key) is not None:
             batch.count("repeated sends")
             return True
-        remember(batch.writer, [(dedup_key, number)], self._core.timeline.now, self._core.settings)
+        remember(
+            batch.writer, [(dedup_key, number)], self._state.timeline.now, self._state.settings
+        )
         return False
 
     def put_stored(
@@ -90,7 +91,7 @@ class Admission:
         due: int = 0,
     ) -> int:
         """Put a message into a queue that the store has already; its lookup identifier."""
-        if due > self._core.timeline.millis:
+        if due > self._state.timeline.millis:
             lookup = batch.delay_new(queue, priority, record, due)
             self.note_delayed(batch, queue, lookup, identifier, due, by)
             return lookup
@@ -100,14 +101,14 @@ class Admission:
         if record.flags & (Owed.JOURNAL | Owed.ACK_ARRIVAL):
             packet = batch.packet(record.pack())
             new = NewMessage(packet, priority, record.expires, False, record.flags)
-            self._core.dispositions.arrived(batch, queue, [new])
+            self._dispositions.arrived(batch, queue, [new])
         return lookup
 
     def note_delayed(
         self, batch: Batch, queue: ManagedQueue, lookup: int, identifier: bytes, due: int, by: str
     ) -> None:
         """Keep in a message's history until when it waits."""
-        until = datetime.fromtimestamp(due // 1000 + self._core.timeline.shift, UTC)
+        until = datetime.fromtimestamp(due // 1000 + self._state.timeline.shift, UTC)
         batch.note(Event.DELAYED, queue, [lookup], identifier, by, f"{until:%Y-%m-%d %H:%M:%S} UTC")
         batch.count(Event.DELAYED.word)
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.messages.admission import Admission
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.registry import Queues
+from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import Record, due_key, index_key, split_due_key
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.types.lookup import ARRIVAL_BITS
-
-if TYPE_CHECKING:
-    from openmsmq.engine.core import Core
 
 STEP: Final = 200
 "Messages that become readable with one commit."
@@ -32,9 +32,11 @@ RETRY: Final = 1.0
 class Delays:
     """Lets messages go whose time has come."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self.next = _first(core.snapshot)
+    def __init__(self, state: EngineState, queues: Queues, admission: Admission) -> None:
+        self._state = state
+        self._queues = queues
+        self._admission = admission
+        self.next = _first(state.snapshot)
         "No message is due before this, in seconds as lifetimes count them."
         self._is_releasing = False
         self._expected = inf
@@ -45,7 +47,7 @@ class Delays:
         """Until messages are due; None if none is, or if they are about to go."""
         if self.next == inf or self._is_releasing:
             return None
-        return max(0.0, self.next - self._core.timeline.exact)
+        return max(0.0, self.next - self._state.timeline.exact)
 
     def expect(self, due: float) -> None:
         """There is a message that is due then."""
@@ -62,8 +64,8 @@ class Delays:
         return True
 
     def _step(self, after: bytes, *, is_all: bool) -> None:
-        core = self._core
-        end = due_key(core.timeline.millis + 1, 0, 0)
+        state = self._state
+        end = due_key(state.timeline.millis + 1, 0, 0)
         rows: list[bytes] = []
         moved: list[tuple[ManagedQueue, int, int]] = []
 
@@ -74,20 +76,20 @@ class Delays:
         def committed() -> None:
             self._forget_purged(moved)
             done = is_all and len(moved) == len(rows)
-            if len(rows) == STEP and not core.is_stopping:
+            if len(rows) == STEP and not state.is_stopping:
                 self._step(rows[-1] + b"\0", is_all=done)
                 return
             self._is_releasing = False
-            later = _first(core.snapshot, end)
+            later = _first(state.snapshot, end)
             if not done:  # some are about to be removed, or have been
-                later = min(later, core.timeline.exact + RETRY)
+                later = min(later, state.timeline.exact + RETRY)
             self.next = min(later, self._expected)
 
         def failed(error: BaseException) -> None:
             self._is_releasing = False
-            self.next = core.timeline.exact + RETRY
+            self.next = state.timeline.exact + RETRY
 
-        core.submit(apply, committed, failed)
+        state.submit(apply, committed, failed)
 
     def _release(self, batch: Batch, key: bytes) -> tuple[ManagedQueue, int, int] | None:
         """Let one message go: where it waited, its place there and in its queue.
@@ -95,7 +97,7 @@ class Delays:
         None if its queue is being emptied.
         """
         _, number, lookup = split_due_key(key)
-        waiting = self._core.queues.get(number)
+        waiting = self._queues.get(number)
         raw = batch.writer.get(Table.INDEX, index_key(number, lookup))
         if waiting is None or raw is None or waiting.is_purged(lookup):
             return None
@@ -111,7 +113,7 @@ class Delays:
             return waiting, lookup, lookup
         priority = PRIORITY_MAX - (lookup >> ARRIVAL_BITS)
         record = record._replace(arrived_time=batch.now)
-        put = self._core.admission.put_stored
+        put = self._admission.put_stored
         return waiting, lookup, put(batch, queue, priority, record, ids, "")
 
     def _forget_purged(self, moved: list[tuple[ManagedQueue, int, int]]) -> None:

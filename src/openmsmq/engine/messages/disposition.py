@@ -6,14 +6,19 @@ leaves behind is as volatile as the message was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
+from openmsmq.engine.arrivals.acknowledgements import Acknowledgements
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.messages.dead_letters import place_of
+from openmsmq.engine.messages.express import ExpressStore
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.queues.quota import within_quota
+from openmsmq.engine.queues.registry import Queues
+from openmsmq.engine.queues.waiting_readers import WaitingReaders
+from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import (
     NEVER,
@@ -30,9 +35,6 @@ from openmsmq.properties.message import (
 )
 from openmsmq.types.lookup import ARRIVAL_BITS
 from openmsmq.types.queues import QueueKind
-
-if TYPE_CHECKING:
-    from openmsmq.engine.core import Core
 
 Gone = Sequence[tuple[int, bytes]]
 "Lookup identifiers and records of messages."
@@ -82,8 +84,19 @@ _REJECTED: Final = MessageClass.NACK_RECEIVE_REJECTED
 class Dispositions:
     """Deals with messages that have arrived or are leaving."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(
+        self,
+        state: EngineState,
+        queues: Queues,
+        readers: WaitingReaders,
+        express: ExpressStore,
+        acknowledgements: Acknowledgements,
+    ) -> None:
+        self._state = state
+        self._queues = queues
+        self._readers = readers
+        self._express = express
+        self._acknowledgements = acknowledgements
 
     # Arriving
 
@@ -96,12 +109,12 @@ class Dispositions:
                 self._copy_new(batch, message)
             if message.flags & _ACK_ARRIVAL:
                 reason = MessageClass.ACK_REACH_QUEUE
-                acknowledge = self._core.acknowledgements.acknowledge
+                acknowledge = self._acknowledgements.acknowledge
                 acknowledge(batch, message.packet, reason, message.flags)
 
     def _copy_new(self, batch: Batch, message: NewMessage) -> None:
         """A copy for the journal of sent messages; without room for it, none."""
-        journal = self._core.queues.system_journal
+        journal = self._queues.system_journal
         size = len(message.packet)
         if _fits(journal, size, batch.size_of(journal)) and self._has_room(size):
             number = batch.store_packet(message.packet)
@@ -113,57 +126,29 @@ class Dispositions:
         else:
             self._discard(batch, journal, [message.packet], is_dead=False)
 
-    def arrived_express(self, queue: ManagedQueue, entries: Sequence[Entry]) -> None:
-        """The same for messages that need not outlive the process."""
-        if queue.kind is QueueKind.OUTGOING:
-            return
-        for entry in entries:
-            flags = flags_of(entry.record)
-            if flags & _JOURNAL:
-                self._copy_express(self._core.queues.system_journal, entry, 0, Event.JOURNALED)
-            if flags & _ACK_ARRIVAL:
-                self._core.acknowledgements.acknowledge(
-                    None, entry.packet, MessageClass.ACK_REACH_QUEUE, flags
-                )
-
-    # Leaving
-
-    def remove(
+    def insert_express(
         self,
         queue: ManagedQueue,
-        entries: Sequence[Entry],
-        reason: MessageClass,
-        succeed: Callable[[], None],
-        fail: Callable[[BaseException], None],
+        messages: Sequence[NewMessage],
+        arrivals: Sequence[int] = (),
+        *,
         by: str = "",
-    ) -> None:
-        """Take held messages out of the store, then say so; express ones are in memory only."""
-        core = self._core
-        lookups = [entry.lookup for entry in entries]
-        express = [entry for entry in entries if entry.express]
-        stored = [entry for entry in entries if not entry.express] if express else entries
+    ) -> list[int]:
+        """Express messages arrive in a queue; their lookup identifiers."""
+        lookups = self._express.insert(queue, messages, arrivals, by=by)
+        if queue.kind is QueueKind.OUTGOING:
+            return lookups
+        for lookup, message in zip(lookups, messages, strict=True):
+            flags = message.flags
+            if flags & _JOURNAL:
+                entry = queue.express[lookup]
+                self._copy_express(self._queues.system_journal, entry, 0, Event.JOURNALED)
+            if flags & _ACK_ARRIVAL:
+                reason = MessageClass.ACK_REACH_QUEUE
+                self._acknowledgements.acknowledge(None, message.packet, reason, flags)
+        return lookups
 
-        def apply(batch: Batch) -> None:
-            # Even if the queue is being deleted: that was asked for later.
-            gone = [(entry[0], entry[1]) for entry in stored]
-            packets = [entry[2] for entry in stored]
-            self.removed(batch, queue, gone, reason, by, packets)
-
-        def committed() -> None:
-            core.forget(queue, lookups)
-            if express:
-                self.removed_express(queue, express, reason, by)
-                core.settle()
-            succeed()
-
-        def failed(error: BaseException) -> None:
-            core.release(queue, lookups)
-            fail(error)
-
-        if stored:
-            core.submit(apply, committed, failed)
-        else:
-            committed()
+    # Leaving
 
     def removed(
         self,
@@ -215,14 +200,14 @@ class Dispositions:
             if flags & wanted:
                 start = start or batch.first_chunks([raw])[0]
                 if flags & wanted & _ACKNOWLEDGED:
-                    self._core.acknowledgements.acknowledge(batch, batch.packet(raw), reason, flags)
+                    self._acknowledgements.acknowledge(batch, batch.packet(raw), reason, flags)
                 if flags & _FINAL_ACK:
-                    self._core.acknowledgements.send_receipt(
-                        batch, batch.packet(raw), reason, flags
-                    )
+                    self._acknowledgements.send_receipt(batch, batch.packet(raw), reason, flags)
                 if flags & wanted & _DEAD_LETTER and flags & _OWN_LETTERS:
                     start = batch.packet(raw)
-                target = journal or place_of(self._core, start, flags & wanted, flags)
+                target = journal or place_of(
+                    self._queues, self._state.identity, start, flags & wanted, flags
+                )
             if target is None:
                 batch.drop_packet(*packet_place(raw))
             else:
@@ -234,24 +219,28 @@ class Dispositions:
         self, queue: ManagedQueue, entries: Sequence[Entry], reason: MessageClass, by: str
     ) -> None:
         """The same for messages that were in memory only."""
-        core = self._core
+        state = self._state
         event = EVENTS[reason]
-        core.statistics.count(event.word, len(entries))
-        if core.history.limit:
+        state.statistics.count(event.word, len(entries))
+        if state.history.limit:
             ids = identifiers([entry.packet for entry in entries])
             lookups = [entry.lookup for entry in entries]
             known = Event.HANDED_OVER if event is Event.DELIVERED else event
-            core.note(known, queue, lookups, ids, by, _words(reason, queue))
+            state.note(known, queue, lookups, ids, by, _words(reason, queue))
         journal = self._journal(queue, reason)
         wanted = OWED[reason]
         for entry in entries:
             all_flags = flags_of(entry.record)
             if all_flags & wanted & _ACKNOWLEDGED:
-                self._core.acknowledgements.acknowledge(None, entry.packet, reason, all_flags)
+                self._acknowledgements.acknowledge(None, entry.packet, reason, all_flags)
         for entry in entries:
             all_flags = flags_of(entry.record)
             flags = all_flags & wanted
-            target = journal or (place_of(core, entry.packet, flags, all_flags) if flags else None)
+            target = journal or (
+                place_of(self._queues, state.identity, entry.packet, flags, all_flags)
+                if flags
+                else None
+            )
             if target is not None:
                 kept = 0 if target is journal or flags & _JOURNAL else reason
                 event = Event.DEAD_LETTERED if kept else Event.JOURNALED
@@ -295,9 +284,7 @@ class Dispositions:
         self, batch: Batch, target: ManagedQueue, messages: list[Kept], reason: MessageClass
     ) -> None:
         """Let messages live on in a journal or as dead letters; without room they are gone."""
-        is_dead = (
-            target is not self._core.queues.system_journal and target.kind is not QueueKind.JOURNAL
-        )
+        is_dead = target is not self._queues.system_journal and target.kind is not QueueKind.JOURNAL
         places, starts = [], []
         for lookup, raw, start in messages:
             number, size = packet_place(raw)
@@ -315,23 +302,23 @@ class Dispositions:
         batch.note(event, target, places, identifiers(starts), "", words)
 
     def _copy_express(self, target: ManagedQueue, entry: Entry, kept: int, event: Event) -> None:
-        core = self._core
+        state = self._state
         size = len(entry.packet)
         if not (_fits(target, size, target.total_size) and self._has_room(size)):
-            core.statistics.count(Event.DISCARDED.word)
+            state.statistics.count(Event.DISCARDED.word)
             ids = identifiers([entry.packet])
-            core.note(Event.DISCARDED, target, [0], ids, "", _full(is_dead=bool(kept)))
+            state.note(Event.DISCARDED, target, [0], ids, "", _full(is_dead=bool(kept)))
             return
         priority = PRIORITY_MAX - (entry.lookup >> ARRIVAL_BITS)
         message = NewMessage(entry.packet, priority, NEVER, express=True)
-        lookups = core.insert_express(target, [message], message_class=kept, event=event)
-        core.wake(target, lookups)
-        core.statistics.count(event.word)
+        lookups = self._express.insert(target, [message], message_class=kept, event=event)
+        self._readers.wake(target, lookups)
+        state.statistics.count(event.word)
 
     def _has_room(self, size: int) -> bool:
         """Whether the quota of the machine allows a copy of a message that stays."""
-        machine = self._core.settings.quota
-        return within_quota(machine, self._core.total_size, size)
+        machine = self._state.settings.quota
+        return within_quota(machine, self._state.total_size, size)
 
     def _discard(
         self, batch: Batch, queue: ManagedQueue, packets: Sequence[bytes], *, is_dead: bool
@@ -347,9 +334,9 @@ class Dispositions:
 
         (Only the queue is full; [MS-MQQB] 3.1.5.8.8.)
         """
-        core, target, size = self._core, self._core.queues.dead_letter, len(packet)
+        state, target, size = self._state, self._queues.dead_letter, len(packet)
         if batch is None:
-            raw = Record(0, size, core.timeline.wall, NEVER).pack()
+            raw = Record(0, size, state.timeline.wall, NEVER).pack()
             entry = Entry(lookup_id(priority, 0), raw, packet, True)
             self._copy_express(target, entry, reason, Event.DEAD_LETTERED)
         elif _fits(target, size, batch.size_of(target)) and self._has_room(size):
@@ -366,15 +353,15 @@ class Dispositions:
 
         Its sender is told, if that was asked for. False if there is no room for it.
         """
-        target, reason = self._core.queues.transactional_dead_letter, _REJECTED
+        target, reason = self._queues.transactional_dead_letter, _REJECTED
         if not _fits(target, packet_place(raw)[1], batch.size_of(target)):
             return False
         batch.take_out(queue, lookup, raw)
         flags, packet = flags_of(raw), batch.packet(raw)
         if flags & _NACK_RECEIVE:
-            self._core.acknowledgements.acknowledge(batch, packet, reason, flags)
+            self._acknowledgements.acknowledge(batch, packet, reason, flags)
         if flags & _FINAL_ACK:
-            self._core.acknowledgements.send_receipt(batch, packet, reason, flags)
+            self._acknowledgements.send_receipt(batch, packet, reason, flags)
         self._keep(batch, target, [(lookup, raw, packet)], reason)
         return True
 
@@ -392,7 +379,7 @@ class Dispositions:
         flags = flags_of(raw)
         wanted = flags & (_JOURNAL if is_received else _DEAD_LETTER)
         packet = batch.packet(raw) if wanted and flags & _OWN_LETTERS else start
-        target = place_of(self._core, packet, wanted, flags)
+        target = place_of(self._queues, self._state.identity, packet, wanted, flags)
         if target is None:
             batch.drop_packet(*packet_place(raw))
         else:

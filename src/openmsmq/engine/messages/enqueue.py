@@ -74,7 +74,9 @@ class Enqueuer:
                 pending.fail(QueueNotAvailable(queue.name))
                 return
             if express:
-                core.wake(queue, core.insert_express(queue, express, places, by=by))
+                core.readers.wake(
+                    queue, core.dispositions.insert_express(queue, express, places, by=by)
+                )
             pending.succeed(result)
 
         def failed(error: BaseException) -> None:

@@ -1,63 +1,40 @@
-"""The end of messages that do not live for ever: found by time, removed some with every commit.
+"""When messages expire: the first of those in the store, and the express ones in memory.
 
-Nothing counts down: a table holds when each message expires, and whoever tells the time starts a
-sweep when the first of them is due. Until the sweep has come to a message, readers pass it over.
-What was sent in a transaction and is not acknowledged expires like what is still to be sent; only
-nobody knows whether it arrived (AMB-50).
+Nothing counts down: a table holds when each message expires, and a sweep (`expiry_sweep`) starts
+when the first of them is due. Until the sweep has come to a message, readers pass it over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
-from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.outgoing.sequences import LOOKUP_BASE
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.queues.holds import IN_TRANSIT
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.layout import (
-    NEVER,
-    Owed,
-    Record,
-    expiry_key,
-    flags_of,
-    index_key,
-    split_expiry_key,
-)
-from openmsmq.engine.storage.tables import Snapshot, Table
-from openmsmq.properties.message import MessageClass
-from openmsmq.types.queues import QueueKind
+from openmsmq.engine.queues.registry import Queues
+from openmsmq.engine.state import EngineState
+from openmsmq.engine.storage.layout import NEVER, Record, split_expiry_key
+from openmsmq.engine.storage.tables import Table
 
-if TYPE_CHECKING:
-    from openmsmq.engine.core import Core
-
-STEP: Final = 200
-"Messages that expire in one commit."
 STALE_MAX: Final = 1000
 "Express messages that are gone and still known here, before they are forgotten."
 RETRY: Final = 1
-"Seconds until a sweep that failed is tried again, if nobody calls before."
-UNCONFIRMED: Final = "not confirmed, may have arrived"
-"Why a message expired that was sent."
-_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
-Sent = dict[ManagedQueue, list[int]]
-"Messages that were sent, by their queues."
+"Seconds until a sweep that failed is tried again, unless the manager is called before."
 
 
 class Expiry:
-    """Finds the messages whose time has come."""
+    """Knows when the first messages expire."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self.next = _first(core.snapshot)
-        "No message that is not held by somebody expires before this."
+    def __init__(self, state: EngineState, queues: Queues) -> None:
+        self._state = state
+        self._queues = queues
+        self.next = self._first_stored()
+        "No message that is not held by a reader expires before this."
         self._heap: list[tuple[int, int, int]] = []
         "Express messages: when they expire, queue and lookup identifier."
         self._tidy_at = STALE_MAX
-        self._sweeping = False
+        self._is_sweeping = False
         self._expected = NEVER
         "When the first of those expires that a sweep under way may have missed."
         self._has_failed = False
@@ -65,20 +42,20 @@ class Expiry:
     @property
     def overdue(self) -> int:
         """Messages that expire before this have expired, while some of them are still there."""
-        return self._core.timeline.now if self.is_due else 0
+        return self._state.timeline.now if self.is_due else 0
 
     @property
     def is_due(self) -> bool:
         """Some messages have expired and are still there."""
-        return self._core.timeline.now > self.next
+        return self._state.timeline.now > self.next
 
     @property
     def seconds_left(self) -> float | None:
         """Until a sweep is due; None if no message expires or a sweep is under way."""
-        if self.next == NEVER or self._sweeping:
+        if self.next == NEVER or self._is_sweeping:
             return None
         least = RETRY if self._has_failed else 0
-        return max(least, self.next + 1 - self._core.timeline.now)
+        return max(least, self.next + 1 - self._state.timeline.now)
 
     def expect(self, expires: int) -> None:
         """There is a message that expires then."""
@@ -105,111 +82,46 @@ class Expiry:
         for lookup in lookups:
             if lookup in queue.express:
                 self.add_express(queue, [queue.express[lookup]])
-        self.expect(_first(self._core.snapshot))
+        self.expect(self._first_stored())
 
-    def sweep(self) -> bool:
-        """Time To Be Received Timer Expired ([MS-MQDMPR] 3.1.7.2.7), for all that are due.
+    # Sweeps
 
-        False if that is under way already.
-        """
-        if self._sweeping:
+    def begin_sweep(self) -> bool:
+        """A sweep begins; False if one is under way already."""
+        if self._is_sweeping:
             return False
-        self._sweep_express()
-        self._sweeping = True
+        self._is_sweeping = True
         self._expected = NEVER
-        self._step(b"")
         return True
 
-    def _sweep_express(self) -> None:
-        now = self._core.timeline.now
-        expired = 0
-        while self._heap and self._heap[0][0] < now and expired < STEP:
+    def pop_express(self) -> tuple[ManagedQueue, Entry] | None:
+        """The next express message that has expired, unless a reader holds it; None if none has."""
+        now = self._state.timeline.now
+        while self._heap and self._heap[0][0] < now:
             item = heappop(self._heap)
             queue = self._express(item)
             if queue is not None and not queue.holds.is_held(item[2]):
-                entry = queue.express[item[2]]
-                self._core.drop_express(queue, [entry.lookup])
-                self._core.dispositions.removed_express(queue, [entry], reason(queue), "")
-                expired += 1
+                return queue, queue.express[item[2]]
+        return None
+
+    def end_sweep(self, swept_to: bytes) -> None:
+        """All messages before a key of the table are gone, but for those that readers hold."""
+        self._is_sweeping = self._has_failed = False
+        express = self._heap[0][0] if self._heap else NEVER
+        self.next = min(self._first_stored(swept_to), express, self._expected)
+
+    def fail_sweep(self) -> None:
+        """A sweep could not be committed; there will be another."""
+        self._is_sweeping = False
+        self._has_failed = True
 
     def _express(self, item: tuple[int, int, int]) -> ManagedQueue | None:
         """The queue that a message of the heap is still in."""
-        queue = self._core.queues.get(item[1])
+        queue = self._queues.get(item[1])
         return queue if queue is not None and item[2] in queue.express else None
 
-    def _step(self, after: bytes) -> None:
-        core = self._core
-        rows: list[bytes] = []
-        sent: Sent = {}
-        end = expiry_key(core.timeline.now, 0, 0)
-
-        def apply(batch: Batch) -> None:
-            found = batch.writer.scan(Table.EXPIRY, after, end)
-            rows[:] = [key for key, _ in islice(found, STEP)]
-            sent.clear()
-            self._expire(batch, rows, sent)
-
-        def committed() -> None:
-            for queue, lookups in sent.items():
-                self._give_up(queue, lookups)
-            if len(rows) == STEP and not core.is_stopping:
-                self._step(rows[-1] + b"\0")
-            else:
-                self._sweeping = self._has_failed = False
-                express = self._heap[0][0] if self._heap else NEVER
-                self.next = min(_first(core.snapshot, end), express, self._expected)
-
-        def failed(error: BaseException) -> None:
-            self._sweeping = False
-            self._has_failed = True
-
-        core.submit(apply, committed, failed)
-
-    def _expire(self, batch: Batch, keys: list[bytes], sent: Sent) -> None:
-        """Messages that somebody holds wait for the outcome (A-34); `sent` names those in transit.
-
-        Those in transit have no outcome to wait for but the acknowledgement that is overdue.
-        """
-        gone: dict[tuple[ManagedQueue, str], list[tuple[int, bytes]]] = {}
-        for key in keys:
-            _, number, lookup = split_expiry_key(key)
-            queue = self._core.queues.get(number)
-            raw = batch.writer.get(Table.INDEX, index_key(number, lookup))
-            if queue is None or raw is None:
-                batch.writer.delete(Table.EXPIRY, key)
-                continue
-            is_sent = _is_sent(queue, lookup, raw)
-            if (is_sent or not queue.holds.is_held(lookup)) and batch.take_out(queue, lookup, raw):
-                gone.setdefault((queue, UNCONFIRMED * is_sent), []).append((lookup, raw))
-                if is_sent:
-                    sent.setdefault(queue, []).append(lookup)
-        for (queue, words), messages in gone.items():
-            self._core.dispositions.finalize(batch, queue, messages, reason(queue), "", words=words)
-
-    def _give_up(self, queue: ManagedQueue, lookups: list[int]) -> None:
-        """Messages in transit are gone; the next one closes the gap if no other is (AMB-27)."""
-        holds = queue.holds
-        self._core.forget(queue, [at for at in lookups if holds.holder_of(at) is IN_TRANSIT])
-        if not any(at >= LOOKUP_BASE and holds.holder_of(at) is IN_TRANSIT for at in holds):
-            queue.sequences.start_over()
-
-
-def _is_sent(queue: ManagedQueue, lookup: int, raw: bytes) -> bool:
-    """Whether a transactional message was sent and is not acknowledged."""
-    return queue.holds.holder_of(lookup) is IN_TRANSIT and bool(flags_of(raw) & _TRANSACTIONAL)
-
-
-def reason(queue: ManagedQueue) -> MessageClass:
-    """Why a message that expires in a queue leaves it."""
-    if queue.kind is QueueKind.UNCONFIRMED:
-        return MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER
-    if queue.is_outgoing:
-        return MessageClass.NACK_REACH_QUEUE_TIMEOUT
-    return MessageClass.NACK_RECEIVE_TIMEOUT
-
-
-def _first(snapshot: Snapshot, start: bytes = b"") -> int:
-    """When the first message from there on expires."""
-    for key, _ in snapshot.scan(Table.EXPIRY, start, b"\xff" * 17):
-        return int(split_expiry_key(key)[0])
-    return NEVER
+    def _first_stored(self, start: bytes = b"") -> int:
+        """When the first message in the store expires, from a key of the table on."""
+        for key, _ in self._state.snapshot.scan(Table.EXPIRY, start, b"\xff" * 17):
+            return int(split_expiry_key(key)[0])
+        return NEVER

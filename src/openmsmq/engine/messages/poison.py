@@ -7,16 +7,17 @@ that counts the abort.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.messages.admission import Admission
+from openmsmq.engine.messages.disposition import Dispositions
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.registry import Queues
+from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import Record
 from openmsmq.types.queues import POISON_SUBQUEUE, Poison, QueueKind
-
-if TYPE_CHECKING:
-    from openmsmq.engine.core import Core
 
 KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC)
 "Queues that have these rules; what is in a subqueue, somebody has put there."
@@ -25,8 +26,17 @@ KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC)
 class PoisonMessages:
     """Deals with messages that were aborted."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(
+        self,
+        state: EngineState,
+        queues: Queues,
+        dispositions: Dispositions,
+        admission: Admission,
+    ) -> None:
+        self._state = state
+        self._queues = queues
+        self._dispositions = dispositions
+        self._admission = admission
 
     def aborted(
         self, batch: Batch, queue: ManagedQueue, lookup: int, raw: bytes, by: str, *, counts: bool
@@ -49,10 +59,10 @@ class PoisonMessages:
             if is_poison and self._remove(batch, queue, lookup, record, ids):
                 return False
             if rules.retry_delay:
-                due = self._core.timeline.millis + rules.retry_delay * 1000
+                due = self._state.timeline.millis + rules.retry_delay * 1000
                 batch.take_out(queue, lookup, raw)
                 batch.delay(queue, lookup, record, due)
-                self._core.admission.note_delayed(batch, queue, lookup, ids, due, "")
+                self._admission.note_delayed(batch, queue, lookup, ids, due, "")
                 return False
         batch.rewrite(queue, lookup, record.pack())
         return True
@@ -61,14 +71,14 @@ class PoisonMessages:
         self, batch: Batch, queue: ManagedQueue, lookup: int, record: Record, ids: bytes
     ) -> bool:
         """Put poison out of the way; False if there is no room for it."""
-        outcomes, times = self._core.dispositions, str(record.abort_count)
+        outcomes, times = self._dispositions, str(record.abort_count)
         raw = record.pack()
-        target = self._core.queues.transactional_dead_letter
+        target = self._queues.transactional_dead_letter
         if queue.properties.poison is Poison.DEAD_LETTER:
             if not outcomes.reject(batch, queue, lookup, raw):
                 return False
         else:
-            target = self._core.queues.subqueue(queue, POISON_SUBQUEUE)
+            target = self._queues.subqueue(queue, POISON_SUBQUEUE)
             batch.take_out(queue, lookup, raw)
             moved = record.moved(batch.now)._replace(abort_count=record.abort_count)
             batch.place(target, lookup, moved)

@@ -112,10 +112,10 @@ class Receiver:
         core = self._core
         stored = [entry for entry in entries if not entry.express]
         express = [entry for entry in entries if entry.express]
-        core.add_express(queue, express)
+        core.express.add(queue, express)
         _note_back(core.note, queue, express, caller.name)
-        core.wake(queue, [entry.lookup for entry in express])
-        core.settle()
+        core.readers.wake(queue, [entry.lookup for entry in express])
+        core.readers.settle()
 
         def apply(batch: Batch) -> None:
             if not queue.deleted:
@@ -154,8 +154,10 @@ class Receiver:
             gone = [lookup for lookup in lookups if not queue.is_purged(lookup)]
         if len(gone) < len(lookups):
             staying = set(gone)
-            self._core.release(queue, [lookup for lookup in lookups if lookup not in staying])
-            self._core.settle()
+            self._core.removal.release(
+                queue, [lookup for lookup in lookups if lookup not in staying]
+            )
+            self._core.readers.settle()
         read = queue.holds.read_by(holder)
         entries = [read.get(lookup) or self._entry(queue, lookup) for lookup in gone]
         queue.holds.hold(gone, REMOVING)
@@ -339,7 +341,9 @@ class Receiver:
     def close_cursor(self, queue: ManagedQueue, cursor: QueueCursor) -> None:
         """Close Cursor ([MS-MQDMPR] 3.1.7.1.2); a read that waits with it is told (A-51)."""
         cursor.closed = True
-        self._core.cancel_all(queue, OperationCancelled("the cursor was closed"), cursor=cursor)
+        self._core.readers.cancel_all(
+            queue, OperationCancelled("the cursor was closed"), cursor=cursor
+        )
 
     def _under(self, queue: ManagedQueue, cursor: QueueCursor) -> tuple[int, bytes, bool]:
         """The message under a cursor that has read it."""
@@ -416,7 +420,7 @@ class Receiver:
         caller: Caller,
     ) -> None:
         """Messages that are held were received."""
-        self._core.dispositions.remove(
+        self._core.removal.remove(
             queue, entries, MessageClass.ACK_RECEIVE, succeed, fail, caller.name
         )
 

@@ -97,7 +97,7 @@ class Confirmations:
         def committed() -> None:
             # What was taken back meanwhile to be purged is forgotten by the purge.
             held = [lookup for lookup in lookups if queue.holds.holder_of(lookup) is IN_TRANSIT]
-            core.forget(queue, held)
+            core.removal.forget(queue, held)
             if len(keys) >= STEP:
                 self._leave(queue, keys[-1] + b"\0", end)
             else:
@@ -212,7 +212,7 @@ class Confirmations:
 
         def committed() -> None:
             if queue.holds.holder_of(lookup) is IN_TRANSIT:
-                self._core.forget(queue, [lookup])
+                self._core.removal.forget(queue, [lookup])
             self.finish(queue.main)
 
         after.append(committed)

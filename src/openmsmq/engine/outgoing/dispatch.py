@@ -239,7 +239,7 @@ class Dispatcher:
                 in_transit.discard(entry.lookup)
                 gone.append(entry)
         queue.holds.hold([entry.lookup for entry in gone], REMOVING)
-        remove = self._core.dispositions.remove
+        remove = self._core.removal.remove
         remove(queue, gone, reason, lambda: pending.succeed(None), pending.fail)
         return pending
 
@@ -247,8 +247,8 @@ class Dispatcher:
         """One message that is not of a stream waits in its place again."""
         self._in_transit.get(queue, set()).discard(entry.lookup)
         if queue.holds.holder_of(entry.lookup) is IN_TRANSIT:
-            self._core.release(queue, [entry.lookup])
-            self._core.settle()
+            self._core.removal.release(queue, [entry.lookup])
+            self._core.readers.settle()
 
     def take_back(self, queue: ManagedQueue) -> None:
         """What was taken of a queue waits in its place again, and is sent again."""
@@ -266,8 +266,8 @@ class Dispatcher:
         queue.sequences.start_over()
         held = [lookup for lookup in lookups if queue.holds.holder_of(lookup) is IN_TRANSIT]
         if held:
-            self._core.release(queue, held)
-            self._core.settle()
+            self._core.removal.release(queue, held)
+            self._core.readers.settle()
 
     def _is_transactional(self, queue: ManagedQueue, lookup: int) -> bool:
         raw = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))

@@ -64,12 +64,12 @@ class Moves:
 
         def committed() -> None:
             target.pins -= 1
-            core.forget(queue, [lookup])
+            core.removal.forget(queue, [lookup])
             pending.succeed(None)
 
         def failed(error: BaseException) -> None:
             target.pins -= 1
-            core.release(queue, [lookup])
+            core.removal.release(queue, [lookup])
             pending.fail(error)
 
         core.submit(apply, committed, failed)
@@ -117,14 +117,14 @@ class Moves:
     ) -> Future[None]:
         core = self._core
         entry = queue.express[lookup]
-        core.drop_express(queue, [lookup])
+        core.express.drop(queue, [lookup])
         record = Record.unpack(raw).moved(core.timeline.wall)
-        core.add_express(target, [entry._replace(record=record.pack())])
+        core.express.add(target, [entry._replace(record=record.pack())])
         core.statistics.count(Event.MOVED.word)
         ids = identifiers([entry.packet])
         core.note(Event.MOVED, target, [lookup], ids, by, queue.name)
-        core.wake(target, [lookup])
-        core.settle()
+        core.readers.wake(target, [lookup])
+        core.readers.settle()
         core.queues.touch(queue)
         core.queues.tidy()
         pending: Future[None] = Future()

@@ -10,8 +10,15 @@ from uuid import UUID
 
 from openmsmq.engine.arrivals.incoming import INCOMING, RESTORED_KEY, IncomingSequence
 from openmsmq.engine.commit.batch import QUEUE_NUMBER_KEY, Batch
+from openmsmq.engine.commit.number_reservation import (
+    ARRIVAL_BLOCK,
+    ARRIVAL_KEY,
+    MESSAGE_ID_BLOCK,
+    MESSAGE_ID_KEY,
+    pack_number,
+    unpack_number,
+)
 from openmsmq.engine.commit.numbers import Numbers
-from openmsmq.engine.commit.operation import Submit
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers, load_sequences
@@ -43,16 +50,11 @@ from openmsmq.types.queues import QueueKind
 from openmsmq.types.settings import Settings
 
 IDENTITY_KEY: Final = b"identity"
-ARRIVAL_KEY: Final = b"arrival"
-MESSAGE_ID_KEY: Final = b"message-id"
 RESTORING_KEY: Final = b"restoring"
 "META row: the store was put back from a backup and has not been opened since."
 STARTS_KEY: Final = b"starts"
 STARTS_MAX: Final = 256
 "Starts that are remembered, so that `explain` can tell why an express message is gone."
-ARRIVAL_BLOCK: Final = 1 << 32
-"Arrival numbers reserved at each start; 56 bits allow sixteen million starts."
-MESSAGE_ID_BLOCK: Final = 1 << 16
 BLOCKS_SKIPPED: Final = 1024
 """Blocks of numbers that a restored store does not use: the original may have gone on with them.
 
@@ -60,9 +62,6 @@ Each start of a manager takes one.
 """
 QUEUES_SKIPPED: Final = 1024
 "Queues that may have been created since the backup was made."
-NUMBERS_LEFT: Final = 1000
-"Numbers that may still be used while a manager stops."
-_u64 = Struct("<Q")
 _queue_key = Struct(">IB")
 
 
@@ -165,11 +164,6 @@ def start_over(writer: Writer, numbers: Numbers, now: int, passed: int, entropy:
     writer.delete(Table.META, RESTORING_KEY)
 
 
-def pack_number(number: int) -> bytes:
-    """A number as META rows hold it."""
-    return _u64.pack(number)
-
-
 def _load_queues(snapshot: Snapshot) -> tuple[dict[int, ManagedQueue], list[ManagedQueue]]:
     """The queues, and those that were deleted but not emptied."""
     found: dict[int, ManagedQueue] = {}
@@ -243,57 +237,13 @@ def _load_numbers(snapshot: Snapshot, entropy: bytes) -> Numbers:
     )
 
 
-def reserve_arrivals(numbers: Numbers, submit: Submit) -> None:
-    """Reserve arrival numbers before those reserved run out."""
-    if numbers.arrival <= numbers.arrival_end - ARRIVAL_BLOCK // 2:
-        return
-    end = numbers.arrival + ARRIVAL_BLOCK
-
-    def committed() -> None:
-        numbers.arrival_end = end
-
-    submit(
-        lambda batch: batch.writer.put(Table.META, ARRIVAL_KEY, pack_number(end)),
-        committed,
-        lambda error: None,
-        grows=True,
-    )
-
-
-def reserve_message_ids(numbers: Numbers, submit: Submit) -> None:
-    """The same for identifiers of messages."""
-    if numbers.message_id <= numbers.message_id_end - MESSAGE_ID_BLOCK // 2:
-        return
-    reserved = numbers.message_id_end
-    numbers.message_id_end = end = numbers.message_id + MESSAGE_ID_BLOCK
-
-    def failed(error: BaseException) -> None:
-        numbers.message_id_end = min(numbers.message_id_end, reserved)
-
-    submit(
-        lambda batch: batch.writer.put(Table.META, MESSAGE_ID_KEY, pack_number(end)),
-        lambda: None,
-        failed,
-        grows=True,
-    )
-
-
-def give_back(writer: Writer, numbers: Numbers) -> None:
-    """Give back numbers that are reserved and not used, but for some that may still be."""
-    arrival = min(numbers.arrival + NUMBERS_LEFT, numbers.arrival_end)
-    message_id = min(numbers.message_id + NUMBERS_LEFT, numbers.message_id_end)
-    writer.put(Table.META, ARRIVAL_KEY, pack_number(arrival))
-    writer.put(Table.META, MESSAGE_ID_KEY, pack_number(message_id))
-
-
 def _load_starts(snapshot: Snapshot) -> list[int]:
     raw = snapshot.get(Table.META, STARTS_KEY) or b""
     return list(unpack(f"<{len(raw) // 4}I", raw))
 
 
 def _number(snapshot: Snapshot, key: bytes) -> int:
-    raw = snapshot.get(Table.META, key)
-    return 0 if raw is None else int(_u64.unpack(raw)[0])
+    return unpack_number(snapshot.get(Table.META, key))
 
 
 def _next_packet(snapshot: Snapshot) -> int:

@@ -269,14 +269,14 @@ class Reservations:
                 for entry in copied:
                     if entry.lookup in source.express:
                         source.express.rewrite(entry.lookup, entry.record)
-                core.release(source, lookups)
+                core.removal.release(source, lookups)
                 subscription.has_copied(lookups)
             else:
-                core.forget(source, lookups)
+                core.removal.forget(source, lookups)
             go_on()
 
         def failed(error: BaseException) -> None:
-            core.release(source, lookups)
+            core.removal.release(source, lookups)
             fail(error)
 
         core.submit(apply, committed, failed, grows=True)

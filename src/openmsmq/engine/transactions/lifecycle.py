@@ -85,13 +85,13 @@ class Transactions:
 
         def apply(batch: Batch) -> None:
             if not transaction.is_doomed:
-                transaction.commit(batch, core, by)
+                transaction.commit(batch, core.queues, core.admission, core.dispositions, by)
                 if also is not None:
                     also.write(batch)
 
         def ended() -> None:
             for queue, lookups in _by_queue(transaction).items():
-                core.forget(queue, lookups)
+                core.removal.forget(queue, lookups)
             if also is not None:
                 also.noted()
 
@@ -105,7 +105,7 @@ class Transactions:
 
         def apply(batch: Batch) -> None:
             away.clear()
-            away.update(transaction.abort(batch, core, by))
+            away.update(transaction.abort(batch, core.dispositions, core.poison, by))
 
         def ended() -> None:
             for queue, lookups in _by_queue(transaction).items():
@@ -113,8 +113,10 @@ class Transactions:
                 if queue.delayed is not None:  # what was purged meanwhile is not to come back
                     queue.delayed.spared.difference_update(purged)
                 gone = {*purged, *(lookup for lookup in lookups if (queue, lookup) in away)}
-                core.forget(queue, gone)
-                core.release(queue, [lookup for lookup in lookups if queue.holds.is_held(lookup)])
+                core.removal.forget(queue, gone)
+                core.removal.release(
+                    queue, [lookup for lookup in lookups if queue.holds.is_held(lookup)]
+                )
 
         is_nothing = transaction.is_empty
         return self._end(transaction, apply, ended, grows=False, is_nothing=is_nothing)

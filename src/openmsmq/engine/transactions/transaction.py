@@ -15,13 +15,16 @@ from enum import Enum, auto
 from itertools import groupby
 from operator import itemgetter
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.messages.admission import Admission
+from openmsmq.engine.messages.disposition import Dispositions
+from openmsmq.engine.messages.poison import PoisonMessages
+from openmsmq.engine.messages.removal import note_purged, purge_reason
 from openmsmq.engine.queues.holds import Holder
-from openmsmq.engine.queues.purge import note_purged
-from openmsmq.engine.queues.purge import reason as purge_reason
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
+from openmsmq.engine.queues.registry import Queues
 from openmsmq.engine.storage.history import IDENTIFIER_SIZE, identifiers
 from openmsmq.engine.storage.layout import JOURNAL_BIT, Owed, Record, index_key
 from openmsmq.engine.storage.tables import Snapshot, Table
@@ -30,9 +33,6 @@ from openmsmq.packet.headers.transaction import TransactionFlags
 from openmsmq.packet.walk import marked
 from openmsmq.properties.message import MessageClass
 from openmsmq.types.queues import QueueKind
-
-if TYPE_CHECKING:
-    from openmsmq.engine.core import Core
 
 SPILL_SIZE: Final = 256 * 1024
 "Bytes a transaction may hold in memory before it writes them to the store."
@@ -255,21 +255,29 @@ class ManagedTransaction(Holder):
         header = json.dumps(values).encode()
         batch.writer.put(Table.TRANSACTIONS, _key.pack(self.number, HEADER, 0), header)
 
-    def commit(self, batch: Batch, core: Core, by: str) -> None:
+    def commit(
+        self,
+        batch: Batch,
+        queues: Queues,
+        admission: Admission,
+        dispositions: Dispositions,
+        by: str,
+    ) -> None:
         """Transaction Commit ([MS-MQDMPR] 3.1.4.4): sends appear, receives are gone."""
         rows = self._take_sent_rows(batch)
         buffer = _with_last(batch, rows, self.buffer)
         for (number, is_plain), found in groupby(rows, key=_kind):
-            self._arrive(batch, core, core.queues.get(number), list(found), by, is_plain=is_plain)
+            queue = queues.get(number)
+            self._arrive(batch, admission, queue, list(found), by, is_plain=is_plain)
         for queue, messages in groupby(buffer, key=itemgetter(0)):
             if queue.deleted:
                 continue
             new = [message for _, message in messages]
             if self.is_special:
-                core.admission.put(batch, queue, new, by)
+                admission.put(batch, queue, new, by)
             else:
                 batch.insert_many(queue, new, by)
-                core.dispositions.arrived(batch, queue, new)
+                dispositions.arrived(batch, queue, new)
         gone: dict[tuple[ManagedQueue, MessageClass], list[tuple[int, bytes]]] = defaultdict(list)
         for (queue, lookup), record in self.received.items():
             if not queue.deleted:
@@ -278,7 +286,7 @@ class ManagedTransaction(Holder):
                     reason = MessageClass.NACK_RECEIVE_REJECTED
                 gone[queue, reason].append((lookup, record))
         for (queue, reason), taken in gone.items():
-            core.dispositions.removed(batch, queue, taken, reason, by)
+            dispositions.removed(batch, queue, taken, reason, by)
         self._move(batch, by)
 
     def _move(self, batch: Batch, by: str) -> None:
@@ -291,7 +299,7 @@ class ManagedTransaction(Holder):
     def _arrive(
         self,
         batch: Batch,
-        core: Core,
+        admission: Admission,
         queue: ManagedQueue | None,
         found: list[StagedSend],
         by: str,
@@ -305,16 +313,19 @@ class ManagedTransaction(Holder):
                 queue, places, sizes, priorities, expires, flags, b"".join(ids), by
             )
             return
-        put = core.admission
         for sent in found:
             number = int.from_bytes(sent.identifier[16:], "little")
-            if queue is None or put.is_known(batch, sent.dedup_key, number):
+            if queue is None or admission.is_known(batch, sent.dedup_key, number):
                 batch.drop_packet(sent.number, sent.size)
                 continue
             record = Record(sent.number, sent.size, batch.now, sent.expires, flags=sent.flags)
-            put.put_stored(batch, queue, sent.priority, record, sent.identifier, by, due=sent.due)
+            admission.put_stored(
+                batch, queue, sent.priority, record, sent.identifier, by, due=sent.due
+            )
 
-    def abort(self, batch: Batch, core: Core, by: str) -> set[tuple[ManagedQueue, int]]:
+    def abort(
+        self, batch: Batch, dispositions: Dispositions, poison: PoisonMessages, by: str
+    ) -> set[tuple[ManagedQueue, int]]:
         """Transaction Abort ([MS-MQDMPR] 3.1.4.5): sends vanish, receives are back, counted.
 
         The answer is which of these are not in their places, since they have to wait or are poison.
@@ -327,10 +338,10 @@ class ManagedTransaction(Holder):
             if queue.deleted:
                 continue
             if queue.is_purged(lookup):
-                core.dispositions.removed(batch, queue, [(lookup, raw)], purge_reason(queue), by)
+                dispositions.removed(batch, queue, [(lookup, raw)], purge_reason(queue), by)
                 continue
             counts = (queue, lookup) in self.received
-            if not core.poison.aborted(batch, queue, lookup, raw, by, counts=counts):
+            if not poison.aborted(batch, queue, lookup, raw, by, counts=counts):
                 away.add((queue, lookup))
         return away
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from openmsmq.engine.commit.batch import QUEUE_NUMBER_KEY
+from openmsmq.engine.commit.number_reservation import ARRIVAL_KEY, MESSAGE_ID_KEY
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.messages import dedup as onces
@@ -35,7 +36,7 @@ from openmsmq.engine.storage.layout import (
     split_index_key,
     split_packet_key,
 )
-from openmsmq.engine.storage.recovery import ARRIVAL_KEY, IDENTITY_KEY, MESSAGE_ID_KEY
+from openmsmq.engine.storage.recovery import IDENTITY_KEY
 from openmsmq.engine.storage.settings import load_settings
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.engine.transactions.transaction import (

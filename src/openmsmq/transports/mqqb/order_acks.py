@@ -139,8 +139,8 @@ class OrderAcks:
             core.statistics.count(DROPPED)
             return True
         ack = NewMessage(self._build(packet, sequence), 0, NEVER, express=True)
-        core.wake(target, core.insert_express(target, [ack]))
-        core.settle()
+        core.readers.wake(target, core.express.insert(target, [ack]))
+        core.readers.settle()
         return True
 
     def _build(self, packet: bytes, sequence: IncomingSequence) -> bytes:

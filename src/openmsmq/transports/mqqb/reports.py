@@ -51,5 +51,5 @@ class Reports:
             next_hop=next_hop,
         )
         new = NewMessage(report, PRIORITY_DEFAULT, NEVER, express=True)
-        core.wake(target, core.insert_express(target, [new]))
-        core.settle()
+        core.readers.wake(target, core.express.insert(target, [new]))
+        core.readers.settle()

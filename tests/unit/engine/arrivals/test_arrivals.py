@@ -199,7 +199,7 @@ def test_an_express_message_that_waits_counts(
 def test_an_express_message_may_find_its_queue_gone(station: Station) -> None:
     """What waited for a commit is rejected like one that came later."""
     mixed(station, "1", "2e")
-    station.core.queues.delete(station.world.find("q"))
+    station.core.queue_lifecycle.delete(station.world.find("q"))
     commit_all(station.core)
     assert station.world.count(module.REJECTED + describe_class(MessageClass.NACK_BAD_DST_Q)) == 2
     assert station.core.queues.find("Refused$").express.size == station.core.express_size
@@ -643,7 +643,7 @@ def test_only_queues_that_people_made_are_sent_to(strict: Station, name: str) ->
 def test_a_queue_that_is_being_deleted_is_none(strict: Station) -> None:
     """MQQB-231."""
     packet = parcel("1")
-    strict.core.queues.delete(strict.world.find("q"))
+    strict.core.queue_lifecycle.delete(strict.world.find("q"))
     give(strict, packet)
     assert events(strict, packet) == REFUSED
 
@@ -853,7 +853,7 @@ def test_the_sender_hears_that_it_was_purged(
 ) -> None:
     """MQQB-289."""
     give(station, wanting(**given))
-    station.world.done(station.core.queues.purge(station.world.find("t")))
+    station.world.done(station.core.queue_lifecycle.purge(station.world.find("t")))
     assert station.finals() == [(MessageClass.NACK_Q_PURGED, 1)] * told
 
 
@@ -863,7 +863,7 @@ def test_the_sender_hears_that_its_queue_was_deleted(
 ) -> None:
     """MQQB-289."""
     give(station, wanting(**given))
-    station.world.done(station.core.queues.delete(station.world.find("t")))
+    station.world.done(station.core.queue_lifecycle.delete(station.world.find("t")))
     station.world.tick()
     assert station.finals() == [(MessageClass.NACK_Q_DELETED, 1)] * told
 
@@ -981,11 +981,11 @@ def test_that_it_was_not_received_is_told_with_the_reason(
 ) -> None:
     """MQQB-293."""
     give(station, parcel("1", acknowledge=Acknowledge.NEG_RECEIVE, receive=5))
-    queues, queue = station.core.queues, station.world.find("q")
+    lifecycle, queue = station.core.queue_lifecycle, station.world.find("q")
     if end == "purge":
-        station.world.done(queues.purge(queue))
+        station.world.done(lifecycle.purge(queue))
     elif end == "delete":
-        station.world.done(queues.delete(queue))
+        station.world.done(lifecycle.delete(queue))
     station.world.tick(10 * (end == "wait"))
     assert station.admin() == [told]
 

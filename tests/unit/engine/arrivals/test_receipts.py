@@ -31,7 +31,7 @@ def test_the_writer_of_the_transport_is_called_in_the_commit_that_owes_the_recei
             written.append((reason, context))
             return OwedReceipt(THERE, parcel("receipt"))
 
-    station.core.receipt_writers = {0: Writer()}
+    station.core.acknowledgements.receipts = {0: Writer()}
     station.take(parcel("1", to=HERE + "t", place=(1, 1, 0), wants_final=True))
     assert written == []
     station.world.take(station.world.find("t"))

@@ -127,7 +127,9 @@ def test_beyond_a_bound_they_are_counted_only(
 @EXPRESS
 def test_so_are_those_that_have_too_many_bytes(station: Station, express: bool) -> None:
     assert station.core.queues.refused.properties.quota * 1024 == limits.REFUSED_SIZE_MAX
-    station.world.done(station.core.queues.change(station.core.queues.refused, NOW, {"quota": 1}))
+    station.world.done(
+        station.core.queue_lifecycle.change(station.core.queues.refused, NOW, {"quota": 1})
+    )
     packets = [parcel(str(n) * 400, number=n, to=HERE + "none", express=express) for n in (1, 2, 3)]
     for packet in packets:
         give(station, packet, express=express)
@@ -164,7 +166,7 @@ def test_it_is_not_sent_to(station: Station, name: str) -> None:
 def test_it_can_be_emptied(station: Station) -> None:
     give(station, parcel("1", to=HERE + "none"))
     queue = station.core.queues.refused
-    assert station.world.done(station.core.queues.purge(queue)) == 1
+    assert station.world.done(station.core.queue_lifecycle.purge(queue)) == 1
     give(station, parcel("2", number=2, to=HERE + "none"))
     assert station.world.take(queue, 1)[0].packet == parcel("2", number=2, to=HERE + "none")
     commit_all(station.core)

@@ -82,7 +82,7 @@ def test_a_known_message_needs_no_room(world: World) -> None:
 
 def test_a_queue_that_is_deleted_meanwhile_takes_no_id(world: World, queue: ManagedQueue) -> None:
     sent = world.enqueuer.post(queue, [once(queue, "a", 1)])
-    world.core.queues.delete(queue)
+    world.core.queue_lifecycle.delete(queue)
     with pytest.raises(QueueNotAvailable):
         world.done(sent)
 

@@ -147,7 +147,7 @@ def test_it_counts_against_the_quota(world: World) -> None:
 def test_a_purge_takes_it(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 5), later(world, 6))
     world.send(queue, letter("now"))
-    assert world.done(world.core.queues.purge(queue)) == 3
+    assert world.done(world.core.queue_lifecycle.purge(queue)) == 3
     world.tick(10)
     assert world.bodies(queue) == []
     assert world.rows(Table.DELAYED) == world.rows(Table.PACKETS) == {}
@@ -159,7 +159,7 @@ def test_a_purge_that_begins_while_it_is_on_its_way_takes_it(
     post(world, queue, later(world, 5))
     world.pass_time(5)
     world.core.start_commit(world.store.begin())
-    purged = world.core.queues.purge(queue)
+    purged = world.core.queue_lifecycle.purge(queue)
     world.store.commit()
     world.core.finish_commit()
     assert world.done(purged) == 1
@@ -168,7 +168,7 @@ def test_a_purge_that_begins_while_it_is_on_its_way_takes_it(
 
 def test_it_is_gone_with_its_queue(world: World, queue: ManagedQueue) -> None:
     post(world, queue, *(later(world, 5) for _ in range(400)))
-    world.done(world.core.queues.delete(queue))
+    world.done(world.core.queue_lifecycle.delete(queue))
     world.tick(10)
     for table in (Table.DELAYED, Table.INDEX, Table.PACKETS):
         assert world.rows(table) == {}
@@ -177,7 +177,7 @@ def test_it_is_gone_with_its_queue(world: World, queue: ManagedQueue) -> None:
 
 def test_a_queue_that_could_not_be_deleted_gets_it(world: World, queue: ManagedQueue) -> None:
     post(world, queue, later(world, 5))
-    deleting = world.core.queues.delete(queue)
+    deleting = world.core.queue_lifecycle.delete(queue)
     world.pass_time(5)
     world.commit(StorageFailed("broken"))
     assert deleting.error is not None
@@ -236,7 +236,7 @@ def test_an_outgoing_queue_from_which_the_last_waiting_message_went_is_gone(worl
     name = parse_format_name("DIRECT=OS:there\\private$\\x")
     queue = world.core.queues.outgoing(name)
     post(world, queue, later(world, 5))
-    assert world.done(world.core.queues.purge(queue)) == 1
+    assert world.done(world.core.queue_lifecycle.purge(queue)) == 1
     assert queue.deleted
     assert world.rows(Table.QUEUES) == {}
 

@@ -132,9 +132,9 @@ def test_a_purge_and_a_delete_leave_no_dead_letters(
 ) -> None:
     """DMPR-399."""
     world.send(queue, letter("a", express=express, dead_letter=True))
-    world.done(world.core.queues.purge(queue))
+    world.done(world.core.queue_lifecycle.purge(queue))
     world.send(queue, letter("b", express=express, dead_letter=True))
-    world.done(world.core.queues.delete(queue))
+    world.done(world.core.queue_lifecycle.delete(queue))
     assert count(world.core.queues.dead_letter) == 0
     assert not world.rows(Table.PACKETS)
     assert (world.count("purged"), world.count("queue_deleted")) == (1, 1)
@@ -148,7 +148,7 @@ def test_without_room_a_dead_letter_is_discarded(
     """It is counted, and told in the history (DMPR-070)."""
     world.core.history.limit = history << 20
     dead = world.core.queues.dead_letter
-    world.done(world.core.queues.change(dead, NOW, {"quota": 1}))
+    world.done(world.core.queue_lifecycle.change(dead, NOW, {"quota": 1}))
     sent = [letter("x" * 500, number=n, express=express, dead_letter=True) for n in range(3)]
     world.send(queue, *(one._replace(expires=NOW) for one in sent))
     world.tick(5)
@@ -218,7 +218,7 @@ def test_what_is_sent_in_a_transaction_is_copied_when_it_commits(world: World) -
         world.done(world.transactions.commit(transaction))
         (view,) = world.views(journal)
         assert view.message_size == size
-        world.done(world.core.queues.purge(journal))
+        world.done(world.core.queue_lifecycle.purge(journal))
     transaction = world.transactions.begin()
     world.send(queue, letter(journal=True, transactional=True), transaction=transaction)
     world.done(world.transactions.abort(transaction))
@@ -231,7 +231,7 @@ def test_without_room_the_copy_is_discarded_and_the_message_is_sent(
 ) -> None:
     """DMPR-067."""
     journal = world.core.queues.system_journal
-    world.done(world.core.queues.change(journal, NOW, {"quota": 1}))
+    world.done(world.core.queue_lifecycle.change(journal, NOW, {"quota": 1}))
     sent = [letter("x" * 500, number=n, express=express, journal=True) for n in range(3)]
     world.send(queue, *sent)
     assert (count(queue), count(journal)) == (3, 1)
@@ -305,7 +305,7 @@ def test_what_leaves_in_another_way_leaves_none(world: World) -> None:
     queue = world.queue(journal=True, transactional=True)
     journal = journal_of(queue)
     world.send_in(queue, letter("purged", transactional=True))
-    world.done(world.core.queues.purge(queue))
+    world.done(world.core.queue_lifecycle.purge(queue))
     world.send_in(queue, letter("expired", transactional=True, expires=NOW))
     world.tick(5)
     world.send_in(queue, letter("moved", transactional=True))
@@ -315,7 +315,7 @@ def test_what_leaves_in_another_way_leaves_none(world: World) -> None:
     world.take(queue, 1, transaction)
     world.done(world.transactions.abort(transaction))
     assert count(journal) == 0
-    world.done(world.core.queues.delete(queue))
+    world.done(world.core.queue_lifecycle.delete(queue))
     assert not world.rows(Table.INDEX)
 
 
@@ -415,7 +415,7 @@ def test_each_end_is_acknowledged_as_the_sender_wants(
     admin = world.queue("admin")
 
     def sent() -> ManagedQueue:
-        world.done(world.core.queues.purge(admin))
+        world.done(world.core.queue_lifecycle.purge(admin))
         name = f"q{world.core.numbers.queue}"
         made = world.queue(name)
         world.send(made, letter(express=express, acknowledge=asked, admin=ADMIN, expires=NOW + 5))
@@ -423,9 +423,9 @@ def test_each_end_is_acknowledged_as_the_sender_wants(
 
     world.take(sent())
     assert classes(world, admin) == received
-    world.done(world.core.queues.purge(sent()))
+    world.done(world.core.queue_lifecycle.purge(sent()))
     assert classes(world, admin) == purged
-    world.done(world.core.queues.delete(sent()))
+    world.done(world.core.queue_lifecycle.delete(sent()))
     assert classes(world, admin) == deleted
     sent()
     world.tick(10)
@@ -468,7 +468,7 @@ def test_a_purge_on_the_way_is_reported_as_such(world: World, express: bool) -> 
     admin = world.queue("admin")
     outgoing = world.core.queues.outgoing(parse_format_name("DIRECT=OS:there\\private$\\q"))
     world.send(outgoing, letter(express=express, acknowledge=ALL, admin=ADMIN, dead_letter=True))
-    world.done(world.core.queues.purge(outgoing))
+    world.done(world.core.queue_lifecycle.purge(outgoing))
     assert classes(world, admin) == [MessageClass.NACK_PURGED]
     (record,) = world.records(world.core.queues.dead_letter)
     assert record.message_class == MessageClass.NACK_PURGED
@@ -521,7 +521,7 @@ def test_an_acknowledgement_of_a_purge_is_as_safe_as_the_message_was(
     asked = Acknowledge.NEG_RECEIVE
     world.send(queue, letter("a", express=express, acknowledge=asked, admin=ADMIN))
     world.send(queue, letter("b", number=2))
-    world.done(world.core.queues.purge(queue))
+    world.done(world.core.queue_lifecycle.purge(queue))
     assert classes(world, admin) == [MessageClass.NACK_Q_PURGED]
     assert (len(admin.express), admin.messages) == (int(express), int(not express))
 
@@ -587,7 +587,7 @@ def test_what_cannot_be_acknowledged_is_counted(
             world.subqueue(world.queue("admin"))
             admin = ADMIN + ";retry"
         case "deleted":
-            world.core.queues.delete(world.queue("admin"))
+            world.core.queue_lifecycle.delete(world.queue("admin"))
     world.send(queue, letter(express=express, acknowledge=Acknowledge.POS_ARRIVAL, admin=admin))
     assert world.count("acknowledgements without a queue") == 1
     assert world.count("acknowledged") == 0
@@ -699,7 +699,7 @@ def test_messages_that_ask_for_nothing_leave_nothing(world: World, queue: Manage
     sent: list[NewMessage] = [message("a"), message("b", express=True), message("c")]
     world.send(queue, *sent)
     world.take(queue, 2)
-    world.done(world.core.queues.purge(queue))
+    world.done(world.core.queue_lifecycle.purge(queue))
     assert (world.count("arrived"), world.count("received"), world.count("purged")) == (3, 2, 1)
     assert not world.rows(Table.INDEX)
 
@@ -733,7 +733,7 @@ def test_messages_that_a_transaction_holds_are_acknowledged_once_when_their_queu
     world.send_in(queue, *sent)
     transaction = world.transactions.begin()
     world.take(queue, 2, transaction)
-    world.done(world.core.queues.delete(queue))
+    world.done(world.core.queue_lifecycle.delete(queue))
     assert classes(world, admin) == [MessageClass.NACK_Q_DELETED] * 2
     end = world.transactions.commit if commits else world.transactions.abort
     world.done(end(transaction))

@@ -138,7 +138,7 @@ def test_an_express_message_to_a_queue_deleted_meanwhile_is_refused(world: World
     world.enqueuer.send(queue, [message("first")])
     world.core.start_commit(world.store.begin())
     express = world.enqueuer.send(queue, [message("second", express=True)])
-    world.core.queues.delete(queue)
+    world.core.queue_lifecycle.delete(queue)
     world.store.commit()
     world.core.finish_commit()
     assert isinstance(express.error, QueueNotAvailable)
@@ -170,7 +170,7 @@ def test_waiting_readers_get_what_is_sent(world: World) -> None:
 
 def test_nothing_is_sent_to_a_deleted_queue(world: World) -> None:
     queue = world.queue()
-    world.done(world.core.queues.delete(queue))
+    world.done(world.core.queue_lifecycle.delete(queue))
     with pytest.raises(QueueNotAvailable) as info:
         world.enqueuer.send(queue, [message("a")])
     assert info.value.hresult == 0xC00E004B
@@ -182,7 +182,7 @@ def test_a_send_that_meets_a_delete_is_refused(world: World, commits_first: bool
     pending = world.enqueuer.send(queue, [message("a"), message("b", express=True)])
     if commits_first:
         world.core.start_commit(world.store.begin())
-    world.core.queues.delete(queue)
+    world.core.queue_lifecycle.delete(queue)
     if commits_first:
         world.store.commit()
         world.core.finish_commit()

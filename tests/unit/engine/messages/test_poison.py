@@ -112,16 +112,16 @@ def test_poison_becomes_a_dead_letter_with_a_reason(world: World) -> None:
 def test_without_room_for_dead_letters_poison_stays(world: World) -> None:
     queue = world.queue(transactional=True, abort_limit=1, poison=Poison.DEAD_LETTER)
     dead = world.core.queues.transactional_dead_letter
-    world.done(world.core.queues.change(dead, NOW, {"quota": 0}))
+    world.done(world.core.queue_lifecycle.change(dead, NOW, {"quota": 0}))
     fill(world, queue, "bad")
     abort(world, queue)
     assert world.bodies(queue) == ["bad"]
     assert world.count("poisoned") == 0
-    world.done(world.core.queues.change(queue, NOW, {"retry_delay": 5}))
+    world.done(world.core.queue_lifecycle.change(queue, NOW, {"retry_delay": 5}))
     abort(world, queue)
     assert world.bodies(queue) == [], "it rests meanwhile, as any other"
     world.tick(5)
-    world.done(world.core.queues.change(dead, NOW, {"quota": 10}))
+    world.done(world.core.queue_lifecycle.change(dead, NOW, {"quota": 10}))
     abort(world, queue)
     assert world.bodies(dead) == ["bad"]
 
@@ -172,10 +172,10 @@ def test_what_was_purged_does_not_come_back(world: World, when: str) -> None:
     world.take(queue, 1, transaction)
     ended = world.transactions.abort(transaction)
     if when == "before the commit":
-        world.core.queues.purge(queue)
+        world.core.queue_lifecycle.purge(queue)
     world.core.start_commit(world.store.begin())
     if when == "while it runs":
-        world.core.queues.purge(queue)
+        world.core.queue_lifecycle.purge(queue)
     world.store.commit()
     world.core.finish_commit()
     world.done(ended)

@@ -264,7 +264,7 @@ def test_no_message_is_missed_that_is_committed_while_a_reader_begins_to_wait(
 def test_a_read_that_waits_can_be_cancelled(world: World, empty: ManagedQueue) -> None:
     """Exactly that one (DMPR-267, DMPR-271)."""
     first, second = world.wait_receive(empty), world.wait_receive(empty)
-    assert world.core.cancel(empty, first, ReceiveTimeout())
+    assert world.core.readers.cancel(empty, first, ReceiveTimeout())
     assert isinstance(first.error, ReceiveTimeout)
     world.send(empty, "a")
     assert result(world, second) == ["a"]
@@ -274,10 +274,10 @@ def test_a_read_that_does_not_wait_cannot_be_cancelled(world: World, empty: Mana
     """DMPR-272, DMPR-273."""
     waiting = world.wait_receive(empty)
     stranger: Future[list[Entry]] = Future()
-    assert not world.core.cancel(empty, stranger, OperationCancelled())
+    assert not world.core.readers.cancel(empty, stranger, OperationCancelled())
     assert not stranger.done
     world.send(empty, "a")
-    assert not world.core.cancel(empty, waiting, OperationCancelled())
+    assert not world.core.readers.cancel(empty, waiting, OperationCancelled())
     assert packets(waiting.result()) == ["a"]
 
 
@@ -327,7 +327,7 @@ def test_a_purge_does_not_keep_back_what_was_received_before_it(
 ) -> None:
     """It was not in the queue then; likewise while the purge goes on."""
     taken = world.take(queue, 2)
-    purged = world.core.queues.purge(queue)
+    purged = world.core.queue_lifecycle.purge(queue)
     if not meanwhile:
         assert world.done(purged) == 3
     world.receiver.put_back(queue, taken)
@@ -342,10 +342,10 @@ def test_nothing_is_put_back_into_a_deleted_queue(
 ) -> None:
     taken = world.take(queue, 2)
     if when == "before":
-        world.done(world.core.queues.delete(queue))
+        world.done(world.core.queue_lifecycle.delete(queue))
     world.receiver.put_back(queue, taken)
     if when == "meanwhile":
-        world.core.queues.delete(queue)
+        world.core.queue_lifecycle.delete(queue)
     commit_all(world.core)
     assert world.core.express_size == 0
     for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
@@ -397,7 +397,7 @@ def test_a_message_purged_meanwhile_is_removed_by_the_second_step(
 ) -> None:
     """Whatever the reader says, and others are still given back (DMPR-217)."""
     purged = world.take(queue, 1, READER)[0]
-    world.done(world.core.queues.purge(queue))
+    world.done(world.core.queue_lifecycle.purge(queue))
     world.send(queue, "new", express=purged.express)
     kept = world.take(queue, 1, READER)[0]
     waiting = world.wait_receive(queue)
@@ -415,10 +415,10 @@ def test_the_sender_hears_that_it_was_purged(
     """DMPR-217: once, and not that it was received."""
     admin = world.queue("admin")
     asked = Acknowledge.FULL_RECEIVE
-    world.done(world.core.queues.purge(queue))
+    world.done(world.core.queue_lifecycle.purge(queue))
     world.send(queue, letter("x", acknowledge=asked, admin=HERE + "admin"))
     (taken,) = world.take(queue, 1, READER)
-    world.done(world.core.queues.purge(queue))
+    world.done(world.core.queue_lifecycle.purge(queue))
     world.done(world.receiver.end(queue, [taken.lookup], READER, delete=delete))
     assert [view.message_class for view in world.views(admin)] == [MessageClass.NACK_Q_PURGED]
 
@@ -459,7 +459,7 @@ def test_a_deleted_queue_cannot_be_read(world: World, queue: ManagedQueue) -> No
     world.cursor_peek(queue, read)
     taken = world.take(queue, 1, READER)[0]
     lookup = world.lookups(queue)[0]
-    world.core.queues.delete(queue)
+    world.core.queue_lifecycle.delete(queue)
     reads: list[Callable[[], Future[Any]]] = [
         lambda: world.receiver.receive(queue, 1, OWNER, wait=True),
         lambda: world.receiver.peek(queue, 1, OWNER, wait=False),
@@ -485,7 +485,7 @@ def test_readers_that_wait_are_told_of_the_delete(world: World, empty: ManagedQu
         world.wait_peek(empty),
         world.cursor_peek(empty, cursor, wait=True),
     ]
-    world.core.queues.delete(empty)
+    world.core.queue_lifecycle.delete(empty)
     for pending in waiting:
         assert isinstance(pending.error, QueueDeleted)
         assert failure(pending).hresult == 0xC00E005A
@@ -523,7 +523,7 @@ def test_a_transaction_decides_on_nothing_else(world: World, queue: ManagedQueue
     with pytest.raises(TransactionUsage):
         world.receiver.enlist(queue, [], READER, transaction)
     assert ledger.holds.holder_of(held[0]) is READER
-    world.done(world.core.queues.delete(ledger))
+    world.done(world.core.queue_lifecycle.delete(ledger))
     with pytest.raises(QueueNotAvailable):
         world.receiver.enlist(ledger, held, READER, transaction)
 
@@ -631,7 +631,7 @@ def test_a_message_being_removed_or_purged_is_not_found(world: World, empty: Man
     world.send(empty, "a", "b")
     first, second = world.lookups(empty)
     world.receiver.receive(empty, 1, OWNER, wait=False)
-    world.core.queues.purge(empty)
+    world.core.queue_lifecycle.purge(empty)
     for lookup in (first, second):
         for peek in (True, False):
             with pytest.raises(MessageNotFound):
@@ -688,7 +688,7 @@ def test_a_message_under_a_cursor_that_another_took_has_its_own_error(
     cursor = QueueCursor()
     world.cursor_peek(queue, cursor)
     if how == "purged":
-        world.core.queues.purge(queue)
+        world.core.queue_lifecycle.purge(queue)
     elif how == "being removed":
         world.receiver.receive(queue, 1, OWNER, wait=False)
     else:
@@ -783,7 +783,7 @@ def test_a_cursor_that_waits_is_not_served_with_a_message_it_has_passed(
     taker, walker = QueueCursor(), QueueCursor()
     world.cursor_peek(empty, taker)
     failed = world.cursor_peek(empty, taker, wait=True, following=True)
-    world.core.cancel(empty, failed, ReceiveTimeout())
+    world.core.readers.cancel(empty, failed, ReceiveTimeout())
     taking = world.cursor_receive(empty, taker, wait=True)
     world.cursor_peek(empty, walker)
     walking = world.cursor_peek(empty, walker, wait=True, following=True)
@@ -816,7 +816,7 @@ def test_a_receive_that_waited_in_vain_leaves_the_cursor_at_the_end(
     taken = world.take(empty, 2, READER)
     cursor = QueueCursor()
     waiting = world.cursor_receive(empty, cursor, wait=True)
-    world.core.cancel(empty, waiting, ReceiveTimeout())
+    world.core.readers.cancel(empty, waiting, ReceiveTimeout())
     assert isinstance(failure(waiting), ReceiveTimeout)
     assert cursor.position == taken[1].lookup
     world.done(world.receiver.end(empty, [entry.lookup for entry in taken], READER, delete=False))
@@ -832,7 +832,7 @@ def test_a_peek_that_waited_in_vain_leaves_the_cursor_where_it_was(
     for _ in range(4):
         world.cursor_peek(queue, cursor, following=True)
     waiting = world.cursor_peek(queue, cursor, wait=True, following=True)
-    world.core.cancel(queue, waiting, ReceiveTimeout())
+    world.core.readers.cancel(queue, waiting, ReceiveTimeout())
     with pytest.raises(IllegalCursorAction):
         world.cursor_peek(queue, cursor, following=True)
     assert isinstance(world.cursor_peek(queue, cursor).error, ReceiveTimeout)
@@ -841,7 +841,7 @@ def test_a_peek_that_waited_in_vain_leaves_the_cursor_where_it_was(
 def test_a_deleted_queue_has_no_cursors(world: World, queue: ManagedQueue) -> None:
     """DMPR-246."""
     assert world.receiver.open_cursor(queue).state is CursorState.UNREAD
-    world.done(world.core.queues.delete(queue))
+    world.done(world.core.queue_lifecycle.delete(queue))
     with pytest.raises(QueueNotAvailable):
         world.receiver.open_cursor(queue)
 

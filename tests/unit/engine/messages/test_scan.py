@@ -91,7 +91,7 @@ def test_messages_that_were_purged_are_skipped_though_still_there(
     world: World, queue: ManagedQueue
 ) -> None:
     """DMPR-204."""
-    world.core.queues.purge(queue)
+    world.core.queue_lifecycle.purge(queue)
     world.send(queue, "new", priority=1, express=True)
     assert forward(world, queue) == ["new"]
     assert backward(world, queue) == ["new"]

@@ -236,7 +236,7 @@ def test_each_message_has_the_number_after_the_last_one(manager: Manager) -> Non
 
 def test_a_member_that_is_gone_lets_the_send_fail(manager: Manager, several: ManagedQueue) -> None:
     """DMPR-200."""
-    manager.done(manager.local.queues.delete(several.members[0]))
+    manager.done(manager.local.queue_lifecycle.delete(several.members[0]))
     with pytest.raises(QueueNotAvailable):
         handles.send(manager.local, several, [Message(b"x")], None)
 

@@ -319,7 +319,7 @@ def test_what_expires_under_way_waits_for_the_outcome(office: Office) -> None:
 def test_a_purge_under_way_waits_too(office: Office) -> None:
     office.send(office.a, "1", "2")
     office.take(office.a, 1)
-    assert office.world.done(office.world.core.queues.purge(office.a)) == 1
+    assert office.world.done(office.world.core.queue_lifecycle.purge(office.a)) == 1
     office.dispatcher.take_back(office.a)
     commit_all(office.world.core)
     assert (office.a.messages, office.world.count("purged")) == (0, 2)
@@ -452,7 +452,7 @@ def test_behind_some_that_are_purged_nothing_is_sent_before_that_is_committed(
     monkeypatch.setattr(purge, "STEP", 1)
     office.send_in(office.a, *"12345678")
     world = office.world
-    purged = world.core.queues.purge(office.a)
+    purged = world.core.queue_lifecycle.purge(office.a)
     transaction = world.transactions.begin()
     sent = [letter("9", transactional=True)]
     world.enqueuer.send(office.a, sent, transaction, world.caller)

@@ -105,12 +105,12 @@ def test_the_successor_goes_on_though_the_outgoing_queue_was_gone(station: Stati
     sent(station, "1")
     (first,) = station.out.sequences.all
     queue = station.out
-    station.world.done(station.core.queues.purge(queue))
+    station.world.done(station.core.queue_lifecycle.purge(queue))
     assert queue.deleted
     sent(station, "2", start=2)
     (second,) = station.out.sequences.all
     assert second.id == (first.time_stamp, first.ordinal + 1)
-    station.world.done(station.core.queues.purge(station.out))
+    station.world.done(station.core.queue_lifecycle.purge(station.out))
     again = station.restart(99)
     sent(again, "3", start=3)
     (third,) = again.out.sequences.all
@@ -261,7 +261,7 @@ def test_a_sequence_is_found_by_both_parts_of_its_identifier(station: Station) -
     found = again.core.numbers.sequences.find(TxSequenceID(1, NOW))
     assert found is not None
     assert found[0] is again.out
-    station.world.done(station.core.queues.purge(queue))
+    station.world.done(station.core.queue_lifecycle.purge(queue))
     assert numbers.find(TxSequenceID(1, NOW)) is None
 
 

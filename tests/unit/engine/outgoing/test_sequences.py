@@ -185,7 +185,7 @@ def test_the_rows_go_with_the_queue(station: Station) -> None:
     sent(station, "1")
     queue = station.out
     assert len(station.rows(OUTGOING)) == 1
-    station.world.done(station.core.queues.purge(queue))
+    station.world.done(station.core.queue_lifecycle.purge(queue))
     assert queue.deleted
     assert not station.rows(OUTGOING)
 

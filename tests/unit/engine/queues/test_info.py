@@ -154,7 +154,7 @@ def test_pages_together_have_all_of_them_once(count: int) -> None:
         queue = world.queue(f"private$\\q{6 - number}", journal=True)
     world.send(queue, "x")
     world.receive(queue)
-    world.done(world.core.queues.delete(world.core.queues.find("private$\\q3")))
+    world.done(world.core.queue_lifecycle.delete(world.core.queues.find("private$\\q3")))
     for everything in (False, True):
         found: list[QueueInfo] = []
         after: int | None = BEFORE_ALL
@@ -172,7 +172,7 @@ def test_what_comes_and_goes_between_pages_moves_nothing_else() -> None:
         world.queue(name)
     first, after = queue_page(world.core, everything=False, after=BEFORE_ALL, count=6)
     assert after is not None
-    world.done(world.core.queues.delete(world.core.queues.find("a")))
+    world.done(world.core.queue_lifecycle.delete(world.core.queues.find("a")))
     world.queue("0")
     rest, end = queue_page(world.core, everything=False, after=after, count=100)
     names = [info.name for info in first + rest]

@@ -13,7 +13,6 @@ from tests.unit.engine.world import (
     commit_all,
     letter,
     message,
-    properties,
 )
 
 from openmsmq.engine.core import Core
@@ -22,18 +21,14 @@ from openmsmq.engine.queues.system import NAMES
 from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import (
-    QueueDeleted,
-    QueueExists,
-    QueueNotAvailable,
     QueueNotFound,
     QueueQuotaExceeded,
-    StorageFailed,
+    SharingViolation,
     UnsupportedFormatNameOperation,
 )
-from openmsmq.limits import NO_QUOTA
 from openmsmq.names.format import parse_format_name
 from openmsmq.store.memory import MemoryStore
-from openmsmq.types.access import Mode
+from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.queues import QueueKind
 
 THERE = parse_format_name("DIRECT=OS:there\\private$\\orders")
@@ -194,7 +189,9 @@ def test_it_has_the_properties_of_its_queue(world: World) -> None:
     world.core.queues.open(sub, Mode())
     assert (sub.properties.transactional, sub.properties.label) == (True, "x")
     assert sub.properties.id != queue.properties.id
-    world.done(world.core.queues.change(queue, NOW + 5, {"label": "y", "journal_quota": 7}))
+    world.done(
+        world.core.queue_lifecycle.change(queue, NOW + 5, {"label": "y", "journal_quota": 7})
+    )
     assert (sub.properties.label, sub.name, sub.kind) == ("y", "q;retry", QueueKind.SUBQUEUE)
     assert (journal.properties.quota, journal.name, journal.kind) == (
         7,
@@ -321,33 +318,6 @@ def test_without_a_naming_every_name_leads_elsewhere() -> None:
     assert fresh.queues.for_sending(parse_format_name(HERE + "q")) is None
 
 
-# Changing
-
-
-@pytest.mark.parametrize("kind", ["subqueue", "journal", "outgoing"])
-def test_what_comes_by_itself_has_no_properties_to_change(
-    world: World, queue: ManagedQueue, kind: str
-) -> None:
-    others = {
-        "subqueue": world.subqueue(queue),
-        "journal": journal_of(queue),
-        "outgoing": world.core.queues.outgoing(THERE),
-    }
-    with pytest.raises(UnsupportedFormatNameOperation):
-        world.core.queues.change(others[kind], NOW, {"label": "x"})
-    with pytest.raises(UnsupportedFormatNameOperation):
-        world.core.queues.delete(others[kind])
-
-
-def test_system_queues_can_be_given_a_quota_but_not_deleted(world: World) -> None:
-    dead = world.core.queues.dead_letter
-    assert dead.properties.quota == NO_QUOTA
-    world.done(world.core.queues.change(dead, NOW, {"quota": 5}))
-    assert world.restart().core.queues.dead_letter.properties.quota == 5
-    with pytest.raises(UnsupportedFormatNameOperation):
-        world.core.queues.delete(dead)
-
-
 # Deleting
 
 
@@ -362,107 +332,41 @@ def full(world: World) -> tuple[ManagedQueue, ManagedQueue, ManagedQueue]:
     return queue, sub, journal_of(queue)
 
 
-def test_a_queue_takes_journal_and_subqueues_with_it(world: World) -> None:
-    """DMPR-130, DMPR-132, DMPR-403."""
-    family = full(world)
-    world.done(world.core.queues.delete(family[0]))
-    assert all(member.deleted for member in family)
-    for name in ("q", "q;retry", "q;JOURNAL"):
-        with pytest.raises(QueueNotFound):
-            world.find(name)
-    for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
-        assert not world.rows(table)
-    again = world.queue()
-    assert again.subqueues == {}
-    assert world.read(journal_of(again)) == []
-
-
-def test_those_who_wait_are_told(world: World, queue: ManagedQueue) -> None:
-    """DMPR-135."""
-    family = [queue, world.subqueue(queue), journal_of(queue)]
-    waiting = [world.wait_receive(member) for member in family]
-    world.done(world.core.queues.delete(queue))
-    assert all(isinstance(pending.error, QueueDeleted) for pending in waiting)
-
-
-@pytest.mark.parametrize("commits", [1, 2, 3])
-def test_after_a_crash_all_of_it_is_removed(world: World, commits: int) -> None:
-    """DMPR-130, DMPR-132."""
-    queue, *_ = full(world)
-    world.core.queues.delete(queue)
-    for _ in range(commits):
-        if world.core.wants_commit:
-            world.commit()
-    again = world.restart()
-    commit_all(again.core)
-    assert names(again) == []
-    for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
-        assert not again.rows(table)
-
-
-def test_a_delete_that_fails_leaves_all_of_it(world: World) -> None:
-    family = full(world)
-    before = [world.bodies(member) for member in family]
-    pending = world.core.queues.delete(family[0])
-    world.commit(StorageFailed("disk"))
-    assert isinstance(pending.error, StorageFailed)
-    assert [world.bodies(member) for member in family] == before
-    for member, name in zip(family, ("q", "q;retry", "q;JOURNAL"), strict=True):
-        assert world.find(name) is member
-        assert world.core.queues.get(member.number) is member
-    world.done(world.core.queues.delete(family[0]))
-    assert not world.rows(Table.INDEX)
-
-
-def test_a_name_in_use_by_a_deleted_queue_is_free_when_that_is_answered(
-    world: World, queue: ManagedQueue
-) -> None:
-    pending = world.core.queues.delete(queue)
-    with pytest.raises(QueueExists):
-        world.core.queues.create(properties())
-    world.done(pending)
-    assert world.queue().number != queue.number
-
-
-def test_a_deleted_queue_is_not_opened_through_its_parts(world: World) -> None:
-    queue, sub, journal = full(world)
-    world.done(world.core.queues.delete(queue))
-    for member in (queue, sub, journal):
-        with pytest.raises(QueueNotAvailable):
-            world.receiver.receive(member, 1, OWNER, wait=False)
-        with pytest.raises(QueueNotAvailable):
-            world.core.queues.purge(member)
-
-
 # Purging parts
 
 
-def test_a_queue_and_its_parts_are_purged_apart(world: World) -> None:
-    queue, sub, journal = full(world)
-    assert world.done(world.core.queues.purge(journal)) == 1
-    assert world.bodies(sub) == ["moved"]
-    assert world.done(world.core.queues.purge(queue)) == 2
-    assert world.bodies(sub) == ["moved"]
-    assert world.done(world.core.queues.purge(sub)) == 1
-    assert sub.deleted
-    assert not world.rows(Table.INDEX)
+def test_queues_are_listed_by_name_and_found_whatever_the_case(world: World) -> None:
+    for name in ("b", "a", "C"):
+        world.queue(name)
+    assert names(world) == ["a", "b", "C"]
+    assert world.core.queues.find("c").properties.name == "C"
 
 
-def test_what_was_purged_while_held_is_remembered_for_a_journal_too(world: World) -> None:
-    """Through a crash (DMPR-137)."""
-    queue = world.queue(journal=True)
-    world.send(queue, letter("a"), letter("b"))
-    world.take(queue, 2)
-    world.take(journal_of(queue), 1, READER)
-    assert world.done(world.core.queues.purge(journal_of(queue))) == 1
-    again = world.restart()
-    commit_all(again.core)
-    assert again.bodies(journal_of(again.find())) == []
+def test_an_unknown_queue_is_not_found(world: World) -> None:
+    """DMPR-156."""
+    with pytest.raises(QueueNotFound) as info:
+        world.core.queues.find("nowhere")
+    assert info.value.hresult == 0xC00E0003
 
 
-def test_a_reader_waits_for_a_journal(world: World) -> None:
-    queue = world.queue(journal=True)
-    waiting = world.wait_receive(journal_of(queue))
-    world.send(queue, letter("a"))
-    (entry,) = world.take(queue)
-    assert [found.packet for found in world.done(waiting)] == [entry.packet]
+def test_handles_share_a_queue_as_they_were_opened(world: World) -> None:
+    """DMPR-169, DMPR-170, DMPR-176."""
+    queue = world.queue()
+    lone = Mode(Access.RECEIVE, Share.DENY_RECEIVE)
+    world.core.queues.open(queue, lone)
+    with pytest.raises(SharingViolation):
+        world.core.queues.open(queue, Mode())
+    assert queue.modes == [lone]
+    world.core.queues.open(queue, Mode(Access.SEND))
+    world.core.queues.close(queue, lone, OWNER)
+    assert queue.modes == [Mode(Access.SEND)]
+    world.core.queues.open(queue, Mode())
+
+
+def test_closing_the_handle_of_a_deleted_queue_is_harmless(world: World) -> None:
+    """DMPR-172."""
+    queue = world.queue()
+    world.core.queues.open(queue, Mode())
+    world.done(world.core.queue_lifecycle.delete(queue))
+    world.core.queues.close(queue, Mode(), OWNER)
+    assert not queue.modes

@@ -172,7 +172,7 @@ def test_a_queue_deleted_while_a_message_moves_takes_it_with_it(
 ) -> None:
     world.send(queue, "a")
     world.moves.move(queue, world.lookups(queue)[0], world.subqueue(queue))
-    world.core.queues.delete(queue)
+    world.core.queue_lifecycle.delete(queue)
     commit_all(world.core)
     for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
         assert not world.rows(table)
@@ -254,7 +254,7 @@ def test_a_prepared_move_of_a_queue_deleted_meanwhile_does_nothing(
     transaction = world.transactions.begin("xid")
     world.move(ledger, world.lookups(ledger)[0], world.subqueue(ledger), transaction)
     world.done(world.transactions.prepare(transaction))
-    world.done(world.core.queues.delete(ledger))
+    world.done(world.core.queue_lifecycle.delete(ledger))
     if restarts:
         world = world.restart()
     world.done(world.transactions.commit(world.core.prepared["xid"]))
@@ -312,7 +312,7 @@ def test_what_is_moved_while_the_target_is_purged_stays(
     lookups = world.lookups(queue)
     target = world.subqueue(queue)
     world.move(queue, lookups[0], target)
-    purged = world.core.queues.purge(target)
+    purged = world.core.queue_lifecycle.purge(target)
     moved = world.moves.move(queue, lookups[1], target)
     assert world.done(purged) == 1
     assert moved.done
@@ -323,7 +323,7 @@ def test_what_is_moved_while_the_target_is_purged_stays(
 def test_what_was_purged_cannot_be_moved(world: World, queue: ManagedQueue) -> None:
     world.send(queue, "a")
     (lookup,) = world.lookups(queue)
-    world.core.queues.purge(queue)
+    world.core.queue_lifecycle.purge(queue)
     with pytest.raises(MessageNotFound):
         world.moves.move(queue, lookup, world.subqueue(queue))
 
@@ -336,7 +336,7 @@ def test_a_purge_of_the_source_does_not_undo_a_move_that_commits(
     transaction = world.transactions.begin()
     target = world.subqueue(ledger)
     world.move(ledger, world.lookups(ledger)[0], target, transaction)
-    assert world.done(world.core.queues.purge(ledger)) == 2
+    assert world.done(world.core.queue_lifecycle.purge(ledger)) == 2
     if commits:
         world.done(world.transactions.commit(transaction))
         assert world.read(target) == ["a"]
@@ -440,7 +440,7 @@ def test_queues_that_are_gone_take_part_in_no_move(world: World, queue: ManagedQ
     world.send(queue, "a")
     (lookup,) = world.lookups(queue)
     target = world.subqueue(queue)
-    world.done(world.core.queues.delete(queue))
+    world.done(world.core.queue_lifecycle.delete(queue))
     for source, other in ((queue, target), (target, queue)):
         with pytest.raises(QueueNotAvailable):
             world.moves.move(source, lookup, other)

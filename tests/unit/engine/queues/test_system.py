@@ -53,7 +53,7 @@ def test_a_manager_has_them_after_its_first_start_and_every_other() -> None:
 def test_those_that_are_missing_are_made_and_the_others_stay() -> None:
     """A-46."""
     world = World()
-    world.done(world.core.queues.change(world.core.queues.dead_letter, NOW, {"quota": 5}))
+    world.done(world.core.queue_lifecycle.change(world.core.queues.dead_letter, NOW, {"quota": 5}))
     disk = world.store.committed
     del disk.tables[Table.QUEUES][queue_key(NOTIFICATION)]
     again = World(disk, NOW + 60)

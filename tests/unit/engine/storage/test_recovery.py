@@ -8,21 +8,17 @@ import pytest
 from tests.unit.engine.world import MANY, NOW, OWNER, SOMEBODY, World, commit, letter, message
 
 from openmsmq.engine.arrivals.incoming import INCOMING, RESTORED_KEY, IncomingSequence
+from openmsmq.engine.commit.number_reservation import (
+    ARRIVAL_BLOCK,
+    MESSAGE_ID_BLOCK,
+)
 from openmsmq.engine.core import Core
 from openmsmq.engine.outgoing.sequence_numbers import RESTORE_STEP
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.system import FIRST_QUEUE_NUMBER, NAMES
 from openmsmq.engine.storage.layout import queue_key
-from openmsmq.engine.storage.recovery import (
-    ARRIVAL_BLOCK,
-    ARRIVAL_KEY,
-    IDENTITY_KEY,
-    MESSAGE_ID_BLOCK,
-    RESTORING_KEY,
-    load,
-    pack_number,
-)
+from openmsmq.engine.storage.recovery import IDENTITY_KEY, RESTORING_KEY, load
 from openmsmq.engine.storage.settings import SETTINGS_KEY, settings_row
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.transaction import SPILL_SIZE
@@ -100,7 +96,7 @@ def test_a_purge_of_messages_that_a_dead_reader_had_locked_is_finished() -> None
     queue = world.queue()
     world.send(queue, *"abc")
     world.take(queue, 2, Holder())
-    assert world.done(world.core.queues.purge(queue)) == 1
+    assert world.done(world.core.queue_lifecycle.purge(queue)) == 1
     again = world.restart()
     found = again.core.queues.find("q")
     assert again.read(found) == []
@@ -164,29 +160,6 @@ def test_after_a_restore_no_number_is_used_that_was_given_out_since_the_backup()
     assert len({*seen, original.numbers.message_id}) == 3
 
 
-def test_a_long_life_reserves_more_arrival_numbers_before_they_run_out() -> None:
-    """DMPR-030, DMPR-393."""
-    world = World()
-    queue = world.queue()
-    world.core.numbers.arrival += ARRIVAL_BLOCK // 2
-    world.send(queue, "a")
-    world.core.numbers.arrival += ARRIVAL_BLOCK // 2
-    world.send(queue, "b")
-    again = world.restart()
-    found = again.core.queues.find("q")
-    again.send(found, "c")
-    assert again.read(found) == list("abc")
-    assert not World(again.store.committed).core.wants_commit
-
-
-def test_the_store_reserves_ahead_of_use() -> None:
-    """What a process may use is on disk before it begins."""
-    world = World()
-    row = world.store.committed.tables[Table.META][ARRIVAL_KEY]
-    assert row == pack_number(world.core.numbers.arrival_end)
-    assert world.core.numbers.arrival < world.core.numbers.arrival_end
-
-
 def test_rows_about_queues_that_this_version_does_not_know_are_left_alone() -> None:
     world = World()
     world.send(world.queue(), "a")
@@ -246,7 +219,7 @@ def test_a_delete_that_a_crash_interrupted_is_finished(
     queue, other = world.queue(), world.queue("other")
     world.send(queue, *"abcde")
     world.send(other, "o")
-    world.core.queues.delete(queue)
+    world.core.queue_lifecycle.delete(queue)
     for _ in range(commits):
         if world.core.wants_commit:
             commit(world.core)
@@ -272,7 +245,7 @@ def test_a_subqueue_that_a_disk_failed_to_let_go_does_not_outlive_its_queue() ->
     world.commit()
     assert subqueue.deleted
     world.commit(StorageFailed("broken"))  # which would have taken it off the disk
-    world.done(world.core.queues.delete(queue))
+    world.done(world.core.queue_lifecycle.delete(queue))
     assert len(world.rows(Table.QUEUES)) == 2, "its properties and counters"
     again = world.restart()
     assert again.core.queues.get(subqueue.number) is None

@@ -188,7 +188,7 @@ def test_what_somebody_held_is_given_when_it_comes_back(copier: Reader) -> None:
     assert copier.reserve() == 2
     assert copier.read(0, 2) == "bc"
     again = copier
-    world.core.release(copier.queue, taken)
+    world.core.removal.release(copier.queue, taken)
     assert again.reserve() == 3
     assert again.read(2, 3) == "a"
     assert again.reserve() == 3
@@ -201,7 +201,7 @@ def test_what_is_held_is_not_taken(taker: Reader) -> None:
     taken = [entry.lookup for entry in world.take(taker.queue, holder=somebody)]
     assert taker.reserve() == 1
     assert taker.read(0, 1) == "b"
-    world.core.release(taker.queue, taken)
+    world.core.removal.release(taker.queue, taken)
     assert taker.reserve() == 2
     assert taker.read(1, 2) == "a"
 
@@ -370,7 +370,7 @@ def test_what_was_given_outlives_the_queue(taker: Reader) -> None:
     world = taker.world
     send(world, "a", "b", "c")
     taker.reserve(count=2)
-    world.done(world.core.queues.delete(taker.queue))
+    world.done(world.core.queue_lifecycle.delete(taker.queue))
     with pytest.raises(QueueNotAvailable):
         taker.reserve()
     world.queue("q")
@@ -382,7 +382,7 @@ def test_what_was_given_outlives_the_queue(taker: Reader) -> None:
 
 def test_one_of_a_queue_that_is_there_is_found_first(taker: Reader) -> None:
     world = taker.world
-    world.done(world.core.queues.delete(taker.queue))
+    world.done(world.core.queue_lifecycle.delete(taker.queue))
     other = world.queue("q")
     assert taker.reservations.find("lake", "q") is taker.subscription
     made = world.done(taker.reservations.open("lake", other, SubscriptionMode.TAKE))
@@ -395,7 +395,7 @@ def test_a_queue_that_is_deleted_meanwhile_gives_no_more(
     monkeypatch.setattr(reservations, "STEP", 2)
     send(reader.world, *"abcd")
     pending = reader.reservations.reserve(reader.subscription, 0, 4, MANY)
-    reader.world.core.queues.delete(reader.queue)
+    reader.world.core.queue_lifecycle.delete(reader.queue)
     assert reader.world.done(pending) == 2
     assert reader.read(0, 2) == "ab"
 
@@ -408,7 +408,7 @@ def test_what_is_received_of_a_deleted_queue_goes_to_no_journal() -> None:
     taker.reserve()
     taker.finish(1)
     assert world.core.queues.find("q;JOURNAL").messages == 1
-    world.done(world.core.queues.delete(queue))
+    world.done(world.core.queue_lifecycle.delete(queue))
     taker.finish(2)
     world.done(taker.reservations.drop(taker.subscription))
     assert world.rows(Table.PACKETS) == {}
@@ -442,7 +442,7 @@ def test_what_is_purged_while_it_is_copied_is_gone(copier: Reader) -> None:
     world = copier.world
     send(world, "a")
     pending = copier.reservations.reserve(copier.subscription, 0, 1, MANY)
-    purging = world.core.queues.purge(copier.queue)
+    purging = world.core.queue_lifecycle.purge(copier.queue)
     assert world.done(pending) == 1
     purging.result()
     assert world.bodies(copier.queue) == []

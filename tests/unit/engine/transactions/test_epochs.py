@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.unit.engine.world import World
 
-from openmsmq.engine.commit.batch import Batch
-from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions.epochs import Epoch, Epochs
 from openmsmq.engine.transactions.transaction import ManagedTransaction
@@ -82,8 +82,8 @@ def test_if_one_winner_cannot_be_committed_none_is_and_nothing_is_decided(
     with monkeypatch.context() as patch:
         commit = ManagedTransaction.commit
 
-        def broken(transaction: ManagedTransaction, batch: Batch, core: Core, by: str) -> None:
-            commit(transaction, batch, core, by)
+        def broken(transaction: ManagedTransaction, *given: Any) -> None:
+            commit(transaction, *given)
             if transaction.xid == "w/1/1/a":
                 raise ZeroDivisionError
 

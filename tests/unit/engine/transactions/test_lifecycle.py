@@ -239,7 +239,7 @@ def test_messages_purged_while_they_were_locked_are_gone_either_way(
     transaction = world.transactions.begin()
     world.receive(queue, 2, transaction)
     world.send(queue, "f", transaction=transaction)
-    assert world.done(world.core.queues.purge(queue)) == 3
+    assert world.done(world.core.queue_lifecycle.purge(queue)) == 3
     assert queue.total_size == 3
     end(world, transaction, commits=commits)
     assert world.read(queue) == (["f"] if commits else [])
@@ -253,7 +253,7 @@ def test_a_purge_that_comes_while_an_abort_is_committed_takes_the_messages(
     world.receive(queue, 2, transaction)
     pending = world.transactions.abort(transaction)
     world.core.start_commit(world.store.begin())
-    purge = world.core.queues.purge(queue)
+    purge = world.core.queue_lifecycle.purge(queue)
     world.store.commit()
     world.core.finish_commit()
     assert world.read(queue) == []
@@ -273,7 +273,7 @@ def test_a_queue_deleted_meanwhile_is_not_revived(
     world.send(queue, "f", "x" * (SPILL_SIZE + 1), transaction=transaction)
     world.send(queue, "g", transaction=transaction)
     world.send(other, "o", transaction=transaction)
-    world.done(world.core.queues.delete(queue))
+    world.done(world.core.queue_lifecycle.delete(queue))
     end(world, transaction, commits=commits)
     assert world.read(other) == (["o"] if commits else [])
     assert len(world.rows(Table.INDEX)) == int(commits)
@@ -413,7 +413,7 @@ def test_what_was_purged_while_a_transaction_is_in_doubt_does_not_come_back(
 ) -> None:
     """DMPR-105, DMPR-137, DMPR-292."""
     prepared(world, queue)
-    assert world.done(world.core.queues.purge(queue)) == 3
+    assert world.done(world.core.queue_lifecycle.purge(queue)) == 3
     if restarts:
         world = world.restart()
     end(world, world.core.prepared["xid-1"], commits=commits)
@@ -440,7 +440,7 @@ def test_a_prepared_send_to_a_queue_deleted_meanwhile_is_dropped(
 ) -> None:
     """DMPR-395."""
     prepared(world, queue)
-    world.done(world.core.queues.delete(queue))
+    world.done(world.core.queue_lifecycle.delete(queue))
     again = world.restart()
     end(again, again.core.prepared["xid-1"])
     for table in (Table.QUEUES, Table.INDEX, Table.PACKETS, Table.TRANSACTIONS):

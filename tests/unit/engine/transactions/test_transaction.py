@@ -166,7 +166,7 @@ def test_a_prepared_receive_whose_message_is_gone_is_left_out(
     world.receive(other, holder=transaction)
     world.receive(queue, holder=transaction)
     world.done(world.transactions.prepare(transaction))
-    world.core.queues.delete(other)
+    world.core.queue_lifecycle.delete(other)
     for _ in range(2):  # its messages are removed by the second commit
         world.commit()
         (again,), _ = load_transactions(world.core.snapshot, world.core.queues.by_number)

@@ -171,7 +171,7 @@ def test_dead_letters_and_the_journal_of_sent_messages_are_the_computers_queues(
     manager.send_in(strict, dying)
     manager.tick(5)
     core = manager.local
-    manager.done(core.queues.change(core.queues.system_journal, 0, {"quota": 3}))
+    manager.done(core.queue_lifecycle.change(core.queues.system_journal, 0, {"quota": 3}))
     scrape = watched.scrape()
     computer = of_queue(scrape, "Computer Queues")
     assert computer["windows_msmq_messages_in_queue"] == 3
@@ -224,7 +224,7 @@ def test_subscriptions_are_reported_with_what_waits_for_them(watched: Watched) -
 def test_a_queue_that_is_deleted_is_gone_from_the_page(watched: Watched) -> None:
     manager = watched.manager
     queue = manager.create()
-    manager.done(manager.local.queues.delete(queue))
+    manager.done(manager.local.queue_lifecycle.delete(queue))
     assert of_queue(watched.scrape(), ORDERS) == {}
 
 
@@ -590,7 +590,7 @@ def test_others_get_their_turns_while_many_queues_are_reported(watched: Watched)
     async def test() -> bytes:
         rendering = asyncio.create_task(render(manager.local, watched.service, 0))
         await asyncio.sleep(0)
-        manager.done(manager.local.queues.delete(queues[-1]))
+        manager.done(manager.local.queue_lifecycle.delete(queues[-1]))
         manager.create("another")
         assert not rendering.done()
         return await rendering

@@ -14,6 +14,7 @@ import openmsmq
 import openmsmq.store.check.check as module
 from openmsmq import Message
 from openmsmq.engine.commit.batch import QUEUE_NUMBER_KEY
+from openmsmq.engine.commit.number_reservation import ARRIVAL_KEY, pack_number
 from openmsmq.engine.commit.statistics import STATISTICS_KEY
 from openmsmq.engine.commit.timeline import SHIFT_KEY
 from openmsmq.engine.messages.dedup import DEDUP, DEDUP_STATE_KEY, GROUP
@@ -37,7 +38,7 @@ from openmsmq.engine.storage.layout import (
     split_expiry_key,
     split_index_key,
 )
-from openmsmq.engine.storage.recovery import ARRIVAL_KEY, IDENTITY_KEY, pack_number
+from openmsmq.engine.storage.recovery import IDENTITY_KEY
 from openmsmq.engine.storage.settings import SETTINGS_KEY
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 from openmsmq.engine.transactions.transaction import (

@@ -261,7 +261,7 @@ def test_a_message_that_is_sent_meanwhile_keeps_its_sequence(station: Station) -
     world.commit()  # now the sequence is to end with the next commit
     transaction = world.transactions.begin()
     world.enqueuer.send(queue, [letter("2", number=2, transactional=True)], transaction)
-    operations = station.core._operations._waiting
+    operations = station.core.operations._waiting
     world.transactions.commit(transaction)
     operations.insert(0, operations.pop())  # before it
     commit_all(station.core)
@@ -282,7 +282,7 @@ def test_a_message_that_is_sent_right_after_begins_another(station: Station) -> 
     world.commit()
     transaction = world.transactions.begin()
     world.enqueuer.send(queue, [letter("2", number=2, transactional=True)], transaction)
-    operations = station.core._operations._waiting
+    operations = station.core.operations._waiting
     assert len(operations) == 2  # each tries to end it
     world.transactions.commit(transaction)
     operations.insert(1, operations.pop())  # between the two
@@ -382,7 +382,7 @@ def test_what_is_sent_after_that_follows_the_last_one_acknowledged(station: Stat
 def test_a_message_that_somebody_is_removing_is_left_to_him(station: Station) -> None:
     send(station, "1")
     station.pump()
-    pending = station.core.queues.purge(station.out)
+    pending = station.core.queue_lifecycle.purge(station.out)
     station.dispatcher.take_back(station.out)
     station.order(1, 1)
     pending.result()

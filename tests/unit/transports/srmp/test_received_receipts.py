@@ -92,7 +92,7 @@ def test_a_message_that_is_purged_comes_back_as_a_dead_letter() -> None:
     send(a, "1", dead_letter=True)
     web.wait(2)
     a, b = a.restart_here(), b.restart_here()
-    b.done(b.local.queues.purge(b.local.find_queue("q")))
+    b.done(b.local.queue_lifecycle.purge(b.local.find_queue("q")))
     web.wait(2)
     assert a.bodies(a.local.queues.transactional_dead_letter) == [b"1"]
     assert awaiting(a) == 0

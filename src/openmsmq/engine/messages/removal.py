@@ -1,0 +1,135 @@
+"""Messages that readers hold: removed, released, or purged as soon as they are released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from struct import pack
+
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.messages.disposition import Dispositions
+from openmsmq.engine.messages.expiry import Expiry
+from openmsmq.engine.messages.express import ExpressStore
+from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.holds import REMOVING
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.waiting_readers import WaitingReaders
+from openmsmq.engine.state import EngineState
+from openmsmq.engine.storage.layout import PURGED_ROW, index_key, queue_key
+from openmsmq.engine.storage.tables import Table
+from openmsmq.properties.message import MessageClass
+
+
+class Removal:
+    """Ends the hold on messages, with or without the messages."""
+
+    def __init__(
+        self,
+        state: EngineState,
+        readers: WaitingReaders,
+        expiry: Expiry,
+        express: ExpressStore,
+        dispositions: Dispositions,
+    ) -> None:
+        self._state = state
+        self._readers = readers
+        self._expiry = expiry
+        self._express = express
+        self._dispositions = dispositions
+
+    def remove(
+        self,
+        queue: ManagedQueue,
+        entries: Sequence[Entry],
+        reason: MessageClass,
+        succeed: Callable[[], None],
+        fail: Callable[[BaseException], None],
+        by: str = "",
+    ) -> None:
+        """Take held messages out of the store, then say so; express ones are in memory only."""
+        lookups = [entry.lookup for entry in entries]
+        express = [entry for entry in entries if entry.express]
+        stored = [entry for entry in entries if not entry.express] if express else entries
+
+        def apply(batch: Batch) -> None:
+            # Even if the queue is being deleted: that was asked for later.
+            gone = [(entry[0], entry[1]) for entry in stored]
+            packets = [entry[2] for entry in stored]
+            self._dispositions.removed(batch, queue, gone, reason, by, packets)
+
+        def committed() -> None:
+            self.forget(queue, lookups)
+            if express:
+                self._dispositions.removed_express(queue, express, reason, by)
+                self._readers.settle()
+            succeed()
+
+        def failed(error: BaseException) -> None:
+            self.release(queue, lookups)
+            fail(error)
+
+        if stored:
+            self._state.submit(apply, committed, failed)
+        else:
+            committed()
+
+    def forget(self, queue: ManagedQueue, lookups: Collection[int]) -> None:
+        """Held messages are gone from the queue."""
+        queue.holds.release(lookups)
+        if queue.purge_pending:
+            queue.purge_pending.difference_update(lookups)
+        if queue.express:
+            self._express.drop(queue, [lookup for lookup in lookups if lookup in queue.express])
+
+    def release(self, queue: ManagedQueue, lookups: Iterable[int]) -> None:
+        """Make held messages readable again, unless they were purged or expired meanwhile."""
+        back = list(lookups)
+        queue.holds.release(back)
+        purged = [lookup for lookup in back if lookup in queue.purge_pending]
+        if purged and not queue.deleted:
+            self.remove_purged(queue, purged)
+        self._expiry.released(queue, back)
+        self._readers.wake(queue, [lookup for lookup in back if lookup not in purged])
+
+    def remove_purged(self, queue: ManagedQueue, lookups: list[int]) -> None:
+        """Messages that were purged while a reader held them are released: now they go."""
+        express = [queue.express[lookup] for lookup in lookups if lookup in queue.express]
+        self._express.drop(queue, [entry.lookup for entry in express])
+        self._dispositions.removed_express(queue, express, purge_reason(queue), "")
+        queue.purge_pending.difference_update(entry.lookup for entry in express)
+        stored = [lookup for lookup in lookups if lookup in queue.purge_pending]
+        if not stored:
+            return
+        queue.holds.hold(stored, REMOVING)
+
+        def apply(batch: Batch) -> None:
+            if queue.deleted:
+                return
+            found = [
+                (at, batch.writer.get(Table.INDEX, index_key(queue.number, at))) for at in stored
+            ]
+            gone = [(lookup, raw) for lookup, raw in found if raw is not None]
+            self._dispositions.removed(batch, queue, gone, purge_reason(queue), "")
+            note_purged(batch, queue)
+
+        self._state.submit(apply, lambda: self.forget(queue, stored), lambda error: None)
+
+
+def purge_reason(queue: ManagedQueue) -> MessageClass:
+    """Why purged messages leave; those on their way elsewhere never arrived (A-30)."""
+    return MessageClass.NACK_PURGED if queue.is_outgoing else MessageClass.NACK_Q_PURGED
+
+
+def note_purged(batch: Batch, queue: ManagedQueue) -> None:
+    """Remember, beyond a crash too, which messages were purged while a reader held them."""
+    key = queue_key(queue.number, PURGED_ROW)
+    kept = [
+        lookup
+        for lookup in sorted(queue.purge_pending)
+        if queue.holds.holder_of(lookup) not in (None, REMOVING)
+        and lookup not in queue.express
+        and not batch.is_taken(queue, lookup)
+    ]
+    if kept and not queue.deleted:
+        batch.writer.put(Table.QUEUES, key, pack(f"<{len(kept)}Q", *kept))
+    else:
+        batch.writer.delete(Table.QUEUES, key)

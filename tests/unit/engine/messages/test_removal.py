@@ -1,0 +1,112 @@
+"""Messages that readers hold: released, removed, and purged meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.engine.station import Station
+from tests.unit.engine.world import (
+    MANY,
+    READER,
+    World,
+    message,
+)
+
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.storage.tables import Table
+
+EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def queue(world: World) -> ManagedQueue:
+    return world.queue()
+
+
+def send(
+    world: World, queue: ManagedQueue, text: str, seconds: int, *, express: bool = False
+) -> None:
+    """Send a message that lives so many seconds from now."""
+    expires = world.core.timeline.now + seconds
+    world.send(queue, message(text, expires=expires, express=express))
+
+
+def receiver(*packets: bytes) -> Station:
+    """One that these have reached."""
+    station = Station()
+    station.world.queue("q", transactional=True)
+    station.take(*packets)
+    return station
+
+
+@EXPRESS
+def test_what_a_reader_gives_back_too_late_has_expired(
+    world: World, queue: ManagedQueue, express: bool
+) -> None:
+    send(world, queue, "a", 5, express=express)
+    (entry,) = world.take(queue, 1, READER)
+    world.tick(10)
+    assert queue.messages + len(queue.express) == 1
+    world.done(world.receiver.end(queue, [entry.lookup], READER, delete=False))
+    assert world.read(queue) == []
+    world.tick()
+    assert (queue.messages + len(queue.express), world.count("expired")) == (0, 1)
+
+
+@EXPRESS
+def test_what_a_reader_gives_back_in_time_expires_later(
+    world: World, queue: ManagedQueue, express: bool
+) -> None:
+    send(world, queue, "a", 5, express=express)
+    (entry,) = world.take(queue, 1, READER)
+    world.tick(3)
+    world.done(world.receiver.end(queue, [entry.lookup], READER, delete=False))
+    assert world.read(queue) == ["a"]
+    world.tick(3)
+    assert (queue.messages + len(queue.express), world.count("expired")) == (0, 1)
+
+
+def test_a_purge_that_was_answered_holds_after_a_crash_for_messages_somebody_had(
+    world: World,
+) -> None:
+    queue = world.queue(transactional=True)
+    world.fill(queue, *"abc")
+    transaction = world.transactions.begin()
+    world.take(queue, 1, transaction)
+    assert world.done(world.core.queue_lifecycle.purge(queue)) == 2
+    again = world.restart()
+    while again.core.wants_commit:
+        again.commit()
+    assert again.read(again.core.queues.find("q")) == []
+
+
+def test_what_was_purged_and_given_back_goes_with_a_queue_deleted_meanwhile(
+    world: World,
+) -> None:
+    queue = world.queue()
+    world.send(queue, "a")
+    (entry,) = world.take(queue, 1, READER)
+    world.done(world.core.queue_lifecycle.purge(queue))
+    pending = world.receiver.end(queue, [entry.lookup], READER, delete=False)
+    world.core.queue_lifecycle.delete(queue)
+    world.done(pending)
+    for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
+        assert not world.rows(table)
+
+
+def test_a_purge_leaves_locked_messages_to_whoever_holds_them(world: World) -> None:
+    """They are removed when they are given back (DMPR-137)."""
+    queue = world.queue()
+    world.send(queue, "a", "b")
+    world.send(queue, "c", express=True)
+    taken = world.take(queue, MANY, READER)
+    world.send(queue, "d")
+    assert world.done(world.core.queue_lifecycle.purge(queue)) == 1
+    assert queue.total_size == 3
+    world.done(world.receiver.end(queue, [entry.lookup for entry in taken], READER, delete=False))
+    assert world.read(queue) == []
+    assert queue.total_size == 0
