@@ -232,12 +232,14 @@ def test_a_port_in_use_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_store_in_use_is_told_and_tried_again(tmp_path: Path) -> None:
+def test_a_store_in_use_ends_the_start_or_is_tried_again_if_asked(tmp_path: Path) -> None:
     other = open_directory(tmp_path / "data", receipts=RECEIPTS)
-    with running(tmp_path, "--no-retry") as service:
+    with running(tmp_path) as service:
         assert service.ends() == 1
         assert "openmsmq: StoreInUse (0xC00E0009)" in service.log()
-    with running(tmp_path) as patient:
+        [failure] = service.events("cannot start")
+        assert failure["level"] == "error"
+    with running(tmp_path, "--retry") as patient:
         patient.until(lambda: patient.events("cannot start yet"))
         [failure] = patient.events("cannot start yet")
         assert failure["retry_after"] == 120

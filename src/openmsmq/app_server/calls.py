@@ -85,13 +85,13 @@ class Calls(SubscriptionCalls, TransactionCalls):
         asked = Access(0)
         for word in given.texts("access", tuple(ACCESS)):
             if word not in ACCESS:
-                raise InvalidParameter(f"access {word[:20]!r}: receive, send and peek are possible")
+                raise InvalidParameter(f"access {word[:20]!r} is not one of receive, send, peek")
             asked |= ACCESS[word]
         if not asked:
-            raise InvalidParameter("access is empty: receive, send and peek are possible")
+            raise InvalidParameter("access must name at least one of receive, send, peek")
         share = given.text("share", "none")
         if share not in SHARES:
-            raise InvalidParameter(f"share {share[:20]!r}: none and receive are possible")
+            raise InvalidParameter(f"share {share[:20]!r} is not one of none, receive")
         allowed = session.allowed_access(asked, *session.paths(name))
         handle = session.number(session.handles)
         mode, caller = Mode(allowed, SHARES[share]), session.caller

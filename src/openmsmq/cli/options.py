@@ -82,7 +82,7 @@ class ManagerLocation:
             return openmsmq.open(self.directory)
         except StoreInUse as error:
             raise StoreInUse(
-                f"{error.detail}. If that is a service, use it: --manager HOST:PORT"
+                f"{error.detail}. If that is a service, connect to it with --manager HOST:PORT"
             ) from None
 
     def suggest(self, name: str) -> str:
@@ -348,10 +348,7 @@ class NothingCame(Refusal):
 
 def describe(error: MQError) -> str:
     """An error with its name, its code, and what it means in words."""
-    words = error.explanation
-    if error.detail:
-        words = f"{words.removesuffix('.')}: {error.detail}"
-    return f"{type(error).__name__} (0x{error.hresult:08X}): {words}"
+    return f"{type(error).__name__} (0x{error.hresult:08X}): {error.text}"
 
 
 class Commands(click.Group):

@@ -9,6 +9,7 @@ from typing import Final
 from openmsmq.app_protocol.calls import Closing, Welcome, decode_error
 from openmsmq.app_protocol.frames import FRAME_SIZE_MAX, FROM_SERVER, Frame, Framer, Kind
 from openmsmq.app_protocol.payloads import Messages, QueuedMessage
+from openmsmq.client.diagnosis import explain_answer
 from openmsmq.errors import (
     ConnectionLost,
     InsufficientResources,
@@ -75,6 +76,9 @@ class Deliveries:
         return None
 
 
+PEER_CLOSED: Final = "the other side closed the connection"
+
+
 class PendingRequests:
     """What a client waits for."""
 
@@ -87,6 +91,8 @@ class PendingRequests:
         "Requests that wait for messages and may do so for ever."
         self._reads_max = 1
         self._over: tuple[type[MQError], str] | None = None
+        self.is_silent = True
+        "The server has sent nothing yet."
 
     @property
     def error(self) -> MQError | None:
@@ -136,6 +142,8 @@ class PendingRequests:
         pings: list[Frame] = []
         if self.is_over:
             return pings
+        hint = explain_answer(data) if self.is_silent else ""
+        self.is_silent = False
         self._framer.receive_data(data)
         try:
             for frame in self._framer.frames():
@@ -146,7 +154,7 @@ class PendingRequests:
                 if self.is_over:
                     break
         except Malformed as error:
-            self.lost(f"the server sent what cannot be read: {error}")
+            self.lost(hint or f"the server sent an invalid frame: {error}")
         return pings
 
     def _take(self, frame: Frame) -> None:
@@ -177,7 +185,7 @@ class PendingRequests:
 
     def lost(self, reason: str = "") -> None:
         """The connection is over: whoever waits is told."""
-        self._end(ConnectionLost, reason or "the other side closed it")
+        self._end(ConnectionLost, reason or PEER_CLOSED)
 
     def _end(self, kind: type[MQError], reason: str) -> None:
         if self.is_over:

@@ -165,7 +165,7 @@ class QueueManager(Core):
             sendable = queue.kind in (QueueKind.PRIVATE, QueueKind.PUBLIC)
             possible = Access.ALL if sendable else Access.ALL & ~Access.SEND
         if not mode.access & possible:
-            raise UnsupportedFormatNameOperation(f"{name}: nobody sends to a {queue.kind} queue")
+            raise UnsupportedFormatNameOperation(f"{name}: cannot send to a {queue.kind} queue")
         mode = Mode(mode.access & possible, mode.share)
         self.queues.open(queue, mode)
         return queue, mode
@@ -193,7 +193,7 @@ class QueueManager(Core):
             return self.queues.find(local)
         parent = self.queues.find(join_queue(parts._replace(subqueue="")))
         if mode.access is Access.SEND:
-            raise UnsupportedFormatNameOperation(f"{local}: nobody sends to a subqueue")
+            raise UnsupportedFormatNameOperation(f"{local}: cannot send to a subqueue")
         return self.queues.subqueue(parent, parts.subqueue)
 
     def _open_remote(self, name: PathName | FormatName, mode: Mode) -> ManagedQueue:

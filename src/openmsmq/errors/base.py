@@ -50,19 +50,25 @@ class MQError(Exception):
         """What happened and what to do about it, for people."""
         return " ".join((type(self).__doc__ or self.name).split())
 
-    def __str__(self) -> str:
-        code = f"({self.name}, 0x{self.hresult:08X})"
+    @property
+    def text(self) -> str:
+        """What happened, the detail, and what to do about it, for people."""
         if not self.detail:
-            return f"{self.explanation} {code}"
-        return f"{self.explanation.removesuffix('.')}: {self.detail} {code}"
+            return self.explanation
+        summary, dot, advice = self.explanation.partition(". ")
+        summary = summary.removesuffix(".")
+        return f"{summary}: {self.detail}. {advice}" if dot else f"{summary}: {self.detail}"
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.name}, 0x{self.hresult:08X})"
 
 
 class MQInformation(MQError):
-    """The request was carried out, but there is something to know about it."""
+    """The request was carried out with a warning."""
 
 
 class UnknownHResult(MQError):
-    """The other side answered with a code that is not one of message queueing."""
+    """The other side answered with an unknown error code."""
 
     def __init__(self, code: int, detail: str = "") -> None:
         super().__init__(detail)

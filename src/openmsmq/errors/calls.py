@@ -7,61 +7,61 @@ from openmsmq.errors.hresult import HResult
 
 
 class GenericError(MQError):
-    """Something went wrong, and no closer reason was given."""
+    """An unspecified error occurred."""
 
     hresult = HResult.MQ_ERROR
 
 
 class InvalidParameter(MQError):
-    """A parameter has a value it may not have."""
+    """Invalid parameter."""
 
     hresult = HResult.MQ_ERROR_INVALID_PARAMETER
 
 
 class PropertyError(MQError):
-    """At least one of the properties given is wrong. Each has a status of its own that says how."""
+    """At least one property is invalid. The status of each property says why."""
 
     hresult = HResult.MQ_ERROR_PROPERTY
 
 
 class IllegalPropid(MQError):
-    """There is no property of this number."""
+    """Unknown property number."""
 
     hresult = HResult.MQ_ERROR_ILLEGAL_PROPID
 
 
 class IllegalPropertyValue(MQError, ValueError):
-    """The property cannot have this value."""
+    """Invalid value of a property."""
 
     hresult = HResult.MQ_ERROR_ILLEGAL_PROPERTY_VALUE
 
 
 class IllegalPropertyVt(MQError, TypeError):
-    """The value is not of the variant type this property has."""
+    """The value does not have the variant type of this property."""
 
     hresult = HResult.MQ_ERROR_ILLEGAL_PROPERTY_VT
 
 
 class IllegalPropertySize(MQError):
-    """The value does not have the length this property needs. Message identifiers have 20 bytes."""
+    """The value has the wrong length for this property. Message identifiers have 20 bytes."""
 
     hresult = HResult.MQ_ERROR_ILLEGAL_PROPERTY_SIZE
 
 
 class PropertyNotAllowed(MQError):
-    """This operation cannot take or change this property."""
+    """This operation cannot set or change this property."""
 
     hresult = HResult.MQ_ERROR_PROPERTY_NOTALLOWED
 
 
 class InsufficientProperties(MQError):
-    """A property this operation needs is missing."""
+    """A required property is missing."""
 
     hresult = HResult.MQ_ERROR_INSUFFICIENT_PROPERTIES
 
 
 class PropertiesConflict(MQError):
-    """Two of the properties given exclude each other."""
+    """Two properties exclude each other."""
 
     hresult = HResult.MQ_ERROR_PROPERTIES_CONFLICT
 
@@ -145,7 +145,7 @@ class IllegalContext(MQError):
 
 
 class UninitializedObject(MQError):
-    """The management object was used before it was told what to manage."""
+    """The management object was used before it was initialized."""
 
     hresult = HResult.MQ_ERROR_UNINITIALIZED_OBJECT
 

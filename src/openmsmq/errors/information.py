@@ -7,31 +7,31 @@ from openmsmq.errors.hresult import HResult
 
 
 class InformationProperty(MQInformation):
-    """Done, but at least one property has a warning in its own status."""
+    """Done, but at least one property has a warning in its status."""
 
     hresult = HResult.MQ_INFORMATION_PROPERTY
 
 
 class InformationIllegalProperty(MQInformation):
-    """There is no property of this number; the rest was done."""
+    """A property number is unknown; everything else was done."""
 
     hresult = HResult.MQ_INFORMATION_ILLEGAL_PROPERTY
 
 
 class InformationPropertyIgnored(MQInformation):
-    """This property means nothing to this operation and was passed over."""
+    """This property does not apply to this operation and was ignored."""
 
     hresult = HResult.MQ_INFORMATION_PROPERTY_IGNORED
 
 
 class InformationUnsupportedProperty(MQInformation):
-    """This property is not supported and was passed over."""
+    """This property is not supported and was ignored."""
 
     hresult = HResult.MQ_INFORMATION_UNSUPPORTED_PROPERTY
 
 
 class InformationDuplicateProperty(MQInformation):
-    """This property was given before in the same call; the repetition was passed over."""
+    """This property was given twice in one call; the second one was ignored."""
 
     hresult = HResult.MQ_INFORMATION_DUPLICATE_PROPERTY
 

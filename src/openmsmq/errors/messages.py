@@ -7,46 +7,46 @@ from openmsmq.errors.hresult import HResult
 
 
 class ReceiveTimeout(MQError, TimeoutError):
-    """No message arrived within the time the caller would wait."""
+    """No message arrived within the timeout."""
 
     hresult = HResult.MQ_ERROR_IO_TIMEOUT
 
 
 class OperationCancelled(MQError):
-    """The operation was called off before it finished, usually because its queue was closed."""
+    """The operation was cancelled before it finished, usually because its queue was closed."""
 
     hresult = HResult.MQ_ERROR_OPERATION_CANCELLED
 
 
 class IllegalCursorAction(MQError):
-    """The cursor has no next message from where it stands. Peek at the current one first."""
+    """The cursor has no current message to advance from. Peek at the current one first."""
 
     hresult = HResult.MQ_ERROR_ILLEGAL_CURSOR_ACTION
 
 
 class MessageAlreadyReceived(MQError):
-    """Somebody else took the message this cursor stands on. Move the cursor on."""
+    """Another receiver took the message at the cursor. Advance the cursor."""
 
     hresult = HResult.MQ_ERROR_MESSAGE_ALREADY_RECEIVED
 
 
 class MessageNotFound(MQError):
-    """There is no such message in the queue; it was never there or has been taken."""
+    """No such message in the queue. It never existed, or it was received."""
 
     hresult = HResult.MQ_ERROR_MESSAGE_NOT_FOUND
 
 
 class MessageLockedUnderTransaction(MQError):
-    """An open transaction has received this message.
+    """The message is locked by an open transaction.
 
-    It is free again, or gone, once that transaction ends.
+    It is unlocked, or removed, when that transaction ends.
     """
 
     hresult = HResult.MQ_ERROR_MESSAGE_LOCKED_UNDER_TRANSACTION
 
 
 class MessageNotAuthenticated(MQError):
-    """The queue takes signed messages only, and this one has no valid signature."""
+    """The queue accepts signed messages only, and this one has no valid signature."""
 
     hresult = HResult.MQ_ERROR_MESSAGE_NOT_AUTHENTICATED
 
@@ -54,41 +54,44 @@ class MessageNotAuthenticated(MQError):
 class MessageStorageFailed(MQError):
     """The message could not be written to disk and was not sent.
 
-    Look at free space and the quotas.
+    Check free disk space and quotas.
     """
 
     hresult = HResult.MQ_ERROR_MESSAGE_STORAGE_FAILED
 
 
 class InsufficientResources(MQError):
-    """There is not enough memory, disk or quota left for this."""
+    """Insufficient memory, disk space or quota."""
 
     hresult = HResult.MQ_ERROR_INSUFFICIENT_RESOURCES
 
 
 class QueueQuotaExceeded(InsufficientResources):
-    """The queue is full: its messages take all the space its quota allows."""
+    """The queue is full. Its quota is used up."""
 
 
 class MachineQuotaExceeded(InsufficientResources):
-    """The queue manager is full: all messages together take what its quota allows."""
+    """The queue manager is full. The quota for all its messages is used up."""
 
 
 class MessageTooLarge(InsufficientResources):
-    """The message does not fit into a packet, which holds 4 MiB with all its headers.
+    """The message is too large for a packet of 4 MiB.
 
-    Send a large body in parts, or send where it can be fetched.
+    Send a large body in parts, or send a reference to it.
     """
 
 
 class LabelTooLong(MQError):
-    """The message label is longer than a label may be."""
+    """The message label is too long."""
 
     hresult = HResult.MQ_ERROR_LABEL_TOO_LONG
 
 
 class MissingConnectorType(MQError):
-    """The message sets what only a connector may set. It must name its connector type as well."""
+    """The message sets a property that is reserved for connectors.
+
+    It must name its connector type.
+    """
 
     hresult = HResult.MQ_ERROR_MISSING_CONNECTOR_TYPE
 
@@ -100,48 +103,50 @@ class BadXmlFormat(MQError):
 
 
 class BufferOverflow(MQError):
-    """A property of the message is longer than the room given for it.
+    """A property of the message is longer than the buffer.
 
-    What fits was copied and the message is still in the queue.
+    What fits was copied, and the message is still in the queue.
     """
 
     hresult = HResult.MQ_ERROR_BUFFER_OVERFLOW
 
 
 class TransactionUsage(MQError):
-    """Transaction and queue do not fit.
+    """Transaction and queue do not match.
 
-    A transactional queue takes messages in a transaction only, others outside one only.
+    A transactional queue takes messages in transactions only, other queues outside transactions
+    only.
     """
 
     hresult = HResult.MQ_ERROR_TRANSACTION_USAGE
 
 
 class TransactionSequence(MQError):
-    """The transaction is not in a state in which this step is allowed."""
+    """The transaction is in the wrong state for this call."""
 
     hresult = HResult.MQ_ERROR_TRANSACTION_SEQUENCE
 
 
 class TransactionTimedOut(TransactionSequence):
-    """The transaction is aborted: nothing was done with it for too long.
+    """The transaction was idle for too long and has been aborted.
 
-    What it received is back in its place; what it sent was not sent. Do all of it again.
+    Messages it received are back in their queues; messages it sent were discarded. Repeat the
+    whole transaction.
     """
 
 
 class EpochDecided(TransactionSequence):
-    """The transaction is one of an epoch that is decided: it came too late, and does not count."""
+    """The transaction belongs to an epoch that is committed already. It was aborted."""
 
 
 class TransactionImport(MQError):
-    """The transaction given could not be taken over from its coordinator."""
+    """The transaction could not be imported from its coordinator."""
 
     hresult = HResult.MQ_ERROR_TRANSACTION_IMPORT
 
 
 class TransactionEnlist(MQError):
-    """The queue manager could not take part in the transaction given."""
+    """The queue manager could not enlist in the transaction."""
 
     hresult = HResult.MQ_ERROR_TRANSACTION_ENLIST
 

@@ -7,19 +7,19 @@ from openmsmq.errors.hresult import HResult
 
 
 class QueueNotFound(MQError):
-    """The queue does not exist, or you may not see it."""
+    """The queue does not exist, or you have no permission to see it."""
 
     hresult = HResult.MQ_ERROR_QUEUE_NOT_FOUND
 
 
 class QueueNotActive(MQError):
-    """The queue is not open here, and perhaps does not exist."""
+    """The queue is not open here, or does not exist."""
 
     hresult = HResult.MQ_ERROR_QUEUE_NOT_ACTIVE
 
 
 class QueueExists(MQError):
-    """There is already a queue of this name. Open it, or choose another name."""
+    """A queue with this name exists. Open it, or choose another name."""
 
     hresult = HResult.MQ_ERROR_QUEUE_EXISTS
 
@@ -46,7 +46,7 @@ class SharingViolation(MQError):
 
 
 class SubscriptionTaken(SharingViolation):
-    """The subscription belongs to another reader, or has no owner where one is needed."""
+    """The subscription belongs to another reader, or has no owner where one is required."""
 
 
 class UnsupportedAccessMode(MQError):
@@ -56,7 +56,7 @@ class UnsupportedAccessMode(MQError):
 
 
 class InvalidHandle(MQError):
-    """This handle stands for no open queue or cursor; it was probably closed."""
+    """Invalid handle. The queue or cursor was probably closed."""
 
     hresult = HResult.MQ_ERROR_INVALID_HANDLE
 
@@ -71,7 +71,7 @@ class StaleHandle(MQError):
 
 
 class IllegalQueuePathName(MQError):
-    r"""This is not a queue path name.
+    r"""Invalid queue path name.
 
     A path name looks like `machine\queue` or `.\private$\queue`.
     """
@@ -80,15 +80,15 @@ class IllegalQueuePathName(MQError):
 
 
 class IllegalFormatName(MQError):
-    r"""This is not a format name. A format name looks like `DIRECT=OS:machine\private$\queue`."""
+    r"""Invalid format name. A format name looks like `DIRECT=OS:machine\private$\queue`."""
 
     hresult = HResult.MQ_ERROR_ILLEGAL_FORMATNAME
 
 
 class UnsupportedFormatNameOperation(MQError):
-    """A format name of this kind does not allow what was asked.
+    """The operation is not supported for a format name of this kind.
 
-    A direct name cannot delete, for example.
+    A queue cannot be deleted by a direct name, for example.
     """
 
     hresult = HResult.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION
@@ -104,7 +104,7 @@ class CorruptedQueueWasDeleted(MQError):
 
 
 class MachineNotFound(MQError):
-    """No machine of this name is known. Check the spelling and the name service."""
+    """Unknown machine name. Check the spelling and the name service."""
 
     hresult = HResult.MQ_ERROR_MACHINE_NOT_FOUND
 
@@ -116,19 +116,16 @@ class ResolveAddress(MQError):
 
 
 class ServiceNotAvailable(MQError, ConnectionError):
-    """The queue manager cannot be reached.
-
-    See whether it is running and listens where you connect.
-    """
+    """Cannot connect to the queue manager. Check that it is running, and its address."""
 
     hresult = HResult.MQ_ERROR_SERVICE_NOT_AVAILABLE
 
 
 class ConnectionLost(ServiceNotAvailable):
-    """The connection to the queue manager broke off.
+    """The connection to the queue manager was lost.
 
-    What was under way may have been done or not: look before you do it again. A transaction that
-    was open is aborted.
+    The outcome of requests under way is unknown: check before you repeat them, or use a
+    deduplication id. An open transaction is aborted.
     """
 
 

@@ -7,15 +7,15 @@ from openmsmq.errors.hresult import HResult
 
 
 class AccessDenied(MQError, PermissionError):
-    """You may not do this. Ask whoever owns the queue for the permission."""
+    """Access denied. Ask the owner of the queue or the administrator for the permission."""
 
     hresult = HResult.MQ_ERROR_ACCESS_DENIED
 
 
 class TokenRefused(MQError, code_of=AccessDenied):
-    """The token was refused, and will be each time.
+    """The token was rejected.
 
-    `openmsmq token create` makes one that is good; give it with --token, OPENMSMQ_TOKEN or token=.
+    `openmsmq token create` makes one; pass it with --token, OPENMSMQ_TOKEN or token=.
     """
 
 
@@ -50,19 +50,19 @@ class CannotImpersonateClient(MQError):
 
 
 class BadSecurityContext(MQError):
-    """The security context given is not a valid one, or no longer."""
+    """Invalid or expired security context."""
 
     hresult = HResult.MQ_ERROR_BAD_SECURITY_CONTEXT
 
 
 class CouldNotGetUserSid(MQError):
-    """The security identifier of the current user could not be found out."""
+    """The security identifier of the current user could not be determined."""
 
     hresult = HResult.MQ_ERROR_COULD_NOT_GET_USER_SID
 
 
 class CouldNotGetAccountInfo(MQError):
-    """Nothing could be found out about the user's account."""
+    """No information about the user's account is available."""
 
     hresult = HResult.MQ_ERROR_COULD_NOT_GET_ACCOUNT_INFO
 

@@ -11,60 +11,60 @@ from openmsmq.errors.queues import SharingViolation
 
 
 class StorageError(MessageStorageFailed):
-    """The store of the queue manager could not do its work."""
+    """The store of the queue manager failed."""
 
 
 class StorageFull(StorageError):
-    """There is no space left for the store, so nothing of this was kept.
+    """The disk is full, and nothing was stored.
 
-    What was stored before is safe. Free disk space or receive messages, then try again.
+    Messages stored before are safe. Free disk space or receive messages, then try again.
     """
 
 
 class StorageFailed(StorageError):
-    """The disk or the operating system refused to read or write the store.
+    """Reading or writing the store failed.
 
-    What was stored before is safe as far as the disk is. The detail is what the system said.
+    What was stored before is safe unless the disk is damaged.
     """
 
 
 class StoreDenied(StorageFailed):
-    """The system does not let this process use the directory of the store.
+    """No permission to use the directory of the store.
 
-    Check its path, its owner and its permissions, and whether the file system can be written to.
+    Check its path, owner and permissions, and whether the file system is writable.
     """
 
 
 class StoreMissing(StorageError):
-    """There is no store in this directory, and it was not to be made."""
+    """There is no store in this directory."""
 
 
 class StoreInUse(SharingViolation, StorageError):
-    """Another process works with this store. Stop it first, or use another directory."""
+    """Another process has this directory open. Stop it first, or use another directory."""
 
 
 class StoreDamaged(StorageError):
-    """The file of the store is damaged, so it is left as it is.
+    """The file of the store is damaged and was not changed.
 
     Restore it from a backup, or move it away to start with an empty store.
     """
 
 
 class StoreForeign(StorageError):
-    """The file in this directory belongs to another program. Use another directory."""
+    """The data file in this directory belongs to another program. Use another directory."""
 
 
 class StoreTooNew(StorageError):
-    """A newer OpenMSMQ has written this store. Use that version or a later one."""
+    """The store was written by a newer version of OpenMSMQ. Use that version or a later one."""
 
 
 class StoreTooOld(StorageError):
-    """An older OpenMSMQ has written this store. Open it once to bring it up to date."""
+    """The store was written by an older version of OpenMSMQ. Open it once to upgrade it."""
 
 
 class StoreExists(StorageError):
-    """Nothing was written, for there is something in this directory already."""
+    """The directory is not empty, and nothing was written."""
 
 
 class BackupDamaged(StorageError):
-    """Nothing was restored, for this is no backup or not a whole one."""
+    """Not a complete backup, and nothing was restored."""

@@ -22,9 +22,7 @@ def in_words(error: BaseException) -> str:
     from openmsmq.errors import MQError
 
     if isinstance(error, MQError):
-        return (
-            f"{error.explanation.removesuffix('.')}: {error.detail}" if error.detail else str(error)
-        )
+        return error.text if error.detail else str(error)
     text = str(error)
     told = [m for m in _PYTHON.finditer(text) if m[1] not in _OUTER and "java" not in m[0][:5]]
     if "Traceback (most recent call last)" in text and told:

@@ -41,7 +41,7 @@ _SECONDS_MAX: Final = 10**9
 
 
 class ConfigError(InvalidParameter):
-    """The queue manager was told what cannot be."""
+    """Invalid configuration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Config:
     peers: Mapping[str, PeerEntry] = field(default_factory=dict)
     restored: bool = False
     ready_file: Path | None = None
-    retry: bool = True
+    retry: bool = False
 
     app_port: int | None = 1811
     app_socket: Path | None = None
@@ -223,7 +223,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "retry": Option(
         "manager.retry",
         read_flag,
-        "If the store cannot be opened, try again after 2 minutes, then every 15.",
+        "Retry to open a store that is in use or fails, after 2 minutes, then every 15.",
         "--retry/--no-retry",
     ),
     "app_port": Option("app.port", _PORT, "For programs.", "--app-port PORT"),

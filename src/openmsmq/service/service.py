@@ -145,6 +145,7 @@ class Service:
                     await self._stop.wait()
             except MQError as error:
                 self._reason = f"cannot start: {error}"
+                log_event(_log, "cannot start", level=logging.ERROR, error=error)
                 raise
             finally:
                 await self._end()

@@ -32,10 +32,13 @@ class Mode:
     access: Access = Access.ALL
     share: Share = Share.DENY_NONE
 
-    def require(self, needed: Access) -> None:
+    def require(self, needed: Access, queue: str = "the queue") -> None:
         """Refuse what the handle was not opened for."""
         if needed in self.access:  # the usual case first: to combine flags takes longer
             return
         if needed is not Access.PEEK or Access.RECEIVE not in self.access:
             name = (needed.name or "").lower()
-            raise AccessDenied(f"the queue was not opened to {name}")
+            raise AccessDenied(
+                f"{queue} is not open for {name}: its kind or the role of the token does not allow"
+                " that, or access= left it out"
+            )

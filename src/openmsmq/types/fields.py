@@ -60,20 +60,20 @@ def octets(field: str, value: object) -> bytes:
     """Bytes, of any type that holds some."""
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
-    _wrong_type(field, "bytes are", value)
+    _wrong_type(field, "bytes or str" if field == "body" else "bytes", value)
 
 
 def label_text(label: object) -> str:
     """A label ([MS-MQMQ] 2.2.19.3): at most 249 UTF-16 units, none of them null."""
     if not isinstance(label, str):
-        _wrong_type("label", "text is", label)
+        _wrong_type("label", "str", label)
     size = len(label)
     if not label.isascii():
         raw = utf_16_le_encode(label, "surrogatepass")[0]
         size = len(raw) // 2
         label = utf_16_le_decode(raw, "surrogatepass", True)[0]  # joins halves of one character
     if size > _LABEL_MAX:
-        raise LabelTooLong(f"label: {size} characters; {_LABEL_MAX} are possible")
+        raise LabelTooLong(f"label has {size} characters, at most {_LABEL_MAX} are allowed")
     if "\0" in label:
         raise IllegalPropertyValue("label: a null would end it")
     return label
@@ -84,9 +84,9 @@ def integer(field: str, value: object, maximum: int) -> int:
     try:
         number = index(value)  # type: ignore[arg-type]  # whether it is one is the question
     except TypeError:
-        _wrong_type(field, "a whole number is", value)
+        _wrong_type(field, "an int", value)
     if not 0 <= number <= maximum:
-        raise IllegalPropertyValue(f"{field}: 0 to {maximum} are possible, not {_digits(number)}")
+        raise IllegalPropertyValue(f"{field} must be 0 to {maximum}, not {_digits(number)}")
     return number
 
 
@@ -94,7 +94,7 @@ def flag(field: str, value: object) -> bool:
     """True or False; words such as "no" would pass for True otherwise."""
     if isinstance(value, bool):
         return value
-    _wrong_type(field, "True or False is", value)
+    _wrong_type(field, "True or False", value)
 
 
 def acknowledge_flags(value: object) -> Acknowledge:
@@ -107,7 +107,7 @@ def correlation(value: object) -> bytes:
     data = octets("correlation_id", value)
     if len(data) > CORRELATION_SIZE:
         raise IllegalPropertySize(
-            f"correlation_id: {len(data)} bytes; {CORRELATION_SIZE} are possible"
+            f"correlation_id has {len(data)} bytes, at most {CORRELATION_SIZE} are allowed"
         )
     return data.ljust(CORRELATION_SIZE, b"\0") if any(data) else NO_BYTES
 
@@ -115,7 +115,7 @@ def correlation(value: object) -> bytes:
 def seconds(field: str, value: object) -> int | None:
     """A lifetime in whole seconds, rounded up; None for ever, which the wire has as all ones."""
     if not isinstance(value, int | float) or isinstance(value, bool):
-        _wrong_type(field, "a number of seconds or None is", value)
+        _wrong_type(field, "seconds or None", value)
     if value == inf:
         return None
     if not 0 <= value <= INFINITE:  # false for NaN, too
@@ -134,7 +134,7 @@ def queue_name(field: str, value: object) -> FormatName:
     except (IllegalFormatName, IllegalQueuePathName) as error:
         raise type(error)(f"{field}: {error.detail}") from None
     if not isinstance(name, FormatName):
-        _wrong_type(field, "the name of a queue is", name)
+        _wrong_type(field, "the name of a queue", name)
     if not _can_be_carried(name):
         raise IllegalFormatName(f"{field}: a message cannot carry {show(str(name))}")
     return name
@@ -165,7 +165,7 @@ def _can_be_carried(name: FormatName) -> bool:
 
 
 def _wrong_type(field: str, needed: str, value: object) -> NoReturn:
-    raise IllegalPropertyVt(f"{field}: {needed} needed, not {type(value).__name__}")
+    raise IllegalPropertyVt(f"{field} must be {needed}, not {type(value).__name__}")
 
 
 def _digits(number: int) -> str:

@@ -43,7 +43,7 @@ class ConnectionStatus(IntEnum):
 
 
 OFFLINE: Final = "offline"
-"The state of a queue where nobody sends anything."
+"The state of an outgoing queue in a manager without transports."
 STATUS_WORDS: Final = {
     ConnectionStatus.IN_PROCESS: "connecting",
     ConnectionStatus.ESTABLISH_PACKET_RECEIVED: "answered",
@@ -83,7 +83,7 @@ class OutgoingInfo:
     name: str
     "The format name it sends to."
     state: str
-    "A word of `TransferState`, or `offline` where nobody sends."
+    "A word of `TransferState`, or `offline` in a manager without transports."
     messages: int
     "Those that wait to be sent."
     unacknowledged: int

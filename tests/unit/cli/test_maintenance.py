@@ -109,7 +109,7 @@ def test_a_check_says_what_is_wrong(filled: Cli, monkeypatch: pytest.MonkeyPatch
     done = filled("check", code=1)
     assert done.stdout == "Packet 1099511627776 of 1 bytes belongs to no message.\n"
     assert done.stderr.startswith("openmsmq: StoreDamaged (0xC00E002A): ")
-    assert done.stderr.endswith(f"{filled.directory}, 1 finding\n")
+    assert f"{filled.directory}, 1 finding." in done.stderr
     [found] = filled.objects("check", code=1)
     assert not found["whole"]
     assert found["findings"] == ["Packet 1099511627776 of 1 bytes belongs to no message."]
@@ -117,7 +117,7 @@ def test_a_check_says_what_is_wrong(filled: Cli, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(checking, "FINDINGS_MAX", 2)
     done = filled("check", code=1)
     assert done.stdout.splitlines()[-1] == "and 5 more"
-    assert done.stderr.endswith("7 findings\n")
+    assert "7 findings." in done.stderr
 
 
 def test_compaction_tells_both_sizes(filled: Cli) -> None:

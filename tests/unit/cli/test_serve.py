@@ -98,7 +98,7 @@ def test_every_option_reaches_the_service(cli: Cli, told: Told, tmp_path: Path) 
     cli(
         "serve", "--data", "other", "--name", "shop01", "--alias", "a", "--alias", "b",
         "--bind", "::1", "--peer", "office=10.0.0.7:1801", "--peer", "depot=depot.example",
-        "--ready-file", "ready", "--no-retry", "--app-port", "0", "--app-socket", "app.sock",
+        "--ready-file", "ready", "--retry", "--app-port", "0", "--app-socket", "app.sock",
         "--console-port", "OFF", "--binary-port", "off", "--ping-port", "3527", "--rpc-port", "off",
         "--binary-bind", "::2", "--record", "recorded",
         "--srmp-port", "off", "--tls-cert", "c", "--tls-key", "k", "--tls-client-ca", "ca",
@@ -111,7 +111,7 @@ def test_every_option_reaches_the_service(cli: Cli, told: Told, tmp_path: Path) 
         bind="::1",
         peers={"office": PeerEntry("10.0.0.7:1801"), "depot": PeerEntry("depot.example")},
         ready_file=Path("ready"),
-        retry=False,
+        retry=True,
         app_port=0,
         app_socket=Path("app.sock"),
         console_port=None,
@@ -140,10 +140,10 @@ def test_the_help_tells_every_option(name: str) -> None:
 
 def test_options_count_for_more_than_the_file(cli: Cli, told: Told, tmp_path: Path) -> None:
     file = tmp_path / "some.toml"
-    file.write_text('[manager]\ndata = "here"\nretry = false\nname = "a"\n[app]\nport = 5\n')
+    file.write_text('[manager]\ndata = "here"\nretry = true\nname = "a"\n[app]\nport = 5\n')
     CliRunner().invoke(main, ["serve", "--config", str(file)], catch_exceptions=False)
-    assert told.config == Config(data=tmp_path / "here", retry=False, name="a", app_port=5)
-    cli("serve", "--config", str(file), "--retry", "--app-port", "6")
+    assert told.config == Config(data=tmp_path / "here", retry=True, name="a", app_port=5)
+    cli("serve", "--config", str(file), "--no-retry", "--app-port", "6")
     assert told.config == Config(data=cli.directory, name="a", app_port=6)
 
 

@@ -95,7 +95,7 @@ def test_what_cannot_be_read_ends_it_for_everybody(kind: Kind) -> None:
     asked = [ask(link) for _ in range(2)]
     link.receive_data(encode_frame(kind, asked[0][0], b"no JSON"))
     assert link.is_over
-    assert all(is_lost(answer, "cannot be read") for _, answer in asked)
+    assert all(is_lost(answer, "invalid frame") for _, answer in asked)
 
 
 def test_a_farewell_ends_it_with_its_reason() -> None:
@@ -126,7 +126,7 @@ def test_a_token_that_is_refused_is_no_lost_connection() -> None:
 def test_after_the_end_nothing_can_be_asked() -> None:
     link = PendingRequests()
     link.lost()
-    with pytest.raises(ConnectionLost, match="the other side closed it") as first:
+    with pytest.raises(ConnectionLost, match="the other side closed the connection") as first:
         ask(link)
     with pytest.raises(ConnectionLost) as second:
         ask(link)

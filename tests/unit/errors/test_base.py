@@ -82,14 +82,15 @@ def test_success_is_not_an_error() -> None:
 
 def test_text_says_what_happened_to_what_and_the_code() -> None:
     assert str(QueueNotFound(r"private$\orders")) == (
-        "The queue does not exist, or you may not see it: "
+        "The queue does not exist, or you have no permission to see it: "
         r"private$\orders (MQ_ERROR_QUEUE_NOT_FOUND, 0xC00E0003)"
     )
 
 
 def test_text_without_detail_has_no_gap() -> None:
     assert str(QueueNotFound()) == (
-        "The queue does not exist, or you may not see it. (MQ_ERROR_QUEUE_NOT_FOUND, 0xC00E0003)"
+        "The queue does not exist, or you have no permission to see it."
+        " (MQ_ERROR_QUEUE_NOT_FOUND, 0xC00E0003)"
     )
 
 

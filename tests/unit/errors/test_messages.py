@@ -19,4 +19,4 @@ def test_a_message_too_large_goes_over_the_wire_as_insufficient_resources() -> N
     """It has no code of its own, so the other side makes the wider error of it."""
     assert MessageTooLarge.hresult == InsufficientResources.hresult
     assert type(MQError.from_hresult(MessageTooLarge.hresult)) is InsufficientResources
-    assert str(MessageTooLarge("x")).startswith("The message does not fit into a packet")
+    assert str(MessageTooLarge("x")).startswith("The message is too large for a packet")

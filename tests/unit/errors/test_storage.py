@@ -62,7 +62,7 @@ def test_the_codes_still_stand_for_the_general_classes() -> None:
 @ALL
 def test_the_text_explains_and_names_what_it_is_about(kind: type[StorageError]) -> None:
     error = kind("/data")
-    assert ": /data (" in str(error)
+    assert ": /data" in str(error)
     assert error.explanation[0].isupper()
     assert error.explanation.endswith(".")
 

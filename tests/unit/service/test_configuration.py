@@ -296,7 +296,7 @@ def test_defaults_are_said_as_a_file_would() -> None:
     assert said["app_port"] == "1811"
     assert said["binary_port"] == "1801"
     assert said["ping_port"] == said["idle_transaction_limit"] == "off"
-    assert said["retry"] == "true"
+    assert said["retry"] == "false"
     assert said["bind"] == "127.0.0.1"
     assert said["data"] == said["name"] == said["peers"] == said["tls_cert"] == ""
 

@@ -273,6 +273,7 @@ def test_other_names_mean_the_manager_too(tmp_path: Path) -> None:
 
 def test_a_start_that_fails_is_tried_again(house: House, caplog: pytest.LogCaptureFixture) -> None:
     """SYS-038, SYS-039, SYS-110, SYS-119."""
+    house = House(replace(house.config, retry=True))
     other = open_directory(house.config.data, receipts=RECEIPTS)
 
     async def life() -> None:
@@ -295,7 +296,7 @@ def test_a_start_that_fails_is_tried_again(house: House, caplog: pytest.LogCaptu
 
 def test_it_can_be_stopped_while_it_waits_to_try_again(house: House) -> None:
     other = open_directory(house.config.data, receipts=RECEIPTS)
-    house = House(house.config, retry_after=(1000, 1000))
+    house = House(replace(house.config, retry=True), retry_after=(1000, 1000))
 
     async def life() -> None:
         running = asyncio.create_task(house.service.run())
@@ -309,14 +310,16 @@ def test_it_can_be_stopped_while_it_waits_to_try_again(house: House) -> None:
     assert house.service.state is ManagerState.STOPPED
 
 
-def test_without_retry_the_first_failure_is_the_last(house: House) -> None:
+def test_without_retry_the_first_failure_is_logged_and_ends_the_start(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
     other = open_directory(house.config.data, receipts=RECEIPTS)
-    house = House(replace(house.config, retry=False))
     with pytest.raises(StoreInUse):
         house.live()
     other.store.close()
     assert house.log[0] == "console opens"
-    assert house.log[1].startswith("console closes: cannot start: Another process works")
+    assert house.log[1].startswith("console closes: cannot start: Another process has this")
+    assert [r.levelname for r in caplog.records if r.getMessage() == "cannot start"] == ["ERROR"]
 
 
 def test_what_does_not_pass_is_not_tried_again(house: House) -> None:
@@ -332,7 +335,7 @@ def test_what_does_not_pass_is_not_tried_again(house: House) -> None:
 def test_a_directory_that_cannot_be_used_ends_the_start(tmp_path: Path) -> None:
     """Nothing about it changes by itself: systemd is to see that the start failed."""
     (tmp_path / "file").write_bytes(b"")
-    house = House(Config(data=tmp_path / "file" / "data"), retry_after=(1000, 1000))
+    house = House(Config(data=tmp_path / "file" / "data", retry=True), retry_after=(1000, 1000))
     with pytest.raises(StoreDenied, match="Check its path"):
         house.live()
     assert house.service.state is ManagerState.STOPPED
@@ -347,7 +350,7 @@ def test_so_does_one_without_permission(
     def denied(*_: object, **__: object) -> None:
         raise OSError(code, os.strerror(code))
 
-    house = House(house.config, retry_after=(1000, 1000))
+    house = House(replace(house.config, retry=True), retry_after=(1000, 1000))
     monkeypatch.setattr(Path, "mkdir", denied)
     with pytest.raises(StoreDenied, match=os.strerror(code)):
         house.live()

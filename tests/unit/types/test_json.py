@@ -119,8 +119,8 @@ def test_queues_and_lifetimes_are_as_in_python() -> None:
         ({"text": None}, IllegalPropertyVt, "text: text is needed, not NoneType"),
         ({"extension": []}, IllegalPropertyVt, "extension: text is needed, not list"),
         ({"correlation_id": 1}, IllegalPropertyVt, "correlation_id: text is needed, not int"),
-        ({"label": None}, IllegalPropertyVt, "label: text is needed, not NoneType"),
-        ({"label": "x" * 250}, LabelTooLong, "label: 250 characters; 249 are possible"),
+        ({"label": None}, IllegalPropertyVt, "label must be str, not NoneType"),
+        ({"label": "x" * 250}, LabelTooLong, "label has 250 characters, at most 249 are allowed"),
     ],
 )
 def test_wrong_objects_are_refused(data: object, error: type[MQError], detail: str) -> None:

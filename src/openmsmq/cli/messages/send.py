@@ -16,6 +16,7 @@ from openmsmq.cli.options import ManagerLocation, manager_options, queue_argumen
 from openmsmq.cli.output import Advance, print_json, progress
 from openmsmq.properties.message import Acknowledge
 from openmsmq.properties.vartype import VarType
+from openmsmq.types.access import Access
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 
@@ -194,7 +195,7 @@ def send(
     numbers = range(start, start + count)
     messages = _numbered(given, numbers)
     terms = Terms(dedup_id, numbers, delay if deliver_at is None else deliver_at)
-    with location.open() as manager, manager.open_queue(name) as queue:
+    with location.open() as manager, manager.open_queue(name, access=Access.SEND) as queue:
         together = transactional or queue.info().transactional
         if location.is_embedded and not (together or given["recoverable"]):
             say(EXPRESS)

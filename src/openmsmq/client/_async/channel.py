@@ -17,7 +17,8 @@ from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_protocol.payloads import Action, Cancel, End, Messages, QueuedMessage
 from openmsmq.client.address import Address
-from openmsmq.client.requests import ENDED, SLOW, Answered, Deliveries, PendingRequests
+from openmsmq.client.diagnosis import explain_failure, explain_silence
+from openmsmq.client.requests import ENDED, PEER_CLOSED, SLOW, Answered, Deliveries, PendingRequests
 from openmsmq.errors import (
     Malformed,
     MQError,
@@ -101,10 +102,8 @@ class Channel:
         try:
             async with asyncio.timeout(patience):
                 await channel._connect(address)
-        except TimeoutError:
-            raise ServiceNotAvailable(f"{address}: no answer") from None
         except OSError as error:
-            raise ServiceNotAvailable(f"{address}: {error}") from None
+            raise ServiceNotAvailable(explain_failure(error, address)) from None
         try:
             await channel._greet(address)
         except BaseException:
@@ -132,7 +131,10 @@ class Channel:
         except TokenRefused as error:
             raise TokenRefused(f"{address}: {error.detail}") from None
         except MQError as error:
-            raise ServiceNotAvailable(f"{address}: {error.detail}") from None
+            reason = error.detail
+            if self._link.is_silent and reason == PEER_CLOSED:
+                reason = await asyncio.to_thread(explain_silence, address)
+            raise ServiceNotAvailable(f"{address}: {reason}") from None
         except Malformed as error:
             raise ServiceNotAvailable(f"{address}: {error}") from None
         self._link.allow(self.welcome)

@@ -19,7 +19,8 @@ from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_protocol.payloads import Action, Cancel, End, Messages, QueuedMessage
 from openmsmq.client.address import Address
-from openmsmq.client.requests import ENDED, SLOW, Deliveries, PendingRequests
+from openmsmq.client.diagnosis import explain_failure, explain_silence
+from openmsmq.client.requests import ENDED, PEER_CLOSED, SLOW, Deliveries, PendingRequests
 from openmsmq.client.shared_socket import SharedSocket
 from openmsmq.errors import (
     Malformed,
@@ -62,7 +63,7 @@ class Channel:
         try:
             channel = cls(SharedSocket.connect(address, patience), patience)
         except OSError as error:
-            raise ServiceNotAvailable(f"{address}: {error}") from None
+            raise ServiceNotAvailable(explain_failure(error, address)) from None
         try:
             channel._greet(address)
         except BaseException:
@@ -77,7 +78,10 @@ class Channel:
         except TokenRefused as error:
             raise TokenRefused(f"{address}: {error.detail}") from None
         except MQError as error:
-            raise ServiceNotAvailable(f"{address}: {error.detail}") from None
+            reason = error.detail
+            if self._link.is_silent and reason == PEER_CLOSED:
+                reason = explain_silence(address)
+            raise ServiceNotAvailable(f"{address}: {reason}") from None
         except Malformed as error:
             raise ServiceNotAvailable(f"{address}: {error}") from None
         self._link.allow(self.welcome)

@@ -143,7 +143,7 @@ class Queues:
             return None
         queue = self.find(local)
         if queue.kind not in VISIBLE:
-            raise UnsupportedFormatNameOperation(f"{name}: nobody sends to a {queue.kind} queue")
+            raise UnsupportedFormatNameOperation(f"{name}: cannot send to a {queue.kind} queue")
         return queue
 
     def for_letters(self, path: str, *, transactional: bool) -> ManagedQueue:

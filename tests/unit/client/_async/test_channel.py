@@ -86,7 +86,7 @@ def test_something_that_speaks_otherwise_is_no_service(line: Line) -> None:
     opening = start(line.open)
     peer = line.server.accept()
     peer.socket.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-    assert "cannot be read" in reason(opening, ServiceNotAvailable)
+    assert "looks like the console port" in reason(opening, ServiceNotAvailable)
     assert peer.is_left()
 
 
@@ -188,7 +188,7 @@ def test_a_lost_connection_is_told_to_all(line: Line) -> None:
         peer.request()
     peer.socket.close()
     for found in asked:
-        assert "the other side closed it" in reason(found, ConnectionLost)
+        assert "the other side closed the connection" in reason(found, ConnectionLost)
     assert not channel.is_open
     with pytest.raises(ConnectionLost):
         channel.request(Kind.CALL)
@@ -200,7 +200,9 @@ def test_a_farewell_is_heard_although_the_socket_stays_open(line: Line, words: b
     asked = asking(channel)
     peer.request()
     peer.answer(Kind.CLOSING, 0, words)
-    assert ("the service stops" if words != b"?" else "read") in reason(asked, ConnectionLost)
+    assert ("the service stops" if words != b"?" else "invalid frame") in reason(
+        asked, ConnectionLost
+    )
     assert not channel.is_open
     assert peer.is_left()
 
