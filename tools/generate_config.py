@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from openmsmq.service.configuration import CONFIG_FILE, OPTIONS, TABLES, Option, default_text
+from openmsmq.service.configuration import CONFIG_FILE, default_text
+from openmsmq.service.options import OPTIONS, TABLES, Option
 
 _TITLES: Final = {
     "manager": "The manager",
@@ -31,6 +32,11 @@ _EXAMPLES: Final = {
     "binary_bind": '"10.0.0.5"',
     "rpc_bind": '"10.0.0.5"',
     "record": '"/var/tmp/sessions"',
+    "srmp_bind": '"10.0.0.5"',
+    "srmp_url": '"https://mq.shop.example"',
+    "srmp_ca": '"partners.pem"',
+    "srmp_proxy": '"http://proxy.example:3128"',
+    "srmp_destinations": '{ "bank.example" = { proxy = "none", posts_max = 1 } }',
     "tls_cert": '"server.pem"',
     "tls_key": '"server.key"',
     "tls_client_ca": '"ca.pem"',

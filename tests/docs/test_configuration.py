@@ -14,7 +14,8 @@ from tools.generate_config import example, page
 from tools.generate_docs import ROOT
 
 from openmsmq.cli.main import main
-from openmsmq.service.configuration import OPTIONS, Config, changes, load_config
+from openmsmq.service.configuration import Config, changes, load_config
+from openmsmq.service.options import OPTIONS
 from tests.docs.console import blocks
 
 ASSETS = ROOT / "src" / "openmsmq" / "assets"
@@ -33,6 +34,11 @@ EXAMPLES = [
         "binary_bind",
         "rpc_bind",
         "record",
+        "srmp_bind",
+        "srmp_url",
+        "srmp_ca",
+        "srmp_proxy",
+        "srmp_destinations",
     )
 ]
 "Options that have no default worth an example."

@@ -54,7 +54,7 @@ MAX_ELSEWHERE: Final = {
     "properties.message.PRIORITY_MAX": "range of a value",
     "properties.values.LINK_COST_MAX": "range of a value",
     "runtime.logs._WORDS_MAX": "text that tells kinds of lines apart, cut",
-    "service.configuration._SECONDS_MAX": "range of an option",
+    "service.options._SECONDS_MAX": "range of an option",
     "soap.scalars._SHOWN_MAX": "text in an error, cut",
     "store.lock._HOLDER_SIZE_MAX": "text in an error, cut",
     "store.memory._KEY_SIZE_MAX": "LMDB's own, asserted",

@@ -23,7 +23,7 @@ ALLOWED = {
     "cli.options": {"client.address"},
     "cli.serve": {
         "runtime.logs", "service.configuration", "service.descriptors", "service.listeners",
-        "service.service", "service.values",
+        "service.options", "service.service", "service.values",
     },
     "cli.token": {"access.tokens"},
     "cli.user": {"access.tokens", "access.users"},

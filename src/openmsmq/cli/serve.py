@@ -15,9 +15,10 @@ from click.core import ParameterSource
 
 from openmsmq.cli.options import DATA_VARIABLE
 from openmsmq.runtime.logs import set_up_logs
-from openmsmq.service.configuration import CONFIG_FILE, OPTIONS, Config, default_text, load_config
+from openmsmq.service.configuration import CONFIG_FILE, Config, default_text, load_config
 from openmsmq.service.descriptors import needed, raise_limit
 from openmsmq.service.listeners import StandardListeners
+from openmsmq.service.options import OPTIONS
 from openmsmq.service.service import Service
 from openmsmq.service.values import OFF
 

@@ -15,7 +15,8 @@ from typing import Any, Final
 from openmsmq.access.tokens import TOKENS_FILE
 from openmsmq.access.users import USERS_FILE
 from openmsmq.errors import BackupDamaged
-from openmsmq.service.configuration import CONFIG_FILE, OPTIONS, Config, ConfigError, load_config
+from openmsmq.service.configuration import CONFIG_FILE, Config, ConfigError, load_config
+from openmsmq.service.options import OPTIONS
 from openmsmq.service.values import OFF, PeerEntry
 from openmsmq.store import copy as copying
 from openmsmq.types.caller import Grant

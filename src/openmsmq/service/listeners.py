@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 from openmsmq.access.certificates import Certificates
@@ -29,6 +30,7 @@ from openmsmq.service.metrics.samples import ServiceMetrics
 from openmsmq.service.service import ServiceListener
 from openmsmq.transports.mqqb.listener import BinaryListener
 from openmsmq.transports.mqqb.ping_listener import PingListener
+from openmsmq.transports.srmp.client import ClientSettings, DestinationSettings
 from openmsmq.transports.srmp.service import SrmpService
 from openmsmq.types.caller import Caller
 
@@ -61,6 +63,7 @@ class StandardListeners:
         self._console_tls = server_tls(config)
         self._app_tls = server_tls(config, ask_clients=True)
         self._srmp_tls = server_tls(config, ask_clients=True)
+        self._client_tls: list[ssl.SSLContext] = []
 
     def early(self, config: Config, tokens: Tokens) -> Mapping[str, ServiceListener]:
         """The console."""
@@ -114,9 +117,11 @@ class StandardListeners:
                 local,
                 driver,
                 SystemClock(),
-                host=config.peer_bind,
+                host=config.srmp_bind or config.peer_bind,
                 port=config.srmp_port,
+                url=config.srmp_url or "",
                 tls=self._srmp_tls,
+                settings=self._srmp_settings(config),
             )
         if config.ping_port is not None:
             recorder = None if config.record is None else Recorder(config.record)
@@ -155,14 +160,30 @@ class StandardListeners:
         users = Users(config.data)
         return RpcService(local, driver, users, SystemClock(), settings, self._metrics)
 
+    def _srmp_settings(self, config: Config) -> ClientSettings:
+        """How messages are posted to other hosts."""
+        own = DestinationSettings(config.srmp_proxy, None, config.srmp_posts_max)
+        self._client_tls = [_client_tls(config, config.srmp_ca)]
+        by_host = {}
+        for host, entry in config.srmp_destinations.items():
+            tls = self._client_tls[0]
+            if entry.ca is not None:
+                tls = _client_tls(config, entry.ca)
+                self._client_tls.append(tls)
+            by_host[host] = DestinationSettings(
+                entry.proxy or own.proxy, tls, entry.posts_max or own.posts_max
+            )
+        return ClientSettings(own._replace(tls=self._client_tls[0]), by_host)
+
     def renew(self, config: Config) -> None:
         """Show the certificate that is in its file now to those who come from now on.
 
         What others may do with theirs counts at once.
         """
         self._certificates.entries = config.tls_clients
-        for context in (self._console_tls, self._app_tls, self._srmp_tls):
-            if context is not None:
+        contexts = (self._console_tls, self._app_tls, self._srmp_tls, *self._client_tls)
+        for context in contexts:
+            if context is not None and self._config.tls_cert is not None:
                 _load_certificate(context, self._config)
 
 
@@ -193,6 +214,20 @@ def server_tls(config: Config, *, ask_clients: bool = False) -> ssl.SSLContext |
         except OSError as error:
             raise ConfigError(f"tls.client_ca: {config.tls_client_ca}: {error}") from error
         context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def _client_tls(config: Config, ca: Path | None) -> ssl.SSLContext:
+    """How messages are posted over HTTPS: whom to trust, and what to show to those who ask."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if ca is not None:
+        try:
+            context.load_verify_locations(ca)
+        except OSError as error:
+            raise ConfigError(f"srmp: certificates of {ca}: {error}") from error
+    if config.tls_cert is not None:
+        _load_certificate(context, config)
     return context
 
 

@@ -35,8 +35,9 @@ from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event, set_up_logs
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.backup import write_down
-from openmsmq.service.configuration import OPTIONS, Config, changes
+from openmsmq.service.configuration import Config, changes
 from openmsmq.service.limits import STOP_WITHIN_S
+from openmsmq.service.options import OPTIONS
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.manager_state import ManagerState
 

@@ -37,6 +37,15 @@ class PeerEntry:
     "It may bring messages of other managers."
 
 
+@dataclass(frozen=True, slots=True)
+class HttpDestination:
+    """What the configuration says of a host that messages are posted to."""
+
+    proxy: str | None = None
+    ca: Path | None = None
+    posts_max: int | None = None
+
+
 def split_address(text: str, port: int) -> tuple[str, int]:
     """Host and port of `HOST[:PORT]`, where `port` is the one if none is given."""
     found = _ADDRESS.fullmatch(text)
@@ -100,6 +109,38 @@ def _read_peer(value: object) -> PeerEntry:
     except ValueError:
         raise ValueError(f"{value['id']!r} is not a GUID") from None
     return PeerEntry(value["address"], identity, read_flag(value.get("relay", False)))
+
+
+def read_origin(value: object) -> str:
+    """Scheme, host and port of an HTTP server."""
+    text = read_text(value).rstrip("/")
+    scheme, _, host = text.partition("://")
+    if scheme.lower() not in ("http", "https") or not host or set(host) & set("/?#@ "):
+        raise ValueError("http:// or https:// with a host is needed, and maybe a port")
+    split_address(host, 1)
+    return text
+
+
+def read_proxy(value: object) -> str:
+    """The URL of an HTTP proxy, or `none`."""
+    return "none" if value == "none" else read_origin(value)
+
+
+def read_destinations(value: object) -> dict[str, HttpDestination]:
+    """Settings of HTTP destinations by host or host:port."""
+    if isinstance(value, dict):
+        return {read_text(name).lower(): _read_destination(entry) for name, entry in value.items()}
+    raise ValueError("a table of hosts and their settings is needed")
+
+
+def _read_destination(value: object) -> HttpDestination:
+    if not isinstance(value, dict) or value.keys() - {"proxy", "ca", "posts_max"}:
+        raise ValueError("a destination may have proxy, ca and posts_max")
+    return HttpDestination(
+        read_proxy(value["proxy"]) if "proxy" in value else None,
+        read_path(value["ca"]) if "ca" in value else None,
+        whole(1, 1000)(value["posts_max"]) if "posts_max" in value else None,
+    )
 
 
 def read_identity(value: object) -> Identity:

@@ -16,8 +16,9 @@ from tests.unit.cli.commands import Cli
 
 from openmsmq.cli import serve as module
 from openmsmq.cli.main import main
-from openmsmq.service.configuration import OPTIONS, Config, ConfigError
+from openmsmq.service.configuration import Config, ConfigError
 from openmsmq.service.descriptors import needed
+from openmsmq.service.options import OPTIONS
 from openmsmq.service.values import PeerEntry
 
 

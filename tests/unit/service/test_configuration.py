@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from openmsmq.service.configuration import (
     CONFIG_FILE,
     LOOPBACK,
-    OPTIONS,
     Config,
     ConfigError,
     changes,
     default_text,
     load_config,
 )
+from openmsmq.service.options import OPTIONS
 from openmsmq.service.values import PeerEntry
 from openmsmq.types.caller import Grant
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -11,13 +12,17 @@ from hypothesis import strategies as st
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.service.values import (
     OFF,
+    HttpDestination,
     PeerEntry,
     one_of,
     read_computers,
+    read_destinations,
     read_flag,
     read_identity,
+    read_origin,
     read_path,
     read_peers,
+    read_proxy,
     read_text,
     split_address,
     whole,
@@ -124,3 +129,25 @@ def test_each_reader_takes_its_own_values_and_refuses_others(
     read(good)
     with pytest.raises(ValueError, match=r"needed|possible"):
         read(bad)
+
+
+def test_settings_of_http_destinations_are_read() -> None:
+    assert read_origin("https://mq.example.com:8443/") == "https://mq.example.com:8443"
+    assert read_proxy("none") == "none"
+    found = read_destinations({"Bank:443": {"proxy": "http://p:3128", "ca": "x.pem"}, "b": {}})
+    expected = HttpDestination("http://p:3128", Path("x.pem"), None)
+    assert found == {"bank:443": expected, "b": HttpDestination()}
+
+
+@pytest.mark.parametrize(
+    "given", ["mq", "ftp://mq", "http://", "http://mq/msmq", "http://a@b", "http://mq:0", 1]
+)
+def test_what_is_no_http_server_is_refused(given: object) -> None:
+    with pytest.raises(ValueError, match=r"needed|port"):
+        read_origin(given)
+
+
+@pytest.mark.parametrize("given", [1, {"a": 1}, {"a": {"port": 1}}, {"a": {"posts_max": 0}}])
+def test_what_are_no_settings_of_http_destinations_is_refused(given: object) -> None:
+    with pytest.raises(ValueError, match=r"destination|settings|whole|number|from"):
+        read_destinations(given)

@@ -44,6 +44,8 @@ class Resolver:
         self._inherited_names = inherited_names
         self.http_port: int | None = None
         "Where messages over HTTP come in: a URL with another port is for another manager."
+        self.http_place: tuple[str, int] | None = None
+        "Host and port under which others reach that port, where a proxy or a gateway is between."
         self.configure(())
 
     def configure(
@@ -73,7 +75,8 @@ class Resolver:
             case PathName():
                 return join_queue(name.queue_parts) if self._is_here(name.computer) else None
             case DirectName():
-                is_here = self._is_here(name.address) and self._is_http_port(name)
+                is_own = self._is_here(name.address) and self._is_http_port(name)
+                is_here = is_own or self._is_http_place(name)
                 return join_queue(name.queue_parts) if is_here else None
             case PrivateName() if name.guid == self._identity:
                 return self._numbered(name)
@@ -115,6 +118,13 @@ class Resolver:
         if usual is None or self.http_port is None:
             return True
         return (name.port or usual) == self.http_port
+
+    def _is_http_place(self, name: DirectName) -> bool:
+        """Whether a URL is the one under which others reach this manager."""
+        usual = direct.DEFAULT_PORTS.get(name.protocol)
+        if usual is None or self.http_place is None:
+            return False
+        return (host_key(name.address), name.port or usual) == self.http_place
 
     def _numbered(self, name: PrivateName) -> str:
         queue = self._queues.get(name.number)

@@ -210,6 +210,18 @@ METRICS: Final = (
         "Bytes that went to other queue managers or came from them.",
         ("direction",),
     ),
+    Metric(
+        "openmsmq_http_requests_total",
+        "counter",
+        "Messages and receipts that came over HTTP, by what became of them.",
+        ("outcome",),
+    ),
+    Metric(
+        "openmsmq_http_posts_total",
+        "counter",
+        "Messages that were posted to other hosts, by how they were answered.",
+        ("answer",),
+    ),
     Metric("openmsmq_ready", "gauge", "1 while the queue manager is ready, else 0."),
     Metric(
         "openmsmq_info", "gauge", "Always 1; its labels say which one it is.", ("version", "name")

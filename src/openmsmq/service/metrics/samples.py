@@ -43,6 +43,9 @@ from openmsmq.store.pages import DATA_FILE
 from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.mqqb.transport import BinaryTransport
+from openmsmq.transports.srmp.exchange import SrmpOutcome, Verdict, outcome_word
+from openmsmq.transports.srmp.received_receipts import UNKNOWN_STREAM
+from openmsmq.transports.srmp.transport import SrmpTransport
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.outgoing import TransferState
 from openmsmq.types.queues import QueueKind
@@ -55,6 +58,7 @@ INCIDENTS: Final = (
     "acknowledgements without a queue",
     "duplicates",
     "final acknowledgements of unknown messages",
+    "final receipts of unknown messages",
     "flow control",
     "gaps after a restore",
     "messages lost because they could not be put back",
@@ -65,6 +69,7 @@ INCIDENTS: Final = (
     "refused for lack of room",
     "repeated sends",
     "reports without a queue",
+    UNKNOWN_STREAM,
 )
 "What the statistics count beside events of messages; always reported, that a rise is seen."
 ABORTS: Final = ("idle", "abandoned")
@@ -256,6 +261,14 @@ def _report_sessions(page: Page, local: QueueManager) -> None:
     sent = sum(transport.bytes_sent for transport in binary)
     page.add("openmsmq_transfer_bytes_total", received, "incoming")
     page.add("openmsmq_transfer_bytes_total", sent, "outgoing")
+    http = [one for one in local.transports if isinstance(one, SrmpTransport)]
+    requests = sum((transport.received for transport in http), Counter[str]())
+    for outcome in sorted({*map(outcome_word, SrmpOutcome), *requests}):
+        page.add("openmsmq_http_requests_total", requests[outcome], outcome)
+    posts = sum((transport.posts for transport in http), Counter[str]())
+    for verdict in Verdict:
+        word = verdict.name.lower()
+        page.add("openmsmq_http_posts_total", posts[word], word)
 
 
 async def _report_queues(page: Page, local: QueueManager, now: float) -> None:

@@ -187,6 +187,11 @@ class SrmpOutcome(Enum):
     BUSY = auto()
 
 
+def outcome_word(outcome: SrmpOutcome) -> str:
+    """What metrics call an outcome."""
+    return outcome.name.lower().replace("_", " ")
+
+
 _REFUSED = {
     SrmpOutcome.MALFORMED,
     SrmpOutcome.NOT_LOCAL,

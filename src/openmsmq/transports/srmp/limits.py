@@ -42,7 +42,7 @@ CONNECT_S: Final = 20.0
 CLIENT_CONNECTIONS_MAX: Final = 1000
 "Connections to other managers. At the limit: requests wait for one."
 
-CLIENT_CONNECTIONS_PER_HOST_MAX: Final = 8
+CLIENT_CONNECTIONS_PER_HOST_MAX: Final = 32
 "Connections to one host and port. At the limit: requests wait for one."
 
 STREAMS_DUE_MAX: Final = 10_000

@@ -24,6 +24,7 @@ from openmsmq.transports.srmp.exchange import (
     PostSource,
     SrmpOutcome,
     SrmpPost,
+    outcome_word,
     read_post,
     status_of,
 )
@@ -45,7 +46,6 @@ TOO_MANY: Final = "too many HTTP connections"
 TOO_LARGE: Final = "HTTP request too large"
 TOO_SLOW: Final = "HTTP request too slow"
 TOO_BUSY: Final = "too many HTTP requests in memory"
-MALFORMED: Final = "malformed SRMP message"
 _log: Final = logging.getLogger(__name__)
 
 
@@ -199,11 +199,11 @@ class SrmpListener:
             now = int(self._clock.now())
             post = read_post(request.headers.get("Content-Type", ""), content, arrived=now)
         except Malformed as error:
-            self.refused(MALFORMED)
+            self.refused(outcome_word(SrmpOutcome.MALFORMED))
             log_event(_log, "malformed message", address=source.address, error=error)
             return SrmpOutcome.MALFORMED
         outcome = await self._take(post, source)
-        self.counts[outcome.name.lower()] += 1
+        self.counts[outcome_word(outcome)] += 1
         return outcome
 
 

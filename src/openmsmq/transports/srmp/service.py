@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from ipaddress import ip_address
 from ssl import SSLContext
 from typing import Final
 
+from yarl import URL
+
 from openmsmq.clock import Clock
 from openmsmq.engine.manager import QueueManager
+from openmsmq.names.parts import host_key
 from openmsmq.runtime.drivers import LoopDriver
-from openmsmq.transports.srmp.client import SrmpClient
+from openmsmq.transports.srmp.client import ClientSettings, SrmpClient
 from openmsmq.transports.srmp.exchange import (
     PostResult,
     PostSource,
@@ -41,8 +45,10 @@ class SrmpService:
         port: int,
         url: str = "",
         tls: SSLContext | None = None,
+        settings: ClientSettings | None = None,
     ) -> None:
         """`url` is where others reach the listener, without path; `tls` makes it one for HTTPS."""
+        self._settings = settings or ClientSettings()
         self._local = local
         self._driver = driver
         self._clock = clock
@@ -57,20 +63,31 @@ class SrmpService:
 
     async def start(self) -> tuple[str, int]:
         """Listen, then send; where the listener is."""
-        self._client = SrmpClient()
+        self._client = SrmpClient(self._settings)
         address = await self.listener.start()
-        self._driver.call(lambda: self.begin(address[1]))
+        self._driver.call(lambda: self.begin(*address))
         return address
 
-    def begin(self, port: int) -> None:
-        """Take part in the transfer of messages, with a listener at a port."""
+    def begin(self, host: str, port: int) -> None:
+        """Take part in the transfer of messages, with a listener at an address."""
         local, clock = self._local, self._clock
         local.resolver.http_port = port
-        url = self._url or f"{self._scheme}://{local.name}:{port}"
+        # At a loopback address only this computer reaches it: no name is needed for that.
+        named = host if is_loopback(host) else local.name
+        url = self._url or f"{self._scheme}://{f'[{named}]' if ':' in named else named}:{port}"
+        if self._url:
+            local.resolver.http_place = _place(self._url)
         self.receipts = ReceiptSender(local, clock, self)
         self.transport = SrmpTransport(
-            local, local.dispatcher, local.confirmations, clock, self, receipts_to=url + ORDER_QUEUE
+            local,
+            local.dispatcher,
+            local.confirmations,
+            clock,
+            self,
+            receipts_to=url + ORDER_QUEUE,
+            posts_max=lambda host: self._settings.of(host).posts_max,
         )
+        self.transport.received = self.listener.counts
         received = self.transport.received_receipts
         self.reception = SrmpReception(local, clock, self.receipts, received)
 
@@ -129,6 +146,20 @@ class SrmpService:
     def _call(self, call: Callable[[], None]) -> None:
         if not self._driver.is_closed:
             self._driver.call(call)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is one that only this computer reaches."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _place(url: str) -> tuple[str, int]:
+    """Host and port of a URL."""
+    parsed = URL(url)
+    return host_key(parsed.host or ""), parsed.port or 0
 
 
 class _Posted:

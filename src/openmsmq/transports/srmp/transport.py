@@ -8,7 +8,8 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Final
 from uuid import UUID
@@ -28,7 +29,7 @@ from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.transports.srmp.delivery import Delivery, Fate, SrmpTiming, Todo
-from openmsmq.transports.srmp.exchange import Poster, PostResult, request_for
+from openmsmq.transports.srmp.exchange import Poster, PostResult, request_for, verdict_of
 from openmsmq.transports.srmp.limits import POSTS_MAX
 from openmsmq.transports.srmp.received_receipts import ReceivedReceipts
 from openmsmq.transports.timer import Timer
@@ -64,10 +65,13 @@ class SrmpTransport:
         poster: Poster,
         *,
         receipts_to: str,
-        posts_max: int = POSTS_MAX,
+        posts_max: Callable[[str], int] = lambda host: POSTS_MAX,
         timing: SrmpTiming | None = None,
     ) -> None:
-        """`receipts_to` is the URL at which this manager takes stream receipts."""
+        """`receipts_to` is the URL at which this manager takes stream receipts.
+
+        `posts_max` says how many messages of a queue are posted to a host at a time.
+        """
         self._core = core
         self._dispatcher = dispatcher
         self._confirmations = confirmations
@@ -78,6 +82,10 @@ class SrmpTransport:
         self._timing = timing or SrmpTiming()
         self._routes: dict[ManagedQueue, HttpRoute] = {}
         self._is_stopped = False
+        self.posts: Counter[str] = Counter()
+        "Requests by what their answers mean."
+        self.received: Counter[str] = Counter()
+        "Requests of others by outcome, as the listener counts them."
         self.received_receipts = ReceivedReceipts(core, dispatcher, confirmations, self._progress)
         dispatcher.register([AddressKind.HTTP], self)
 
@@ -161,7 +169,7 @@ class SrmpTransport:
         """Whether one more request may be begun; a destination that is silent gets one only."""
         delivery = route.delivery
         is_connected = delivery.state is TransferState.CONNECTED
-        limit = self._posts_max if is_connected else 1
+        limit = self._posts_max(route.host) if is_connected else 1
         return delivery.may_post and delivery.under_way < limit and not self._is_stopped
 
     def _post_next(self, route: HttpRoute, entry: Entry) -> None:
@@ -215,6 +223,7 @@ class SrmpTransport:
             return
         queue, delivery = route.queue, route.delivery
         was, is_stream = delivery.state, sequence is not None
+        self.posts[verdict_of(result.status).name.lower()] += 1
         fate = delivery.answered(result.status, self._clock.elapsed(), is_stream=is_stream)
         status = "" if result.status is None else f"{route.host} answered {result.status}"
         is_taken = fate in (Fate.REMOVE, Fate.AWAIT)

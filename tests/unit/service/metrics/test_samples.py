@@ -35,6 +35,7 @@ from openmsmq.service.metrics.samples import INCIDENTS, STEP, Load, ServiceMetri
 from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.receipts import RECEIPTS
+from openmsmq.transports.srmp.received_receipts import UNKNOWN_STREAM
 from openmsmq.types.access import Access
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
@@ -448,7 +449,7 @@ def test_every_incident_there_can_be_is_known() -> None:
         for source in sources
         for what in re.findall(r'\b_?count\((?:work,)?\s*"([^"]+)"', source.read_text())
     }
-    assert counted | {DROPPED, FORGED} == set(INCIDENTS)
+    assert counted | {DROPPED, FORGED, UNKNOWN_STREAM} == set(INCIDENTS)
 
 
 def test_the_state_of_the_manager_is_reported(watched: Watched) -> None:

@@ -18,7 +18,7 @@ from openmsmq.packet.builder import PacketBuilder
 from openmsmq.packet.view import PacketView
 from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import read_message
-from openmsmq.transports.srmp.client import SrmpClient
+from openmsmq.transports.srmp.client import ClientSettings, DestinationSettings, SrmpClient
 from openmsmq.transports.srmp.exchange import Request, SrmpOutcome, receipt_request, request_for
 
 
@@ -184,7 +184,10 @@ def test_https_proves_both_sides_with_certificates(tmp_path: Path) -> None:
 
     async def test(site: Site) -> None:
         request = message(site.port)
-        clients = [SrmpClient(tls=tls, answer_s=10) for tls in (trusting, anonymous, None)]
+        clients = [
+            SrmpClient(ClientSettings(DestinationSettings(tls=tls)), answer_s=10)
+            for tls in (trusting, anonymous, None)
+        ]
         found = [await client.post(request, is_secure=True) for client in clients]
         plain = await clients[0].post(request)
         for client in clients:
@@ -198,3 +201,47 @@ def test_https_proves_both_sides_with_certificates(tmp_path: Path) -> None:
         assert [source.certificate for source in site.sources] == [certificate]
 
     at_site(test, tls=server)
+
+
+@pytest.mark.parametrize(
+    ("usual", "own", "is_asked"),
+    [(None, None, True), ("none", None, False), ("given", None, True), ("given", "none", False)],
+)
+def test_a_proxy_is_that_of_the_destination_or_the_configuration_or_the_environment(
+    usual: str | None, own: str | None, is_asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gets the whole URL of the destination."""
+
+    async def test() -> None:
+        lines: list[bytes] = []
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            lines.append(await reader.readline())
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            writer.close()
+
+        proxy = await asyncio.start_server(serve, "127.0.0.1", 0)
+        host = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}"
+        monkeypatch.setenv("http_proxy", url if usual is None else "http://127.0.0.1:9")
+        port = host.sockets[0].getsockname()[1]
+        settings = ClientSettings(DestinationSettings(url if usual == "given" else usual))
+        if own is not None:
+            settings = settings._replace(by_host={f"127.0.0.1:{port}": DestinationSettings(own)})
+        client = SrmpClient(settings, answer_s=5)
+        found = await client.post(message(port))
+        await client.close()
+        proxy.close()
+        host.close()
+        assert found.status == 200
+        assert [b"http://" in line for line in lines] == [is_asked]
+
+    asyncio.run(test())
+
+
+def test_settings_of_a_destination_are_found_by_host_or_host_and_port() -> None:
+    one, two, usual = (DestinationSettings(posts_max=count) for count in (1, 2, 3))
+    settings = ClientSettings(usual, {"there": one, "there:81": two, "[::1]": two})
+    hosts = ("There:80", "there:81", "there", "elsewhere", "[::1]:80")
+    assert [settings.of(host).posts_max for host in hosts] == [1, 2, 1, 3, 2]

@@ -34,7 +34,7 @@ class Place:
         self.local = QueueManager(MemoryStore(), self.clock, name="here")
         self.driver = LoopDriver(self.local, self.local.tick)
         self.service = SrmpService(self.local, self.driver, self.clock, host="127.0.0.1", port=0)
-        self.driver.call(lambda: self.service.begin(80))
+        self.driver.call(lambda: self.service.begin("127.0.0.1", 80))
         assert self.service.reception is not None
         self.reception = self.service.reception
 

@@ -1,0 +1,333 @@
+"""The options of a service: how each is written, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from openmsmq.access.certificates import read_clients
+from openmsmq.limits import U16_MAX
+from openmsmq.service.values import (
+    Read,
+    one_of,
+    read_computer,
+    read_computers,
+    read_destinations,
+    read_flag,
+    read_identity,
+    read_origin,
+    read_path,
+    read_peers,
+    read_proxy,
+    read_text,
+    whole,
+    whole_or_off,
+)
+
+LOG_FORMATS: Final = ("text", "json")
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+_SECONDS_MAX: Final = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """How a field of `Config` is written, and what it means."""
+
+    place: str
+    "In a file: the table and the key."
+    read: Read
+    help: str
+    flag: str = ""
+    "On the command line, with what follows it; empty: only a file can say it."
+    live: bool = False
+    "It can change while the manager runs."
+
+    @property
+    def table(self) -> str:
+        """The table of a file that it stands in."""
+        return self.place.partition(".")[0]
+
+    @property
+    def key(self) -> str:
+        """Its name there."""
+        return self.place.partition(".")[2]
+
+
+PORT: Final = whole_or_off(0, U16_MAX)
+_LIMIT: Final = whole(1, 1 << 40)
+SECONDS: Final = whole_or_off(1, _SECONDS_MAX)
+
+OPTIONS: Final[Mapping[str, Option]] = {
+    "data": Option("manager.data", read_path, "The directory of the queue manager.", "--data DIR"),
+    "name": Option(
+        "manager.name",
+        read_computer,
+        "What other computers call this one; if it is not given, the host's own name.",
+        "--name NAME",
+    ),
+    "aliases": Option(
+        "manager.aliases", read_computers, "Other names that mean this computer.", "--alias NAME"
+    ),
+    "bind": Option(
+        "manager.bind",
+        read_text,
+        "The address of the listeners for programs and of the console; the one for other queue"
+        " managers too, if only this computer can reach it.",
+        "--bind ADDRESS",
+    ),
+    "peers": Option(
+        "manager.peers",
+        read_peers,
+        "Where other computers are, if DNS does not say so. In a file also"
+        ' NAME = { address = "HOST:PORT", id = "GUID", relay = true }: which queue manager must'
+        " answer there, and whether it may bring messages of others.",
+        "--peer NAME=HOST[:PORT]",
+    ),
+    "restored": Option(
+        "manager.restored",
+        read_flag,
+        "The directory is a copy, or the machine was rolled back: other managers know more of this"
+        " one than it does itself. For one start only; openmsmq restore says so by itself.",
+        "--restored",
+    ),
+    "ready_file": Option(
+        "manager.ready_file",
+        read_path,
+        "Gets process, identity and addresses in JSON when all listeners are open.",
+        "--ready-file FILE",
+    ),
+    "retry": Option(
+        "manager.retry",
+        read_flag,
+        "Retry to open a store that is in use or fails, after 2 minutes, then every 15.",
+        "--retry/--no-retry",
+    ),
+    "app_port": Option("app.port", PORT, "For programs.", "--app-port PORT"),
+    "app_socket": Option(
+        "app.socket", read_path, "A Unix socket for programs, beside the port.", "--app-socket PATH"
+    ),
+    "clients_max": Option("app.clients_max", _LIMIT, "Connections of programs at a time."),
+    "requests_max": Option(
+        "app.requests_max", _LIMIT, "Requests of a connection that may be unanswered."
+    ),
+    "request_bytes_max": Option("app.request_bytes_max", _LIMIT, "Bytes in them."),
+    "idle_transaction_limit": Option(
+        "app.idle_transaction_limit",
+        SECONDS,
+        "Seconds after which an open transaction is aborted that its program does nothing with.",
+    ),
+    "abandon_prepared_after": Option(
+        "app.abandon_prepared_after",
+        SECONDS,
+        "Seconds after which a prepared transaction that nobody decides is aborted.",
+    ),
+    "console_port": Option(
+        "console.port", PORT, "For metrics and health checks, over HTTP.", "--console-port PORT"
+    ),
+    "binary_port": Option(
+        "binary.port",
+        PORT,
+        "For other queue managers, MSMQ's own among them.",
+        "--binary-port PORT",
+    ),
+    "binary_bind": Option(
+        "binary.bind",
+        read_text,
+        "The address of the listeners for other queue managers (binary, ping); else that of"
+        " --bind if it is a loopback address, or 127.0.0.1. The protocol has no encryption and no"
+        " login: any computer that can reach the address can send messages to every queue that"
+        " takes them.",
+        "--binary-bind ADDRESS",
+    ),
+    "identity": Option(
+        "binary.identity",
+        read_identity,
+        "What is asked of a session before it may speak for the queue manager that it names:"
+        " claimed (nothing), address (it comes from where that manager answered, if it was ever"
+        " dialled) or pinned (peers names its id).",
+    ),
+    "sessions_max": Option(
+        "binary.sessions_max", _LIMIT, "Connections of other queue managers at a time."
+    ),
+    "pending_bytes_max": Option(
+        "binary.pending_bytes_max",
+        whole(8 << 20, 1 << 40),
+        "Bytes of unfinished packets, over all sessions; beyond it sessions are closed, those of"
+        " managers that this one does not know first.",
+    ),
+    "answers_early": Option(
+        "binary.answers_early",
+        read_flag,
+        "A message that comes without a greeting is answered, though not taken, as MSMQ does.",
+    ),
+    "ignore_os_name_validation": Option(
+        "binary.ignore_os_name_validation",
+        read_flag,
+        "Take messages for DIRECT=OS: names of other computers, as MSMQ does if set so.",
+    ),
+    "record": Option(
+        "binary.record",
+        read_path,
+        "Record what is said on connections with other queue managers, as pcap files.",
+        "--record DIR",
+    ),
+    "ping_port": Option(
+        "ping.port",
+        PORT,
+        "Answers other queue managers that ask whether this one is there; MSMQ uses 3527.",
+        "--ping-port PORT",
+    ),
+    "rpc_port": Option(
+        "rpc.port",
+        PORT,
+        "For remote calls: other queue managers and programs that read queues here; MSMQ uses 2105."
+        " They log on with NTLM (openmsmq user add).",
+        "--rpc-port PORT",
+    ),
+    "rpc_alternate_port": Option(
+        "rpc.alternate_port",
+        PORT,
+        "A second port for remote calls; MSMQ uses 2103, and clients are told this one.",
+        "--rpc-alternate-port PORT",
+    ),
+    "endpoint_mapper_port": Option(
+        "rpc.endpoint_mapper_port",
+        PORT,
+        "Answers clients that ask for the ports of remote calls; they ask at 135, which needs root"
+        " or CAP_NET_BIND_SERVICE.",
+        "--endpoint-mapper-port PORT",
+    ),
+    "rpc_bind": Option(
+        "rpc.bind",
+        read_text,
+        "The address that remote calls are taken at; else that of --bind if it is a loopback"
+        " address, or 127.0.0.1.",
+        "--rpc-bind ADDRESS",
+    ),
+    "rpc_connections_max": Option(
+        "rpc.connections_max", _LIMIT, "Connections at each of these ports at a time."
+    ),
+    "rpc_allow_unauthenticated": Option(
+        "rpc.allow_unauthenticated",
+        read_flag,
+        "Take remote calls without a login and without encryption, with the role of the user"
+        " anonymous (AllowNonauthenticatedRpc of MSMQ).",
+    ),
+    "rpc_deny_workgroup_clients": Option(
+        "rpc.deny_workgroup_clients",
+        read_flag,
+        "Where calls without a login are taken, only from clients that are in no domain"
+        " (NewRemoteReadServerDenyWorkgroupClient of MSMQ, whose rule this is).",
+    ),
+    "rpc_allow_anonymous": Option(
+        "rpc.allow_anonymous",
+        read_flag,
+        "Take calls without a login for queues that the user anonymous may read"
+        " (NewRemoteReadServerAllowNoneSecurityClient of MSMQ).",
+    ),
+    "rpc_accept_integrity": Option(
+        "rpc.accept_integrity",
+        read_flag,
+        "Take calls of other computers that are signed and not encrypted (DebugRpc of MSMQ).",
+    ),
+    "srmp_port": Option(
+        "srmp.port",
+        PORT,
+        "Takes messages over HTTP, and sends to DIRECT=HTTP names.",
+        "--srmp-port PORT",
+    ),
+    "srmp_bind": Option(
+        "srmp.bind",
+        read_text,
+        "The address that this port listens on; else that of the ports for other queue managers"
+        " (--binary-bind). Without --tls-client-ca any computer that can reach it can send messages"
+        " to every queue that takes them.",
+        "--srmp-bind ADDRESS",
+    ),
+    "srmp_url": Option(
+        "srmp.url",
+        read_origin,
+        "Where others reach this port, without a path: stream receipts are sent there, and messages"
+        " for its host and port are for this manager. Else the name of the manager, or the loopback"
+        " address that it listens on, with the port.",
+        "--srmp-url URL",
+    ),
+    "srmp_ca": Option(
+        "srmp.ca",
+        read_path,
+        "Certificates of authorities, in PEM, that are trusted besides those of the system when"
+        " messages are sent over HTTPS. The certificate of tls.cert is shown to those who ask.",
+        "--srmp-ca FILE",
+    ),
+    "srmp_proxy": Option(
+        "srmp.proxy",
+        read_proxy,
+        "The HTTP proxy to send through, or none; else what HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
+        " say.",
+        "--srmp-proxy URL",
+    ),
+    "srmp_posts_max": Option(
+        "srmp.posts_max",
+        whole(1, 1000),
+        "Messages of one outgoing queue that are posted at a time; with 1 those outside of"
+        " transactions keep their order, too.",
+    ),
+    "srmp_destinations": Option(
+        "srmp.destinations",
+        read_destinations,
+        "Other settings for some destinations, by host or host:port: proxy, ca, posts_max.",
+    ),
+    "tls_cert": Option(
+        "tls.cert",
+        read_path,
+        "The certificate of this computer, in PEM, and those it was issued with.",
+        "--tls-cert FILE",
+    ),
+    "tls_key": Option(
+        "tls.key", read_path, "The key of the certificate, in PEM.", "--tls-key FILE"
+    ),
+    "tls_client_ca": Option(
+        "tls.client_ca",
+        read_path,
+        "Programs need a certificate that one of these has issued; their rights come from a token,"
+        " or from tls.clients.",
+        "--tls-client-ca FILE",
+    ),
+    "tls_clients": Option(
+        "tls.clients",
+        read_clients,
+        "What programs may do without a token, by a name of their certificate: CN=common name, or"
+        " DNS=one of its host names; the first entry that fits counts. Without one, and without a"
+        " token, they have no rights.",
+        live=True,
+    ),
+    "allow_insecure": Option(
+        "tls.allow_insecure",
+        read_flag,
+        "Let other computers in without TLS and tokens: anybody there can read and send.",
+        "--allow-insecure",
+    ),
+    "event_loop": Option(
+        "manager.event_loop",
+        one_of("uvloop", "asyncio"),
+        "uvloop takes less processor time; asyncio, Python's own, is used where uvloop is not"
+        " installed.",
+        "--event-loop uvloop|asyncio",
+    ),
+    "log_format": Option(
+        "log.format",
+        one_of(*LOG_FORMATS),
+        "Lines for people, or JSON for programs; both go to stderr.",
+        "--log-format text|json",
+        live=True,
+    ),
+    "log_level": Option(
+        "log.level",
+        one_of(*LOG_LEVELS),
+        "What is worth a line.",
+        "--log-level debug|info|warning|error",
+        live=True,
+    ),
+}
+TABLES: Final = tuple(dict.fromkeys(option.table for option in OPTIONS.values()))
