@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.tidy.exceptions import LIMITS_PENDING
-
 ROOT: Final = Path(__file__).parents[1]
 SOURCE: Final = ROOT / "src"
 MARK: Final = " At the limit: "
@@ -65,31 +63,7 @@ def page() -> str:
             f"| `{bound.name}` | {bound.text} | {bound.meaning} | {bound.consequence} |"
             for bound in bounds(module)
         ]
-    lines += ["", "## Beside their uses", ""]
-    lines += ["Bounds of folders that have not moved theirs to a `limits.py` yet.", ""]
-    lines += ["| Where | Name | Limit |", "|---|---|---|"]
-    lines += [
-        f"| {module.relative_to(SOURCE / 'openmsmq')} | `{name}` | {meaning} |"
-        for module, name, meaning in elsewhere()
-    ]
     return "\n".join(lines) + "\n"
-
-
-def elsewhere() -> Iterator[tuple[Path, str, str]]:
-    """Constants named `..._MAX` of other modules: where, name, value and docstring."""
-    for folder in LIMITS_PENDING:
-        for module in sorted((SOURCE / "openmsmq" / folder).rglob("*.py")):
-            if module.name == "limits.py" or "_sync" in module.parts:
-                continue
-            tree = ast.parse(module.read_text())
-            said = dict(docstrings(tree))
-            for node in tree.body:
-                name = ast.unparse(node.target) if isinstance(node, ast.AnnAssign) else ""
-                if name.endswith("_MAX") and not name.startswith("_"):
-                    assert isinstance(node, ast.AnnAssign)
-                    assert node.value is not None
-                    text = " ".join(said.get(name, "").split())
-                    yield module, name, f"`{ast.unparse(node.value)}` {text}".strip()
 
 
 def modules() -> list[Path]:

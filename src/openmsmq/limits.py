@@ -142,3 +142,11 @@ XML_NODES_MAX: Final = 250_000
 """Elements and attributes of an XML document. At the limit: the body is shown as bytes, with the
 reason.
 """
+
+DEDUP_ID_MAX: Final = 400
+"Bytes of a deduplication id. At the limit: the send is refused, `InvalidParameter`."
+
+BUILDERS_MAX: Final = 256
+"""Combinations of queue names whose encoding is kept. At the limit: the one unused for longest is
+encoded again.
+"""

@@ -22,7 +22,7 @@ from bench.attacker import PART, SHAPES, VICTIM, Attacker, Shape
 
 import openmsmq
 from openmsmq import Message
-from openmsmq.engine.arrivals.acknowledgements import UNSOLICITED_MAX
+from openmsmq.engine.arrivals.limits import UNSOLICITED_MAX
 from openmsmq.service.limits import CONSOLE_MAX
 from tests.certificates import make_certificates
 from tests.e2e.managers import PATIENCE, ManagerProcess, running, until

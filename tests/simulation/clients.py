@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import Hello, Welcome, decode_error
-from openmsmq.app_protocol.frames import FRAME_SIZE_MAX, FROM_SERVER, Frame, Framer, Kind
+from openmsmq.app_protocol.frames import FROM_SERVER, Frame, Framer, Kind
 from openmsmq.app_protocol.frames import encode_frame as encode
+from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_protocol.members import Members
 from openmsmq.errors import ReceiveTimeout, TransactionTimedOut
 from openmsmq.names.direct import DirectName

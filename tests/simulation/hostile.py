@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from types import ModuleType
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -447,17 +448,26 @@ class Hostile:
         return int(node.clock.now())
 
 
+def _bound(module: ModuleType, name: str) -> int:
+    """A bound as this world has set it (`world.TIGHT`)."""
+    return int(vars(module)[name])
+
+
 def check_bounds(node: Node) -> None:
     """Whatever strangers send, what is kept for them is bounded."""
     core, transport = node.core, node.transport
     assert transport is not None
     strangers = core.incoming._stranger_count
-    assert strangers <= incoming.STRANGERS_MAX + 2 * FLOOD, f"{node.name}: {strangers} sequences"
+    assert strangers <= _bound(incoming, "STRANGER_SEQUENCES_MAX") + 2 * FLOOD, (
+        f"{node.name}: {strangers} sequences"
+    )
     known = core.duplicates._pools[False]._total
-    assert known <= duplicates.STRANGERS_MAX, f"{node.name} remembers {known} of strangers"
+    assert known <= _bound(duplicates, "STRANGER_DUPLICATES_MAX"), (
+        f"{node.name} remembers {known} of strangers"
+    )
     for purpose, most in (
-        (Purpose.UNSOLICITED, answering.UNSOLICITED_MAX),
-        (Purpose.ANSWER, answering.ANSWERS_MAX),
+        (Purpose.UNSOLICITED, _bound(answering, "UNSOLICITED_MAX")),
+        (Purpose.ANSWER, _bound(answering, "ANSWERS_MAX")),
     ):
         found = core.acknowledgements.queues(purpose)
         assert len(found) <= most, f"{node.name}: {found} for strangers"

@@ -24,19 +24,10 @@ CYCLES: Final[tuple[str, ...]] = ()
 PARTS_PENDING: Final = ("transports/srmp",)
 "Folders whose part of the product does not work yet: a `not yet` may still wait for them."
 
-LIMITS_PENDING: Final = (
-    "app_protocol",
-    "app_server",
-    "client",
-    "engine",
-    "net",
-    "transports",
-    "types",
-)
-"Folders whose bounds are still beside their uses; docs/limits.md lists them apart."
-
 MAX_ELSEWHERE: Final = {
     "access.tokens._TEXT_MAX": "of a token that is looked up; longer ones match none",
+    "app_protocol.payloads.COUNT_MAX": "derived from BATCH_SIZE_MAX",
+    "app_protocol.payloads._SEEK_MAX": "range of a value",
     "bodies.activex._TICKS_MAX": "range of a value",
     "bodies.nbf_values._INT31_MAX": "range of a value",
     "bodies.nbfx_text._SCALE_MAX": "range of a value",
@@ -46,6 +37,10 @@ MAX_ELSEWHERE: Final = {
     "cli.plan._SECONDS_MAX": "range of an option",
     "cli.token._DAYS_MAX": "range of an option",
     "cli.token._LABEL_MAX": "range of an option",
+    "client._async.subscription.SIZE_MAX": "default of an argument",
+    "engine.storage.history._DETAIL_MAX": "text in the history, cut",
+    "engine.subscriptions.info.READ_SIZE_MAX": "derived from COUNT_MAX",
+    "engine.transactions.transaction._ID_MAX": "range of a value",
     "names.parts._SHOWN_MAX": "text in an error, cut",
     "packet.builder._LABEL_SIZE_MAX": "derived from LABEL_UNITS_MAX",
     "packet.builder._SIZE_MAX": "local copy of PACKET_SIZE_MAX, for speed",
@@ -59,5 +54,12 @@ MAX_ELSEWHERE: Final = {
     "store.lock._HOLDER_SIZE_MAX": "text in an error, cut",
     "store.memory._KEY_SIZE_MAX": "LMDB's own, asserted",
     "store.migrations._INHERITED_MAX": "of a migration, once",
+    "types.delivery.MILLIS_MAX": "range of a value",
+    "types.fields._ACKNOWLEDGE_MAX": "range of a value",
+    "types.fields._LABEL_MAX": "derived from LABEL_UNITS_MAX",
+    "types.lookup.LOOKUP_MAX": "range of a value",
+    "types.message._SHOWN_MAX": "text in a `repr`, cut",
+    "types.settings.CLOCK_TOLERANCE_MAX": "range of a setting",
+    "types.settings.DEDUP_COUNT_MAX": "range of a setting",
 }
 "Constants named ..._MAX outside the modules of limits, with the reason."

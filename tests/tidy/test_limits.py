@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tools.generate_limits import bounds, modules
 
-from tests.tidy.exceptions import LIMITS_PENDING, MAX_ELSEWHERE
+from tests.tidy.exceptions import MAX_ELSEWHERE
 from tests.tidy.source import Source, sources
 
 
@@ -15,7 +15,7 @@ def maxima_elsewhere(found: Iterable[Source]) -> set[str]:
     """Constants named `..._MAX` outside the modules of limits."""
     names = set()
     for source in found:
-        if source.name.rpartition(".")[2] == "limits" or source.part in LIMITS_PENDING:
+        if source.name.rpartition(".")[2] == "limits":
             continue
         if source.name.startswith("client._sync"):
             continue
@@ -35,8 +35,6 @@ def test_bounds_are_in_modules_of_limits() -> None:
 
 def test_every_bound_says_its_unit_and_what_happens_at_the_limit() -> None:
     for module in modules():
-        if module.parent.name in LIMITS_PENDING:
-            continue
         for bound in bounds(module):
             assert bound.unit.endswith("s"), f"{bound.name}: begin with what it counts, in plural"
             assert bound.consequence.endswith("."), bound.name

@@ -12,10 +12,6 @@ from openmsmq.errors import Malformed
 
 FRAME_SIZE_FIRST: Final = 64 * 1024
 "What a frame may have before the WELCOME says otherwise, and what any WELCOME allows."
-FRAME_SIZE_MAX: Final = 8 * 1024 * 1024
-"What a frame may have for servers of ours: more than the largest packet takes."
-BATCH_SIZE_MAX: Final = 4 * 1024 * 1024
-"The payload of a MESSAGES or DELIVERY frame, unless it is a single message."
 
 _HEADER: Final = Struct("<IBI")
 _UNCOUNTED: Final = 4

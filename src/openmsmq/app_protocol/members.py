@@ -10,6 +10,7 @@ from itertools import accumulate
 from math import isinf
 from typing import Final, NoReturn, Self, TypeAlias
 
+from openmsmq.app_protocol.limits import DEPTH_MAX
 from openmsmq.errors import InvalidParameter, Malformed
 from openmsmq.limits import U32_MAX
 
@@ -18,8 +19,6 @@ JsonValue: TypeAlias = (
 )
 JsonObject: TypeAlias = "Mapping[str, JsonValue]"
 
-DEPTH_MAX: Final = 32
-"Objects and arrays inside each other."
 _NAME_SHOWN: Final = 100
 _TEXTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _NOT_BRACKETS: Final = bytes(sorted(set(range(256)) - set(b"[]{}")))

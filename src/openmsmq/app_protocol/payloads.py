@@ -15,7 +15,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple, NoReturn, Self, TypeAlias
 
-from openmsmq.app_protocol.frames import BATCH_SIZE_MAX
+from openmsmq.app_protocol.limits import BATCH_SIZE_MAX
 from openmsmq.errors import Malformed
 from openmsmq.packet.walk import LABEL, NAMES
 from openmsmq.properties.message import INFINITE

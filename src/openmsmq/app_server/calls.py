@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_protocol.members import Arguments
+from openmsmq.app_server.limits import PAGE_MAX
 from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.subscription_calls import SubscriptionCalls
 from openmsmq.app_server.transactions import TransactionCalls
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from openmsmq.app_protocol.members import JsonObject
     from openmsmq.engine.commit.future import Future
 
-PAGE_MAX: Final = 250
-"Queues in one answer, for those who ask for pages; others wait for so long."
 FLAGS: Final = ("transactional", "journal", "authenticate")
 NUMBERS: Final = (
     "quota",

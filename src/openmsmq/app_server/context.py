@@ -9,14 +9,10 @@ from math import inf
 from typing import Any, Final, Protocol, TypeVar
 
 from openmsmq.app_protocol.calls import Closing, encode_error
-from openmsmq.app_protocol.frames import (
-    FRAME_SIZE_MAX,
-    FROM_CLIENT,
-    Framer,
-    Kind,
-    encode_frame,
-)
+from openmsmq.app_protocol.frames import FROM_CLIENT, Framer, Kind, encode_frame
+from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_protocol.members import Members
+from openmsmq.app_server.limits import ANSWER_SIZE_MAX, HANDLES_MAX, TIMED_OUT_MAX
 from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.authorization import authorize, authorize_access, authorize_any
 from openmsmq.engine.commit.future import Future
@@ -43,12 +39,6 @@ from openmsmq.types.access import Access
 from openmsmq.types.caller import Caller, Grant, Right
 
 T = TypeVar("T")
-HANDLES_MAX: Final = 20_000
-"Open queues, cursors, transactions and subscriptions of one connection, each."
-TIMED_OUT_MAX: Final = 1000
-"Transactions that a connection remembers to have lost."
-ANSWER_SIZE_MAX: Final = FRAME_SIZE_MAX - 16
-"The payload of an ANSWER."
 NEXT_TURN: Final = -inf
 "A deadline that has passed: the session goes on when others had a turn."
 

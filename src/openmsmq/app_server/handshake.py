@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from openmsmq.app_protocol.calls import PROTOCOL, Hello, Welcome
-from openmsmq.app_protocol.frames import FRAME_SIZE_MAX, Frame, Kind
+from openmsmq.app_protocol.frames import Frame, Kind
+from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_server.context import SessionContext
 
 CAPABILITIES: Final = (

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from openmsmq.app_server.limits import REFUSALS_MAX
 from openmsmq.app_server.server import AppServer
 from openmsmq.app_server.sweeper import SessionSweeper
 from openmsmq.net.connection import Connection
@@ -19,8 +20,6 @@ from openmsmq.service.metrics.samples import EXHAUSTED, TOO_MANY
 
 DRAIN_TIMEOUT_S: Final = 2.0
 "That programs have to read what was sent to them when the listener stops."
-REFUSALS_MAX: Final = 16
-"Connections beyond the limit that get a reason; even more are just closed."
 _log: Final = logging.getLogger(__name__)
 
 

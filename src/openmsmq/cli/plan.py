@@ -11,10 +11,10 @@ from uuid import UUID
 
 from openmsmq.cli.queue import PRIVACY
 from openmsmq.errors import MQError
-from openmsmq.limits import NO_QUOTA
+from openmsmq.limits import NO_QUOTA, QUEUE_LABEL_MAX
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import THIS_COMPUTER, PathName, parse_path_name
-from openmsmq.types.queues import LABEL_MAX, Poison, QueueInfo
+from openmsmq.types.queues import Poison, QueueInfo
 from openmsmq.types.settings import CLOCK_TOLERANCE_MAX, DEDUP_COUNT_MAX
 
 NONE: Final = "none"
@@ -91,9 +91,9 @@ def _or_none(read: Read) -> Read:
 
 
 def _label(value: object) -> str:
-    if isinstance(value, str) and len(value) <= LABEL_MAX:
+    if isinstance(value, str) and len(value) <= QUEUE_LABEL_MAX:
         return value
-    raise ValueError(f"a text of at most {LABEL_MAX} characters is needed")
+    raise ValueError(f"a text of at most {QUEUE_LABEL_MAX} characters is needed")
 
 
 def _privacy(value: object) -> int:

@@ -11,6 +11,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import Welcome
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import Members
+from openmsmq.client.limits import WAIT_MAX
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.names.direct import DirectName
@@ -35,8 +36,6 @@ STEADY: Final = 5.0
 "Seconds after which a connection that is lost was a good one."
 ANYWHERE: Final = DirectName.from_wire("OS:.\\private$\\x")
 "The manager writes the destination, whatever it was."
-WAIT_MAX: Final = 4_000_000.0
-"Seconds beyond which to wait is to wait for ever."
 PAGE: Final = 1000
 "Queues that are asked for at once."
 LOST: Final = "the connection was lost, and with it the transaction, which is aborted"

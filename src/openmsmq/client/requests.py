@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from openmsmq.app_protocol.calls import Closing, Welcome, decode_error
-from openmsmq.app_protocol.frames import FRAME_SIZE_MAX, FROM_SERVER, Frame, Framer, Kind
+from openmsmq.app_protocol.frames import FROM_SERVER, Frame, Framer, Kind
+from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_protocol.payloads import Messages, QueuedMessage
 from openmsmq.client.diagnosis import explain_answer
 from openmsmq.errors import (

@@ -17,7 +17,8 @@ from openmsmq.engine.commit.operation import Operation, Operations
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage.history import PENDING_MAX, Event, History, pack_event
+from openmsmq.engine.storage.history import Event, History, pack_event
+from openmsmq.engine.storage.limits import PENDING_MAX
 from openmsmq.engine.storage.tables import Snapshot, Store
 from openmsmq.types.settings import Settings
 

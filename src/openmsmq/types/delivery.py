@@ -9,12 +9,11 @@ from math import ceil
 from typing import Final, Self
 
 from openmsmq.errors import IllegalPropertyValue, InvalidParameter
+from openmsmq.limits import DEDUP_ID_MAX
 from openmsmq.properties.message import INFINITE
 
 MILLIS_MAX: Final = INFINITE * 1000
 "The year 2106, as far as lifetimes of messages go."
-ID_MAX: Final = 400
-"Bytes of a deduplication id."
 _MILLI: Final = 1000
 
 
@@ -61,8 +60,10 @@ def _check_id(dedup_id: object) -> None:
         size = len(dedup_id.encode()) if isinstance(dedup_id, str) else 0
     except UnicodeEncodeError:
         raise InvalidParameter(f"dedup_id {dedup_id!r} contains an unpaired surrogate") from None
-    if not 0 < size <= ID_MAX:
-        raise InvalidParameter(f"dedup_id must be a str of 1 to {ID_MAX} bytes: {dedup_id!r:.60}")
+    if not 0 < size <= DEDUP_ID_MAX:
+        raise InvalidParameter(
+            f"dedup_id must be a str of 1 to {DEDUP_ID_MAX} bytes: {dedup_id!r:.60}"
+        )
 
 
 def _moment(value: datetime) -> int:

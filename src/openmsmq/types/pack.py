@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Final
 from uuid import UUID
 
-from openmsmq.limits import U32_MAX
+from openmsmq.limits import BUILDERS_MAX, U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
 from openmsmq.names.format import PrivateName, PublicName, parse_format_name
@@ -20,9 +20,6 @@ from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.message import Message
-
-BUILDERS_MAX: Final = 256
-"Combinations of queue names whose encoding is kept."
 
 IN_TRANSACTION: Final = OptionalHeaders(transaction=TransactionHeader())
 "Room for the place in a sequence, which is known only when the transaction commits."

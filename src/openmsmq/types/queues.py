@@ -13,7 +13,6 @@ from openmsmq.errors import IllegalPropertyValue
 from openmsmq.limits import NO_QUOTA
 from openmsmq.names.parts import fold
 
-LABEL_MAX: Final = 124
 POISON_SUBQUEUE: Final = "poison"
 REFUSED_QUEUE: Final = "Refused$"
 "Where messages are kept that other managers sent and this one did not accept."

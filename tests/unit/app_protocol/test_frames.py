@@ -7,9 +7,7 @@ import tracemalloc
 import pytest
 
 from openmsmq.app_protocol.frames import (
-    BATCH_SIZE_MAX,
     FRAME_SIZE_FIRST,
-    FRAME_SIZE_MAX,
     FROM_CLIENT,
     FROM_SERVER,
     Frame,
@@ -17,6 +15,7 @@ from openmsmq.app_protocol.frames import (
     Kind,
     encode_frame,
 )
+from openmsmq.app_protocol.limits import BATCH_SIZE_MAX, FRAME_SIZE_MAX
 from openmsmq.errors import Malformed
 from openmsmq.limits import PACKET_SIZE_MAX
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from openmsmq.app_protocol.members import DEPTH_MAX, Arguments, Members
+from openmsmq.app_protocol.limits import DEPTH_MAX
+from openmsmq.app_protocol.members import Arguments, Members
 from openmsmq.errors import InvalidParameter, Malformed
 
 GIVEN = Members.decode(

@@ -19,7 +19,8 @@ from tests.unit.app_server.programs import (
 )
 
 from openmsmq.app_protocol import payloads as app
-from openmsmq.app_protocol.frames import BATCH_SIZE_MAX, Kind
+from openmsmq.app_protocol.frames import Kind
+from openmsmq.app_protocol.limits import BATCH_SIZE_MAX
 from openmsmq.app_protocol.payloads import COUNT_MAX, room_for
 from openmsmq.errors import (
     AccessDenied,

@@ -22,7 +22,8 @@ from tests.unit.app_server.programs import (
 )
 
 from openmsmq.app_protocol import payloads as app
-from openmsmq.app_protocol.frames import FRAME_SIZE_FIRST, FRAME_SIZE_MAX, Kind
+from openmsmq.app_protocol.frames import FRAME_SIZE_FIRST, Kind
+from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_server import context as module
 from openmsmq.app_server.session import READ_AHEAD, AppSession
 from openmsmq.errors import (

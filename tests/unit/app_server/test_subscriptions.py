@@ -7,7 +7,8 @@ from typing import Any
 from tests.unit.app_server.programs import House, Program, bodies, lookups, packet, refused, served
 
 from openmsmq.app_protocol import payloads as app
-from openmsmq.app_protocol.frames import BATCH_SIZE_MAX, Kind
+from openmsmq.app_protocol.frames import Kind
+from openmsmq.app_protocol.limits import BATCH_SIZE_MAX
 from openmsmq.errors import (
     InvalidHandle,
     InvalidParameter,

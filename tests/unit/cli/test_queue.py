@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 from tests.unit.cli.commands import Cli
 
-from openmsmq.types.queues import LABEL_MAX
+from openmsmq.limits import QUEUE_LABEL_MAX
 
 TYPE = str(uuid4())
 PROMISED = (
@@ -67,7 +67,7 @@ def test_names_of_every_kind_are_taken(cli: Cli, name: str) -> None:
     [
         (("create", "orders"), 1, "QueueExists (0xC00E0005)"),
         (("create", "a\\b\\c"), 1, "IllegalQueuePathName (0xC00E0014)"),
-        (("create", "new", "--label", "x" * (LABEL_MAX + 1)), 1, "0xC00E0018"),
+        (("create", "new", "--label", "x" * (QUEUE_LABEL_MAX + 1)), 1, "0xC00E0018"),
         (("create", "new", "--quota", "-1"), 2, "-1"),
         (("create", "new", "--quota", "lots"), 2, "lots"),
         (("create", "new", "--privacy", "maybe"), 2, "maybe"),

@@ -16,14 +16,8 @@ from tests.unit.client.adapter import PATIENCE, start
 from tests.unit.client.services import Loop
 
 from openmsmq.app_protocol.calls import Welcome
-from openmsmq.app_protocol.frames import (
-    FRAME_SIZE_MAX,
-    FROM_CLIENT,
-    Frame,
-    Framer,
-    Kind,
-    encode_frame,
-)
+from openmsmq.app_protocol.frames import FROM_CLIENT, Frame, Framer, Kind, encode_frame
+from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_protocol.payloads import Messages, QueuedMessage
 from openmsmq.client._async import channel as channel_aio
 from openmsmq.client._sync import channel as channel_sync

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from openmsmq.errors import IllegalPropertyValue, InvalidParameter
-from openmsmq.types.delivery import ID_MAX, DeliveryOptions
+from openmsmq.limits import DEDUP_ID_MAX
+from openmsmq.types.delivery import DeliveryOptions
 
 
 def test_nothing_special_is_nothing() -> None:
@@ -55,7 +56,7 @@ def test_each_message_has_an_id() -> None:
         DeliveryOptions.of(None, "ab", 2)
 
 
-@pytest.mark.parametrize("wrong", ["", "x" * (ID_MAX + 1), "\ud800", 7, None])
+@pytest.mark.parametrize("wrong", ["", "x" * (DEDUP_ID_MAX + 1), "\ud800", 7, None])
 def test_an_id_is_a_text_that_can_be_written(wrong: str) -> None:
     with pytest.raises(InvalidParameter, match="dedup_id"):
         DeliveryOptions.of(None, [wrong], 1)

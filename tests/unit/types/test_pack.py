@@ -9,6 +9,7 @@ import pytest
 from tests.samples import DIRECT, ON_TARGET, OTHER, PUBLIC, SENT, SOURCE, TARGET
 
 from openmsmq.errors import IllegalFormatName, MessageTooLarge
+from openmsmq.limits import BUILDERS_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.headers.debug import DebugHeader
@@ -16,7 +17,7 @@ from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge, MessageClass, PrivacyLevel
 from openmsmq.types.message import Message
-from openmsmq.types.pack import BUILDERS_MAX, Packer
+from openmsmq.types.pack import Packer
 from openmsmq.types.received import ReceivedMessage
 
 PACKER = Packer(SOURCE)

@@ -13,6 +13,14 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.arrivals.incoming import SOURCE, IncomingSequences
+from openmsmq.engine.arrivals.limits import (
+    ANSWERS_MAX,
+    ANSWERS_SIZE_MAX,
+    FORGED_MAX,
+    MESSAGES_MAX,
+    UNSOLICITED_MAX,
+    UNSOLICITED_SIZE_MAX,
+)
 from openmsmq.engine.arrivals.peers import PeerTable, network_of
 from openmsmq.engine.arrivals.receipts import OwedReceipt, ReceiptContext, ReceiptWriters
 from openmsmq.engine.commit.batch import Batch, NewMessage
@@ -32,18 +40,6 @@ from openmsmq.packet.admin import build_admin_ack
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import PRIORITY_DEFAULT, MessageClass
 
-UNSOLICITED_MAX: Final = 100
-"Outgoing queues for acknowledgements that strangers direct at third machines."
-UNSOLICITED_SIZE_MAX: Final = 10 << 20
-"Bytes in all of these."
-ANSWERS_MAX: Final = 1000
-"Outgoing queues for acknowledgements that wait for strangers who brought the messages."
-ANSWERS_SIZE_MAX: Final = 64 << 20
-"Bytes in all of these."
-MESSAGES_MAX: Final = 10_000
-"Acknowledgements that wait for one manager."
-FORGED_MAX: Final = MESSAGES_MAX // 10
-"Those of them about messages that others brought in its name."
 DROPPED: Final = "acknowledgements dropped"
 "What the statistics call those that nobody gets."
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from openmsmq.engine.arrivals.duplicates import Owner
 from openmsmq.engine.arrivals.incoming import IncomingSequence
+from openmsmq.engine.arrivals.limits import SCOPES_MAX
 from openmsmq.engine.arrivals.peers import claimant_of, network_of, scope_of
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.queues.queue import ManagedQueue
@@ -192,10 +193,6 @@ class Origin:
                 self._scopes.clear()
             self._scopes[source] = scopes
         return scopes
-
-
-SCOPES_MAX: Final = 1000
-"Scopes of sources that a session remembers; they can be computed again."
 
 
 class PacketRun(NamedTuple):

@@ -38,7 +38,7 @@ from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.enqueue import EXPRESS_SIZE_MAX
+from openmsmq.engine.messages.limits import EXPRESS_SIZE_MAX
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers

@@ -13,19 +13,16 @@ from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import Final, NamedTuple
 
+from openmsmq.engine.arrivals.limits import (
+    DROPPED_GROUPS_MAX,
+    DUPLICATE_AGE_MAX,
+    DUPLICATE_GROUP_MAX,
+    KNOWN_DUPLICATES_MAX,
+    STRANGER_DUPLICATES_MAX,
+)
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 
 KEY_SIZE: Final = 28
-COUNT_MAX: Final = 100_000
-"How many are remembered of known peers; MSMQ remembers 10,000, but lets less be under way."
-STRANGERS_MAX: Final = 50_000
-"How many are remembered of all others."
-AGE_MAX: Final = 30 * 60
-"For how many seconds ([MS-MQQB] 3.1.2.8)."
-GROUP_MAX: Final = 1000
-"Express messages that are forgotten together, at most."
-DROPPED_MAX: Final = 1000
-"Groups that are forgotten but still in the queue by age, before it is rebuilt."
 SEEN: Final = b"H"
 "What the keys of these rows begin with."
 
@@ -118,7 +115,7 @@ class Duplicates:
         self._by_age: deque[_Group] = deque()
         self._dropped = 0
         "How many of them are forgotten already."
-        self._pools = {True: _Pool(COUNT_MAX), False: _Pool(STRANGERS_MAX)}
+        self._pools = {True: _Pool(KNOWN_DUPLICATES_MAX), False: _Pool(STRANGER_DUPLICATES_MAX)}
         "Of known peers, and of all others."
         self._next_row = _NO_ROW + 1
         self._surplus: list[int] = []
@@ -165,7 +162,7 @@ class Duplicates:
             last is not None
             and last.row == _NO_ROW
             and last.time == now
-            and len(last.keys) + len(keys) <= GROUP_MAX
+            and len(last.keys) + len(keys) <= DUPLICATE_GROUP_MAX
         ):
             fresh = [key for key in keys if self._seen.get(key) is not last]
             last.keys.extend(fresh)
@@ -185,12 +182,14 @@ class Duplicates:
         for pool in self._pools.values():
             while (owner := pool.surplus()) is not None:
                 self._drop(pool.remove_first(owner))
-        while self._by_age and (self._by_age[0].is_dropped or self._by_age[0].time + AGE_MAX < now):
+        while self._by_age and (
+            self._by_age[0].is_dropped or self._by_age[0].time + DUPLICATE_AGE_MAX < now
+        ):
             group = self._by_age.popleft()
             if not group.is_dropped:
                 self._drop(self._pools[group.owner.is_known].remove_first(group.owner))
             self._dropped -= 1
-        if self._dropped > DROPPED_MAX and self._dropped > len(self._by_age) // 2:
+        if self._dropped > DROPPED_GROUPS_MAX and self._dropped > len(self._by_age) // 2:
             self._by_age = deque(group for group in self._by_age if not group.is_dropped)
             self._dropped = 0
 

@@ -16,6 +16,12 @@ from struct import Struct
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
+from openmsmq.engine.arrivals.limits import (
+    DESTINATION_TEXT_MAX,
+    SOURCE_SEQUENCES_MAX,
+    STRANGER_SEQUENCES_MAX,
+    STREAM_SCOPES_MAX,
+)
 from openmsmq.engine.arrivals.peers import network_of
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 from openmsmq.errors import MQError
@@ -35,20 +41,12 @@ ADDRESSEE: Final = slice(32, 48)
 "QueueManagerAddress."
 RESTORED_KEY: Final = b"restored"
 "META row: when the store was restored from a backup the last time, in seconds since 1970 UTC."
-STRANGERS_MAX: Final = 10_000
-"Sequences of sources outside the peer table that are remembered."
-SOURCE_MAX: Final = 10_000
-"Sequences of one source that are remembered."
-STREAM_MAX: Final = 16
-"Sessions that brought one stream under different scopes and are looked at, the last ones."
 _row = Struct("<QIIIHBI16s")
 _old_row = Struct("<QIIIH")
 _KEY_SIZE: Final = 25
 _PUBLIC: Final = 5
 NO_DESTINATION: Final = bytes(8)
 "In the key of a row that says nothing but where a source is."
-TEXT_MAX: Final = 256
-"Characters that are kept of a destination as the sender writes it."
 
 
 class IncomingSequence(NamedTuple):
@@ -208,7 +206,7 @@ class IncomingSequences:
         message acceptable, never unacceptable: it may have been forged.
         """
         keys = reversed(self._by_stream.get((source, destination, identifier), {}))
-        found = (self._committed[key] for key in islice(keys, STREAM_MAX))
+        found = (self._committed[key] for key in islice(keys, STREAM_SCOPES_MAX))
         return any(item.gap_before(identifier, number, previous) == 0 for item in found)
 
     def recognize(self, source: bytes) -> None:
@@ -239,7 +237,7 @@ class IncomingSequences:
         """
         stream = source, destination_key(packet), transaction_of(packet)[1]
         keys = reversed(self._by_stream.get(stream, {}))
-        found = (self._committed[key].receipts_to for key in islice(keys, STREAM_MAX))
+        found = (self._committed[key].receipts_to for key in islice(keys, STREAM_SCOPES_MAX))
         return next(filter(None, found), "")
 
     def stage(self, key: bytes, sequence: IncomingSequence) -> None:
@@ -290,13 +288,14 @@ class IncomingSequences:
         found = []
         for key in self._staged:
             keys = self._by_scope.get(key[:16], {})
-            if len(keys) > SOURCE_MAX:
+            if len(keys) > SOURCE_SEQUENCES_MAX:
                 found.append(next(iter(keys)))
-        excess = self._stranger_count - STRANGERS_MAX
+        excess = self._stranger_count - STRANGER_SEQUENCES_MAX
         if excess > 0:
             most = max(self._strangers.values(), key=len)
             found += [
-                key for key, _ in zip(most, range(excess + STRANGERS_MAX // 100), strict=False)
+                key
+                for key, _ in zip(most, range(excess + STRANGER_SEQUENCES_MAX // 100), strict=False)
             ]
         return [key for key in dict.fromkeys(found) if key not in self._staged]
 
@@ -399,7 +398,7 @@ def destination_text(packet: bytes) -> str:
         name = str(view.destination or view.user.destination)
     except MQError:  # what is no name is shown as it is written
         name = view.user.destination.text.rstrip("\0")
-    return name[:TEXT_MAX]
+    return name[:DESTINATION_TEXT_MAX]
 
 
 @lru_cache(maxsize=4096)

@@ -17,14 +17,11 @@ from ipaddress import IPv6Address, ip_address
 from typing import Final
 from uuid import UUID
 
+from openmsmq.engine.arrivals.limits import NAMES_MAX, PEERS_MAX
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 
 PEER: Final = b"P"
 "What the keys of these rows begin with."
-PEERS_MAX: Final = 10_000
-"Peers that are remembered; beyond that the one learned longest ago is forgotten."
-NAMES_MAX: Final = 16
-"Names of a peer that are remembered, the last ones."
 _LOOPBACK: Final = "loopback"
 
 

@@ -10,6 +10,7 @@ from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.dedup import find_duplicate
+from openmsmq.engine.messages.limits import EXPRESS_SIZE_MAX
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.transactions.transaction import ManagedTransaction
@@ -25,8 +26,6 @@ from openmsmq.packet.view import PacketView
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.queues import QueueKind
 
-EXPRESS_SIZE_MAX = 1 << 30
-"Bytes of memory that the express messages of all queues may take."
 _is_express = attrgetter("express")
 
 

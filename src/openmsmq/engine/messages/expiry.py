@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Final
 
+from openmsmq.engine.messages.limits import STALE_MAX
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.registry import Queues
@@ -17,8 +18,6 @@ from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.layout import NEVER, Record, split_expiry_key
 from openmsmq.engine.storage.tables import Table
 
-STALE_MAX: Final = 1000
-"Express messages that are gone and still known here, before they are forgotten."
 RETRY: Final = 1
 "Seconds until a sweep that failed is tried again, unless the manager is called before."
 

@@ -14,9 +14,9 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import Found, fetch, first_sendable, hold, up_to
+from openmsmq.engine.outgoing.limits import PEERS_MAX
 from openmsmq.engine.outgoing.sequences import (
     LOOKUP_BASE,
-    PEERS_MAX,
     SENT_STEP,
     OutgoingSequence,
     forget_sequence,

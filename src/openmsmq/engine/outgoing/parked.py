@@ -14,7 +14,6 @@ from openmsmq.engine.storage.tables import Snapshot, Table
 PARKED: Final = b"F"
 "What the keys of these rows begin with."
 PARKED_END: Final = PARKED + b"\xff" * 28
-PARKED_MAX: Final = 10_000
 _key: Final = Struct(">cIII16s")
 _BODY: Final = 36
 "Bytes of what a transport keeps: the body of a FinalAck ([MS-MQQB] 2.2.5.1)."

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from struct import Struct
 from typing import Final, NamedTuple
 
+from openmsmq.engine.outgoing.limits import DESTINATIONS_MAX, OVERTAKEN_MAX
 from openmsmq.engine.outgoing.sequences import OUTGOING, SENT_STEP, OutgoingSequence, SequenceId
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import index_key
@@ -22,10 +23,6 @@ FLOOR_KEY: Final = b"sequence-floor"
 "META row: every destination that is used for the first time gets a TimeStamp above this one."
 DESTINATION: Final = b"T"
 "What the keys of rows about destinations begin with."
-DESTINATIONS_MAX: Final = 10_000
-"Destinations whose last identifier is remembered; those evicted raise the floor for all."
-OVERTAKEN_MAX: Final = 1 << 20
-"Sequences that a destination may have begun between a backup and its restore."
 RESTORE_STEP: Final = 30 * 24 * 3600
 "Seconds by which TimeStamps rise at a restore while the clock is behind those used before."
 _FIRST_ORDINAL_MASK: Final = 0x7FFFFFFF

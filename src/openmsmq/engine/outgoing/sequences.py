@@ -22,8 +22,6 @@ OUTGOING: Final = b"O"
 "What the keys of rows about sequences begin with."
 SENT_STEP: Final = 1000
 "How far a sequence was sent is written down in steps of so many numbers."
-PEERS_MAX: Final = 16
-"Managers that are remembered to have answered at the destination of a sequence, the last ones."
 LOOKUP_BASE: Final = PRIORITY_MAX << ARRIVAL_BITS
 "Transactional messages have priority 0."
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from openmsmq.engine.outgoing.limits import ATTEMPTS_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DEFAULT_PORTS, DirectName
 from openmsmq.names.format import MulticastName
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
-
-ATTEMPTS_MAX: Final = 16
-"Attempts to connect that are remembered."
 
 
 class Attempt(NamedTuple):

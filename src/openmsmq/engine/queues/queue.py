@@ -17,11 +17,11 @@ from openmsmq.engine.queues.holds import Holds
 from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.layout import DELAYED_BIT, JOURNAL_BIT
 from openmsmq.errors import IllegalPropertyValue
-from openmsmq.limits import NO_QUOTA, U32_MAX
+from openmsmq.limits import NO_QUOTA, QUEUE_LABEL_MAX, U32_MAX
 from openmsmq.types.access import Mode
 from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.outgoing import TransferState
-from openmsmq.types.queues import LABEL_MAX, Poison, QueueKind
+from openmsmq.types.queues import Poison, QueueKind
 
 NO_TYPE: Final = UUID(int=0)
 JOURNAL_SUFFIX: Final = ";JOURNAL"
@@ -73,8 +73,8 @@ class QueueProperties:
 
     def __post_init__(self) -> None:
         """Refuse values outside their sets ([MS-MQMQ] 2.3.1)."""
-        if len(self.label) > LABEL_MAX:
-            raise IllegalPropertyValue(f"a queue label has at most {LABEL_MAX} characters")
+        if len(self.label) > QUEUE_LABEL_MAX:
+            raise IllegalPropertyValue(f"a queue label has at most {QUEUE_LABEL_MAX} characters")
         if not _is_storable(self.label):
             raise IllegalPropertyValue(f"label {self.label!r} has half of a surrogate pair")
         for name in ("quota", "journal_quota"):

@@ -55,13 +55,14 @@ from openmsmq.errors import (
     TransactionUsage,
     UnsupportedFormatNameOperation,
 )
+from openmsmq.limits import QUEUE_LABEL_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
 from openmsmq.names.path import parse_path_name
 from openmsmq.types.access import Mode
 from openmsmq.types.outgoing import TransferState
-from openmsmq.types.queues import LABEL_MAX, VISIBLE, QueueKind
+from openmsmq.types.queues import VISIBLE, QueueKind
 
 _RANKS: Final = tuple(Purpose)
 "Purposes, the one that counts most first."
@@ -182,7 +183,7 @@ class Queues:
         queue = self._by_name.get(name.key)
         if queue is None:
             queue = self._make(str(name), QueueKind.OUTGOING, None)
-            label = str(name)[:LABEL_MAX]
+            label = str(name)[:QUEUE_LABEL_MAX]
             queue.properties = replace(queue.properties, label=label, purpose=purpose)
             queue.transfer = Transfer.to(name, hardened=self._state.settings.hardened)
         elif _RANKS.index(purpose) < _RANKS.index(queue.properties.purpose):

@@ -20,8 +20,6 @@ PAGE_SIZE: Final = 3900
 "Of a page; more would leave half of LMDB's pages empty."
 HISTORY_KEY: Final = b"history"
 IDENTIFIER_SIZE: Final = 20
-PENDING_MAX: Final = 64 * 1024
-"Bytes of events that may wait in memory for the next commit."
 
 _page = Struct("<I")
 _event = Struct("<BIHHH")

@@ -42,6 +42,7 @@ from openmsmq.engine.storage.layout import (
     split_packet_key,
     unpack_counters,
 )
+from openmsmq.engine.storage.limits import STARTS_MAX
 from openmsmq.engine.storage.settings import load_settings
 from openmsmq.engine.storage.tables import Snapshot, Store, Table, Writer
 from openmsmq.engine.transactions.transaction import ManagedTransaction, load_transactions
@@ -53,8 +54,6 @@ IDENTITY_KEY: Final = b"identity"
 RESTORING_KEY: Final = b"restoring"
 "META row: the store was put back from a backup and has not been opened since."
 STARTS_KEY: Final = b"starts"
-STARTS_MAX: Final = 256
-"Starts that are remembered, so that `explain` can tell why an express message is gone."
 BLOCKS_SKIPPED: Final = 1024
 """Blocks of numbers that a restored store does not use: the original may have gone on with them.
 

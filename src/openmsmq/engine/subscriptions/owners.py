@@ -9,23 +9,16 @@ and its reader messages were skipped.
 
 from __future__ import annotations
 
-from typing import Final
-
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.layout import READ_ROW, queue_key
 from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.subscriptions.limits import OWNER_MAX, PAST_MAX, RANGES_MAX
 from openmsmq.engine.subscriptions.ranges import Ranges
 from openmsmq.engine.subscriptions.rows import write_state
 from openmsmq.engine.subscriptions.subscription import DurableSubscription
 from openmsmq.errors import InvalidParameter, QueueNotFound, SubscriptionTaken
-
-OWNER_MAX: Final = 200
-PAST_MAX: Final = 16
-"Owners that a subscription was taken from which are remembered."
-RANGES_MAX: Final = 10_000
-"Separate ranges of positions that were read and are not done: as many parts that are under way."
 
 
 def check_owner(subscription: DurableSubscription, owner: str) -> None:

@@ -34,6 +34,7 @@ from openmsmq.engine.storage.layout import (
     queue_key,
 )
 from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.subscriptions.limits import NAME_MAX
 from openmsmq.engine.subscriptions.owners import check_owner
 from openmsmq.engine.subscriptions.rows import (
     Messages,
@@ -60,7 +61,6 @@ STEP: Final = 1000
 "Messages that one commit reserves or removes."
 STEP_SIZE: Final = 8 * 1024 * 1024
 "Bytes that one commit reserves, unless it is a single message."
-NAME_MAX: Final = 200
 KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.SYSTEM, QueueKind.JOURNAL)
 "The kinds of queues that can be subscribed to."
 RESERVING: Final = Holder()

@@ -20,15 +20,11 @@ from openmsmq.engine.messages.scan import Found, oldest, readable
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import RECORD_SIZE, local_facts
 from openmsmq.engine.storage.tables import Snapshot
+from openmsmq.engine.subscriptions.limits import AGAIN_MAX, LOOK_MAX
 from openmsmq.engine.subscriptions.ranges import Ranges
 from openmsmq.errors import MQError, QueueNotFound
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
-
-LOOK_MAX: Final = 10_000
-"Messages that are looked at in one go, since others wait meanwhile."
-AGAIN_MAX: Final = 100_000
-"Messages to be looked at again that are remembered one by one."
 
 
 class SubscriptionMode(StrEnum):

@@ -19,16 +19,12 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.engine.transactions.lifecycle import Also, Transactions
+from openmsmq.engine.transactions.limits import PARTICIPANT_SIZE_MAX, PARTICIPANTS_MAX, UNITS_MAX
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import InsufficientResources, InvalidParameter, TransactionSequence
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.units import UnitState, decider_of
 
-UNITS_MAX: Final = 10_000
-"Units that may wait to be confirmed; none of them is ever forgotten."
-PARTICIPANTS_MAX: Final = 64
-PARTICIPANT_SIZE_MAX: Final = 250
-"Characters of what a participant is called."
 _PREFIX: Final = b"unit:"
 
 

@@ -19,6 +19,7 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.transactions.lifecycle import Transactions
+from openmsmq.engine.transactions.limits import EPOCH_NAME_MAX
 from openmsmq.engine.transactions.outcomes import Decisions
 from openmsmq.engine.transactions.transaction import ManagedTransaction, TransactionState
 from openmsmq.errors import AccessDenied, EpochDecided, InvalidParameter, TransactionSequence
@@ -26,7 +27,6 @@ from openmsmq.types.caller import INTERNAL, Caller
 
 _PREFIX: Final = b"epoch:"
 _FINAL: Final = b"once:"
-_NAME_MAX: Final = 400
 _BETWEEN: Final = b"\0"
 _SHOWN: Final = 8
 _epoch = Struct("<Q")
@@ -209,8 +209,8 @@ def _encoded(what: str, name: str) -> bytes:
         raw = name.encode()
     except UnicodeEncodeError:
         raise InvalidParameter(f"the {what} {name!r} has half of a surrogate pair") from None
-    if len(raw) > _NAME_MAX:
-        raise InvalidParameter(f"the name of a {what} has up to {_NAME_MAX} bytes")
+    if len(raw) > EPOCH_NAME_MAX:
+        raise InvalidParameter(f"the name of a {what} has up to {EPOCH_NAME_MAX} bytes")
     if _BETWEEN in raw:
         raise InvalidParameter(f"the {what} {name!r} has a NUL")
     return raw

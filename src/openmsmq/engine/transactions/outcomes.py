@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from struct import Struct
-from typing import Final
 
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
-
-DECISIONS_MAX: Final = 10_000
-"Outcomes that are remembered; the oldest are forgotten."
+from openmsmq.engine.transactions.limits import DECISIONS_MAX
 
 _number = Struct(">Q")
 

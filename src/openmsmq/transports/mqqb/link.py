@@ -17,6 +17,13 @@ from openmsmq.engine.storage.layout import Owed, flags_of
 from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.runtime.logs import log_event
+from openmsmq.transports.limits import (
+    ACKS_MAX,
+    ARRIVED_SIZE_MAX,
+    IN_FLIGHT_SIZE_MAX,
+    TAKE_MAX,
+    TAKE_SIZE_MAX,
+)
 from openmsmq.transports.mqqb.events import (
     Acknowledged,
     Arrived,
@@ -35,15 +42,6 @@ from openmsmq.transports.mqqb.timers import SessionTimers
 from openmsmq.transports.peers.addresses import address_text
 from openmsmq.transports.peers.peer import Peer
 
-TAKE_MAX: Final = 512
-"Messages taken from a queue at a time."
-TAKE_SIZE_MAX: Final = 1 << 20
-IN_FLIGHT_SIZE_MAX: Final = 16 << 20
-"Bytes of messages that may be under way, so that large ones do not fill the memory."
-ACKS_MAX: Final = 1000
-"OrderAcks that wait to be sent; the oldest are dropped, since senders send again."
-ARRIVED_SIZE_MAX: Final = 8 << 20
-"Bytes of messages that may wait to be stored before nothing more is read."
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 _log: Final = logging.getLogger(__name__)
 

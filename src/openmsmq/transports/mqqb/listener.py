@@ -26,6 +26,7 @@ from openmsmq.runtime.turns import Turns
 from openmsmq.runtime.unfinished import RATE_LEAST, Unfinished
 from openmsmq.service.configuration import Config
 from openmsmq.service.values import split_address
+from openmsmq.transports.limits import REFUSALS_MAX
 from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.network import PeerMachine
 from openmsmq.transports.mqqb.transport import BinaryTransport
@@ -37,8 +38,6 @@ CONNECT_WITHIN: Final = 30.0
 "Seconds that another computer has to answer."
 FAREWELL: Final = 2.0
 "Seconds that others get to take what was sent to them when the listener closes."
-REFUSALS_MAX: Final = 16
-"Connections beyond the limit that are told so; even more are just closed."
 PIECE: Final = 4 * 1024
 "Bytes of a stranger that are handled before others get a turn."
 RATES_EVERY: Final = 5.0

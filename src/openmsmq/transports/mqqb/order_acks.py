@@ -17,16 +17,15 @@ from openmsmq.engine.storage.layout import NEVER
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.acks import OrderAckBody, build_order_ack, order_queue
 from openmsmq.packet.headers.transaction import TxSequenceID
+from openmsmq.transports.limits import (
+    ORDER_ACK_DELAY_MAX,
+    ORDER_ACK_MESSAGES_MAX,
+    ORDER_ACKS_DUE_MAX,
+)
 from openmsmq.transports.mqqb.receipts import order_queue_of
 
 DELAY: Final = 0.5
 "Order Ack Send Timer ([MS-MQQB] 3.1.2.7), in seconds."
-DELAY_MAX: Final = 10.0
-"MaximumOrderAckDelay: while messages keep coming, the sender still hears so often (Q<52>)."
-COUNT_MAX: Final = 256
-"After so many messages the sender hears at once, so that it need not remember more."
-DUE_MAX: Final = 10_000
-"Sequences that are owed an OrderAck; those owed longest are dropped, since senders send again."
 _lifetimes: Final = Struct("<12xI32xI").unpack_from
 "TimeToReachQueue and TimeToBeReceived of a packet."
 
@@ -89,15 +88,15 @@ class OrderAcks:
         due = self._due.get(key)
         if due is None:
             due = self._due[key] = _Due(now, link, packet)
-            if len(self._due) > DUE_MAX:
+            if len(self._due) > ORDER_ACKS_DUE_MAX:
                 del self._due[next(iter(self._due))]
                 self._core.statistics.count(DROPPED)
-        elif now - due.since < min(DELAY_MAX, _lifetime(packet) / 2) or due.at == inf:
+        elif now - due.since < min(ORDER_ACK_DELAY_MAX, _lifetime(packet) / 2) or due.at == inf:
             due.at = now + DELAY
         due.count += count
         due.packet = packet
         due.link = link
-        if due.count >= COUNT_MAX:
+        if due.count >= ORDER_ACK_MESSAGES_MAX:
             due.at = now
         self._next = min(self._next, due.at)
 

@@ -17,10 +17,10 @@ from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.core import Core
 from openmsmq.engine.outgoing.confirmations import Confirmations, SentMessage
+from openmsmq.engine.outgoing.limits import PARKED_MAX
 from openmsmq.engine.outgoing.parked import (
     PARKED,
     PARKED_END,
-    PARKED_MAX,
     Parked,
     parked_rows,
     parked_sequences,

@@ -11,6 +11,7 @@ from openmsmq.engine.arrivals.peers import Identity, place_of
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import Purpose
 from openmsmq.runtime.logs import log_event
+from openmsmq.transports.limits import CLONES_MAX, VERIFIED_MAX
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.order_acks import AckLink
 from openmsmq.transports.peers.peer import Peer, PeerKey
@@ -18,10 +19,6 @@ from openmsmq.transports.peers.peer import Peer, PeerKey
 _log: Final = logging.getLogger(__name__)
 VERIFY_EVERY: Final = 60.0
 "Seconds before a manager is dialled again because a session comes from elsewhere."
-VERIFIED_MAX: Final = 1000
-"Managers for which it is remembered when that was."
-CLONES_MAX: Final = 100
-"Identities with sessions from several places that are remembered."
 
 
 class SessionTable:

@@ -23,6 +23,7 @@ from openmsmq.names.parts import host_key
 from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.runtime.logs import log_event
+from openmsmq.transports.limits import SESSIONS_MAX, UNSENT_MAX
 from openmsmq.transports.mqqb.arrival_log import ArrivalLog
 from openmsmq.transports.mqqb.events import Closed, SessionEnd
 from openmsmq.transports.mqqb.link import Link
@@ -39,11 +40,7 @@ from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 _log: Final = logging.getLogger(__name__)
-SESSIONS_MAX: Final = 10_000
-"MaxInSessions: connections at a time, beyond which others are refused (Q<57>)."
 SWEEP_EVERY: Final = 60.0
-UNSENT_MAX: Final = 600.0
-"Seconds that what strangers make us send to third machines waits for a connection."
 _QUIET: Final = frozenset({SessionEnd.IDLE, SessionEnd.STOPPED, SessionEnd.LOST})
 "Ends of sessions that are nobody's fault."
 

@@ -19,14 +19,13 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.format import ConnectorName, MachineName, PrivateName, parse_format_name
 from openmsmq.names.parts import host_key
+from openmsmq.transports.limits import RETRY_MAX
 from openmsmq.transports.peers.addresses import next_hops
 from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 RETRY_FIRST: Final = 0.25
 "Seconds until a lost connection is tried again; twice that the next time, and so on."
-RETRY_MAX: Final = 5.0
-"Session Retry Connect Timer ([MS-MQQB] 3.1.2.3): not longer than this."
 RETRY_MAX_STRANGERS: Final = 600.0
 "The same where only acknowledgements for strangers wait: whole networks can be named by one."
 BOUNDED: Final = (Purpose.ANSWER, Purpose.UNSOLICITED)

@@ -9,6 +9,7 @@ from tests.unit.engine.station import ADMIN, Station, parcel
 from tests.unit.engine.world import HERE, ME, SOMEBODY, commit_all, letter
 
 from openmsmq.engine.arrivals import acknowledgements as module
+from openmsmq.engine.arrivals import limits
 from openmsmq.engine.arrivals.acknowledgements import DROPPED, Acknowledgements
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
@@ -136,7 +137,7 @@ def test_strangers_get_a_bounded_number_of_queues_for_third_machines(station: St
     """4,000 packets with admin queues of the attacker's choice."""
     for start in range(0, 4000, 500):
         station.take(*(wanting(at, third(at)) for at in range(start, start + 500)))
-    assert len(outgoing(station)) == module.UNSOLICITED_MAX == 100
+    assert len(outgoing(station)) == limits.UNSOLICITED_MAX == 100
     assert station.world.count(DROPPED) == 3900
     assert len(station.bodies()) == 4000, "the messages themselves are taken"
 
@@ -190,7 +191,7 @@ def test_acknowledgements_that_wait_for_one_manager_are_bounded(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """10,000 of them; more than that are dropped and counted."""
-    assert module.MESSAGES_MAX == 10_000
+    assert limits.MESSAGES_MAX == 10_000
     monkeypatch.setattr(module, "MESSAGES_MAX", 5)
     known(station)
     for at in range(9):

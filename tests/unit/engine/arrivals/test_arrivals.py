@@ -444,7 +444,7 @@ def test_a_failed_commit_consumes_no_number(station: Station) -> None:
 def test_too_many_sequences_are_forgotten_with_the_next_message(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openmsmq.engine.arrivals.incoming.STRANGERS_MAX", 2)
+    monkeypatch.setattr("openmsmq.engine.arrivals.incoming.STRANGER_SEQUENCES_MAX", 2)
     for second, name in enumerate("abcd"):
         station.world.tick(1)
         station.take(parcel("x", number=second + 1, to=HERE + name, place=(1, 1, 0)))
@@ -1454,8 +1454,8 @@ def test_a_flood_with_forged_sources_leaves_bounded_tables(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """8,000 packets; a known peer's state is untouched."""
-    monkeypatch.setattr("openmsmq.engine.arrivals.incoming.STRANGERS_MAX", 1000)
-    monkeypatch.setattr("openmsmq.engine.arrivals.duplicates.STRANGERS_MAX", 1000)
+    monkeypatch.setattr("openmsmq.engine.arrivals.incoming.STRANGER_SEQUENCES_MAX", 1000)
+    monkeypatch.setattr("openmsmq.engine.arrivals.duplicates.STRANGER_DUPLICATES_MAX", 1000)
     station.core.duplicates._pools[False]._most = 1000
     station.core.peers.learned(SOMEBODY, "SOMEBODY", ADDRESS, 1801)
     true = session(station)

@@ -8,7 +8,6 @@ import pytest
 
 from openmsmq.engine.arrivals import duplicates
 from openmsmq.engine.arrivals.duplicates import (
-    AGE_MAX,
     KEY_SIZE,
     SEEN,
     Duplicates,
@@ -16,6 +15,7 @@ from openmsmq.engine.arrivals.duplicates import (
     read_seen,
     seen_row,
 )
+from openmsmq.engine.arrivals.limits import DUPLICATE_AGE_MAX
 from openmsmq.engine.storage.tables import Table
 from openmsmq.store.memory import MemoryStore
 
@@ -76,8 +76,8 @@ def shelf() -> Shelf:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Shelf:
     """One that remembers four."""
-    monkeypatch.setattr(duplicates, "COUNT_MAX", 4)
-    monkeypatch.setattr(duplicates, "GROUP_MAX", 2)
+    monkeypatch.setattr(duplicates, "KNOWN_DUPLICATES_MAX", 4)
+    monkeypatch.setattr(duplicates, "DUPLICATE_GROUP_MAX", 2)
     return Shelf()
 
 
@@ -112,15 +112,15 @@ def test_what_is_written_counts_when_it_is_on_disk(shelf: Shelf) -> None:
 
 def test_after_a_time_it_is_forgotten(shelf: Shelf) -> None:
     """MQQB-343: when another comes; the period is half an hour."""
-    assert AGE_MAX == 30 * 60
+    assert DUPLICATE_AGE_MAX == 30 * 60
     shelf.add("a")
     shelf.note("b")
-    shelf.note("c", now=NOW + AGE_MAX)
+    shelf.note("c", now=NOW + DUPLICATE_AGE_MAX)
     assert shelf.known("abc") == "abc"
-    shelf.note("d", now=NOW + AGE_MAX + 1)
+    shelf.note("d", now=NOW + DUPLICATE_AGE_MAX + 1)
     assert shelf.known("abcd") == "cd"
     assert shelf.rows == 1
-    shelf.add("e", now=NOW + AGE_MAX + 1)
+    shelf.add("e", now=NOW + DUPLICATE_AGE_MAX + 1)
     assert shelf.rows == 1
 
 
@@ -128,7 +128,7 @@ def test_what_comes_again_is_remembered_from_then_on(shelf: Shelf) -> None:
     """MQQB-226: its time is refreshed."""
     shelf.add("a", "b")
     shelf.note("a", now=NOW + 100)
-    shelf.note("c", now=NOW + AGE_MAX + 1)
+    shelf.note("c", now=NOW + DUPLICATE_AGE_MAX + 1)
     assert shelf.known("ab") == "a"
 
 
@@ -212,9 +212,9 @@ OTHER = Owner("198.51.100.2", is_known=False)
 @pytest.fixture
 def strict(monkeypatch: pytest.MonkeyPatch) -> Shelf:
     """One that remembers four of known peers and four of all others."""
-    monkeypatch.setattr(duplicates, "COUNT_MAX", 4)
-    monkeypatch.setattr(duplicates, "STRANGERS_MAX", 4)
-    monkeypatch.setattr(duplicates, "GROUP_MAX", 1)
+    monkeypatch.setattr(duplicates, "KNOWN_DUPLICATES_MAX", 4)
+    monkeypatch.setattr(duplicates, "STRANGER_DUPLICATES_MAX", 4)
+    monkeypatch.setattr(duplicates, "DUPLICATE_GROUP_MAX", 1)
     return Shelf()
 
 
@@ -264,12 +264,12 @@ def test_what_is_forgotten_early_is_forgotten_once(
     strict: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The queue by age holds no more than twice as many groups as are remembered."""
-    monkeypatch.setattr(duplicates, "DROPPED_MAX", 10)
+    monkeypatch.setattr(duplicates, "DROPPED_GROUPS_MAX", 10)
     strict.add("a")
     for at in range(100):
         strict.note(f"x{at}", owner=FLOOD)
         assert len(strict.history._by_age) <= 2 * 11 + 5
-    strict.note("z", now=NOW + AGE_MAX + 1)
+    strict.note("z", now=NOW + DUPLICATE_AGE_MAX + 1)
     assert strict.known("az") == "z"
     assert len(strict.history) == 1
 

@@ -310,7 +310,7 @@ def test_after_a_restore_sequences_that_are_unknown_may_begin_with_a_gap(
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Shelf:
-    monkeypatch.setattr(incoming, "STRANGERS_MAX", 2)
+    monkeypatch.setattr(incoming, "STRANGER_SEQUENCES_MAX", 2)
     return Shelf()
 
 
@@ -385,7 +385,7 @@ def test_a_source_that_has_too_many_loses_its_own_oldest(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Known or not: every message can have another destination."""
-    monkeypatch.setattr(incoming, "SOURCE_MAX", 3)
+    monkeypatch.setattr(incoming, "SOURCE_SEQUENCES_MAX", 3)
     shelf.commit(shelf.stage("other"))
     for at in range(9):
         shelf.commit(shelf.stage(f"p{at}", source=PEER, time=at))
@@ -396,7 +396,7 @@ def test_a_flood_of_strangers_is_cut_in_larger_steps(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One percent more than needed, so that not every commit has to."""
-    monkeypatch.setattr(incoming, "STRANGERS_MAX", 200)
+    monkeypatch.setattr(incoming, "STRANGER_SEQUENCES_MAX", 200)
     shelf.commit(shelf.stage(*(f"s{at}" for at in range(205))))
     shelf.commit(shelf.stage("next"))
     assert len(shelf.numbers()) == 205 - 5 - 2 + 1

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from openmsmq.engine.arrivals import peers as module
+from openmsmq.engine.arrivals.limits import NAMES_MAX
 from openmsmq.engine.arrivals.peers import (
-    NAMES_MAX,
     PEER,
     Identity,
     KnownPeer,

@@ -10,6 +10,7 @@ from tests.unit.engine.world import NOW, SOMEBODY, commit_all, letter, propertie
 
 from openmsmq.engine.core import Core
 from openmsmq.engine.outgoing import sequence_numbers as module
+from openmsmq.engine.outgoing.limits import PEERS_MAX
 from openmsmq.engine.outgoing.sequence_numbers import (
     DESTINATION,
     FLOOR_KEY,
@@ -19,7 +20,7 @@ from openmsmq.engine.outgoing.sequence_numbers import (
     write_destination,
     write_floor,
 )
-from openmsmq.engine.outgoing.sequences import PEERS_MAX, OutgoingSequence
+from openmsmq.engine.outgoing.sequences import OutgoingSequence
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
 from openmsmq.limits import U32_MAX

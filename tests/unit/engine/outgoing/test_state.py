@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.engine.world import NOW
 
-from openmsmq.engine.outgoing.state import ATTEMPTS_MAX, Attempt, Transfer
+from openmsmq.engine.outgoing.limits import ATTEMPTS_MAX
+from openmsmq.engine.outgoing.state import Attempt, Transfer
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.types.outgoing import ConnectionStatus, TransferState

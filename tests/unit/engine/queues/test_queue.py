@@ -15,9 +15,9 @@ from openmsmq.engine.queues.holds import Holder, Holds
 from openmsmq.engine.queues.queue import NO_TYPE, ManagedQueue, QueueProperties, derive, journal_of
 from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.errors import IllegalPropertyValue
-from openmsmq.limits import NO_QUOTA
+from openmsmq.limits import NO_QUOTA, QUEUE_LABEL_MAX
 from openmsmq.types.access import Mode
-from openmsmq.types.queues import LABEL_MAX, QueueKind
+from openmsmq.types.queues import QueueKind
 
 TYPE = UUID("12345678-1234-4234-8234-123456789abc")
 EVERYTHING = properties(
@@ -71,7 +71,7 @@ def test_a_change_leaves_the_rest_and_sets_the_time() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"label": "x" * (LABEL_MAX + 1)},
+        {"label": "x" * (QUEUE_LABEL_MAX + 1)},
         {"label": "half \ud800 pair"},
         {"quota": -1},
         {"quota": NO_QUOTA + 1},
@@ -95,7 +95,7 @@ def test_values_outside_their_sets_are_refused(wrong: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "right",
     [
-        {"label": "x" * LABEL_MAX},
+        {"label": "x" * QUEUE_LABEL_MAX},
         {"label": "whole \U0001f600 pair"},
         {"quota": 0},
         {"quota": NO_QUOTA},

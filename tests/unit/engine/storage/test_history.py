@@ -8,13 +8,13 @@ from tests.unit.engine.world import NOW, World, letter
 from openmsmq.engine.storage.history import (
     HISTORY_KEY,
     PAGE_SIZE,
-    PENDING_MAX,
     Event,
     Happened,
     History,
     identifiers,
     pack_event,
 )
+from openmsmq.engine.storage.limits import PENDING_MAX
 from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.store.memory import MemoryStore

@@ -8,7 +8,8 @@ from tests.unit.engine.world import World, letter
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.subscriptions import owners as owning
-from openmsmq.engine.subscriptions.owners import OWNER_MAX, PAST_MAX, bind, mark_read
+from openmsmq.engine.subscriptions.limits import OWNER_MAX, PAST_MAX
+from openmsmq.engine.subscriptions.owners import bind, mark_read
 from openmsmq.engine.subscriptions.ranges import Ranges
 from openmsmq.engine.subscriptions.reservations import Reservations
 from openmsmq.engine.subscriptions.subscription import DurableSubscription, SubscriptionMode

@@ -19,9 +19,10 @@ from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
+from openmsmq.transports.limits import ORDER_ACK_DELAY_MAX, ORDER_ACK_MESSAGES_MAX
 from openmsmq.transports.mqqb import order_acks as ordering
 from openmsmq.transports.mqqb.link import Link
-from openmsmq.transports.mqqb.order_acks import COUNT_MAX, DELAY, DELAY_MAX, AckLink, OrderAcks
+from openmsmq.transports.mqqb.order_acks import DELAY, AckLink, OrderAcks
 from openmsmq.types.message import Message
 
 TO_B = r"DIRECT=OS:b\private$\q"
@@ -121,7 +122,7 @@ def test_but_not_later_than_10_seconds_after_the_first(watched: Watched) -> None
         watched.send()
         watched.net.wait(0.4)
     assert watched.unacknowledged < 3
-    assert (DELAY, DELAY_MAX) == (0.5, 10)
+    assert (DELAY, ORDER_ACK_DELAY_MAX) == (0.5, 10)
 
 
 def test_and_before_its_sender_gives_a_message_up(watched: Watched) -> None:
@@ -138,11 +139,11 @@ def test_and_before_its_sender_gives_a_message_up(watched: Watched) -> None:
 
 def test_and_at_once_after_256_messages(watched: Watched) -> None:
     """A busy sender need not remember more."""
-    watched.send(COUNT_MAX - 1)
-    assert watched.unacknowledged == COUNT_MAX - 1
+    watched.send(ORDER_ACK_MESSAGES_MAX - 1)
+    assert watched.unacknowledged == ORDER_ACK_MESSAGES_MAX - 1
     watched.send(1)
     assert watched.unacknowledged == 0
-    assert COUNT_MAX == 256
+    assert ORDER_ACK_MESSAGES_MAX == 256
 
 
 def test_the_acknowledgement_names_sequence_and_number(
@@ -237,7 +238,7 @@ def test_nothing_is_sent_before_it_is_due() -> None:
     assert desk.due.next_deadline == 0.5
     desk.due.tick(0.5)
     assert desk.due.next_deadline == pytest.approx(0.8)
-    desk.came(two, 0.6, ordering.COUNT_MAX)
+    desk.came(two, 0.6, ORDER_ACK_MESSAGES_MAX)
     assert desk.due.next_deadline == 0.6
 
 
@@ -300,7 +301,7 @@ def test_of_too_many_that_are_owed_those_owed_longest_are_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Their senders send again."""
-    monkeypatch.setattr(ordering, "DUE_MAX", 3)
+    monkeypatch.setattr(ordering, "ORDER_ACKS_DUE_MAX", 3)
     desk = Desk()
     for at in range(5):
         packet = packet_to(f"q{at}")

@@ -12,8 +12,8 @@ from tests.unit.engine.world import ME, NOW, SOMEBODY, commit_all, letter
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.engine.outgoing import confirmations
+from openmsmq.engine.outgoing.limits import OVERTAKEN_MAX
 from openmsmq.engine.outgoing.parked import PARKED, read_parked
-from openmsmq.engine.outgoing.sequence_numbers import OVERTAKEN_MAX
 from openmsmq.engine.outgoing.sequences import OUTGOING, SENT_STEP
 from openmsmq.engine.outgoing.transport import AddressKind
 from openmsmq.engine.storage.history import Event

@@ -12,15 +12,17 @@ from tests.unit.engine.station import parcel
 from tests.unit.transports.mqqb.joined import PEER, STRANGER, establish, parameters
 from tests.unit.transports.wires import PORT, Net, Peer, Station, Try, pair, state, statuses
 
-from openmsmq.engine.arrivals.acknowledgements import DROPPED, UNSOLICITED_MAX
+from openmsmq.engine.arrivals.acknowledgements import DROPPED
+from openmsmq.engine.arrivals.limits import UNSOLICITED_MAX
 from openmsmq.engine.outgoing.info import unprocessed
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.packet.connection import EstablishConnection, SessionAck
 from openmsmq.properties.message import Acknowledge
+from openmsmq.transports.limits import UNSENT_MAX
 from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.timers import SessionTimers
-from openmsmq.transports.mqqb.transport import SWEEP_EVERY, UNSENT_MAX
+from openmsmq.transports.mqqb.transport import SWEEP_EVERY
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import ConnectionStatus, TransferState

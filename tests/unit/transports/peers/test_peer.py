@@ -8,15 +8,12 @@ from uuid import UUID
 import pytest
 from tests.unit.transports.wires import Net, Station, state
 
-from openmsmq.engine.outgoing.state import ATTEMPTS_MAX, Attempt
+from openmsmq.engine.outgoing.limits import ATTEMPTS_MAX
+from openmsmq.engine.outgoing.state import Attempt
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.names.format import parse_format_name
-from openmsmq.transports.peers.peer import (
-    RETRY_MAX,
-    RETRY_MAX_STRANGERS,
-    Peer,
-    peer_key,
-)
+from openmsmq.transports.limits import RETRY_MAX
+from openmsmq.transports.peers.peer import RETRY_MAX_STRANGERS, Peer, peer_key
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
 MANAGER = UUID("11111111-2222-4333-8444-555566667777")

@@ -1,0 +1,61 @@
+"""Bounds of what other managers can make this one remember, create and answer.
+
+Each says what it counts, and what happens at the limit; docs/limits.md lists all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+UNSOLICITED_MAX: Final = 100
+"""Queues for acknowledgements that strangers direct at third machines. At the limit: further
+acknowledgements are dropped and counted.
+"""
+UNSOLICITED_SIZE_MAX: Final = 10 << 20
+"Bytes in all of these. At the limit: further acknowledgements are dropped and counted."
+ANSWERS_MAX: Final = 1000
+"""Queues for acknowledgements that wait for strangers who brought the messages. At the limit: the
+network with the most of them loses its oldest.
+"""
+ANSWERS_SIZE_MAX: Final = 64 << 20
+"Bytes in all of these. At the limit: queues with more than their share get nothing more."
+MESSAGES_MAX: Final = 10_000
+"Acknowledgements that wait for one manager. At the limit: further ones are dropped and counted."
+FORGED_MAX: Final = MESSAGES_MAX // 10
+"""Acknowledgements among these about messages that others brought in its name. At the limit:
+further ones are dropped and counted.
+"""
+SCOPES_MAX: Final = 1000
+"Sources of which a session remembers the scope. At the limit: they are computed again."
+KNOWN_DUPLICATES_MAX: Final = 100_000
+"""Messages of known peers that are remembered to recognize duplicates; MSMQ remembers 10,000, but
+lets less be under way. At the limit: the peer with the most of them loses its oldest.
+"""
+STRANGER_DUPLICATES_MAX: Final = 50_000
+"""Messages of all others that are remembered to recognize duplicates. At the limit: the network
+with the most of them loses its oldest.
+"""
+DUPLICATE_AGE_MAX: Final = 30 * 60
+"""Seconds that a message is remembered to recognize duplicates ([MS-MQQB] 3.1.2.8). At the limit:
+it is forgotten.
+"""
+DUPLICATE_GROUP_MAX: Final = 1000
+"Messages that are forgotten together. At the limit: another group begins."
+DROPPED_GROUPS_MAX: Final = 1000
+"Groups that are forgotten but still in the queue by age. At the limit: the queue is rebuilt."
+STRANGER_SEQUENCES_MAX: Final = 10_000
+"""Sequences of sources outside the peer table that are remembered. At the limit: the network with
+the most of them loses its oldest.
+"""
+SOURCE_SEQUENCES_MAX: Final = 10_000
+"Sequences of one source that are remembered. At the limit: the oldest is forgotten."
+STREAM_SCOPES_MAX: Final = 16
+"""Sessions that brought one stream under different scopes and are looked at. At the limit: the last
+ones count.
+"""
+DESTINATION_TEXT_MAX: Final = 256
+"Characters that are kept of a destination as the sender writes it. At the limit: the text is cut."
+PEERS_MAX: Final = 10_000
+"Peers that are remembered. At the limit: the one learned longest ago is forgotten."
+NAMES_MAX: Final = 16
+"Names of a peer that are remembered. At the limit: the oldest is forgotten."

@@ -1,0 +1,17 @@
+"""Bounds of messages in memory.
+
+Each says what it counts, and what happens at the limit; docs/limits.md lists all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+EXPRESS_SIZE_MAX: Final = 1 << 30
+"""Bytes of memory that the express messages of all queues may take. At the limit: a send is
+refused, `InsufficientResources`; messages of other managers are refused.
+"""
+STALE_MAX: Final = 1000
+"""Messages that are gone and still in the heap of express messages by expiry, until the heap is
+twice as large as it has to be. At the limit: they are removed from it.
+"""

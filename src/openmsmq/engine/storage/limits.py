@@ -1,0 +1,15 @@
+"""Bounds of what the store keeps beside messages.
+
+Each says what it counts, and what happens at the limit; docs/limits.md lists all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+PENDING_MAX: Final = 64 * 1024
+"Bytes of events that wait in memory for the next commit. At the limit: a commit is asked for."
+STARTS_MAX: Final = 256
+"""Starts that are remembered, so that `explain` can tell why an express message is gone. At the
+limit: the oldest is forgotten.
+"""
