@@ -47,7 +47,7 @@ def test_only_what_fails_was_noticed(outcome: Outcome) -> None:
 @pytest.mark.slow
 def test_a_mutant_is_given_to_the_tests_of_its_line(tmp_path: Path) -> None:
     source = (SOURCE / MODULE).read_text()
-    found = [m for m in mutants(source, MODULE) if m.function == "Cursor.seek_peek"]
+    found = [m for m in mutants(source, MODULE) if m.function == "QueueCursor.seek_peek"]
     sandbox = Sandbox(tmp_path)
     verdicts = [judged(m, {m.line: frozenset({TEST})}, sandbox) for m in found]
     assert any(verdict.is_killed for verdict in verdicts)

@@ -75,7 +75,7 @@ def test_tests_run_on_the_copy(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path)
     assert sandbox.run([TEST], timeout=200) is Outcome.PASSED
     text = (sandbox.source / MODULE).read_text()
-    for wrong in (without_effect(text, "Cursor.peeked"), "no Python"):
+    for wrong in (without_effect(text, "QueueCursor.peeked"), "no Python"):
         assert sandbox.ask(MODULE, wrong, [TEST], timeout=200) is Outcome.FAILED
     assert sandbox.ask(MODULE, text + "\n", [TEST], timeout=200) is Outcome.PASSED
     assert sandbox.ask(MODULE, "no Python", ["tests/none.py"], timeout=200) is Outcome.NO_TESTS
