@@ -18,10 +18,10 @@ from typing import Final, NamedTuple
 from tools.generate_docs import ROOT
 
 CLIENT: Final = ROOT / "src" / "openmsmq" / "client"
-FOLDERS: Final = (CLIENT, CLIENT / "embedded")
+FOLDERS: Final = (CLIENT, CLIENT / "embedded", CLIENT / "remote_read")
 "Each has `_async/`, and `_sync/` is generated from it."
-BY_HAND: Final = {"__init__.py", "channel.py"}
-"A docstring; and what shares a socket between threads instead of between tasks (it says why)."
+BY_HAND: Final = {"__init__.py", "channel.py", "tcp_socket.py"}
+"A docstring; a socket; what shares one between threads instead of between tasks (it says why)."
 NAMES: Final = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",

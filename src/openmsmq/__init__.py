@@ -84,6 +84,7 @@ __all__ = [
     "UnitInfo",
     "__version__",
     "connect",
+    "connect_remote",
     "distributed",
     "open",
     "recover",
@@ -179,3 +180,38 @@ def connect(
     remote = Remote(found, patience=timeout, reconnect=reconnect)
     remote.connect()
     return Manager(remote)
+
+
+def connect_remote(
+    host: str,
+    *,
+    port: int = 2103,
+    user: str = "",
+    password: str = "",
+    level: str = "privacy",
+    computer: str = "",
+    timeout: float = 30.0,
+) -> Manager:
+    """Read the queues of a manager elsewhere through MS-MQRR, one of Windows or of OpenMSMQ.
+
+    `user` may be `DOMAIN\\user`; calls are encrypted unless `level` is `integrity`, `connect` or
+    `none`. `computer` is what the manager is called in names of queues, if that is not `host`.
+    Queues can be peeked, received from, moved in and purged; everything else needs `connect`.
+    Transactions work with managers of OpenMSMQ. Needs the extra `rpc`.
+    """
+    from openmsmq.client._sync.manager import Manager
+    from openmsmq.client.remote_read._sync.backend import RpcBackend
+    from openmsmq.client.remote_read.place import RemotePlace
+
+    place = RemotePlace.of(
+        host,
+        port=port,
+        computer=computer,
+        user=user,
+        password=password,
+        level=level,
+        timeout=timeout,
+    )
+    backend = RpcBackend(place)
+    backend.connect()
+    return Manager(backend)

@@ -29,6 +29,7 @@ __all__ = [
     "TwoPhase",
     "Unit",
     "connect",
+    "connect_remote",
     "distributed",
     "open",
     "recover",
@@ -92,5 +93,43 @@ def connect(
         remote = Remote(found, patience=timeout, reconnect=reconnect)
         await remote.connect()
         return Manager(remote)
+
+    return Opening(connected)
+
+
+def connect_remote(
+    host: str,
+    *,
+    port: int = 2103,
+    user: str = "",
+    password: str = "",
+    level: str = "privacy",
+    computer: str = "",
+    timeout: float = 30.0,
+) -> Opening:
+    """Read the queues of a manager elsewhere through MS-MQRR, one of Windows or of OpenMSMQ.
+
+    `user` may be `DOMAIN\\user`; calls are encrypted unless `level` is `integrity`, `connect` or
+    `none`. `computer` is what the manager is called in names of queues, if that is not `host`.
+    Queues can be peeked, received from, moved in and purged; everything else needs `connect`.
+    Transactions work with managers of OpenMSMQ. Needs the extra `rpc`.
+    """
+    from openmsmq.client.remote_read._async.backend import RpcBackend
+    from openmsmq.client.remote_read.place import RemotePlace
+
+    place = RemotePlace.of(
+        host,
+        port=port,
+        computer=computer,
+        user=user,
+        password=password,
+        level=level,
+        timeout=timeout,
+    )
+
+    async def connected() -> Manager:
+        backend = RpcBackend(place)
+        await backend.connect()
+        return Manager(backend)
 
     return Opening(connected)

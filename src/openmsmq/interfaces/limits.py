@@ -43,3 +43,7 @@ PENDING_BYTES_MAX: Final = 64 << 20
 """Bytes of all requests of a listener whose rest has not come. At the limit: connections are
 closed.
 """
+CLIENT_CONNECTIONS_MAX: Final = 60
+"""Connections of a client to a manager elsewhere, each with one call under way. At the limit: a
+further call fails.
+"""

@@ -97,7 +97,8 @@ class RpcService:
         self._known: dict[str, User] = {}
         "The users when the file was looked at last."
         self._check: asyncio.TimerHandle | None = None
-        self._listeners: list[RpcListener] = []
+        self.connected: list[RpcListener] = []
+        "Listeners that accept connections."
 
     def _make_server(self, *interfaces: RpcInterface) -> RpcServer:
         least = self._settings.policy.least
@@ -123,7 +124,7 @@ class RpcService:
 
     def started(self, name: str, listener: RpcListener, port: int) -> None:
         """A listener accepts connections: R_GetServerPort and the endpoint mapper follow it."""
-        self._listeners.append(listener)
+        self.connected.append(listener)
         if name != MAPPER:
             self.reading.port = port  # the alternate one, if there are both ([MS-MQRR] 3.1.4.1)
             place = Registration(REMOTE_READ, "Message Queuing - RemoteRead", self._address, port)
@@ -135,9 +136,9 @@ class RpcService:
 
     def stopped(self, listener: RpcListener) -> None:
         """A listener has stopped; with the last one there is nothing more to do."""
-        if listener in self._listeners:
-            self._listeners.remove(listener)
-        if not self._listeners:
+        if listener in self.connected:
+            self.connected.remove(listener)
+        if not self.connected:
             self._deadlines.stop()
             if self._check is not None:
                 self._check.cancel()
@@ -183,7 +184,7 @@ class RpcService:
         gone = {name for name, user in self._known.items() if now.get(name) != user}
         self._known = now
         if gone:
-            for listener in self._listeners:
+            for listener in self.connected:
                 listener.close_users(gone)
 
     def _refused(self, reason: str, address: str, detail: str) -> None:

@@ -83,6 +83,8 @@ class ClientConnection:
         self._group = group
         self._is_ready = False
         self._is_closed = False
+        self.failure = ""
+        "Why it is closed."
         self._multiplexes = False
         self._fragment_size = FRAGMENT_SIZE_LEAST
         self._next_call = 1
@@ -184,6 +186,7 @@ class ClientConnection:
         if self._is_closed:
             return
         self._is_closed, self._is_ready = True, False
+        self.failure = reason
         self._bind_deadline = None
         self._wire.close()
         calls = [*self._calls.values(), *(call for _, call in self._queued)]

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from enum import IntEnum
-from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.commit.future import Future
@@ -19,33 +17,17 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import DtcConnect, MQError, TransactionSequence
 from openmsmq.interfaces.remote_read import stubs
+from openmsmq.interfaces.remote_read.coordinator import (
+    COORDINATOR,
+    OWN_TOKEN,
+    CoordinatorOpnum,
+    TransactionArgument,
+)
 from openmsmq.interfaces.remote_read.reads import EngineDriver
 from openmsmq.interfaces.remote_read.results import result_of
 from openmsmq.rpc.association import Association
 from openmsmq.rpc.interface import RpcCall, RpcInterface, RpcMethod
-from openmsmq.rpc.ndr.structure import Structure, structure
-from openmsmq.rpc.syntax import SyntaxId
 from openmsmq.types.caller import Caller
-from openmsmq.wire.fixed import Bytes16
-
-COORDINATOR: Final = SyntaxId.of("6d3c5b0e-0c5f-4f0e-9a57-4f8d3f1b2c71", 1)
-"The interface that ends transactions; OpenMSMQ's own."
-OWN_TOKEN: Final = b"OpenMSMQ\x01" + bytes(7)
-"The propagation token of transactions that end over it."
-
-
-class CoordinatorOpnum(IntEnum):
-    """Operations of the coordinator."""
-
-    COMMIT = 0
-    ABORT = 1
-
-
-@structure
-class TransactionArgument(Structure):
-    """Which transaction is to end: the identifier it was enlisted with."""
-
-    transaction_id: Bytes16
 
 
 class EnlistedTransaction:

@@ -13,15 +13,15 @@ from openmsmq.interfaces.limits import CLEANUP_AFTER
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
-from openmsmq.interfaces.remote_read.sections import joined
-from openmsmq.interfaces.remote_read.server import MOVE_ACCESS
-from openmsmq.interfaces.remote_read.stubs import ReadOpnum
-from openmsmq.interfaces.remote_read.transactions import (
+from openmsmq.interfaces.remote_read.coordinator import (
     COORDINATOR,
     OWN_TOKEN,
     CoordinatorOpnum,
     TransactionArgument,
 )
+from openmsmq.interfaces.remote_read.sections import joined
+from openmsmq.interfaces.remote_read.server import MOVE_ACCESS
+from openmsmq.interfaces.remote_read.stubs import ReadOpnum
 from openmsmq.names.format import parse_format_name
 from openmsmq.properties.message import Acknowledge, MessageClass
 from openmsmq.types.access import Mode

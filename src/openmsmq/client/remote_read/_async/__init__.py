@@ -1,0 +1,1 @@
+"""The client of remote read for asyncio."""

@@ -1,0 +1,172 @@
+"""Connections to a manager that share queue handles ([MS-RPCE] 3.3.1.5.7), one call on each."""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import TypeVar
+
+from openmsmq.client.remote_read._async.tcp_socket import TcpSocket
+from openmsmq.client.remote_read.messages import WireBuffer, error_of
+from openmsmq.client.remote_read.place import RemotePlace
+from openmsmq.errors import (
+    ConnectionLost,
+    InsufficientResources,
+    InvalidHandle,
+    MQError,
+    ServiceNotAvailable,
+)
+from openmsmq.interfaces.limits import CLIENT_CONNECTIONS_MAX
+from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
+from openmsmq.rpc.client import ClientConnection
+from openmsmq.rpc.ndr.structure import Structure
+from openmsmq.rpc.syntax import SyntaxId
+
+StructureT = TypeVar("StructureT", bound=Structure)
+
+
+class RpcLink:
+    """A connection, bound to one interface, with one call at a time."""
+
+    def __init__(self, socket: TcpSocket, place: RemotePlace, syntax: SyntaxId, group: int) -> None:
+        self.syntax = syntax
+        self._socket = socket
+        self._wire = WireBuffer(place.host)
+        channel, now = place.channel(), monotonic()
+        self.machine = ClientConnection(self._wire, syntax, now, channel=channel, group=group)
+
+    async def bind(self, timeout: float) -> None:
+        """Have the server accept the interface."""
+        limit = monotonic() + timeout
+        while not self.machine.is_ready:
+            await self._exchange(limit)
+            if self.machine.is_closed:
+                raise ServiceNotAvailable(self.machine.failure)
+
+    async def call(self, opnum: int, stub: bytes, timeout: float | None) -> bytes:
+        """Make a call; the stub of its results."""
+        answers: list[bytes | Exception] = []
+        limit = None if timeout is None else monotonic() + timeout
+        self.machine.call(opnum, stub, answers.append)
+        while not answers:
+            await self._exchange(limit)
+        [answer] = answers
+        if isinstance(answer, Exception):
+            raise error_of(answer)
+        return answer
+
+    async def _exchange(self, limit: float | None) -> None:
+        """Send what there is to send, then take what comes."""
+        try:
+            await self._socket.send(self._wire.take())
+            data = await self._socket.receive(None if limit is None else limit - monotonic())
+        except TimeoutError as error:
+            raise ServiceNotAvailable("the manager did not answer in time") from error
+        except OSError as error:
+            raise ConnectionLost(str(error)) from error
+        if data:
+            self.machine.receive_data(data, monotonic())
+        else:
+            self.machine.lost()
+
+    async def flush(self) -> None:
+        """Send what is left to be sent, such as the last token of a login."""
+        try:
+            await self._socket.send(self._wire.take())
+        except OSError as error:
+            raise ConnectionLost(str(error)) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+
+class RpcAssociation:
+    """The connections of a client; handles are good as long as one of them is open."""
+
+    def __init__(self, place: RemotePlace) -> None:
+        self._place = place
+        self._idle: list[RpcLink] = []
+        self._open: set[RpcLink] = set()
+        self._group = 0
+        self._connecting = asyncio.Lock()
+        self._is_closed = False
+        self.generation = 0
+        "Rises when all handles are lost with the last connection."
+
+    async def call(
+        self,
+        opnum: int,
+        arguments: Structure,
+        kind: type[StructureT],
+        *,
+        wait: float | None = 0,
+        syntax: SyntaxId = REMOTE_READ,
+    ) -> StructureT:
+        """Make a call on a connection that is free; the server may wait so many seconds.
+
+        A connection whose call ended in no answer is closed.
+        """
+        link = await self._take(syntax)
+        timeout = None if wait is None else wait + self._place.timeout
+        try:
+            stub = await link.call(opnum, arguments.encode(), timeout)
+        except ServiceNotAvailable:
+            self._drop(link)
+            raise
+        except MQError:  # that is the answer
+            self._idle.append(link)
+            raise
+        except BaseException:  # nobody waits for the answer any more
+            self._drop(link)
+            raise
+        self._idle.append(link)
+        return kind.decode(stub)
+
+    async def connect(self) -> None:
+        """Have a connection, made if there is none."""
+        self._idle.append(await self._take(REMOTE_READ))
+
+    async def _take(self, syntax: SyntaxId) -> RpcLink:
+        """A free connection for an interface, made if there is none."""
+        for link in reversed(self._idle):
+            if link.syntax == syntax:
+                self._idle.remove(link)
+                return link
+        async with self._connecting:
+            if self._is_closed:
+                raise InvalidHandle("the queue manager is closed")
+            if len(self._open) >= CLIENT_CONNECTIONS_MAX:
+                raise InsufficientResources(f"{CLIENT_CONNECTIONS_MAX} calls are under way")
+            return await self._make(syntax)
+
+    async def _make(self, syntax: SyntaxId) -> RpcLink:
+        place = self._place
+        try:
+            socket = await TcpSocket.open(place.host, place.port, place.timeout)
+        except OSError as error:
+            raise ServiceNotAvailable(f"{place.host}:{place.port}: {error}") from error
+        link = RpcLink(socket, place, syntax, self._group)
+        try:
+            await link.bind(place.timeout)
+            await link.flush()
+        except BaseException:
+            link.close()
+            raise
+        self._group = link.machine.group
+        self._open.add(link)
+        return link
+
+    def _drop(self, link: RpcLink) -> None:
+        link.close()
+        self._open.discard(link)
+        if not self._open:
+            self._group = 0
+            self.generation += 1
+
+    async def close(self) -> None:
+        """Close all connections; what was read and not ended returns to its place."""
+        self._is_closed = True
+        self._idle.clear()
+        for link in list(self._open):
+            self._drop(link)

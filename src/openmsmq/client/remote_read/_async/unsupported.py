@@ -1,0 +1,118 @@
+"""What remote read has no calls for: the rest of what a manager can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from openmsmq.client._async.backend import SubscriptionBackend
+from openmsmq.client.backend import Handle, Work
+from openmsmq.errors import UnsupportedOperation
+from openmsmq.types.delivery import DeliveryOptions
+from openmsmq.types.history import HistoryEvent
+from openmsmq.types.ids import SentId
+from openmsmq.types.message import Message
+from openmsmq.types.outgoing import OutgoingInfo
+from openmsmq.types.peers import PeerInfo
+from openmsmq.types.queues import QueueInfo
+from openmsmq.types.read import Read
+from openmsmq.types.settings import Settings
+from openmsmq.types.subscriptions import SubscriptionInfo
+from openmsmq.types.units import UnitInfo, UnitState
+
+
+class UnsupportedCalls:
+    """Refuses what needs the application protocol (`openmsmq.connect`)."""
+
+    async def create_queue(self, name: str, properties: dict[str, Any]) -> None:
+        raise _unsupported("create queue")
+
+    async def delete_queue(self, name: str) -> None:
+        raise _unsupported("delete queue")
+
+    async def queues(self, *, everything: bool) -> list[QueueInfo]:
+        raise _unsupported("queues")
+
+    async def outgoing(self) -> list[OutgoingInfo]:
+        raise _unsupported("outgoing")
+
+    async def peers(self) -> list[PeerInfo]:
+        raise _unsupported("peers")
+
+    async def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
+        raise _unsupported("change queue")
+
+    async def pause(self, handle: Handle) -> None:
+        raise _unsupported("pause")
+
+    async def resume(self, handle: Handle) -> None:
+        raise _unsupported("resume")
+
+    async def retry(self, handle: Handle) -> None:
+        raise _unsupported("retry")
+
+    async def send(
+        self,
+        handle: Handle,
+        messages: list[Message],
+        work: Work | None,
+        delivery: DeliveryOptions | None,
+    ) -> Sequence[SentId]:
+        raise _unsupported("send")
+
+    async def read_packed(self, handle: Handle, read: Read) -> bytes:
+        raise _unsupported("read packed")
+
+    async def open_subscription(
+        self, handle: Handle, name: str, *, copy: bool, owner: str
+    ) -> SubscriptionBackend:
+        raise _unsupported("open subscription")
+
+    async def subscriptions(self) -> list[SubscriptionInfo]:
+        raise _unsupported("subscriptions")
+
+    async def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:
+        raise _unsupported("drop subscription")
+
+    async def prepare(self, work: Work) -> None:
+        raise _unsupported("prepare")
+
+    async def prepared(self) -> dict[str, int]:
+        raise _unsupported("prepared")
+
+    async def commit_prepared(self, xid: str) -> None:
+        raise _unsupported("commit prepared")
+
+    async def abort_prepared(self, xid: str) -> None:
+        raise _unsupported("abort prepared")
+
+    async def unit_states(self, xids: list[str]) -> dict[str, UnitState]:
+        raise _unsupported("unit states")
+
+    async def finish_unit(self, xid: str, confirmed: list[str]) -> None:
+        raise _unsupported("finish unit")
+
+    async def units(self) -> list[UnitInfo]:
+        raise _unsupported("units")
+
+    async def commit_epoch(
+        self, writer: str, epoch: int, winners: list[str], owner: str, *, final: bool
+    ) -> bool:
+        raise _unsupported("commit epoch")
+
+    async def explain(self, message_id: str) -> list[HistoryEvent]:
+        raise _unsupported("explain")
+
+    async def statistics(self) -> dict[str, int]:
+        raise _unsupported("statistics")
+
+    async def settings(self) -> Settings:
+        raise _unsupported("settings")
+
+    async def configure(self, changes: dict[str, Any]) -> None:
+        raise _unsupported("configure")
+
+
+def _unsupported(what: str) -> UnsupportedOperation:
+    words = f"{what}: remote read (MS-MQRR) has no such call; use openmsmq.connect() for it"
+    return UnsupportedOperation(words)

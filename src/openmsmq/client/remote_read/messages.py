@@ -1,0 +1,136 @@
+"""Calls of a remote reader: what they ask for, and what their answers mean ([MS-MQRR] 3.2.4)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from openmsmq.errors import (
+    AccessDenied,
+    ConnectionLost,
+    InvalidHandle,
+    InvalidParameter,
+    MQError,
+    ServiceNotAvailable,
+    UnsupportedOperation,
+)
+from openmsmq.interfaces.remote_read import stubs
+from openmsmq.interfaces.remote_read.actions import ReadAction
+from openmsmq.interfaces.remote_read.sections import joined
+from openmsmq.limits import U32_MAX
+from openmsmq.packet.headers.base import BaseHeader
+from openmsmq.packet.headers.trailer import split_stored
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import PRIORITY_MAX
+from openmsmq.rpc.client import Disconnected
+from openmsmq.rpc.status import RpcFault, RpcStatus
+from openmsmq.types.lookup import ARRIVAL_BITS
+from openmsmq.types.read import Read, Seek
+from openmsmq.types.received import ReceivedMessage
+
+_TIME: Final = BaseHeader.offset_of("TimeToReachQueue")
+_PEEKS: Final = {
+    Seek.CURRENT: ReadAction.LOOKUP_PEEK_CURRENT,
+    Seek.NEXT: ReadAction.LOOKUP_PEEK_NEXT,
+    Seek.BEHIND: ReadAction.LOOKUP_PEEK_NEXT,
+    Seek.PREVIOUS: ReadAction.LOOKUP_PEEK_PREV,
+    Seek.AHEAD: ReadAction.LOOKUP_PEEK_PREV,
+}
+_RECEIVES: Final = {
+    Seek.CURRENT: ReadAction.LOOKUP_RECEIVE_CURRENT,
+    Seek.NEXT: ReadAction.LOOKUP_RECEIVE_NEXT,
+    Seek.BEHIND: ReadAction.LOOKUP_RECEIVE_NEXT,
+    Seek.PREVIOUS: ReadAction.LOOKUP_RECEIVE_PREV,
+    Seek.AHEAD: ReadAction.LOOKUP_RECEIVE_PREV,
+}
+
+
+class WireBuffer:
+    """Bytes that a machine wants to send, for a socket that is written to between its calls."""
+
+    write_buffer_full = False
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Send bytes."""
+        self._parts.append(data)
+
+    def take(self) -> bytes:
+        """What is to be sent now."""
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """The machine is done; the one who has the socket closes it."""
+
+    def update(self) -> None:
+        """Nothing waits for the deadline: the one who waits for bytes knows it."""
+
+
+def action_of(read: Read, *, with_cursor: bool) -> ReadAction:
+    """ulAction of a read ([MS-MQRR] 3.1.4.7)."""
+    if read.lookup_id is not None:
+        actions = _RECEIVES if read.take else _PEEKS
+        found = actions.get(read.sought)
+        if found is None:
+            raise UnsupportedOperation(f"seek {read.sought}: remote read has no such operation")
+        return found
+    if read.take:
+        return ReadAction.RECEIVE
+    return ReadAction.PEEK_NEXT if with_cursor and read.following else ReadAction.PEEK_CURRENT
+
+
+def timeout_ms(timeout: float | None) -> int:
+    """ulTimeout ([MS-MQRR] 3.1.4.7)."""
+    if timeout is None:
+        return stubs.INFINITE_MS
+    return min(int(timeout * 1000 + 0.999), stubs.INFINITE_MS - 1)
+
+
+def received_message(results: stubs.ReceiveResults) -> ReceivedMessage:
+    """The message of a read; `Malformed` ([MS-MQRR] 3.1.4.7, 3.2.4.3).
+
+    The lookup identifier is made of the sequence number and the priority, and TimeToReachQueue is
+    again what the sender said ([MS-MQRR] 2.2.5.1).
+    """
+    stored = joined(results.sections or ())
+    data = stored.encode()
+    packet, _ = split_stored(data)
+    view = PacketView(packet)
+    until = int.from_bytes(packet[_TIME : _TIME + 4], "little")
+    lasts = until if until == U32_MAX else max(0, until - view.sent_time)
+    relative = packet[:_TIME] + lasts.to_bytes(4, "little") + data[_TIME + 4 :]
+    subqueue = stored.trailer.subqueue if stored.trailer else None
+    return ReceivedMessage(
+        relative,
+        lookup_id=PRIORITY_MAX - view.priority << ARRIVAL_BITS | results.sequence_id,
+        arrival=results.sequence_id,
+        arrived=results.arrive_time,
+        abort_count=subqueue.abort_counter if subqueue else 0,
+        move_count=subqueue.move_counter if subqueue else 0,
+    )
+
+
+def check_result(result: int, words: str = "") -> None:
+    """Raise what an HRESULT stands for, unless it is success."""
+    if result:
+        raise MQError.from_hresult(result, words)
+
+
+def error_of(failure: Exception) -> MQError:
+    """What a program is told of a call that has no results."""
+    if isinstance(failure, RpcFault):
+        if failure.status == RpcStatus.ACCESS_DENIED:
+            return AccessDenied("the user, the password or the authentication level was refused")
+        if failure.status == RpcStatus.CONTEXT_MISMATCH:
+            return InvalidHandle("the manager does not know the queue handle any more")
+        if failure.status == RpcStatus.BAD_STUB_DATA:
+            return InvalidParameter("the manager refused the arguments of a call")
+        if failure.status & 0xFFFF0000 == 0xC00E0000:
+            return MQError.from_hresult(failure.status)
+        return ServiceNotAvailable(f"the remote call failed: {failure}")
+    if isinstance(failure, Disconnected):
+        return ConnectionLost(str(failure))
+    return ServiceNotAvailable(f"no answer in time: {failure}")

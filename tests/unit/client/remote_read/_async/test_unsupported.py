@@ -1,0 +1,29 @@
+"""What remote read has no calls for."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import Any
+
+import pytest
+
+from openmsmq.client._async.backend import Backend
+from openmsmq.client.remote_read._async.backend import RpcBackend
+from openmsmq.client.remote_read._async.unsupported import UnsupportedCalls
+from openmsmq.errors import UnsupportedOperation
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in vars(UnsupportedCalls) if not name.startswith("_")]
+)
+def test_each_call_is_refused_with_what_to_use_instead(name: str) -> None:
+    call = getattr(UnsupportedCalls(), name)
+    given: dict[str, Any] = dict.fromkeys(inspect.signature(call).parameters)
+    with pytest.raises(UnsupportedOperation, match=r"openmsmq\.connect\(\)"):
+        asyncio.run(call(**given))
+
+
+def test_a_backend_has_everything_that_the_api_asks_for() -> None:
+    asked = {name for name in vars(Backend) if not name.startswith("_")}
+    assert asked <= set(dir(RpcBackend))

@@ -1,0 +1,136 @@
+"""A manager that takes remote calls, in a thread of its own, for clients under test."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tests.unit.interfaces.test_service import Refusals
+
+from openmsmq.access.users import Users
+from openmsmq.clock import SystemClock
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.manager import QueueManager
+from openmsmq.interfaces.service import RpcService, RpcSettings
+from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.store.memory import MemoryStore
+from openmsmq.types.access import Mode
+from openmsmq.types.message import Message
+
+T = TypeVar("T")
+LOGIN: dict[str, Any] = {"user": "alice", "password": "secret", "computer": "HOST"}
+
+
+class RemoteManager:
+    """Queues, users and the port; everything here may be called from any thread."""
+
+    def __init__(self, directory: Path) -> None:
+        self.users = Users(directory)
+        self.users.add("alice", "secret", "read")
+        self.loop = asyncio.new_event_loop()
+        self.manager = QueueManager(MemoryStore(), SystemClock(), name="HOST")
+        self.port = 0
+        self._started = threading.Event()
+        self._stop = asyncio.Event()
+        self._thread = threading.Thread(target=self.loop.run_until_complete, args=(self._run(),))
+        self._thread.start()
+        assert self._started.wait(10)
+        self.create("orders")
+        self.create("billing", transactional=True)
+
+    async def _run(self) -> None:
+        self.driver = LoopDriver(self.manager, self.manager.tick)
+        settings = RpcSettings("127.0.0.1", self.port)
+        self.service = RpcService(
+            self.manager, self.driver, self.users, SystemClock(), settings, Refusals()
+        )
+        [listener] = self.service.listeners().values()
+        _, self.port = await listener.start()
+        self._started.set()
+        await self._stop.wait()
+        await listener.stop("test")
+        await self.driver.close()
+
+    def stop(self) -> None:
+        """Close all connections and stop."""
+        self.loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+        self.loop.close()
+
+    def do(self, make: Callable[[], Future[T]]) -> T:
+        """Have the manager do something."""
+
+        async def run() -> T:
+            done = asyncio.get_running_loop().create_future()
+            self.driver.begin(make, done.set_result)
+            pending: Future[T] = await done
+            return pending.result()
+
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(10)
+
+    def create(self, name: str, *, transactional: bool = False) -> None:
+        """A new queue."""
+        self.do(lambda: self.manager.create_queue(name, transactional=transactional))
+
+    def send(self, *bodies: str, queue: str = "orders", priority: int = 3) -> None:
+        """Messages for a queue."""
+
+        def begin() -> Future[Any]:
+            handle = self.manager.open_queue(queue, Mode())
+            messages = [Message(body.encode(), priority=priority) for body in bodies]
+            if not handle.queue.properties.transactional:
+                return handle.send(messages)
+            transaction = self.manager.begin()
+            handle.send([Message(body.encode()) for body in bodies], transaction)
+            return self.manager.commit(transaction)
+
+        self.do(begin)
+
+    def count(self, queue: str = "orders") -> int:
+        """How many messages a queue has."""
+
+        async def run() -> int:
+            found = self.manager.find_queue(queue)
+            return found.messages + len(found.express)
+
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(10)
+
+    def waiting(self, queue: str = "orders") -> int:
+        """How many reads wait for a message."""
+
+        async def run() -> int:
+            return len(self.manager.find_queue(queue).waiters)
+
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(10)
+
+    def cut(self) -> None:
+        """Cut every connection."""
+
+        async def run() -> None:
+            for listener in self.service.connected:
+                listener.close_users({"ALICE", "alice"})
+
+        asyncio.run_coroutine_threadsafe(run(), self.loop).result(10)
+
+
+@contextmanager
+def remote_manager(directory: Path) -> Iterator[RemoteManager]:
+    """A manager that takes remote calls of alice."""
+    made = RemoteManager(directory)
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    """Wait for something that happens in another thread."""
+    limit = time.monotonic() + 10
+    while not is_true():
+        assert time.monotonic() < limit
+        time.sleep(0.005)
