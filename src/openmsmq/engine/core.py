@@ -26,7 +26,7 @@ from openmsmq.engine.arrivals.duplicates import Duplicates
 from openmsmq.engine.arrivals.incoming import IncomingSequences
 from openmsmq.engine.arrivals.peers import PeerTable
 from openmsmq.engine.arrivals.receipts import ReceiptWriters
-from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.commit.number_reservation import give_back, reserve_arrivals
 from openmsmq.engine.commit.timeline import SHIFT_KEY
@@ -333,6 +333,11 @@ class Core(EngineState):
             self.readers.settle()
 
     # Readers
+
+    def insert_own(self, queue: ManagedQueue, message: NewMessage) -> None:
+        """An express message of the manager itself arrives in a queue, and readers get it."""
+        self.readers.wake(queue, self.express.insert(queue, [message]))
+        self.readers.settle()
 
     def cancel_everywhere(self, error: MQError) -> None:
         """Let every read that waits fail."""

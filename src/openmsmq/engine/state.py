@@ -20,6 +20,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event, History, pack_event
 from openmsmq.engine.storage.limits import PENDING_MAX
 from openmsmq.engine.storage.tables import Snapshot, Store
+from openmsmq.limits import U32_MAX
 from openmsmq.types.settings import Settings
 
 
@@ -97,6 +98,11 @@ class EngineState:
             yield
         finally:
             self.operations.join(start)
+
+    def next_message_id(self) -> int:
+        """The identifier of a message that the manager itself writes."""
+        self.take_message_ids(1)
+        return self.numbers.message_id & U32_MAX
 
     def take_message_ids(self, count: int) -> None:
         """Identifiers have been given to messages; more are reserved before they run out."""

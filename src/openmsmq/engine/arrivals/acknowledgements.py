@@ -33,7 +33,6 @@ from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import NEVER, TRANSPORT, Owed
 from openmsmq.errors import MQError, QueueNotFound
-from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PrivateName
 from openmsmq.packet.admin import build_admin_ack
@@ -272,10 +271,9 @@ class Acknowledgements:
     def _context(self, packet: bytes, address: str = "") -> ReceiptContext:
         """What a receipt needs; its message identifier is used up."""
         state = self._state
-        state.take_message_ids(1)
         return ReceiptContext(
             state.identity,
-            state.numbers.message_id & U32_MAX,
+            state.next_message_id(),
             state.timeline.wall,
             address or self._incoming.address_of(packet),
             self._incoming.receipts_to,

@@ -138,13 +138,11 @@ class OrderAcks:
             core.statistics.count(DROPPED)
             return True
         ack = NewMessage(self._build(packet, sequence), 0, NEVER, express=True)
-        core.readers.wake(target, core.express.insert(target, [ack]))
-        core.readers.settle()
+        core.insert_own(target, ack)
         return True
 
     def _build(self, packet: bytes, sequence: IncomingSequence) -> bytes:
         core = self._core
-        core.take_message_ids(1)
         number = sequence.number
         return build_order_ack(
             order_queue_of(packet, sequence.address),
@@ -152,6 +150,6 @@ class OrderAcks:
                 TxSequenceID(sequence.id & U32_MAX, sequence.id >> 32), number, number - 1
             ),
             source=core.identity,
-            message_id=core.numbers.message_id & U32_MAX,
+            message_id=core.next_message_id(),
             sent_time=core.timeline.wall,
         )

@@ -8,7 +8,6 @@ from openmsmq.engine.commit.batch import NewMessage
 from openmsmq.engine.core import Core
 from openmsmq.engine.storage.layout import NEVER
 from openmsmq.errors import MQError, QueueNotFound
-from openmsmq.limits import U32_MAX
 from openmsmq.packet.report import build_report, report_queue
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import PRIORITY_DEFAULT
@@ -41,15 +40,13 @@ class Reports:
         except MQError:
             core.statistics.count("reports without a queue")
             return
-        core.take_message_ids(1)
         report = build_report(
             PacketView(packet),
             queue,
             source=core.identity,
-            message_id=core.numbers.message_id & U32_MAX,
+            message_id=core.next_message_id(),
             sent_time=core.timeline.wall,
             next_hop=next_hop,
         )
         new = NewMessage(report, PRIORITY_DEFAULT, NEVER, express=True)
-        core.readers.wake(target, core.express.insert(target, [new]))
-        core.readers.settle()
+        core.insert_own(target, new)

@@ -12,7 +12,6 @@ from openmsmq.engine.arrivals.arrival import StreamProgress
 from openmsmq.engine.arrivals.incoming import IncomingSequence
 from openmsmq.engine.core import Core
 from openmsmq.errors import MQError
-from openmsmq.limits import U32_MAX
 from openmsmq.names.format import parse_format_name
 from openmsmq.soap.addresses import address_of
 from openmsmq.soap.envelope import StreamReceipt
@@ -92,14 +91,13 @@ class ReceiptSender:
             request.cancel()
             self._fail(oldest, tried)
         core = self._core
-        core.take_message_ids(1)
         to = sequence.receipts_to
         envelope = stream_receipt(
             StreamReceipt(StreamId(UUID(bytes_le=sequence.source), sequence.id), sequence.number),
             to=to,
             via=_address(sequence.name),
             manager=core.identity,
-            message_id=core.numbers.message_id & U32_MAX,
+            message_id=core.next_message_id(),
             now=core.timeline.wall,
         )
 
