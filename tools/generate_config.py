@@ -50,7 +50,7 @@ def page() -> str:
     lines = [
         "# Configuration",
         "",
-        "What [`openmsmq serve`](cli.md#openmsmq-serve) can be told, in a TOML file or on the",
+        "The configuration of [`openmsmq serve`](cli.md#openmsmq-serve), in a TOML file or on the",
         "command line; options count for more. Written by `make docs`.",
         "",
         f"The file is the one that `--config` names, or else `{CONFIG_FILE}` in the directory of",

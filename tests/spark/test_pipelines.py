@@ -252,7 +252,7 @@ def test_a_replay_that_lost_its_steps_is_refused(
     archived.replay(queue=fresh("to"))
     count = target.info().messages
     shutil.rmtree(archived.folder / "replays")
-    with pytest.raises(PipelineError, match=r"is of .*, not of"):
+    with pytest.raises(PipelineError, match=r"belongs to .*, not to"):
         archived.replay(queue=fresh("to"))
     assert target.info().messages == count
     assert manager.prepared() == []

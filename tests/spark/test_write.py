@@ -236,7 +236,7 @@ def test_a_deleted_checkpoint_is_an_error(
     put(tmp_path, "1", "a", "b")
     stream(fresh("q"))
     shutil.rmtree(tmp_path / "checkpoint")
-    with pytest.raises(PySparkException, match=r"checkpoint.* is of .*, not of"):
+    with pytest.raises(PySparkException, match=r"checkpoint.* belongs to .*, not to"):
         stream(fresh("q"))
     assert labels(queue) == ["a", "b"]
     assert manager.prepared() == []

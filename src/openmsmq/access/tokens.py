@@ -39,7 +39,7 @@ class NoSuchToken(InvalidParameter):
 
 
 class TokensDamaged(StorageError):
-    """The file of the tokens cannot be read, so nobody is let in with one.
+    """The file of the tokens cannot be read, so all tokens are rejected.
 
     Restore it, or remove it and create the tokens anew.
     """

@@ -41,7 +41,7 @@ class UserExists(InvalidParameter):
 
 
 class UsersDamaged(StorageError):
-    """The file of the users cannot be read, so nobody can log on.
+    """The file of the users cannot be read, so all logins are rejected.
 
     Restore it, or remove it and add the users anew.
     """

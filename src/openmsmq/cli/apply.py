@@ -38,7 +38,7 @@ def apply(
     force: bool,
     yes: bool,
 ) -> None:
-    """Make queues and settings what a TOML file says, and the store if there is none yet.
+    """Bring queues and settings to the state that a TOML file describes.
 
     It shows the plan and asks; without a terminal it needs --yes. What the file does not mention
     stays as it is. A second time there is nothing to do. Nothing is done if anything in the file is

@@ -41,7 +41,7 @@ def demo(count: int, *, keep: bool, plot: Path | None, as_json: bool) -> None:
     Two queue managers start on this computer, in a directory of their own. Orders go from one to
     the other in transactions over MSMQ's binary protocol; the receiver is killed half-way and
     started again. Spark reads the queue into a table and sends invoices to another queue. It needs
-    Java 17, the extra openmsmq[spark] and about a minute, and leaves nothing behind unless told to.
+    Java 17, the extra openmsmq[spark] and about a minute, and leaves nothing behind without --keep.
 
     Exits with 1 if any count is wrong.
 

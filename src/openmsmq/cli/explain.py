@@ -31,7 +31,7 @@ class MessageId(click.ParamType[str]):
 @click.argument("message_id", type=MessageId())
 @manager_options
 def explain(message_id: str, *, location: ManagerLocation, as_json: bool) -> None:
-    """Tell the life of a message: what happened to it, when, where and why.
+    """Show the history of a message: what happened to it, when, where and why.
 
     MESSAGE_ID is what message send printed. Quote it, since shells take the backslash away. Exits
     with 1 if nothing is known about the message.

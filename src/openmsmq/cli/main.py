@@ -43,7 +43,7 @@ class Main(Commands):
 COMMANDS: Final = {
     "apply": (
         "apply:apply",
-        "Make queues and settings what a TOML file says, and the store if there is none yet.",
+        "Bring queues and settings to the state that a TOML file describes.",
     ),
     "assets": (
         "assets:assets",
@@ -55,7 +55,7 @@ COMMANDS: Final = {
     ),
     "check": (
         "maintenance:check",
-        "Look at every page and row of the store, and say what is wrong.",
+        "Check every page and row of the store, and report what is wrong.",
     ),
     "compact": ("maintenance:compact", "Give the unused space of the store back to the disk."),
     "completion": (
@@ -69,11 +69,11 @@ COMMANDS: Final = {
     ),
     "doctor": (
         "doctor.command:doctor",
-        "Say what is wrong or risky in a queue manager, and what to do about it.",
+        "Find what is wrong or risky in a queue manager, and suggest what to do.",
     ),
     "explain": (
         "explain:explain",
-        "Tell the life of a message: what happened to it, when, where and why.",
+        "Show the history of a message: what happened to it, when, where and why.",
     ),
     "message": ("messages.group:message", "Send, read, move, export and import messages."),
     "outgoing": (
@@ -92,7 +92,7 @@ COMMANDS: Final = {
     "restore": ("maintenance:restore", "Put BACKUP in place as the store of the directory."),
     "serve": (
         "serve:serve",
-        "Run a queue manager that programs connect to, until it is told to stop.",
+        "Run a queue manager as a service, until a signal stops it.",
     ),
     "spark": ("spark:spark", "Prepare a Spark cluster."),
     "subscription": (
@@ -101,7 +101,7 @@ COMMANDS: Final = {
     ),
     "token": (
         "token:token",
-        "Create, list and revoke tokens, with which programs on other computers come in.",
+        "Create, list and revoke the tokens with which programs log in.",
     ),
     "transaction": (
         "transaction:transaction",

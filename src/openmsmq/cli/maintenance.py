@@ -107,9 +107,9 @@ def restore(
 @click.command()
 @directory_options
 def check(*, directory: Path, as_json: bool) -> None:
-    """Look at every page and row of the store, and say what is wrong.
+    """Check every page and row of the store, and report what is wrong.
 
-    Nothing is changed, and nobody may work with the store meanwhile. To check one that is in use,
+    Nothing is changed. No other process may use the store meanwhile; to check one that is in use,
     make a backup and check that. Exits with 1 if something is wrong.
 
     \b
@@ -136,7 +136,7 @@ def compact(*, directory: Path, as_json: bool) -> None:
 
     Space of messages that were removed is used again for new ones, but the file never shrinks by
     itself. It is written anew beside its place, which takes as much room as the messages do, and
-    nobody may work with the store meanwhile. Whatever interrupts this, the store is whole.
+    no other process may use the store meanwhile. An interruption leaves the store intact.
 
     \b
     Examples:

@@ -58,7 +58,7 @@ def list_(pattern: str | None, *, location: ManagerLocation, as_json: bool) -> N
 
     WAITING messages are still to be sent. UNACKNOWLEDGED ones were sent, and are sent again if
     their arrival is not confirmed. UNPROCESSED ones have reached their queue; they are kept until
-    it is known that somebody received them, since their sender wants to know if nobody does.
+    they are received there, since their sender asked for a report if they are not.
 
     \b
     Examples:

@@ -80,7 +80,7 @@ def _properties(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--retry-delay",
             type=click.IntRange(0),
-            help="Seconds for which nobody can read a message that was aborted.",
+            help="Seconds for which a message is invisible after an abort.",
         ),
         click.option(
             "--poison",

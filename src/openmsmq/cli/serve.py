@@ -100,18 +100,18 @@ def _help(name: str) -> str:
     "file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help=f"What it is told, in TOML.  [default: {CONFIG_FILE} in the directory, if it is there]",
+    help=f"The configuration, in TOML.  [default: {CONFIG_FILE} in the directory, if it is there]",
 )
 @click.pass_context
 def serve(context: click.Context, /, *, file: Path | None, **given: Any) -> None:
-    """Run a queue manager that programs connect to, until it is told to stop.
+    """Run a queue manager as a service, until a signal stops it.
 
-    Options count for more than the file. Other computers are let in only with TLS and a token (see
-    openmsmq token) or a certificate that tls.clients names. Every port takes 0 for any, and off.
+    Options override the file. Other computers need TLS and a token (see openmsmq token), or a
+    certificate that tls.clients names. Every port takes 0 for any, and off.
 
-    SIGTERM and Ctrl-C end it in good order: commits are finished and programs are told; a second
-    one ends it at once. SIGHUP has it read the file, the tokens and the certificates again; it
-    logs what has changed and what needs a restart. Exits with 1 if it cannot start.
+    SIGTERM and Ctrl-C shut it down gracefully: commits are finished and programs are notified; a
+    second signal ends it immediately. SIGHUP reloads the file, the tokens and the certificates,
+    and logs what has changed and what needs a restart. Exits with 1 if it cannot start.
 
     \b
     Examples:

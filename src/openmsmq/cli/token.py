@@ -21,7 +21,7 @@ _LABEL_MAX: Final = 200
 
 @click.group()
 def token() -> None:
-    """Create, list and revoke tokens, with which programs on other computers come in.
+    """Create, list and revoke the tokens with which programs log in.
 
     Tokens belong to a directory and are changed there, also while a service works with it: it knows
     about new and revoked ones at once, and shows out who came in with one that is over. Only a hash
@@ -56,7 +56,7 @@ def token() -> None:
     "--expires",
     metavar="DAYS",
     type=click.IntRange(1, _DAYS_MAX),
-    help="After so many days nobody is let in with it.",
+    help="Days after which the token expires.",
 )
 @directory_options
 def create(
@@ -94,7 +94,7 @@ def create(
 @token.command(name="list")
 @directory_options
 def list_(*, directory: Path, as_json: bool) -> None:
-    """List the tokens, without what lets somebody in.
+    """List the tokens, without their secrets.
 
     \b
     Examples:
@@ -113,9 +113,9 @@ def list_(*, directory: Path, as_json: bool) -> None:
 @click.argument("identifier", metavar="ID")
 @directory_options
 def revoke(identifier: str, *, directory: Path, as_json: bool) -> None:
-    """Let nobody in with a token any longer.
+    """Revoke a token.
 
-    A service ends the connections of programs that have shown it within a second or two.
+    A service closes the connections of programs that use it within a second or two.
 
     \b
     Example:

@@ -72,7 +72,7 @@ def _waiting(manager: Manager) -> Iterator[tuple[dict[str, Any], str]]:
             )
     for unit in manager.units():
         who = ", ".join(unit.waiting)
-        words = "told by its program" if unit.state == "committing" else "to be told by `recover`"
+        words = "its program notifies them" if unit.state == "committing" else "run `recover`"
         yield {**asdict(unit), "waiting": list(unit.waiting)}, f"{who}: committed, {words}"
 
 
@@ -103,8 +103,8 @@ def recover(
 
     The manager (--manager, --data) is the one that decides: the first that the program names. Parts
     that databases and other managers have prepared are committed if it has committed the unit, and
-    undone if it has not. A unit whose program is at work is left alone. Programs do the same when
-    they begin a unit; to do it twice does no harm.
+    aborted if it has not. A unit whose program is still active is left alone. Programs do the same
+    when they begin a unit; recovery is idempotent.
 
     \b
     Examples:
@@ -154,8 +154,8 @@ def _show(found: list[Recovered], *, as_json: bool) -> None:
 def forget(name: str, *, location: ManagerLocation, as_json: bool) -> None:
     """Forget a committed unit whose participants will never confirm it.
 
-    For a database that is gone for good, or one whose parts you have ended yourself. Whoever still
-    has a part in the unit would undo it from then on.
+    For a database that is gone for good, or one whose parts you have ended yourself. A participant
+    that still has a part in the unit would abort it from then on.
 
     \b
     Example:

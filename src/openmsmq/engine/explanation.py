@@ -30,7 +30,7 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
     Event.DEAD_LETTERED: lambda e, q: f"went to {q} as a dead letter: {e.extra}",
     Event.PURGED: lambda e, q: f"was removed when {q} was purged",
     Event.QUEUE_DELETED: lambda e, q: "was removed when its queue was deleted",
-    Event.PUT_BACK: lambda e, q: f"is back in {q}: whoever received it was gone before the answer",
+    Event.PUT_BACK: lambda e, q: f"is back in {q}: its receiver disconnected before the answer",
     Event.DISCARDED: lambda e, q: f"a copy for {q} was discarded: {e.extra}",
     Event.DELIVERED: lambda e, q: f"was delivered to {e.extra or q}",
     Event.HANDED_OVER: lambda e, q: (
@@ -39,13 +39,11 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
     Event.REFUSED: lambda e, q: f"is kept in {q}: {e.extra}",
     Event.REJECTED: lambda e, q: f"was not accepted: {e.extra}",
     Event.RETURNED: lambda e, q: f"is back in {q}: the subscription {e.extra} has ended",
-    Event.RESERVED: lambda e, q: f"was given to the subscription {e.extra} of {q}",
+    Event.RESERVED: lambda e, q: f"was reserved for the subscription {e.extra} of {q}",
     Event.DELAYED: lambda e, q: f"waits for {q} until {e.extra}",
     Event.DUE: lambda e, q: f"can be read again in {q}",
     Event.POISONED: lambda e, q: f"went to {q} as poison: it was aborted {_times(e.extra)}",
-    Event.REACHED: lambda e, q: (
-        f"is in {e.extra or q}; the answer is awaited whether it is received there"
-    ),
+    Event.REACHED: lambda e, q: f"reached {e.extra or q}; waiting for the receive acknowledgement",
 }
 _ARRIVED: Final = (Event.ARRIVED, Event.ARRIVED_EXPRESS)
 _REMAINS: Final = (Event.ARRIVED_EXPRESS, Event.MOVED, Event.PUT_BACK)

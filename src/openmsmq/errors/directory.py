@@ -100,7 +100,7 @@ class CannotGetDn(MQError):
 
 
 class CantResolveSites(MQError):
-    """The sites of this machine cannot be told.
+    """The sites of this machine cannot be determined.
 
     Check that each site in the directory has its subnets.
     """

@@ -132,7 +132,7 @@ class RpcService:
         if self._check is None:
             self._check_users()
             if not any(self._users):
-                log_event(_log, "no users: openmsmq user add lets somebody log on", listener=name)
+                log_event(_log, "no users: add one with openmsmq user add", listener=name)
 
     def stopped(self, listener: RpcListener) -> None:
         """A listener has stopped; with the last one there is nothing more to do."""

@@ -180,7 +180,7 @@ class MultipleName(FormatName):
             )
         for position, element in enumerate(self.elements, 1):
             if element.is_read_only:
-                reason = "is a read-only queue, which nobody can send to"
+                reason = "is a read-only queue, which cannot be sent to"
                 raise IllegalFormatName(f"element {position}, {element}, {reason}")
             if isinstance(element, MultipleName):
                 raise IllegalFormatName(f"element {position} has several elements itself")

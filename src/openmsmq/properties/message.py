@@ -210,7 +210,7 @@ _TEXTS: Final[Mapping[int, str]] = {
     ),
     MessageClass.NACK_Q_DELETED: "the queue was deleted before the message was received",
     MessageClass.NACK_Q_PURGED: "the queue was purged before the message was received",
-    MessageClass.NACK_RECEIVE_TIMEOUT: "nobody received the message in time",
+    MessageClass.NACK_RECEIVE_TIMEOUT: "the message was not received in time",
     MessageClass.NACK_RECEIVE_TIMEOUT_AT_SENDER: (
         "not confirmed, may have been received: its time is over and the receiver does not answer"
     ),

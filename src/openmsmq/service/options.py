@@ -120,7 +120,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "abandon_prepared_after": Option(
         "app.abandon_prepared_after",
         SECONDS,
-        "Seconds after which a prepared transaction that nobody decides is aborted.",
+        "Seconds after which an undecided prepared transaction is aborted.",
     ),
     "console_port": Option(
         "console.port", PORT, "For metrics and health checks, over HTTP.", "--console-port PORT"
@@ -188,7 +188,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "rpc_alternate_port": Option(
         "rpc.alternate_port",
         PORT,
-        "A second port for remote calls; MSMQ uses 2103, and clients are told this one.",
+        "A second port for remote calls; MSMQ uses 2103, and clients are referred to this one.",
         "--rpc-alternate-port PORT",
     ),
     "endpoint_mapper_port": Option(
@@ -305,7 +305,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "allow_insecure": Option(
         "tls.allow_insecure",
         read_flag,
-        "Let other computers in without TLS and tokens: anybody there can read and send.",
+        "Accept other computers without TLS and tokens: every one of them can read and send.",
         "--allow-insecure",
     ),
     "event_loop": Option(

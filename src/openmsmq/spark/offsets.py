@@ -76,7 +76,7 @@ def _key(name: str, places: Mapping[str, QueueAddress]) -> str:
     same = [key for key in named if places[key].address == address]
     if len(named) > 1 and not same:
         raise InvalidParameter(
-            f"option managers: the checkpoint is about {queue} of {address}, and it cannot be told"
+            f"option managers: the checkpoint is about {queue} of {address}, and it is unclear"
             " which of these managers that is: write its address as before for one run"
         )
     return (same or named or [name])[0]

@@ -89,7 +89,7 @@ def test_a_unit_that_waits_says_for_whom(cli: Cli, database: Database) -> None:
     waiting = ["postgresql 1/shop"]
     assert found == {"name": name, "state": "committed", "age": found["age"], "waiting": waiting}
     line = cli.lines("transaction", "list")[1]
-    assert line.endswith("postgresql 1/shop: committed, to be told by `recover`")
+    assert line.endswith("postgresql 1/shop: committed, run `recover`")
 
 
 def test_a_unit_at_work_is_not_left_to_anybody(cli: Cli) -> None:
@@ -97,7 +97,7 @@ def test_a_unit_at_work_is_not_left_to_anybody(cli: Cli) -> None:
         name = unit_name(UUID(manager.id), "0" * 24)
         manager.backend.commit(manager.transaction(name).begun(), ["manager 7"])
         words = [words for _, words in _waiting(manager)]
-    assert words == ["manager 7: committed, told by its program"]
+    assert words == ["manager 7: committed, its program notifies them"]
 
 
 def test_the_part_of_a_unit_tells_who_decides(cli: Cli) -> None:

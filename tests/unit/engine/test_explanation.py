@@ -139,8 +139,8 @@ def test_how_it_failed_is_told(manager: Manager, orders: ManagedQueue) -> None:
     (sent,) = manager.send(orders, Message(b"x", dead_letter=True, time_to_be_received=5))
     manager.tick(10)
     assert texts(manager, sent)[1:] == [
-        f"expired in {ORDERS}: nobody received the message in time",
-        "went to .\\DeadLetter$ as a dead letter: nobody received the message in time",
+        f"expired in {ORDERS}: the message was not received in time",
+        "went to .\\DeadLetter$ as a dead letter: the message was not received in time",
     ]
 
 
@@ -170,7 +170,7 @@ def test_a_receive_that_was_undone_is_told(manager: Manager, orders: ManagedQueu
     manager.local.receiver.put_back(orders, manager.done(pending))
     manager.tick()
     assert texts(manager, sent)[-1] == (
-        f"is back in {ORDERS}: whoever received it was gone before the answer"
+        f"is back in {ORDERS}: its receiver disconnected before the answer"
     )
 
 
@@ -240,7 +240,7 @@ def test_what_became_of_a_transactional_message_elsewhere_is_told(
     origin = Origin("192.0.2.9", "other", ME.bytes_le)
     acks.ordered(origin, sequence, 1)
     manager.tick()
-    reached = f"is in {name}; the answer is awaited whether it is received there"
+    reached = f"reached {name}; waiting for the receive acknowledgement"
     assert texts(manager, sent)[-1] == reached
     number = int(sent.partition("\\")[2])
     body = FinalAckBody(sequence, 1, 0, core.identity, number)

@@ -110,7 +110,7 @@ def test_a_batch_of_a_stream_is_sent_once(
     writer.commit([writer.write(iter([(b"", "b")]))], 1)  # as Spark before 4.1 gives rows
     assert labels(manager) == ["a", "b"]
     run_as(Context(0, query="query 2"))
-    with pytest.raises(TransactionSequence, match=r"is of query 1.*, not of query 2"):
+    with pytest.raises(TransactionSequence, match=r"belongs to query 1.*, not to query 2"):
         writer.commit([writer.write(rows("a"))], 0)
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from openmsmq.cli.doctor.findings import Finding, Level, check_up
 from openmsmq.cli.options import ManagerLocation, manager_options
-from openmsmq.cli.output import console, print_json, printable
+from openmsmq.cli.output import console, count_text, print_json, printable
 
 _STYLES: Final = {Level.NOTE: "cyan", Level.RISK: "yellow", Level.PROBLEM: "bold red"}
 _WIDTH: Final = max(len(level) for level in Level) + 2
@@ -20,7 +20,7 @@ _WIDTH: Final = max(len(level) for level in Level) + 2
 @click.command()
 @manager_options
 def doctor(*, location: ManagerLocation, as_json: bool) -> None:
-    """Say what is wrong or risky in a queue manager, and what to do about it.
+    """Find what is wrong or risky in a queue manager, and suggest what to do.
 
     It looks at quotas, dead letters, journals, old messages, prepared transactions, subscriptions
     and the history, in a directory also at the disk. Exits with 0 if all is well, with 1 if
@@ -40,7 +40,7 @@ def doctor(*, location: ManagerLocation, as_json: bool) -> None:
         else:
             _print(finding)
     if not as_json:
-        click.echo(f"\n{attention or 'nothing'} to look after")
+        click.echo(f"\n{count_text(attention, 'problem') if attention else 'no problems'} found")
     sys.exit(1 if attention else 0)
 
 

@@ -225,7 +225,7 @@ def _journals(_: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
                 Level.RISK,
                 info.name,
                 f"{count_text(info.messages)}, {size_text(info.bytes)}, the oldest"
-                f" {age_text(info.oldest_age)} old: nobody seems to read this journal",
+                f" {age_text(info.oldest_age)} old: this journal seems to have no reader",
                 f"openmsmq message export '{info.name}' --receive, or queue set --no-journal.",
             )
 

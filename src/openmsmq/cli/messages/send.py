@@ -123,7 +123,7 @@ _SECONDS = click.FloatRange(0)
 @click.option(
     "--recoverable/--express",
     default=True,
-    help="On disk (unless told otherwise), or only in memory.",
+    help="On disk (the default), or only in memory.",
 )
 @click.option("--journal", is_flag=True, help="Keep a copy in the sender's journal.")
 @click.option("--dead-letter", is_flag=True, help="If it fails, keep it as a dead letter.")

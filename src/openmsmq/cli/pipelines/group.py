@@ -43,7 +43,7 @@ def _runs_option(function: Function) -> Function:
         metavar="DIR",
         type=click.Path(file_okay=False, path_type=Path),
         envvar="OPENMSMQ_RUNS",
-        help="Where runs are written down; ~/.local/state/openmsmq/pipelines unless told."
+        help="Where runs are written down; ~/.local/state/openmsmq/pipelines by default."
         "  [env var: OPENMSMQ_RUNS]",
     )(function)
 
@@ -54,7 +54,7 @@ def _runs_option(function: Function) -> Function:
 @_runs_option
 @json_option
 def run(file: Path, *, master: str, runs: Path | None, as_json: bool) -> None:
-    """Run the pipeline that FILE describes, until it is done or told to stop.
+    """Run the pipeline that FILE describes, until it is done or stopped.
 
     All of the file, the queue managers, queues and SQL are checked before anything is read; exit
     code 2 says what is wrong in the file. A terminal shows the batches as they go, --json prints

@@ -202,9 +202,7 @@ class Unit(Transaction):
             await other.give_up()
         if not isinstance(error, Exception):
             raise error
-        raise DtcConnect(
-            f"{self.name}: nobody knows yet whether it is committed; recovery finds out"
-        ) from error
+        raise DtcConnect(f"{self.name}: the outcome is unknown until recovery") from error
 
     async def _outcome(self) -> UnitState | None:
         """What the manager says that decides; None if it did not say in time."""
@@ -248,7 +246,7 @@ class Unit(Transaction):
             except Exception as error:  # of whatever driver
                 if other.is_lost or monotonic() >= limit:
                     _log.warning(
-                        "unit %s is committed; %s has to be told that later: %s",
+                        "unit %s is committed; %s is notified later: %s",
                         *(self.name, other.partner.name, error),
                     )
                     await other.give_up()

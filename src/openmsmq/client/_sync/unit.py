@@ -203,9 +203,7 @@ class Unit(Transaction):
             other.give_up()
         if not isinstance(error, Exception):
             raise error
-        raise DtcConnect(
-            f"{self.name}: nobody knows yet whether it is committed; recovery finds out"
-        ) from error
+        raise DtcConnect(f"{self.name}: the outcome is unknown until recovery") from error
 
     def _outcome(self) -> UnitState | None:
         """What the manager says that decides; None if it did not say in time."""
@@ -249,7 +247,7 @@ class Unit(Transaction):
             except Exception as error:  # of whatever driver
                 if other.is_lost or monotonic() >= limit:
                     _log.warning(
-                        "unit %s is committed; %s has to be told that later: %s",
+                        "unit %s is committed; %s is notified later: %s",
                         *(self.name, other.partner.name, error),
                     )
                     other.give_up()

@@ -523,4 +523,4 @@ def _check(name: str, queue: ManagedQueue) -> None:
     if not 0 < len(name) <= NAME_MAX or "|" in name or not name.isprintable():
         raise InvalidParameter(f"{name!r}: a subscription has 1 to {NAME_MAX} characters, no |")
     if queue.deleted or queue.kind not in KINDS:
-        raise InvalidParameter(f"{queue.name}: nobody can subscribe to a {queue.kind} queue")
+        raise InvalidParameter(f"{queue.name}: cannot subscribe to a {queue.kind} queue")

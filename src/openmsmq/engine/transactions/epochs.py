@@ -176,8 +176,8 @@ def _is_of(writer: str, before: Epoch | None, now: Epoch, caller: Caller) -> boo
         return False
     if before.owner:
         if before.owner != now.owner:
-            shown = f"{before.owner[:_SHOWN]}..., not of {now.owner or 'nobody'}"
-            raise TransactionSequence(f"{writer} is of {shown}")
+            shown = f"{before.owner[:_SHOWN]}..., not to {now.owner or 'a writer without owner'}"
+            raise TransactionSequence(f"{writer} belongs to {shown}")
         return True
     if not is_allowed(caller, "admin") and before.token != caller.grant.holder:
         raise AccessDenied(f"{writer} was used with another token")

@@ -39,9 +39,9 @@ class Transactions:
     def begin(self, xid: str = "", *, stages: bool = False) -> ManagedTransaction:
         """Create Transaction ([MS-MQDMPR] 3.1.7.1.8)."""
         if xid and xid in self._core.prepared:
-            raise TransactionSequence(f"{xid} is prepared already")
+            raise TransactionSequence(f"transaction {xid} is already prepared")
         if xid in self.units:
-            raise TransactionSequence(f"{xid} is at work already")
+            raise TransactionSequence(f"transaction {xid} is already active")
         transaction = ManagedTransaction(self._next, xid, stages=stages)
         self._next += 1
         if decider_of(xid) == self._core.identity:

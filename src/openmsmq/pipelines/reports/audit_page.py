@@ -42,9 +42,9 @@ def page(found: AuditFindings, at: datetime) -> ReportPage:
     report = ReportPage("The lives of messages", f"{at:%Y-%m-%d %H:%M:%S} UTC")
     report.facts({"messages": found.total} | {k: n for k, n in found.outcomes.items()})
     report.paragraph(
-        "Arrived messages were not received yet, or nobody told; of unknown ones only the sending"
-        " is known. Times are whole seconds, as messages carry them, by the clocks of the computers"
-        " that wrote them down."
+        "Arrived messages were not received yet, or no receipt is known; of unknown ones only the"
+        " sending is known. Times are whole seconds, as messages carry them, by the clocks of the"
+        " computers that recorded them."
     )
     if not found.total:
         return report

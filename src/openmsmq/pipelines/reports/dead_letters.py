@@ -182,7 +182,9 @@ def page(found: DeadLetterFindings, managers: tuple[str, ...], at: datetime) -> 
         }
     )
     if not found.total:
-        report.paragraph("There are none: every message arrived, or nobody asked to keep it.")
+        report.paragraph(
+            "There are none: every message arrived, or its sender did not ask for a dead letter."
+        )
         return report
     _why(report, found)
     _where(report, found)
@@ -218,7 +220,7 @@ def _where(report: ReportPage, found: DeadLetterFindings) -> None:
     report.heading("From whom")
     report.table(
         ("Queue manager of the sender", "User of the sender", ">Messages"),
-        ((manager, user or "not told", count) for manager, user, count in found.by_sender),
+        ((manager, user or "unknown", count) for manager, user, count in found.by_sender),
     )
     if found.senders > len(found.by_sender):
         report.paragraph(f"These are {len(found.by_sender)} of {found.senders:,} senders.")

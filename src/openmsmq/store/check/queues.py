@@ -107,7 +107,7 @@ class CheckedQueues:
             if not is_reserved and names.setdefault(fold(queue.name), queue) is not queue:
                 yield f"There are two queues with the name {queue.name}."
             if is_reserved is (queue.given is None):
-                yield f"It cannot be told how far {queue} was read."
+                yield f"The read position of {queue} is missing."
             if queue.number >= max(next_number, FIRST_QUEUE_NUMBER):
                 yield f"The number of {queue} would be given out again."
         for queue in names.values():

@@ -282,7 +282,9 @@ class BinaryTransport:
             peer.set_next_hops(host for host, _ in peer.candidates)
         if not peer.candidates:
             peer.set_state(TransferState.NEED_VALIDATION)
-            self._failed(peer, ConnectionStatus.ROUTING_DATA_NOT_AVAILABLE, "nobody knows where")
+            self._failed(
+                peer, ConnectionStatus.ROUTING_DATA_NOT_AVAILABLE, "the address is unknown"
+            )
             return
         host, port = peer.candidates.pop(0)
         peer.is_connecting = True

@@ -30,7 +30,7 @@ def test_all_is_well(cli: Cli, having: Having) -> None:
     assert fine.split(maxsplit=1) == ["fine", "disk: enough"]
     assert note.split(maxsplit=1) == ["note", "history: off"]
     assert advice.strip() == "Do."
-    assert summary == "nothing to look after"
+    assert summary == "no problems found"
 
 
 @pytest.mark.parametrize("level", [Level.RISK, Level.PROBLEM])
@@ -38,7 +38,7 @@ def test_something_needs_attention(cli: Cli, having: Having, level: Level) -> No
     having(Finding(level, "disk", "full\x1b", "Free some."), Finding(Level.FINE, "a", "b"))
     output = cli("doctor", code=1).stdout
     assert "disk: full�" in output
-    assert output.endswith("1 to look after\n")
+    assert output.endswith("1 problem found\n")
     assert cli.objects("doctor", code=1)[0] == {
         "level": level.value,
         "subject": "disk",

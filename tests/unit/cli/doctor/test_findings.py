@@ -300,7 +300,7 @@ def test_dead_letters_are_found_by_reason(cli: Cli) -> None:
     found = [f for f in check_up(ManagerLocation(cli.directory)) if f.subject == r".\DeadLetter$"]
     code = MessageClass.NACK_RECEIVE_TIMEOUT
     assert [f.text for f in found] == [
-        f"2 dead letters: nobody received the message in time (0x{code:04X})"
+        f"2 dead letters: the message was not received in time (0x{code:04X})"
     ]
     assert found[0].level == Level.PROBLEM
 

@@ -154,7 +154,7 @@ def test_what_a_message_reports_is_said_in_words(show: Show) -> None:
     builder = PacketBuilder(UUID(int=1), parse_format_name(r"DIRECT=OS:server\private$\orders"))
     packet = builder.build(b"", message_id=1, message_class=MessageClass.NACK_RECEIVE_TIMEOUT)
     facts = show.facts(ReceivedMessage(packet))
-    assert facts["class"] == "0xC002, nobody received the message in time"
+    assert facts["class"] == "0xC002, the message was not received in time"
 
 
 def test_the_sender_is_named(show: Show) -> None:

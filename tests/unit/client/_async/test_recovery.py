@@ -170,7 +170,7 @@ def test_an_outcome_that_nobody_can_tell_is_left_to_recovery(
             with openmsmq.distributed(manager, connection, patience=0) as unit:
                 connection.insert(str(orders.receive(timeout=0, transaction=unit).text))
 
-        with pytest.raises(DtcConnect, match="nobody knows yet"):
+        with pytest.raises(DtcConnect, match="outcome is unknown until recovery"):
             work()
         assert connection.closed
         assert len(database.prepared) == 1

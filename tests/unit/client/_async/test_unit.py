@@ -210,7 +210,7 @@ def test_a_participant_lost_behind_the_decision_is_told_by_the_next_unit(
     assert [(u.name, u.state, u.waiting) for u in manager.units()] == [
         (unit.name, "committed", unit.waiting)
     ]
-    assert "has to be told that later" in caplog.text
+    assert "is notified later" in caplog.text
     with caplog.at_level(logging.INFO), api.distributed(manager, Connection(database)):
         assert database.rows == ["one"]
     assert "postgresql 1/shop committed" in caplog.text

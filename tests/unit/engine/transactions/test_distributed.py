@@ -175,7 +175,7 @@ def test_a_confirmation_that_could_not_be_written_is_still_owed(
 
 def test_a_name_is_used_once(world: World, queue: ManagedQueue, units: Units) -> None:
     transaction = begun(world, queue)
-    with pytest.raises(TransactionSequence, match="at work already"):
+    with pytest.raises(TransactionSequence, match="is already active"):
         world.transactions.begin(NAME)
     world.done(units.commit(transaction, OTHERS))
     for confirmed in (0, 2):

@@ -129,7 +129,7 @@ def test_a_writer_is_refused_to_another_owner(world: World, queue: ManagedQueue)
     assert epochs(world).last("w") == Epoch(0, "query 1")
     assert world.done(epochs(world).commit("w", 0, [], "query 1")) is False
     for owner in ("query 2", ""):
-        with pytest.raises(TransactionSequence, match="is of query 1"):
+        with pytest.raises(TransactionSequence, match="belongs to query 1"):
             epochs(world).commit("w", 0, [], owner)
 
 

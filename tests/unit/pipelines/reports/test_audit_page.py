@@ -40,7 +40,7 @@ def test_a_life_is_told_from_its_beginning() -> None:
     assert _story(T, LIFE) == (
         "2023-11-14 22:13:20 sent [shop: .\\Journal$]"
         " → +1 s passed on to 10.0.0.7 [shop: traces]"
-        " → +9 s failed (nobody received the message in time) [shop: admin]"
+        " → +9 s failed (the message was not received in time) [shop: admin]"
     )
     assert _story(None, LIFE[1:]).startswith("2023-11-14 22:13:21 passed on")
     assert "+8 s" in _story(None, LIFE[1:])

@@ -64,7 +64,7 @@ def test_the_page_says_why_where_from_whom_and_when() -> None:
         "2 of 25 queues",
         "2 of 30 senders",
         "S-1-5-18",
-        "not told",
+        "unknown",
         "2023-11-14 22:13:20",
         "bills",
     ):

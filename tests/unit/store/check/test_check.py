@@ -757,7 +757,7 @@ def test_a_subscription_that_says_not_how_far_it_has_come_is_found(subscribed: P
         writer.delete(Table.QUEUES, queue_key(store_of(writer, "lake"), SUBSCRIPTION_ROW))
 
     tamper(subscribed, change)
-    assert f"It cannot be told how far {LAKE} was read." in found(subscribed)
+    assert f"The read position of {LAKE} is missing." in found(subscribed)
 
 
 @pytest.mark.parametrize("row", [b"", b"\x09" + bytes(16)])
