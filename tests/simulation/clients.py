@@ -21,6 +21,7 @@ from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.types.pack import Packer
+from tests.simulation.connection import ProgramConnection
 from tests.simulation.ledger import NORMAL, Letter, Receipt, Sort, State
 from tests.simulation.node import IDLE_LIMIT_S, Node
 from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL, Letters
@@ -66,10 +67,9 @@ class Work:
 
 
 class Client:
-    """A program and its connection (`openmsmq.net.wire.Machine`), one after the other."""
+    """A program, which connects again and again."""
 
     is_up = True
-    next_deadline = None
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Client:
         self._scheduler = scheduler
         self._ledger = ledger
         self._chance = chance
-        self._wire: Wire | None = None
+        self.wire: Wire | None = None
         self._is_connecting = False
         self._reset()
 
@@ -135,7 +135,7 @@ class Client:
         if not self.is_on:
             return
         self._scheduler.after(self._chance.expovariate(self.rate), self.go)
-        if self._wire is None:
+        if self.wire is None:
             if not self._is_connecting:
                 self._is_connecting = True
                 self._net.connect_program(self, self.node, self._made, self._failed)
@@ -148,28 +148,28 @@ class Client:
         self._check_answers()
         self.is_on = False
         self.is_full = False
-        if self._wire is not None:
+        if self.wire is not None:
             self._close()
 
     def _check_answers(self) -> None:
         """Every request is answered in its time while the connection is there."""
-        if self._wire is None or self._is_greedy or self.is_full or self._net.is_cut(self):
+        if self.wire is None or self._is_greedy or self.is_full or self._net.is_cut(self):
             return
         late = {number: at for number, at in self._due.items() if at < self.elapsed()}
         assert not late, f"{self.name}: not answered at {self.elapsed()}: {late}"
 
     def _close(self) -> None:
-        assert self._wire is not None
-        wire, self._wire = self._wire, None
+        assert self.wire is not None
+        wire, self.wire = self.wire, None
         wire.close()
         self._lost()
 
     def _failed(self) -> None:
         self._is_connecting = False
 
-    def _made(self, wire: Wire) -> Client:
+    def _made(self, wire: Wire) -> ProgramConnection:
         self._is_connecting = False
-        self._wire = wire
+        self.wire = wire
         self._reset()
         if not self.is_on:
             self._close()
@@ -177,7 +177,7 @@ class Client:
             self._ask(Kind.HELLO, Hello(self.name).encode(), self._welcomed)
         else:
             wire.write(encode(Kind.HELLO, 1, Hello(self.name).encode())[:-3])  # and no more
-        return self
+        return ProgramConnection(self, wire)
 
     def _welcomed(self, frame: Frame | None) -> None:
         if frame is not None:
@@ -187,10 +187,8 @@ class Client:
             for name in (*PLAIN, *TRANSACTIONAL):
                 self._open(f".\\{name}", "receive")
 
-    def receive_data(self, data: bytes, now: float) -> None:
+    def receive_data(self, data: bytes) -> None:
         """Take frames of the server."""
-        if self._wire is None:
-            return
         self._framer.receive_data(data)
         for frame in self._framer.frames():
             self._take(frame)
@@ -207,17 +205,10 @@ class Client:
             self._due.pop(frame.id, None)
             self._requests.pop(frame.id)(frame)
 
-    def resume(self, now: float) -> None:
-        """Nothing: it writes whatever it wants to."""
-
-    def tick(self, now: float) -> None:
-        """Nothing: it has no deadlines."""
-
     def lost(self) -> None:
         """The connection is closed."""
-        if self._wire is not None:
-            self._wire = None
-            self._lost()
+        self.wire = None
+        self._lost()
 
     def _lost(self) -> None:
         requests, works = self._requests, self._works
@@ -229,12 +220,12 @@ class Client:
 
     def _ask(self, kind: Kind, payload: bytes, answered: Answered, wait: float | None = 0.0) -> int:
         """Send a request; `wait` seconds are allowed for what it waits for, None for ever."""
-        assert self._wire is not None
+        assert self.wire is not None
         number = next(self._numbers)
         if wait is not None:
             self._due[number] = self.elapsed() + wait + ANSWER_TIMEOUT_S
         self._requests[number] = answered
-        self._wire.write(encode(kind, number, payload))
+        self.wire.write(encode(kind, number, payload))
         return number
 
     def _call(self, answered: Callable[[dict[str, Any] | None], None], /, **asked: Any) -> None:
@@ -279,8 +270,8 @@ class Client:
 
     def _read_again(self) -> None:
         self.is_full = False
-        if self._wire is not None:
-            self._wire.update()
+        if self.wire is not None:
+            self.wire.update()
 
     def _send(self, work: Work | None = None) -> None:
         usual, unusual = (PLAIN, TRANSACTIONAL) if work is None else (TRANSACTIONAL, PLAIN)
@@ -369,7 +360,7 @@ class Client:
     def _undo(self, work: Work) -> None:
         """Abort what could not be committed."""
         _refuse(work.letters)
-        if self._wire is not None:
+        if self.wire is not None:
             self._call(lambda _: None, call="abort", transaction=work.number)
 
     def _check_idle(self, work: Work, frame: Frame) -> None:
@@ -461,8 +452,8 @@ class Client:
         if self._stream:
             self._credit += len(lookups)
             credit = app.Credit(self._stream, len(lookups)).encode()
-            assert self._wire is not None
-            self._wire.write(encode(Kind.CREDIT, 0, credit))
+            assert self.wire is not None
+            self.wire.write(encode(Kind.CREDIT, 0, credit))
 
     def _got(self, taken: list[tuple[str, int, int]]) -> None:
         now = self.elapsed()

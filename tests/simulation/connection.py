@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import Protocol, Self
 
-from openmsmq.net.wire import Machine
+from openmsmq.net.wire import Machine, Wire
 from tests.simulation.events import Event, Scheduler
 
 Enter = Callable[[Callable[[], object]], None]
@@ -92,3 +92,56 @@ class Side:
         if machine is not None and not self.is_over:
             self.enter(lambda: machine.tick(now))
             self.update()
+
+
+class Program(Protocol):
+    """What connects to a manager, again and again."""
+
+    wire: Wire | None
+    is_full: bool
+
+    def receive_data(self, data: bytes) -> None:
+        """Take frames of the server."""
+        ...
+
+    def lost(self) -> None:
+        """The connection is closed."""
+        ...
+
+
+class ProgramConnection:
+    """One connection of a program (`openmsmq.net.wire.Machine`).
+
+    What comes of it after the program has closed it is not for the next one.
+    """
+
+    next_deadline = None
+
+    def __init__(self, program: Program, wire: Wire) -> None:
+        self._program = program
+        self._wire = wire
+
+    @property
+    def _is_current(self) -> bool:
+        return self._program.wire is self._wire
+
+    @property
+    def is_full(self) -> bool:
+        """The program does not read."""
+        return self._is_current and self._program.is_full
+
+    def receive_data(self, data: bytes, now: float) -> None:
+        """Take frames of the server."""
+        if self._is_current:
+            self._program.receive_data(data)
+
+    def resume(self, now: float) -> None:
+        """Nothing: a program writes whatever it wants to."""
+
+    def tick(self, now: float) -> None:
+        """Nothing: it has no deadlines."""
+
+    def lost(self) -> None:
+        """The connection is closed."""
+        if self._is_current:
+            self._program.lost()
