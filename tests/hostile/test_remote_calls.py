@@ -1,0 +1,178 @@
+"""Clients of remote calls that lie, each held to what its own login allows."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from tests.strategies.remote_reader import ORDERS, Reader, RemoteWorld, open_arguments
+from tests.strategies.rpc import Pair, TestWire, data, make_channel, make_server
+
+from openmsmq.interfaces.remote_read import stubs
+from openmsmq.interfaces.remote_read.server import RECEIVE_ACCESS
+from openmsmq.interfaces.remote_read.stubs import REMOTE_READ, ReadOpnum
+from openmsmq.rpc.auth.context import AuthLevel, AuthType
+from openmsmq.rpc.limits import CONNECTIONS_MAX, CONTEXTS_MAX, REQUEST_STUB_MAX, TOKEN_SIZE_MAX
+from openmsmq.rpc.pdu import (
+    WHOLE,
+    Bind,
+    BindAck,
+    ContextAnswer,
+    ContextElement,
+    PduFlags,
+    PduType,
+    Verifier,
+    encode_call,
+    encode_header,
+    encode_pdu,
+    read_fault,
+)
+from openmsmq.rpc.server import ServerConnection
+from openmsmq.rpc.status import RpcStatus
+from openmsmq.rpc.syntax import NDR
+from openmsmq.types.caller import Caller, Grant
+
+ECHO = 0
+
+
+class Alice(Reader):
+    """A reader that has logged on."""
+
+    def __init__(self, world: RemoteWorld, level: int, group: int = 0) -> None:
+        self.pair = Pair(world.rpc, make_channel(level), group, syntax=REMOTE_READ)
+        self.pair.run()
+
+
+@pytest.mark.parametrize("level", [AuthLevel.NONE, AuthLevel.CONNECT])
+def test_a_handle_of_one_user_is_refused_to_another_of_the_same_association(level: int) -> None:
+    world = RemoteWorld()
+    world.send("secret")
+    alice = Alice(world, AuthLevel.PRIVACY)
+    handle = alice.open()
+    stranger = world.connect(alice.group) if level == AuthLevel.NONE else world.connect()
+    arguments = stubs.QueueContextArgument(handle)
+    refused = RpcStatus.ACCESS_DENIED if level == AuthLevel.NONE else RpcStatus.CONTEXT_MISMATCH
+    assert stranger.fault(ReadOpnum.PURGE_QUEUE, arguments) == refused
+    assert stranger.fault(ReadOpnum.CLOSE_QUEUE, arguments) == refused
+    assert alice.peek(handle) == 0
+
+
+def test_a_guessed_handle_is_refused() -> None:
+    world = RemoteWorld()
+    reader = world.connect()
+    reader.open()
+    for number in range(1000):
+        arguments = stubs.QueueContextArgument(UUID(int=number))
+        assert reader.fault(ReadOpnum.PURGE_QUEUE, arguments) == RpcStatus.CONTEXT_MISMATCH
+
+
+@pytest.mark.parametrize("level", [AuthLevel.INTEGRITY, AuthLevel.PRIVACY])
+def test_a_request_that_is_replayed_is_refused(level: int) -> None:
+    server, offered = make_server(level)
+    pair = Pair(server, make_channel(level))
+    pair.run()
+    pair.call(ECHO, data(5))
+    sent = pair.client_wire.take()
+    pair.server.receive_data(sent, 0)
+    pair.server_wire.take()
+    pair.server.receive_data(sent, 0)
+    assert read_fault(pair.server_wire.pdus()[0]) == RpcStatus.ACCESS_DENIED
+    assert pair.server_wire.is_closed
+    assert len(offered.callers) == 1
+    assert server.refusals["signature"] == 1
+
+
+@pytest.mark.parametrize("cut", [1, 8, 15])
+def test_a_truncated_signature_is_refused(cut: int) -> None:
+    server, offered = make_server(AuthLevel.INTEGRITY)
+    pair = Pair(server, make_channel(AuthLevel.INTEGRITY))
+    pair.run()
+    pair.call(ECHO, data(5))
+    sent = bytearray(pair.client_wire.take()[:-cut])
+    sent[8:10] = len(sent).to_bytes(2, "little")
+    sent[10:12] = (16 - cut).to_bytes(2, "little")
+    pair.server.receive_data(bytes(sent), 0)
+    assert pair.server_wire.is_closed
+    assert not offered.callers
+
+
+@pytest.mark.parametrize("size", [16, 1000, 0xFFFF])
+def test_a_trailer_that_says_it_is_longer_than_its_fragment_is_refused(size: int) -> None:
+    server, _ = make_server()
+    pair = Pair(server)
+    pair.run()
+    body = encode_call(4, 0, ECHO) + bytes(4)
+    header = encode_header(PduType.REQUEST, WHOLE, 9, 16 + len(body), size)
+    pair.server.receive_data(header + body, 0)
+    assert pair.server_wire.is_closed
+    assert server.refusals["malformed PDU"] == 1
+
+
+def test_a_token_that_is_too_long_is_refused() -> None:
+    server, _ = make_server()
+    wire = TestWire()
+    machine = ServerConnection(server, wire, 2103, 0)
+    body = Bind(5840, 5840, 0, ()).encode()
+    verifier = Verifier(AuthType.NTLM, AuthLevel.PRIVACY, 0, bytes(TOKEN_SIZE_MAX + 1))
+    machine.receive_data(encode_pdu(PduType.BIND, WHOLE, 1, body, verifier), 0)
+    assert wire.is_closed
+
+
+def test_a_bind_with_255_contexts_is_answered_and_their_number_is_bounded() -> None:
+    server, offered = make_server()
+    wire = TestWire()
+    machine = ServerConnection(server, wire, 2103, 0)
+    for call_id in range(1, 5):
+        kind = PduType.BIND if call_id == 1 else PduType.ALTER_CONTEXT
+        elements = tuple(
+            ContextElement(255 * call_id + number, offered.interface.syntax, (NDR,))
+            for number in range(255)
+        )
+        machine.receive_data(
+            encode_pdu(kind, WHOLE, call_id, Bind(5840, 5840, 0, elements).encode()), 0
+        )
+    answers = [one.result for pdu in wire.pdus() for one in BindAck.read(pdu).results]
+    assert len(answers) == 4 * 255
+    assert answers.count(ContextAnswer.ACCEPTANCE) == CONTEXTS_MAX
+
+
+def test_a_flood_of_fragments_is_cut_at_the_bound_of_a_request() -> None:
+    server, _ = make_server()
+    pair = Pair(server)
+    pair.run()
+    piece = bytes(5000)
+    for number in range(REQUEST_STUB_MAX // len(piece) + 100):
+        flags = PduFlags.FIRST_FRAG if number == 0 else 0
+        body = encode_call(0xFFFFFFFF, 0, ECHO) + piece  # alloc_hint lies, too
+        pair.server.receive_data(
+            encode_header(PduType.REQUEST, flags, 9, 16 + len(body), 0) + body, 0
+        )
+        assert pair.server.pending <= REQUEST_STUB_MAX
+    assert server.refusals["request too large"] == 1
+    assert pair.server.pending == 0
+
+
+def test_binds_without_an_end_leave_nothing_behind() -> None:
+    world = RemoteWorld()
+    for _ in range(500):
+        reader = world.connect()
+        reader.open()
+        reader.lose()
+    assert len(world.rpc.associations) == 0
+    queue = world.manager.find_queue("orders")
+    assert not queue.modes
+
+
+def test_one_association_cannot_take_all_connections() -> None:
+    world = RemoteWorld()
+    first = world.connect()
+    joined = [world.connect(first.group) for _ in range(100)]
+    assert sum(one.pair.client.is_ready for one in joined) == CONNECTIONS_MAX - 1
+
+
+def test_what_a_user_may_not_read_is_refused_like_what_is_not_there() -> None:
+    world = RemoteWorld(Caller("bob", Grant("read", ("private$\\invoices",))))
+    reader = world.connect()
+    for name in (ORDERS, "DIRECT=OS:HOST\\private$\\missing"):
+        status = reader.fault(ReadOpnum.OPEN_QUEUE, open_arguments(name, RECEIVE_ACCESS))
+        assert status == 0xC00E0025
