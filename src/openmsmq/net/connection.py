@@ -29,6 +29,9 @@ NOWHERE: Final = ("", 0)
 class Connection(asyncio.Protocol):
     """One connection, from either side (`openmsmq.net.wire.Wire`)."""
 
+    write_buffer_full = False
+    "So much waits to be sent that nothing should be added; it is asked several times a message."
+
     def __init__(
         self,
         make: Callable[[Connection], Machine],
@@ -71,11 +74,6 @@ class Connection(asyncio.Protocol):
     def address(self) -> str:
         """The IP address of the peer."""
         return self.remote[0]
-
-    @property
-    def write_buffer_full(self) -> bool:
-        """So much waits to be sent that nothing should be added."""
-        return self._is_blocked or self._out_bytes > WRITE_BUFFER
 
     @property
     def reads_paused(self) -> bool:
@@ -125,11 +123,14 @@ class Connection(asyncio.Protocol):
             self._loop.call_soon(self._flush)
         self._out.append(data)
         self._out_bytes += len(data)
+        if self._out_bytes > WRITE_BUFFER:
+            self.write_buffer_full = True
 
     def _flush(self) -> None:
         out, self._out = self._out, []
         was_full = self.write_buffer_full
         self._out_bytes = 0
+        self.write_buffer_full = self._is_blocked
         if out and self._transport is not None and not self._transport.is_closing():
             self._transport.write(out[0] if len(out) == 1 else b"".join(out))
             if was_full and not self.write_buffer_full:
@@ -197,11 +198,12 @@ class Connection(asyncio.Protocol):
             self.update()
 
     def pause_writing(self) -> None:
-        self._is_blocked = True
+        self._is_blocked = self.write_buffer_full = True
         self.update()
 
     def resume_writing(self) -> None:
         self._is_blocked = False
+        self.write_buffer_full = self._out_bytes > WRITE_BUFFER
         if not self.write_buffer_full:
             self._resume()
 
