@@ -85,7 +85,7 @@ def test_many_messages_arrive(pair: HttpPair) -> None:
     queue = pair.a.open_queue(f"DIRECT={pair.url('plain')}")
     queue.send_many([str(number) for number in range(200)])
     with pair.b.open_queue("plain").stream(timeout=5) as stream:
-        found = [int(message.body) for message in stream]
+        found = [int(message.text or "") for message in stream]
     assert sorted(found) == list(range(200))
 
 
@@ -148,8 +148,8 @@ def test_messages_wait_for_a_manager_that_is_away(pair: HttpPair) -> None:
     pair.near.start()
     pair.far.start()
     with pair.b.open_queue("plain").stream(timeout=30) as stream:
-        found = [next(stream).body for _ in range(3)]
-    assert sorted(found) == [b"1", b"2", b"3"]
+        found = {next(stream).text for _ in range(3)}
+    assert found == {"1", "2", "3"}
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 
 import pytest
 from tests.unit.transports.srmp.web import (
     Fault,
+    WebSite,
     is_receipt,
     lose_receipts,
     messages,
@@ -15,8 +17,14 @@ from tests.unit.transports.srmp.web import (
     web_pair,
 )
 
+from openmsmq.engine.arrivals.arrival import Arrival, ArrivalOutcome, Origin
+from openmsmq.engine.arrivals.arrivals import Arrivals
+from openmsmq.engine.arrivals.incoming import IncomingSequences
 from openmsmq.engine.outgoing.confirmations import Confirmations
+from openmsmq.engine.outgoing.sequences import OutgoingSequence
+from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.transports.srmp.exchange import PostSource
+from openmsmq.transports.srmp.receipts import SrmpReceipts
 from openmsmq.types.message import Message
 
 
@@ -211,30 +219,53 @@ def test_only_the_next_message_of_a_stream_is_taken() -> None:
     assert statuses == [200] * 9
 
 
+def take_all(site: WebSite, received: list[str]) -> None:
+    """Receive what is in the queue."""
+    queue = site.local.find_queue("q")
+    while queue.messages:
+        received.append(site.receive(queue).body.decode())
+
+
 def run(seed: int) -> None:
-    """Requests, answers and receipts are lost, doubled and late; both managers are killed."""
+    """Requests, answers and receipts are lost, doubled and late; both managers are killed.
+
+    Commits may be slow, and lost with the process.
+    """
     chance = random.Random(seed)
     web, a, b = web_pair()
     faults = [Fault.NONE] * chance.randrange(1, 12) + list(Fault)
     web.fault = lambda request: chance.choice(faults)
-    number = 0
+    sent: list[str] = []
+    received: list[str] = []
     for _ in range(chance.randrange(5, 30)):
-        match chance.randrange(10):
+        match chance.randrange(12):
             case 0:
                 a = a.restart_here()
             case 1:
                 b = b.restart_here()
             case 2:
                 web.wait(chance.choice([5, 40, 400]))
+            case 3:
+                b.is_slow = True
+                web.wait(chance.random())
+                if chance.random() < 0.5:
+                    b = b.restart_here()
+                b.is_slow = False
+            case 4:
+                take_all(b, received)
             case _:
-                send(a, *(str(number + n) for n in range(3)))
-                number += 3
+                bodies = [str(len(sent) + n) for n in range(3)]
+                send(a, *bodies, dead_letter=chance.random() < 0.3)
+                sent += bodies
         web.wait(chance.random())
     web.fault = lambda request: Fault.NONE
     web.wait(50_000)
-    assert b.texts() == [str(n) for n in range(number)][:100]
-    assert a.out().messages == 0
-    assert a.out().sequences.all == []
+    take_all(b, received)
+    web.wait(1000)
+    assert received == sent
+    queue = a.out()
+    assert (queue.messages, 0 if queue.journal is None else queue.journal.messages) == (0, 0)
+    assert queue.sequences.all == []
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -243,22 +274,64 @@ def test_whatever_happens_every_message_comes_once_and_in_order(seed: int) -> No
     run(seed)
 
 
+@pytest.mark.torture
+def test_3000_seeds() -> None:
+    """SRMP-096, SRMP-097: the same, for hours of the network."""
+    run_seeds(3000)
+
+
 def run_seeds(count: int) -> None:
     for seed in range(count):
         run(seed)
 
 
-def test_a_sender_that_takes_200_for_an_unsent_message_is_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The harness sees what it is there for: acknowledging too much loses messages."""
+def acknowledge_too_much(patch: pytest.MonkeyPatch) -> None:
     right = Confirmations.acknowledged
-    monkeypatch.setattr(
-        Confirmations,
-        "acknowledged",
-        lambda self, queue, sequence, number: (
-            right(self, queue, sequence, number) and self.all_acknowledged(queue, sequence) is None
-        ),
-    )
+
+    def wrong(
+        self: Confirmations, queue: ManagedQueue, sequence: OutgoingSequence, number: int
+    ) -> bool:
+        self.all_acknowledged(queue, sequence)
+        return right(self, queue, sequence, number)
+
+    patch.setattr(Confirmations, "acknowledged", wrong)
+
+
+def answer_before_the_commit(patch: pytest.MonkeyPatch) -> None:
+    right = Arrivals.take
+
+    def wrong(
+        self: Arrivals,
+        origin: Origin,
+        arrivals: Sequence[Arrival],
+        done: Callable[[ArrivalOutcome], None],
+    ) -> None:
+        done(ArrivalOutcome())
+        right(self, origin, arrivals, lambda outcome: None)
+
+    patch.setattr(Arrivals, "take", wrong)
+
+
+def forget_streams_at_a_restart(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(IncomingSequences, "write", lambda self, writer, keys: None)
+
+
+def forget_final_receipts(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(SrmpReceipts, "final", lambda self, packet, reason, context: None)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        acknowledge_too_much,
+        answer_before_the_commit,
+        forget_streams_at_a_restart,
+        forget_final_receipts,
+    ],
+)
+def test_a_planted_mistake_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
     with pytest.raises(AssertionError):
-        run_seeds(20)
+        run_seeds(40)

@@ -214,6 +214,11 @@ class IncomingSequences:
         for key in list(self._by_scope.get(source, ())):
             self._put(key, self._committed[key])
 
+    def receipted_since(self, time: int) -> list[bytes]:
+        """The keys of sequences with an address for receipts that have come further since."""
+        known = self._committed.items()
+        return [key for key, item in known if item.receipts_to and item.time >= time]
+
     def on_disk(self, key: bytes) -> IncomingSequence | None:
         """How far a sequence has come, as far as that is committed."""
         return self._committed.get(key)

@@ -244,7 +244,7 @@ class Dispatcher:
         return pending
 
     def release(self, queue: ManagedQueue, entry: Entry) -> None:
-        """One message that is not of a stream waits in its place again."""
+        """One message waits in its place again; of a stream, the one that was sent last."""
         self._in_transit.get(queue, set()).discard(entry.lookup)
         if queue.holds.holder_of(entry.lookup) is IN_TRANSIT:
             self._core.removal.release(queue, [entry.lookup])

@@ -156,6 +156,10 @@ class Sequences:
         """What was sent is sent again."""
         self._sent = _NONE
 
+    def send_again(self, sequence: OutgoingSequence, previous: int) -> None:
+        """The message after `previous` is sent again, and none before it."""
+        self._sent = sequence.id, previous
+
     def acknowledged(self, sequence: OutgoingSequence, number: int) -> int:
         """Messages up to a number have reached their queue; the first that may still be here.
 

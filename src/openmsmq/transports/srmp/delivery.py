@@ -116,7 +116,7 @@ class Delivery:
 
     def _fail(self, now: float) -> None:
         """The connection is closed, the queue is Inactive, and the timer tries again (HTTP-15)."""
-        self._resend_at = self._close_at = inf
+        self._close_at = inf
         if self.state is TransferState.ON_HOLD:
             return
         self.state = TransferState.INACTIVE

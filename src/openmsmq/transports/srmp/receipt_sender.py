@@ -5,6 +5,7 @@ A receipt that is lost is owed again when its stream's messages come again, so n
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
 from openmsmq.clock import Clock
@@ -28,6 +29,9 @@ from openmsmq.transports.srmp.receipts import stream_receipt
 from openmsmq.transports.srmp.streams import StreamReceipts
 from openmsmq.transports.timer import Timer
 
+RESUME_S: Final = 3600
+"Seconds before the start in which a message came whose sender may not have its receipt."
+
 
 class ReceiptSender:
     """Posts stream receipts when they are due ([MC-MQSRM] 3.1.6.3)."""
@@ -48,6 +52,13 @@ class ReceiptSender:
     def dropped(self) -> int:
         """Receipts that were not sent because too many were owed."""
         return self._receipts.dropped
+
+    def resume(self) -> None:
+        """Owe receipts for what came shortly before this process began: they may be lost."""
+        since = self._core.timeline.wall - RESUME_S
+        for key in self._core.incoming.receipted_since(since):
+            self._receipts.came(key, self._clock.elapsed())
+        self._set_timer()
 
     def came(self, progress: StreamProgress) -> None:
         """Messages of a stream are on disk, or have come before."""

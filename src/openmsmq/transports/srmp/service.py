@@ -90,6 +90,7 @@ class SrmpService:
         self.transport.received = self.listener.counts
         received = self.transport.received_receipts
         self.reception = SrmpReception(local, clock, self.receipts, received)
+        self.receipts.resume()
 
     async def stop(self, reason: str) -> None:
         """Take and send nothing more."""

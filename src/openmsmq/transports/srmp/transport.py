@@ -15,6 +15,7 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.clock import Clock
+from openmsmq.engine.arrivals.incoming import transaction_of
 from openmsmq.engine.core import Core
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
@@ -240,9 +241,9 @@ class SrmpTransport:
                 self._dispatcher.establish(queue, sequence, lambda: self._go_on(route))
             case Fate.DEAD_LETTER:
                 self._give_up(route, entry, is_stream=is_stream)
-            case Fate.KEEP if is_stream:
-                self._dispatcher.take_back_transactional(queue)
             case Fate.KEEP:
+                if sequence is not None:  # all before it were answered
+                    queue.sequences.send_again(sequence, transaction_of(entry.packet)[3])
                 self._dispatcher.release(queue, entry)
         self._go(route)
 

@@ -139,3 +139,18 @@ def test_a_negative_receipt_is_sent_when_the_message_expires_in_its_queue() -> N
     web.wait(60)
     web.wait(5)
     assert [one.message_class for one in a.peek(admin)] == [MessageClass.NACK_RECEIVE_TIMEOUT]
+
+
+def test_after_a_restart_receipts_are_sent_that_may_be_lost() -> None:
+    """SRMP-285: the sender need not send again for that; streams of long ago are left alone."""
+    web, a, b = web_pair()
+    send(a, "1")
+    web.wait(0.2)
+    b = b.restart_here()
+    web.wait(2)
+    assert a.out().messages == 0
+    web.wait(4000)
+    posted = len(web.requests)
+    b.restart_here()
+    web.wait(2)
+    assert len(web.requests) == posted

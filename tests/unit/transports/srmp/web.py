@@ -76,7 +76,12 @@ class Web:
         """Bring a request to its host; the event of its answer, which may be cancelled."""
         self.requests.append(request)
         fault = self.fault(request)
-        answer = self.scheduler.after(1.0, lambda: sender.enter(lambda: done(PostResult(None, ""))))
+
+        def give_up() -> None:
+            answer.cancel()  # what comes now comes too late
+            sender.enter(lambda: done(PostResult(None, "")))
+
+        answer = self.scheduler.after(1.0, give_up)
 
         def answered(status: int) -> None:
             if answer.call is not None and fault in (Fault.NONE, Fault.REPEATED):
@@ -121,6 +126,7 @@ class WebSite(Manager):
         self.reception = SrmpReception(
             local, self.station_clock, self.receipts, self.transport.received_receipts
         )
+        self.receipts.resume()
         self._commit()
 
     # `openmsmq.transports.srmp.exchange.Poster`
