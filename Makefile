@@ -40,7 +40,7 @@ test: $(READY)  ## everything that must hold; what CI runs
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
-	$(PYTEST) -m "not torture"
+	$(PYTEST) -m "not torture" --durations=40
 
 coverage: $(READY)  ## branch coverage of the value layers by their own tests, against the gate of each
 	$(PYTEST) -q -m "not slow and not torture" --cov=openmsmq --cov-branch --cov-report= \

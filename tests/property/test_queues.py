@@ -103,7 +103,7 @@ def test_a_manager_does_what_the_model_does(part: int) -> None:
     try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS))
 
 
-@pytest.mark.slow
+@pytest.mark.torture
 @pytest.mark.parametrize("part", range(10, 20))
 def test_it_does_so_in_many_more_programs(part: int) -> None:
     try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS))
