@@ -149,8 +149,12 @@ def create(
         except QueueExists:
             if not if_missing:
                 raise
-            made, word = manager.create_queue(name, exist_ok=True, **given), "exists:"
-        _answer(made.info(), word, as_json=as_json)
+            made, word = manager.open_queue(name), "exists:"
+        info = made.info()
+        if info.transactional is not transactional:
+            kind = "transactional" if info.transactional else "not transactional"
+            raise QueueExists(f"{info.name} is {kind}, which cannot be changed")
+        _answer(info, word, as_json=as_json)
 
 
 @queue.command()
