@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -29,6 +30,7 @@ _CAPTURE = re.compile(r"\$\((.*)\)")
 _ADDRESS = re.compile(r"\b127\.0\.0\.(?=[2-9]\b)")
 "Computers of a page that are all this one; 127.0.0.1 is itself."
 _PATIENCE = 30.0
+_ANY_PORTS = ("--app-port", "0", "--console-port", "off", "--binary-port", "off")
 _EACH_TIME_NEW = [
     (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "GUID"),
     (re.compile(r"GUID\\+\d+"), "ID"),
@@ -39,6 +41,11 @@ _EACH_TIME_NEW = [
     (re.compile(r"\b[\d.]+ GiB are free"), "SPACE are free"),
 ]
 "What differs from run to run: it must be there, whatever it is."
+
+
+def sections(page: Path, *languages: str) -> list[tuple[str, str]]:
+    """The code blocks of a page in their order, each with its language."""
+    return [(kind, text) for kind, text in _BLOCK.findall(page.read_text()) if kind in languages]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -69,13 +76,16 @@ def _settled(text: str) -> str:
 class Console:
     """Runs `openmsmq`, `sleep` and assignments, with variables in double quotes.
 
-    `openmsmq serve ... &` runs in the background until `kill %1`, `%2` and so on.
+    `openmsmq serve ... &` runs in the background until `kill %1`, `%2` and so on. Without `--bind`
+    it takes free ports, and commands find it all the same.
     """
 
     def __init__(self) -> None:
         self._variables: dict[str, str] = {}
         self._services: list[subprocess.Popen[bytes]] = []
         self._net = ""
+        self.address = ""
+        "Where the last service without an address of its own is."
 
     def __enter__(self) -> Self:
         return self
@@ -103,6 +113,9 @@ class Console:
         if program == "sleep":
             sleep(float(arguments[0]))
             return ""
+        if program == "unset":
+            self._variables.pop(arguments[0], None)
+            return ""
         if program == "kill":
             self._end(int(arguments[0].removeprefix("%")))
             return ""
@@ -115,7 +128,9 @@ class Console:
     def _start(self, arguments: list[str]) -> None:
         """Run a service, and wait until it is ready."""
         ready = Path(f"ready-{len(self._services)}.json")
-        command = [sys.executable, "-m", "openmsmq", *arguments, "--ready-file", str(ready)]
+        is_default = "--bind" not in arguments
+        ports = _ANY_PORTS if is_default else ()
+        command = [sys.executable, "-m", "openmsmq", *arguments, "--ready-file", str(ready), *ports]
         environment = {**os.environ, **self._variables}
         self._services.append(subprocess.Popen(command, env=environment))
         deadline = monotonic() + _PATIENCE
@@ -123,6 +138,9 @@ class Console:
             assert self._services[-1].poll() is None, f"{arguments} has ended"
             assert monotonic() < deadline, f"{arguments} is never ready"
             sleep(0.02)
+        if is_default:
+            host, port = json.loads(ready.read_text())["app"]
+            self.address = self._variables["OPENMSMQ_MANAGER"] = f"{host}:{port}"
 
     def _end(self, number: int) -> None:
         service = self._services[number - 1]
