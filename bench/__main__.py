@@ -9,6 +9,7 @@ from bench import (
     hot_path,
     peers,
     pipelines,
+    remote_read,
     service,
     sessions,
     spark,
@@ -21,6 +22,7 @@ for table in (codec, core):
     print()
 for whole in (
     *(service, distributed, peers, hot_path, crowd, transfer, sessions, attack, spark, pipelines),
+    remote_read,
 ):
     whole.main()
     print()

@@ -1,0 +1,146 @@
+"""Remote read: `python -m bench.remote_read`.
+
+A two-step receive of an express message of 1 KiB (R_StartReceive, R_EndReceive) against calls
+of the same runtime that do nothing (R_GetServerPort), both by one client over loopback; a message
+of 4 MB; and reads that wait, with the memory and the processor time they cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import openmsmq
+from openmsmq import aio
+from openmsmq.access.users import Users
+from openmsmq.client.remote_read._sync.association import RpcAssociation
+from openmsmq.client.remote_read.place import RemotePlace
+from openmsmq.interfaces.remote_read import stubs
+from openmsmq.interfaces.remote_read.stubs import ReadOpnum
+from openmsmq.service.configuration import CONFIG_FILE
+
+CALLS: Final = 5000
+LARGE: Final = 4_000_000
+CLIENTS, EACH = 20, 50
+"Managers that clients connect to at the same time, and reads that wait in each: 1,000 in all."
+LOGIN: Final[dict[str, Any]] = {"computer": "shop", "user": "bench", "password": "secret"}
+PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+TICK: Final = os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def served() -> Iterator[tuple[openmsmq.Manager, int, int]]:
+    """A service in a process of its own: its manager, the port of remote calls, its process."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        Users(folder / "data").add("bench", "secret", "read")
+        (folder / "data" / CONFIG_FILE).write_text("[rpc]\nconnections_max = 2000\n")
+        ready = folder / "ready.json"
+        off = ("--app-port", "off", "--console-port", "off", "--binary-port", "off")
+        command = (sys.executable, "-m", "openmsmq", "serve", "--data", str(folder / "data"), *off)
+        places = ("--app-socket", str(folder / "app"), "--rpc-port", "0", "--name", "shop")
+        quiet = ("--log-level", "error", "--ready-file", str(ready))
+        with subprocess.Popen((*command, *places, *quiet)) as process:
+            try:
+                while not ready.exists():
+                    time.sleep(0.02)
+                port = json.loads(ready.read_text())["rpc"][1]
+                with openmsmq.connect(f"unix:{folder / 'app'}") as manager:
+                    yield manager, port, process.pid
+            finally:
+                process.kill()
+
+
+def login(port: int, level: str = "privacy") -> RemotePlace:
+    """Where the service is."""
+    return RemotePlace.of("127.0.0.1", port=port, level=level, **LOGIN)
+
+
+def empty_calls(port: int, level: str) -> float:
+    """Calls a second that do nothing."""
+    calls = RpcAssociation(login(port, level))
+    calls.connect()
+    start = time.perf_counter()
+    for _ in range(CALLS):
+        calls.call(ReadOpnum.GET_SERVER_PORT, stubs.NoArguments(), stubs.Status32)
+    rate = CALLS / (time.perf_counter() - start)
+    calls.close()
+    return rate
+
+
+def receives(manager: openmsmq.Manager, port: int, level: str) -> float:
+    """Messages a second that are received in two steps."""
+    queue = manager.create_queue("orders", exist_ok=True)
+    queue.send_many([openmsmq.Message(bytes(1024), recoverable=False)] * CALLS)
+    with openmsmq.connect_remote("127.0.0.1", port=port, level=level, **LOGIN) as remote:
+        orders = remote.open_queue("orders")
+        start = time.perf_counter()
+        for _ in range(CALLS):
+            orders.receive(timeout=0)
+        return CALLS / (time.perf_counter() - start)
+
+
+def large(manager: openmsmq.Manager, port: int) -> float:
+    """Seconds for a message of 4 MB."""
+    manager.create_queue("large", exist_ok=True).send(openmsmq.Message(bytes(LARGE)))
+    with openmsmq.connect_remote("127.0.0.1", port=port, **LOGIN) as remote:
+        queue = remote.open_queue("large")
+        start = time.perf_counter()
+        assert len(queue.receive(timeout=0).body) == LARGE
+        return time.perf_counter() - start
+
+
+def memory(pid: int) -> int:
+    """Bytes that a process has in memory."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
+
+
+def processor(pid: int) -> float:
+    """Seconds that a process has computed."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+async def wait_all(port: int, pid: int) -> tuple[float, float]:
+    """Bytes for each of 1,000 reads that wait, and the share of a processor they take."""
+    before = memory(pid)
+    managers = [await aio.connect_remote("127.0.0.1", port=port, **LOGIN) for _ in range(CLIENTS)]
+    queues = [await manager.open_queue("orders") for manager in managers]
+    reads = [asyncio.ensure_future(queue.receive()) for queue in queues for _ in range(EACH)]
+    await asyncio.sleep(15)
+    used = memory(pid) - before
+    begun = processor(pid)
+    await asyncio.sleep(5)
+    idle = (processor(pid) - begun) / 5
+    for read in reads:
+        read.cancel()
+    await asyncio.gather(*reads, return_exceptions=True)
+    for manager in managers:
+        await manager.close()
+    return used / len(reads), idle
+
+
+def main() -> None:
+    """Print all of it."""
+    print("remote read, one client over loopback")
+    with served() as (manager, port, pid):
+        for level in ("connect", "privacy"):
+            empty, found = empty_calls(port, level), receives(manager, port, level)
+            ratio = found / empty
+            print(f"  {level:8} {empty:7,.0f} empty calls/s {found:7,.0f} receives/s  {ratio:.2f}")
+        print(f"  4 MB message {large(manager, port):.3f} s")
+        used, idle = asyncio.run(wait_all(port, pid))
+        print(f"  1,000 reads that wait: {used:,.0f} bytes each, {idle:.1%} of a processor")
+
+
+if __name__ == "__main__":
+    main()
