@@ -11,7 +11,7 @@ r"""What older versions of the program have left goes on under this one.
 * from format 3: a subscription of `feed` that is done with `f1` and was given `f2` and `f3`; the
   managers `left` and `right`: left has sent `o1`, which was received, and `o2`, which has arrived,
   and not yet `o3`, `o4` and the plain `p1`; right has sent `i1` and `i2`, and not yet `i3`;
-* in format 4: a message for later, one that was sent under the id `id-1`, a limit of aborts.
+* from format 4: a message for later, one that was sent under the id `id-1`, a limit of aborts.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from tests.e2e.managers import (
 
 ROOT = Path(__file__).parents[2]
 STORES = ROOT / "tests" / "fixtures" / "stores"
-FORMATS = (1, 2, 3, 4)
+FORMATS = (1, 2, 3, 4, 5)
 "Those of which a store is kept."
-OLD_CODE = {3: "6438079", 4: "208e5de"}
+OLD_CODE = {3: "6438079", 4: "208e5de", 5: "848b6dd"}
 "The last commit of each format that exchanges messages with others."
 EACH = pytest.mark.parametrize("version", FORMATS)
 

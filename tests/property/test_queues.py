@@ -16,8 +16,9 @@ from tests.strategies.queues import FaultyStore, Step, program
 from openmsmq.engine.commit import number_reservation
 from openmsmq.engine.messages import delay as delaying
 from openmsmq.engine.messages import expiry_sweep as expiring
+from openmsmq.engine.messages import sparse_runs
 from openmsmq.engine.queues import purge as emptying
-from openmsmq.engine.storage import recovery
+from openmsmq.engine.storage import recovery, runs
 from openmsmq.engine.transactions import transaction
 
 STEPS = 50
@@ -49,6 +50,9 @@ def _small_sizes() -> Iterator[None]:
         patch.setattr(delaying, "STEP", 3)
         for module in (number_reservation, recovery):
             patch.setattr(module, "MESSAGE_ID_BLOCK", 64)
+        patch.setattr(runs, "COUNT_MIN", 2)
+        patch.setattr(runs, "SPARSE", 1)
+        patch.setattr(sparse_runs, "PATIENCE", 1)
         yield
 
 

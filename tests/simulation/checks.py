@@ -11,6 +11,7 @@ from openmsmq.engine.outgoing.sequences import OUTGOING
 from openmsmq.engine.queues.queue import ManagedQueue, Purpose
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.layout import packet_place, split_index_key
+from openmsmq.engine.storage.runs import MessageRun
 from openmsmq.engine.storage.tables import Table
 from openmsmq.properties.message import Acknowledge, MessageClass, describe_class
 from openmsmq.store.check.check import check_tables
@@ -120,6 +121,10 @@ def check_books(node: Node) -> None:
         number = split_index_key(key)[0]
         messages[number] += 1
         sizes[number] += packet_place(row)[1]
+    for key, row in tables[Table.RUNS].items():
+        run = MessageRun.unpack(key, row)
+        messages[run.queue] += run.left
+        sizes[run.queue] += run.bytes_left
     for queue in queues:
         assert (queue.messages, queue.size) == (messages[queue.number], sizes[queue.number])
     report = check_tables(node.store.snapshot, sum(map(len, tables)))

@@ -10,11 +10,12 @@ from typing import Final, NamedTuple
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage import history
 from openmsmq.engine.storage.history import IDENTIFIER_SIZE, Event
-from openmsmq.engine.storage.layout import local_facts, packet_key, packet_place, split_index_key
+from openmsmq.engine.storage.layout import local_facts
+from openmsmq.engine.storage.runs import read_packet, stored
 from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass, describe_class
-from openmsmq.store.memory import Disk
+from openmsmq.store.memory import Disk, MemoryStore
 from openmsmq.types.queues import QueueKind
 from tests.simulation.ledger import Letter
 from tests.simulation.node import Node
@@ -165,23 +166,31 @@ def _events(pages: list[bytes]) -> Iterator[tuple[bytes, Happened]]:
         while at < len(page):
             event, queue, count, detail_size, _ = history._event.unpack_from(page, at)
             ids = at + history._event.size
-            places = ids + count * IDENTIFIER_SIZE
-            detail = places + count * 8
+            named = 1 if event & history.RANGE else count
+            places = ids + named * IDENTIFIER_SIZE
+            detail = places + named * 8
             at = detail + detail_size
             by, _, why = page[detail:at].decode().partition("\x1f")
             for place in range(count):
-                start = ids + place * IDENTIFIER_SIZE
-                lookup = int.from_bytes(page[places + place * 8 : places + place * 8 + 8], "little")
-                key = page[start : start + IDENTIFIER_SIZE]
-                yield key, Happened(time, Event(event), queue, lookup, by, why)
+                key, lookup = _named(page, ids, places, place % named)
+                if event & history.RANGE:
+                    number = int.from_bytes(key[16:], "little") + place
+                    key, lookup = key[:16] + number.to_bytes(4, "little"), lookup + place
+                code = Event(event & ~history.RANGE)
+                yield key, Happened(time, code, queue, lookup, by, why)
+
+
+def _named(page: bytes, ids: int, places: int, place: int) -> tuple[bytes, int]:
+    """Identifier and lookup identifier of one of the messages that an event names."""
+    start = ids + place * IDENTIFIER_SIZE
+    lookup = int.from_bytes(page[places + place * 8 : places + place * 8 + 8], "little")
+    return page[start : start + IDENTIFIER_SIZE], lookup
 
 
 def uids(node: Node, queue: ManagedQueue) -> list[int]:
     """Which messages are in a queue."""
-    tables = node.store.committed.tables
-    found = []
-    for key, row in tables[Table.INDEX].items():
-        if split_index_key(key)[0] == queue.number:
-            packet = tables[Table.PACKETS][packet_key(packet_place(row)[0], 0)]
-            found.append(PacketView(packet).app_specific)
-    return found
+    snapshot = MemoryStore(node.store.committed).snapshot
+    return [
+        PacketView(read_packet(snapshot, raw)).app_specific
+        for _, raw, _ in stored(snapshot, queue.number)
+    ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from openmsmq.engine.arrivals.incoming import transaction_of
 from openmsmq.engine.storage.layout import packet_key, packet_place, split_index_key
+from openmsmq.engine.storage.runs import MessageRun
 from openmsmq.engine.storage.tables import Table
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
@@ -158,16 +159,27 @@ class Ledger:
         """The messages that a commit will bring into queues of a manager."""
         packets = {key: row for table, key, row in changes if table is Table.PACKETS and row}
         found = []
+        for number, lookup, packet in self._changed(node, changes, packets):
+            if (node.name, number, lookup) not in self._known:
+                queue = node.core.queues.get(number)
+                assert queue is not None, f"a message comes into queue {number}, which is none"
+                found.append(Coming(queue, lookup, packet))
+        return found
+
+    def _changed(
+        self, node: Node, changes: Changes, packets: dict[bytes, bytes]
+    ) -> Iterator[tuple[int, int, bytes]]:
+        """Queue, lookup identifier and packet of the messages whose rows a commit writes."""
+        stored = node.store._disk[Table.PACKETS]
         for table, key, row in changes:
             if table is Table.INDEX and row is not None:
-                number, lookup = split_index_key(key)
-                if (node.name, number, lookup) not in self._known:
-                    start = packet_key(packet_place(row)[0], 0)
-                    packet = packets.get(start) or node.store._disk[Table.PACKETS][start]
-                    queue = node.core.queues.get(number)
-                    assert queue is not None, f"a message comes into queue {number}, which is none"
-                    found.append(Coming(queue, lookup, packet))
-        return found
+                start = packet_key(packet_place(row)[0], 0)
+                yield *split_index_key(key), packets.get(start) or stored[start]
+            elif table is Table.RUNS and row is not None:
+                run = MessageRun.unpack(key, row)
+                blob = b"".join([packets.get(part) or stored[part] for part in run.packet_keys])
+                for lookup, _, _ in run.members(0):
+                    yield run.queue, lookup, blob[run.offset(lookup - run.first) :]
 
     def committed(self, node: Node, coming: list[Coming]) -> None:
         """The commit is on the disk of the manager."""
@@ -207,6 +219,9 @@ class Ledger:
         self._known = {item for item in self._known if item[0] != node.name}
         for key in disk.tables[Table.INDEX]:
             self._known.add((node.name, *split_index_key(key)))
+        for key, row in disk.tables[Table.RUNS].items():
+            run = MessageRun.unpack(key, row)
+            self._known |= {(node.name, run.queue, lookup) for lookup, _, _ in run.members(0)}
         for letter in self.letters.values():
             if node.name not in (letter.source, letter.target):
                 continue

@@ -16,12 +16,13 @@ from openmsmq.engine.arrivals import duplicates, incoming
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.engine.commit import number_reservation
 from openmsmq.engine.messages import expiry_sweep as expiring
+from openmsmq.engine.messages import sparse_runs
 from openmsmq.engine.outgoing import confirmations, sequence_numbers, sequences
 from openmsmq.engine.outgoing import dispatch as dispatcher
 from openmsmq.engine.queues import purge as emptying
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.engine.storage import recovery
+from openmsmq.engine.storage import recovery, runs
 from openmsmq.engine.transactions import transaction
 from openmsmq.packet.view import PacketView
 from openmsmq.store.memory import MemoryStore
@@ -378,6 +379,9 @@ TIGHT: Final[Sequence[tuple[ModuleType, str, int]]] = (
     (confirmations, "STEP", 3),
     (emptying, "STEP", 3),
     (expiring, "STEP", 3),
+    (runs, "COUNT_MIN", 1),
+    (runs, "SPARSE", 1),
+    (sparse_runs, "PATIENCE", 1),
     (transaction, "SPILL_SIZE", 700),
     (number_reservation, "MESSAGE_ID_BLOCK", 64),
     (recovery, "MESSAGE_ID_BLOCK", 64),

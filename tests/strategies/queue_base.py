@@ -352,6 +352,7 @@ class Base:
             Table.EXPIRY,
             Table.TRANSACTIONS,
             Table.DELAYED,
+            Table.RUNS,
         ):
             agree(f"rows of {table}", keys_of(self.store.snapshot, table), [])
         agree("bytes", (self.core.total_size, self.core.express_size), (0, 0))

@@ -18,10 +18,13 @@ from openmsmq.engine.storage.layout import (
     due_key,
     due_of,
     expiry_key,
+    index_key,
     packet_keys,
+    packet_place,
     split_index_key,
     unpack_counters,
 )
+from openmsmq.engine.storage.runs import MessageRun
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.engine.transactions.transaction import SENT, _key, read_sent
 from openmsmq.names.direct import DirectName
@@ -186,6 +189,20 @@ def ack_size(position: Position, length: int) -> int:
 # The store
 
 
+def _check_runs(snapshot: Snapshot, packets: Counter[bytes], sizes: dict[int, list[int]]) -> None:
+    """Each run has its blob, and none of its messages has a row of its own."""
+    for key, raw in snapshot.scan(Table.RUNS, b"", END):
+        run = MessageRun.unpack(key, raw)
+        packets.update(run.packet_keys)
+        blob = snapshot.get_many(Table.PACKETS, run.packet_keys)
+        assert sum(map(len, blob)) == run.record.size
+        members = list(run.members(0))
+        assert len(members) == run.left
+        for lookup, _, _ in members:
+            assert snapshot.get(Table.INDEX, index_key(run.queue, lookup)) is None
+        sizes.setdefault(run.queue, []).extend(packet_place(member)[1] for _, member, _ in members)
+
+
 def check_tables(snapshot: Snapshot) -> None:
     """Every row is needed by another one, and the counters count the rows."""
     packets: Counter[bytes] = Counter()
@@ -203,6 +220,7 @@ def check_tables(snapshot: Snapshot) -> None:
         if queue & DELAYED_BIT and not queue & JOURNAL_BIT:
             delayed.add(due_key(due_of(raw), queue, lookup))
         sizes.setdefault(queue, []).append(record.size)
+    _check_runs(snapshot, packets, sizes)
     for key, raw in snapshot.scan(Table.TRANSACTIONS, b"", END):
         if _key.unpack(key)[1] == SENT:
             sent = read_sent(raw)

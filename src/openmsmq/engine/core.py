@@ -38,6 +38,7 @@ from openmsmq.engine.messages.expiry_sweep import ExpirySweep
 from openmsmq.engine.messages.express import ExpressStore
 from openmsmq.engine.messages.poison import PoisonMessages
 from openmsmq.engine.messages.removal import Removal
+from openmsmq.engine.messages.sparse_runs import SparseRuns
 from openmsmq.engine.outgoing.transport import Transports
 from openmsmq.engine.queues.lifecycle import QueueLifecycle
 from openmsmq.engine.queues.purge import Purge
@@ -136,6 +137,7 @@ class Core(EngineState):
         self.admission = Admission(self, self.dispositions)
         self.poison = PoisonMessages(self, self.queues, self.dispositions, self.admission)
         self.delays = Delays(self, self.queues, self.admission)
+        self.sparse_runs = SparseRuns(self, self.queues)
 
     def _resume(self, emptying: list[ManagedQueue]) -> None:
         """Go on with what the last process had begun."""
@@ -209,6 +211,7 @@ class Core(EngineState):
         batch.apply()
         self.expiry.expect(batch.next_expiry)
         self.delays.expect(batch.next_due)
+        self.sparse_runs.watch(batch.sparse_runs)
         for queue, size in batch.grown():
             self.stored_size += size
             self.queues.touch(queue)
@@ -265,6 +268,7 @@ class Core(EngineState):
         if self.timeline.observe(now, elapsed) or self._is_shift_lost:
             self._write_shift()
         begins = self.delays.next <= self.timeline.exact and self.delays.release()
+        begins |= self.sparse_runs.next <= self.timeline.now and self.sparse_runs.sweep()
         if not self.expiry.is_due:
             return begins
         begins |= self._expiry_sweep.start()
@@ -286,8 +290,9 @@ class Core(EngineState):
     @property
     def next_deadline(self) -> float | None:
         """In how many seconds from the last tick something is to be done; None for never."""
-        due, expired = self.delays.seconds_left, self.expiry.seconds_left
-        return expired if due is None else due if expired is None else min(due, expired)
+        parts = (self.delays, self.expiry, self.sparse_runs)
+        left = [part.seconds_left for part in parts if part.seconds_left is not None]
+        return min(left, default=None)
 
     def stop(self) -> None:
         """Write what waits in memory, and leave long work for the next start.

@@ -92,6 +92,13 @@ def to_5(writer: Writer) -> None:
     migrate_4_to_5_unconfirmed(writer)
 
 
+def to_6(writer: Writer) -> None:
+    """Format 6: a table for messages that are stored together, which begins empty.
+
+    Events of the history may name the first of several messages.
+    """
+
+
 def _outgoing_sequences(writer: Writer) -> None:
     """All destinations shared one TimeStamp and one series of Ordinals.
 

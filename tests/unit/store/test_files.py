@@ -23,7 +23,9 @@ MAP_SIZE = 1 << 24
 
 def lmdb_file(directory: Path, rows: dict[bytes, bytes], tables: tuple[bytes, ...] = ()) -> None:
     """An LMDB file as another program makes it."""
-    with lmdb.Environment(str(directory), map_size=MAP_SIZE, max_dbs=9) as environment:
+    with lmdb.Environment(
+        str(directory), map_size=MAP_SIZE, max_dbs=len(TABLE_NAMES)
+    ) as environment:
         for table in tables:
             environment.open_db(table)
         with environment.begin(write=True) as transaction:
@@ -42,6 +44,7 @@ def test_the_names_of_the_tables_are_part_of_the_format() -> None:
         b"history",
         b"transfer",
         b"delayed",
+        b"runs",
     )
 
 

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat
+from itertools import groupby, repeat
 from math import inf
+from operator import itemgetter
 from struct import Struct
 from typing import Final, NamedTuple
 
+from openmsmq.engine.commit.events import Events
 from openmsmq.engine.commit.numbers import Numbers
+from openmsmq.engine.commit.packet_rows import PacketRows
+from openmsmq.engine.commit.run_rows import RunRows, keeps_runs, may_be_run
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.outgoing.sequence_numbers import needs_sequence
 from openmsmq.engine.outgoing.sequences import OutgoingSequence
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties, delayed_of, outgoing_name
-from openmsmq.engine.storage.history import Event, History, identifiers, pack_event
+from openmsmq.engine.storage.history import Event, History, identifiers
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
     COUNTERS_ROW,
@@ -27,7 +31,6 @@ from openmsmq.engine.storage.layout import (
     NEVER,
     Owed,
     Record,
-    chunks,
     due_key,
     due_of,
     expiry_key,
@@ -40,8 +43,14 @@ from openmsmq.engine.storage.layout import (
     place_and_expiry,
     queue_key,
 )
+from openmsmq.engine.storage.runs import (
+    MessageRun,
+    is_member,
+    plain_record,
+    sizes_of_runs,
+    split_members,
+)
 from openmsmq.engine.storage.tables import Table, Writer
-from openmsmq.packet.walk import marked
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.types.lookup import ARRIVAL_BITS
 from openmsmq.types.queues import QueueKind
@@ -65,9 +74,11 @@ class NewMessage(NamedTuple):
 
 
 QUEUE_NUMBER_KEY: Final = b"queue-number"
+_way = itemgetter(slice(1, 5))
+"What messages of a run have in common."
 
 
-class Batch:
+class Batch(PacketRows):
     """The rows of one commit, gathered so that each table is written in one go."""
 
     __slots__ = (
@@ -77,15 +88,11 @@ class Batch:
         "_events",
         "_expiry_deletes",
         "_expiry_rows",
-        "_history",
-        "_history_state",
         "_index_deletes",
         "_index_rows",
-        "_packet_deletes",
-        "_packet_rows",
-        "_pending_events",
         "_properties",
         "_removed",
+        "_runs",
         "_sequences",
         "_statistics",
         "_touched",
@@ -93,9 +100,9 @@ class Batch:
         "inserted",
         "next_due",
         "next_expiry",
+        "note",
+        "note_many",
         "now",
-        "numbers",
-        "writer",
     )
 
     def __init__(
@@ -106,8 +113,7 @@ class Batch:
         history: History,
         statistics: Statistics,
     ) -> None:
-        self.writer = writer
-        self.numbers = numbers
+        super().__init__(writer, numbers)
         self.now = now
         "Seconds since 1970 UTC."
         self.inserted: dict[ManagedQueue, list[int]] = defaultdict(list)
@@ -118,59 +124,24 @@ class Batch:
         "The first time at which one of the new messages expires."
         self.next_due = inf
         "The first time at which one of those can be read that it delays."
-        self._history = history
-        self._history_state = history.state
-        self._pending_events = 0
         self._statistics = statistics
         self._counted: Counter[str] = Counter()
-        self._events: list[bytes] = []
+        self._events = Events(history, now)
+        self.note = self._events.note
+        self.note_many = self._events.note_many
         self._properties: dict[ManagedQueue, QueueProperties] = {}
-        self._packet_rows: list[tuple[bytes, bytes]] = []
         self._index_rows: list[tuple[bytes, bytes]] = []
         self._expiry_rows: list[tuple[bytes, bytes]] = []
         self._delayed_rows: list[tuple[bytes, bytes]] = []
         self._delayed_deletes: list[bytes] = []
-        self._packet_deletes: list[bytes] = []
         self._index_deletes: list[bytes] = []
         self._expiry_deletes: list[bytes] = []
         self._removed: set[bytes] = set()
+        self._runs = RunRows(writer)
         self._sequences: dict[ManagedQueue, OutgoingSequence] = {}
         self._touched: dict[ManagedQueue, list[int]] = defaultdict(lambda: [0, 0])
 
     # Messages
-
-    def store_packet(self, packet: bytes) -> int:
-        """Keep a packet; its number."""
-        number = self.numbers.packet
-        self.numbers.packet = number + 1
-        if len(packet) <= CHUNK_SIZE:
-            self._packet_rows.append((packet_key(number, 0), packet))
-        else:
-            rows = ((packet_key(number, i), part) for i, part in enumerate(chunks(packet)))
-            self._packet_rows.extend(rows)
-        return number
-
-    def store_packets(self, packets: Sequence[bytes]) -> Sequence[int]:
-        """Keep packets; their numbers."""
-        if max(map(len, packets), default=0) > CHUNK_SIZE:
-            return [self.store_packet(packet) for packet in packets]
-        first = self.numbers.packet
-        self.numbers.packet += len(packets)
-        places = range(first, self.numbers.packet)
-        self._packet_rows += zip(map(packet_key, places, repeat(0)), packets, strict=True)
-        return places
-
-    def mark_packet(self, number: int, size: int, marks: int) -> None:
-        """Set bits in the TransactionHeader of a packet that is stored, or about to be."""
-        rows = dict(self._packet_rows)
-        keys = packet_keys(number, size)
-        parts = [rows.get(key) or self.writer.get_many(Table.PACKETS, [key])[0] for key in keys]
-        for key, part in zip(keys, chunks(marked(b"".join(parts), marks)), strict=True):
-            if key in rows:
-                rows[key] = part
-            else:
-                self.writer.put(Table.PACKETS, key, part)
-        self._packet_rows = list(rows.items())
 
     def insert_many(
         self, queue: ManagedQueue, messages: Sequence[NewMessage], by: str
@@ -179,6 +150,45 @@ class Batch:
 
         (Enqueue Message, [MS-MQDMPR] 3.1.7.1.9, steps 3 to 5.)
         """
+        if not keeps_runs(queue, len(messages)):
+            return self._insert_rows(queue, messages, by)
+        lookups: list[int] = []
+        for (priority, expires, _, flags), group in groupby(messages, key=_way):
+            alike = list(group)
+            packets = [message[0] for message in alike]
+            if not may_be_run(packets, expires, flags):
+                lookups += self._insert_rows(queue, alike, by)
+                continue
+            sizes, at = list(map(len, packets)), 0
+            for count in sizes_of_runs(sizes):
+                end = at + (count or 1)
+                if count:
+                    common = Record(0, 0, self.now, expires, flags=flags)
+                    lookups += self._insert_run(queue, packets[at:end], priority, common, by)
+                else:
+                    lookups += self._insert_rows(queue, alike[at:end], by)
+                at = end
+        return lookups
+
+    def _insert_run(
+        self, queue: ManagedQueue, packets: list[bytes], priority: int, common: Record, by: str
+    ) -> range:
+        """Store messages as one run; `common` is what their records share."""
+        count, blob = len(packets), b"".join(packets)
+        first = PRIORITY_MAX - priority << ARRIVAL_BITS | self.numbers.arrivals(count)[0]
+        record = common._replace(packet_number=self.store_packet(blob), size=len(blob))
+        self._runs.add(MessageRun(queue.number, first, record, list(map(len, packets))))
+        lookups = range(first, first + count)
+        self._count(queue, count, len(blob))
+        self.inserted[queue] += lookups
+        self._events.note_run(Event.ARRIVED, queue, first, count, packets[0], by)
+        self._counted[Event.ARRIVED.word] += count
+        return lookups
+
+    def _insert_rows(
+        self, queue: ManagedQueue, messages: Sequence[NewMessage], by: str
+    ) -> list[int]:
+        """Store messages with a row for each."""
         packets = [message[0] for message in messages]
         return self.insert_stored_many(
             queue,
@@ -187,7 +197,7 @@ class Batch:
             [message[1] for message in messages],
             [message[2] for message in messages],
             [message[4] for message in messages],
-            identifiers(packets) if self._history.limit else b"",
+            identifiers(packets) if self.keeps_history else b"",
             by,
         )
 
@@ -281,16 +291,19 @@ class Batch:
     def reinsert(self, queue: ManagedQueue, entries: Sequence[Entry]) -> None:
         """Put messages back where they were removed from."""
         for entry in entries:
-            number = self.store_packet(entry.packet)
-            record = Record.unpack(entry.record)._replace(packet_number=number)
-            self.place(queue, entry.lookup, record)
+            raw = plain_record(entry.record, self.store_packet(entry.packet))
+            self.place(queue, entry.lookup, Record.unpack(raw))
 
     def rewrite(self, queue: ManagedQueue, lookup: int, record: bytes) -> None:
         """Change the record of a message that stays where it is."""
         self._index_rows.append((index_key(queue.number, lookup), record))
 
     def take_out(self, queue: ManagedQueue, lookup: int, raw: bytes) -> bool:
-        """Take a message out of its queue, not out of the store; False if it was before."""
+        """Take a message out of its queue, not out of the store; False if it was before.
+
+        It has a row of its own (`explode`).
+        """
+        assert not is_member(raw), "the message is in a run"
         key = index_key(queue.number, lookup)
         if key in self._removed:
             return False
@@ -303,6 +316,44 @@ class Batch:
             self._delayed_deletes.append(due_key(due_of(raw), queue.number, lookup))
         self._count(queue, -1, -size)
         return True
+
+    def resolve(
+        self,
+        queue: ManagedQueue,
+        gone: Sequence[tuple[int, bytes]],
+        packets: Sequence[bytes] | None,
+    ) -> tuple[Sequence[tuple[int, bytes]], Sequence[bytes] | None]:
+        """Messages with the records that they have now, and their packets, if these are at hand.
+
+        One that was read as a message of a run may have a row of its own since.
+        """
+        members = split_members(gone)[0]
+        missing = set(self._runs.missing(queue.number, members)) if members else None
+        if not missing:
+            return gone, packets
+        rows = [self.record(queue, at) if at in missing else raw for at, raw in gone]
+        found = [(at, raw) for (at, _), raw in zip(gone, rows, strict=True) if raw is not None]
+        if packets is not None:
+            packets = [one for one, raw in zip(packets, rows, strict=True) if raw is not None]
+        return found, packets
+
+    @property
+    def sparse_runs(self) -> list[MessageRun]:
+        """The runs that this commit leaves with few messages."""
+        return self._runs.sparse
+
+    def explode(self, queue: ManagedQueue, lookup: int, raw: bytes) -> bytes | None:
+        """The record of a message with a row of its own, which it gets now if it is in a run.
+
+        None if the message is gone.
+        """
+        if not is_member(raw):
+            return raw
+        if self._runs.remove(queue.number, [lookup])[2]:  # it left the run after it was read
+            return self.record(queue, lookup)
+        plain = plain_record(raw, self.store_packet(self.packet(raw)))
+        self._index_rows.append((index_key(queue.number, lookup), plain))
+        return plain
 
     def take_out_many(self, queue: ManagedQueue, gone: Sequence[tuple[int, bytes]]) -> None:
         """Take messages out of their queue that nobody else can take: identifiers and records."""
@@ -318,7 +369,7 @@ class Batch:
         self._count(queue, -len(gone), -total)
 
     def record(self, queue: ManagedQueue, lookup: int) -> bytes | None:
-        """The record of a message, as this commit leaves it so far; None if it is not there."""
+        """The row of a message as this commit leaves it so far; None if it has none."""
         self._write_index()
         key = index_key(queue.number, lookup)
         return None if key in self._removed else self.writer.get(Table.INDEX, key)
@@ -327,17 +378,22 @@ class Batch:
         """Whether this commit takes a message out of its queue."""
         return index_key(queue.number, lookup) in self._removed
 
+    def is_in_run(self, queue: ManagedQueue, lookup: int) -> bool:
+        """Whether a message is in a run, as this commit leaves it so far."""
+        return self._runs.has(queue.number, lookup)
+
     def move(
         self, queue: ManagedQueue, lookup: int, raw: bytes, target: ManagedQueue, by: str
     ) -> None:
         """Move Message ([MS-MQDMPR] 3.1.7.1.16): it keeps its lookup identifier (A-39)."""
-        if not self.take_out(queue, lookup, raw):
+        plain = self.explode(queue, lookup, raw)
+        if plain is None or not self.take_out(queue, lookup, plain):
             return
-        record = Record.unpack(raw).moved(self.now)
+        record = Record.unpack(plain).moved(self.now)
         self.place(target, lookup, record)
         self.count(Event.MOVED.word)
         if self.keeps_history:
-            ids = identifiers(self.first_chunks([raw]))
+            ids = identifiers(self.first_chunks([plain]))
             self.note(Event.MOVED, target, [lookup], ids, by, queue.name)
 
     def keep(self, queue: ManagedQueue) -> None:
@@ -347,6 +403,11 @@ class Batch:
     def remove_many(self, queue: ManagedQueue, gone: Sequence[tuple[int, bytes]]) -> None:
         """Take messages out of their queue and the store: lookup identifiers and records."""
         queue_number = queue.number
+        members, gone = split_members(gone)
+        if members:
+            gone += self._remove_members(queue, members)
+            if not gone:
+                return
         self._index_deletes += [index_key(queue_number, lookup) for lookup, _ in gone]
         total = 0
         keys: list[bytes] = []
@@ -365,24 +426,14 @@ class Batch:
             self._delayed_deletes += waited
         self._count(queue, -len(gone), -total)
 
-    def drop_packet(self, number: int, size: int) -> None:
-        """Remove a packet from the store."""
-        if size <= CHUNK_SIZE:
-            self._packet_deletes.append(packet_key(number, 0))
-        else:
-            self._packet_deletes += packet_keys(number, size)
-
-    def packet(self, raw: bytes) -> bytes:
-        """The packet of a message, given its record; it may be one of this commit."""
-        self._write_packets()
-        number, size = packet_place(raw)
-        return b"".join(self.writer.get_many(Table.PACKETS, packet_keys(number, size)))
-
-    def first_chunks(self, raws: Sequence[bytes]) -> list[bytes]:
-        """Enough of the packets of messages to tell their identifiers."""
-        self._write_packets()
-        keys = [packet_key(packet_place(raw)[0], 0) for raw in raws]
-        return self.writer.get_many(Table.PACKETS, keys)
+    def _remove_members(
+        self, queue: ManagedQueue, members: Sequence[int]
+    ) -> list[tuple[int, bytes]]:
+        """Take messages out of their runs; those that left them before, with their rows."""
+        count, size, others = self._runs.remove(queue.number, members)
+        self._count(queue, -count, -size)
+        rows = ((lookup, self.record(queue, lookup)) for lookup in others)
+        return [(lookup, raw) for lookup, raw in rows if raw is not None]
 
     def _expire(self, expires: int, queue: ManagedQueue, lookup: int) -> None:
         self._expiry_rows.append((expiry_key(expires, queue.number, lookup), b""))
@@ -412,21 +463,7 @@ class Batch:
     @property
     def keeps_history(self) -> bool:
         """Events are kept; else nobody needs to find out the identifiers of messages."""
-        return self._history.is_on
-
-    def note(
-        self,
-        event: Event,
-        queue: ManagedQueue | None,
-        lookups: Sequence[int],
-        ids: bytes,
-        by: str,
-        extra: str = "",
-    ) -> None:
-        """Keep an event of the messages' history."""
-        if self._history.limit:
-            number = 0 if queue is None else queue.number
-            self._events += pack_event(event, number, lookups, ids, by, extra)
+        return self._events.are_kept
 
     def count(self, what: str, times: int = 1) -> None:
         """Something that the statistics count."""
@@ -443,6 +480,7 @@ class Batch:
             writer.delete_many(Table.INDEX, self._index_deletes)
         if self._packet_deletes:
             writer.delete_many(Table.PACKETS, self._packet_deletes)
+        self._runs.write()
         if self._expiry_deletes:
             writer.delete_many(Table.EXPIRY, self._expiry_deletes)
         if self._expiry_rows:
@@ -454,13 +492,8 @@ class Batch:
         for queue, (messages, size) in self._touched.items():
             if not queue.deleted:
                 self._write_counts(queue, queue.messages + messages, queue.size + size)
-        self._write_history()
+        self._events.write(writer)
         self._statistics.write(writer, self._counted)
-
-    def _write_packets(self) -> None:
-        if self._packet_rows:
-            self.writer.put_many(Table.PACKETS, self._packet_rows, append=True)
-            self._packet_rows = []
 
     def _write_index(self) -> None:
         if self._index_rows:
@@ -476,13 +509,6 @@ class Batch:
         key = queue_key(queue.number, COUNTERS_ROW)
         self.writer.put(Table.QUEUES, key, pack_counters(messages, size))
 
-    def _write_history(self) -> None:
-        history = self._history
-        self._pending_events = len(history.pending)
-        events = history.pending + [(self.now, event) for event in self._events]
-        if events or (history.state.size and not history.limit):
-            self._history_state = history.write(self.writer, events)
-
     def grown(self) -> Iterator[tuple[ManagedQueue, int]]:
         """The queues that it changes, and by how many bytes; those that are deleted not."""
         for queue, (_, size) in self._touched.items():
@@ -497,7 +523,7 @@ class Batch:
             queue.is_stored = True
         for queue, sequence in self._sequences.items():
             self.numbers.sequences.began(queue, sequence)
-        self._history.committed(self._history_state, self._pending_events)
+        self._events.committed()
         self._statistics.add(self._counted)
 
     def _count(self, queue: ManagedQueue, messages: int, size: int) -> None:

@@ -28,6 +28,7 @@ from openmsmq.engine.storage.layout import (
     lookup_id,
     packet_place,
 )
+from openmsmq.engine.storage.runs import split_members
 from openmsmq.properties.message import (
     PRIORITY_MAX,
     MessageClass,
@@ -163,17 +164,19 @@ class Dispositions:
 
         `packets` are theirs, if they are at hand.
         """
+        gone, packets = batch.resolve(queue, gone, packets)
         wanted = OWED[reason] | _FINAL_ACK
-        owed = [lookup for lookup, raw in gone if flags_of(raw) & wanted]
+        owed = [lookup for lookup, raw in split_members(gone)[1] if flags_of(raw) & wanted]
         if not owed and not self._is_journaled(queue, reason):
-            batch.remove_many(queue, gone)
             self._note(batch, queue, gone, reason, by, packets)
+            batch.remove_many(queue, gone)
             return
         taken: list[tuple[int, bytes]] = []
         starts: list[bytes] = []
         for place, (lookup, raw) in enumerate(gone):
-            if batch.take_out(queue, lookup, raw):
-                taken.append((lookup, raw))
+            plain = batch.explode(queue, lookup, raw)
+            if plain is not None and batch.take_out(queue, lookup, plain):
+                taken.append((lookup, plain))
                 starts += packets[place : place + 1] if packets else ()
         self.finalize(batch, queue, taken, reason, by, starts or None)
 
@@ -264,9 +267,7 @@ class Dispositions:
         if event is Event.DELIVERED and not flags_of(gone[0][1]) & _TRANSACTIONAL:
             event = Event.HANDED_OVER  # no more is known
         starts = batch.first_chunks([raw for _, raw in gone]) if packets is None else packets
-        lookups = [lookup for lookup, _ in gone]
-        why = words or _words(reason, queue)
-        batch.note(event, queue, lookups, identifiers(starts), by, why)
+        batch.note_many(event, queue, gone, starts, by, words or _words(reason, queue))
         return starts
 
     # Copies

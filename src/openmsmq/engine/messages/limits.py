@@ -1,4 +1,4 @@
-"""Bounds of messages in memory.
+"""Bounds of what is known of messages in memory.
 
 Each says what it counts, and what happens at the limit; docs/limits.md lists all of them.
 """
@@ -14,4 +14,8 @@ refused, `InsufficientResources`; messages of other managers are refused.
 STALE_MAX: Final = 1000
 """Messages that are gone and still in the heap of express messages by expiry, until the heap is
 twice as large as it has to be. At the limit: they are removed from it.
+"""
+SPARSE_RUNS_MAX: Final = 10_000
+"""Runs with few messages left that are remembered, to be taken apart after a while. At the limit:
+others keep their room until the next start.
 """

@@ -45,6 +45,9 @@ class PoisonMessages:
 
         `counts`: it was received; to be about to be moved does not count.
         """
+        plain = batch.explode(queue, lookup, raw)
+        assert plain is not None, "a message that a transaction has taken is there"
+        raw = plain
         record = Record.unpack(raw)
         record = record._replace(abort_count=record.abort_count + counts)
         batch.count(Event.ABORTED.word)

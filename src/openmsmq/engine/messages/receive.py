@@ -22,8 +22,8 @@ from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.history import Event, identifiers
-from openmsmq.engine.storage.layout import index_key, place_and_expiry
-from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.storage.layout import place_and_expiry
+from openmsmq.engine.storage.runs import record_of, stored_back
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     InvalidHandle,
@@ -185,7 +185,7 @@ class Receiver:
         """A message that is there for certain."""
         if lookup in queue.express:
             return queue.express[lookup]
-        record = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
+        record = record_of(self._core.snapshot, queue.number, lookup)
         assert record is not None, "a message that is held is there"
         return fetch(self._core.snapshot, queue, [(lookup, record, False)])[0]
 
@@ -252,7 +252,7 @@ class Receiver:
         if is_express:
             record = queue.express[lookup].record
         else:
-            row = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
+            row = record_of(self._core.snapshot, queue.number, lookup)
             assert row is not None, "the message was seen a moment ago"
             record = row
         if place_and_expiry(record)[2] < self._core.expiry.overdue:
@@ -262,8 +262,9 @@ class Receiver:
     def _exists(self, queue: ManagedQueue, lookup: int) -> bool:
         if not 0 < lookup <= LOOKUP_MAX:
             return False
-        key = index_key(queue.number, lookup)
-        return lookup in queue.express or self._core.snapshot.get(Table.INDEX, key) is not None
+        if lookup in queue.express:
+            return True
+        return record_of(self._core.snapshot, queue.number, lookup) is not None
 
     def peek_cursor(
         self,
@@ -390,9 +391,8 @@ class Receiver:
     def _last(self, queue: ManagedQueue) -> int:
         """The greatest lookup identifier in a queue, held messages included."""
         express = queue.express.last()
-        first, end = index_key(queue.number, 0), index_key(queue.number + 1, 0)
-        for key, _ in self._core.snapshot.scan_back(Table.INDEX, first, end):
-            return max(express, int.from_bytes(key[4:], "big"))
+        for lookup, _, _ in stored_back(self._core.snapshot, queue.number, LOOKUP_MAX):
+            return max(express, lookup)
         return express
 
     def _taken(

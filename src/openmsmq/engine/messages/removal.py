@@ -14,7 +14,8 @@ from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.waiting_readers import WaitingReaders
 from openmsmq.engine.state import EngineState
-from openmsmq.engine.storage.layout import PURGED_ROW, index_key, queue_key
+from openmsmq.engine.storage.layout import PURGED_ROW, queue_key
+from openmsmq.engine.storage.runs import record_of
 from openmsmq.engine.storage.tables import Table
 from openmsmq.properties.message import MessageClass
 
@@ -104,9 +105,7 @@ class Removal:
         def apply(batch: Batch) -> None:
             if queue.deleted:
                 return
-            found = [
-                (at, batch.writer.get(Table.INDEX, index_key(queue.number, at))) for at in stored
-            ]
+            found = [(at, record_of(batch.writer, queue.number, at)) for at in stored]
             gone = [(lookup, raw) for lookup, raw in found if raw is not None]
             self._dispositions.removed(batch, queue, gone, purge_reason(queue), "")
             note_purged(batch, queue)

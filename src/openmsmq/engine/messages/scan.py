@@ -16,12 +16,19 @@ from openmsmq.engine.storage.layout import (
     Owed,
     Record,
     flags_of,
-    index_key,
     packet_key,
     packet_keys,
     packet_place,
     place_and_expiry,
-    split_index_key,
+)
+from openmsmq.engine.storage.runs import (
+    Found,
+    first_arrival,
+    is_member,
+    members_of,
+    read_members,
+    stored,
+    stored_back,
 )
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.properties.message import PRIORITY_MAX
@@ -32,9 +39,6 @@ LOOK_AHEAD: Final = 500
 "Messages that are looked at together, when bytes are limited."
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
-
-Found = tuple[int, bytes, bool]
-"Lookup identifier, record, and whether it is an express message."
 
 
 def readable(
@@ -56,8 +60,7 @@ def _present(snapshot: Snapshot, queue: ManagedQueue, after: int) -> Iterator[Fo
     after = max(after, queue.start)
     if after >= LOOKUP_MAX:
         return iter(())
-    first, end = index_key(queue.number, after + 1), index_key(queue.number + 1, 0)
-    found = _stored(snapshot.scan(Table.INDEX, first, end))
+    found = stored(snapshot, queue.number, after)
     if queue.express:
         found = merge(found, _express(queue.express.after(after)))
     return found
@@ -67,9 +70,8 @@ def readable_back(
     snapshot: Snapshot, queue: ManagedQueue, before: int, overdue: int = 0
 ) -> Iterator[Found]:
     """The same below lookup identifier `before`, in falling order."""
-    first, end = index_key(queue.number, 0), index_key(queue.number, before)
-    stored = _stored(snapshot.scan_back(Table.INDEX, first, end))
-    found = merge(stored, _express(queue.express.before(before)), reverse=True)
+    rows = stored_back(snapshot, queue.number, before)
+    found = merge(rows, _express(queue.express.before(before)), reverse=True)
     yield from _available(queue, found, overdue)
 
 
@@ -112,11 +114,6 @@ def first_sendable(
     return found
 
 
-def _stored(rows: Iterator[tuple[bytes, bytes]]) -> Iterator[Found]:
-    for key, raw in rows:
-        yield split_index_key(key)[1], raw, False
-
-
 def _express(entries: Iterator[Entry]) -> Iterator[Found]:
     for entry in entries:
         yield entry.lookup, entry.record, True
@@ -124,6 +121,9 @@ def _express(entries: Iterator[Entry]) -> Iterator[Found]:
 
 def fetch(snapshot: Snapshot, queue: ManagedQueue, found: list[Found]) -> list[Entry]:
     """The packets of messages that were found."""
+    members = members_of(found)
+    if members:
+        return _fetch_members(snapshot, queue, found, members)
     keys = []
     for _, raw, express in found:
         number, size = packet_place(raw)
@@ -134,6 +134,25 @@ def fetch(snapshot: Snapshot, queue: ManagedQueue, found: list[Found]) -> list[E
     return [
         new(Entry, (lookup, raw, packet, False))  # saves 0.2 µs
         for (lookup, raw, _), packet in zip(found, packets, strict=True)
+    ]
+
+
+def _fetch_members(
+    snapshot: Snapshot, queue: ManagedQueue, found: list[Found], members: list[bytes]
+) -> list[Entry]:
+    """The same if some are messages of runs, of which these are the records."""
+    packets, new = read_members(snapshot, members), tuple.__new__
+    if len(members) == len(found):
+        return [
+            new(Entry, (lookup, raw, packet, False))
+            for (lookup, raw, _), packet in zip(found, packets, strict=True)
+        ]
+    following = iter(packets)
+    return [
+        Entry(item[0], item[1], next(following))
+        if is_member(item[1])
+        else _fetch_one(snapshot, queue, item)
+        for item in found
     ]
 
 
@@ -196,9 +215,8 @@ def oldest(snapshot: Snapshot, queue: ManagedQueue) -> int | None:
     """When the message arrived that is in a queue for the longest time."""
     found = [Record.unpack(entry.record).arrived_time for entry in queue.express.firsts()]
     for priority in range(PRIORITY_MAX + 1):
-        first = index_key(queue.number, priority << ARRIVAL_BITS)
-        end = index_key(queue.number, (priority << ARRIVAL_BITS) + ARRIVAL_MASK)
-        for _, raw in snapshot.scan(Table.INDEX, first, end):
-            found.append(Record.unpack(raw).arrived_time)
-            break
+        first = priority << ARRIVAL_BITS
+        arrived = first_arrival(snapshot, queue.number, first, first | ARRIVAL_MASK)
+        if arrived is not None:
+            found.append(arrived)
     return min(found, default=None)

@@ -13,7 +13,7 @@ from uuid import UUID
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import Found, fetch, first_sendable, hold, up_to
+from openmsmq.engine.messages.scan import fetch, first_sendable, hold, up_to
 from openmsmq.engine.outgoing.limits import PEERS_MAX
 from openmsmq.engine.outgoing.sequences import (
     LOOKUP_BASE,
@@ -27,6 +27,7 @@ from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import Owed, flags_of, index_key
+from openmsmq.engine.storage.runs import Found
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.limits import U32_MAX

@@ -13,7 +13,8 @@ from openmsmq.engine.messages.removal import Removal, note_purged, purge_reason
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.waiting_readers import WaitingReaders
 from openmsmq.engine.state import EngineState
-from openmsmq.engine.storage.layout import DELETED_ROW, index_key, queue_key
+from openmsmq.engine.storage.layout import DELETED_ROW, queue_key
+from openmsmq.engine.storage.runs import is_member, record_of, stored
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.properties.message import MessageClass
 from openmsmq.types.lookup import ARRIVAL_MASK
@@ -123,7 +124,7 @@ class Purge:
     def resume(self, queue: ManagedQueue) -> None:
         """Remove what was purged while it was held by a reader that a crash has ended."""
         known, snapshot = sorted(queue.purge_pending), self._state.snapshot
-        there = [at for at in known if snapshot.get(Table.INDEX, index_key(queue.number, at))]
+        there = [at for at in known if record_of(snapshot, queue.number, at) is not None]
         queue.purge_pending = set(there)
         released = [at for at in there if not queue.holds.is_held(at)]
         self._removal.remove_purged(queue, released)
@@ -145,15 +146,21 @@ class Purge:
         def apply(batch: Batch) -> None:
             nonlocal removed
             rows[:] = _rows(batch.writer, queue, after)
-            gone = [
+            free = [
                 (lookup, raw)
                 for lookup, raw in rows
                 if lookup & ARRIVAL_MASK <= mark
                 and not queue.holds.is_held(lookup)
                 and lookup not in queue.spared
-                and batch.take_out(queue, lookup, raw)
             ]
-            removed = len(gone)
+            members = [
+                (lookup, raw)
+                for lookup, raw in free
+                if is_member(raw) and batch.is_in_run(queue, lookup)
+            ]
+            gone = [one for one in free if not is_member(one[1]) and batch.take_out(queue, *one)]
+            removed = len(members) + len(gone)
+            self._dispositions.removed(batch, queue, members, purge_reason(queue), by)
             self._dispositions.finalize(batch, queue, gone, purge_reason(queue), by)
             if len(rows) < STEP:
                 note_purged(batch, queue)
@@ -178,7 +185,6 @@ def _end(queue: ManagedQueue, mark: int) -> None:
 
 
 def _rows(writer: Writer, queue: ManagedQueue, after: int) -> Rows:
-    """The next rows of a queue's index, a step's worth."""
-    first, end = index_key(queue.number, after + 1), index_key(queue.number + 1, 0)
-    found = islice(writer.scan(Table.INDEX, first, end), STEP)
-    return [(int.from_bytes(key[4:], "big"), raw) for key, raw in found]
+    """The next messages of a queue, a step's worth."""
+    found = islice(stored(writer, queue.number, after), STEP)
+    return [(lookup, raw) for lookup, raw, _ in found]

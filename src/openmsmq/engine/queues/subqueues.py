@@ -8,8 +8,8 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event, identifiers
-from openmsmq.engine.storage.layout import Record, index_key, place_and_expiry
-from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.storage.layout import Record, place_and_expiry
+from openmsmq.engine.storage.runs import record_of
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     InvalidParameter,
@@ -104,7 +104,7 @@ class Moves:
         if lookup in queue.express:
             record, is_express = queue.express[lookup].record, True
         else:
-            row = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))
+            row = record_of(self._core.snapshot, queue.number, lookup)
             if row is None:
                 raise missing
             record, is_express = row, False

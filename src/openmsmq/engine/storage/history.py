@@ -2,7 +2,8 @@
 
 Events are kept in pages, one or more with each commit, numbered in order. When the pages take more
 than they may, the oldest are dropped. An event names the messages it is about by their 20-byte
-identifiers, so that a search for one is a search for these bytes.
+identifiers, so that a search for one is a search for these bytes. Messages whose identifiers and
+lookup identifiers count up together are named by the first and their number (`RANGE`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from struct import Struct, pack
 from typing import Final, NamedTuple
 
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
+from openmsmq.limits import U32_MAX
 
 PAGE_SIZE: Final = 3900
 "Of a page; more would leave half of LMDB's pages empty."
@@ -32,6 +34,9 @@ Timed = tuple[int, bytes]
 _PER_EVENT: Final = 120
 "Messages one event names; those of a larger one are spread over several."
 _DETAIL_MAX: Final = 400
+RANGE: Final = 0x80
+"Set in the code of an event that names the first of several messages."
+_SOURCE_SIZE: Final = 16
 
 
 class Event(IntEnum):
@@ -113,9 +118,7 @@ def pack_event(
     event: int, queue: int, lookups: Sequence[int], ids: bytes, by: str, extra: str = ""
 ) -> list[bytes]:
     """An event as the pages hold it, in as many pieces as it needs."""
-    detail = f"{by}\x1f{extra}".encode()
-    if len(detail) > _DETAIL_MAX:
-        detail = f"{by[:80]}\x1f{extra[:80]}".encode()[:_DETAIL_MAX]
+    detail = _detail(by, extra)
     pieces = []
     for start in range(0, len(lookups), _PER_EVENT):
         part = lookups[start : start + _PER_EVENT]
@@ -124,6 +127,22 @@ def pack_event(
         head = _event.pack(event, queue, count, len(detail), 0)
         pieces.append(b"".join((head, own, pack(f"<{count}Q", *part), detail)))
     return pieces
+
+
+def pack_range(
+    event: int, queue: int, lookup: int, count: int, identifier: bytes, by: str, extra: str = ""
+) -> bytes:
+    """An event of messages that count up from one, of which this is known."""
+    detail = _detail(by, extra)
+    head = _event.pack(event | RANGE, queue, count, len(detail), 0)
+    return b"".join((head, identifier, _lookup.pack(lookup), detail))
+
+
+def _detail(by: str, extra: str) -> bytes:
+    detail = f"{by}\x1f{extra}".encode()
+    if len(detail) > _DETAIL_MAX:
+        detail = f"{by[:80]}\x1f{extra[:80]}".encode()[:_DETAIL_MAX]
+    return detail
 
 
 class History:
@@ -187,10 +206,10 @@ class History:
         """All that is known of a message, oldest first."""
         found: list[Happened] = []
         for _, page in snapshot.scan(Table.HISTORY, b"", b"\xff" * 9):
-            if identifier in page:
+            if identifier[:_SOURCE_SIZE] in page:
                 found += _find(page, identifier)
         for page in _pages(self.pending):
-            if identifier in page:
+            if identifier[:_SOURCE_SIZE] in page:
                 found += _find(page, identifier)
         return found
 
@@ -217,12 +236,37 @@ def _find(page: bytes, identifier: bytes) -> Iterator[Happened]:
     while at < len(page):
         event, queue, count, detail_size, _ = _event.unpack_from(page, at)
         ids = at + _event.size
-        lookups = ids + count * IDENTIFIER_SIZE
-        detail = lookups + count * 8
+        named = 1 if event & RANGE else count
+        lookups = ids + named * IDENTIFIER_SIZE
+        detail = lookups + named * _lookup.size
         at = detail + detail_size
-        for place in range(count):
-            start = ids + place * IDENTIFIER_SIZE
-            if page[start : start + IDENTIFIER_SIZE] == identifier:
-                (lookup,) = _lookup.unpack_from(page, lookups + place * 8)
-                by, _, extra = page[detail:at].decode(errors="replace").partition("\x1f")
-                yield Happened(now, event, queue, lookup, by, extra)
+        if event & RANGE:
+            found = _find_in_range(page, ids, count, identifier)
+        else:
+            found = _find_named(page, ids, count, identifier)
+        for lookup in found:
+            by, _, extra = page[detail:at].decode(errors="replace").partition("\x1f")
+            yield Happened(now, event & ~RANGE, queue, lookup, by, extra)
+
+
+def _find_named(page: bytes, ids: int, count: int, identifier: bytes) -> list[int]:
+    """The lookup identifiers of a message in an event that names each."""
+    lookups = ids + count * IDENTIFIER_SIZE
+    if identifier not in page[ids:lookups]:
+        return []
+    return [
+        _lookup.unpack_from(page, lookups + place * _lookup.size)[0]
+        for place in range(count)
+        if page.startswith(identifier, ids + place * IDENTIFIER_SIZE)
+    ]
+
+
+def _find_in_range(page: bytes, first: int, count: int, identifier: bytes) -> list[int]:
+    """The same in an event that names the first of several."""
+    if not page.startswith(identifier[:_SOURCE_SIZE], first):
+        return []
+    start = int.from_bytes(page[first + _SOURCE_SIZE : first + IDENTIFIER_SIZE], "little")
+    place = int.from_bytes(identifier[_SOURCE_SIZE:], "little") - start & U32_MAX
+    if place >= count:
+        return []
+    return [_lookup.unpack_from(page, first + IDENTIFIER_SIZE)[0] + place]

@@ -1,4 +1,4 @@
-"""Bounds of what the store keeps beside messages.
+"""Bounds of runs, and of what the store keeps beside messages.
 
 Each says what it counts, and what happens at the limit; docs/limits.md lists all of them.
 """
@@ -13,3 +13,7 @@ STARTS_MAX: Final = 256
 """Starts that are remembered, so that `explain` can tell why an express message is gone. At the
 limit: the oldest is forgotten.
 """
+RUN_COUNT_MAX: Final = 1000
+"Messages that are stored together as one run. At the limit: the next run begins."
+RUN_SIZE_MAX: Final = 1 << 20
+"Bytes of the messages of one run. At the limit: the next run begins."

@@ -32,6 +32,8 @@ class Table(IntEnum):
     "What makes delivery exactly-once: sequences, what has come lately, what was sent with an id."
     DELAYED = 8
     "(time, queue, lookup identifier) -> nothing; for the messages that cannot be read yet."
+    RUNS = 9
+    "(queue, lookup identifier of the first) -> messages stored together, see `runs`."
 
 
 class Snapshot(Protocol):

@@ -19,7 +19,7 @@ from uuid import UUID
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
-from openmsmq.engine.messages.scan import Found, fetch, first_readable, up_to
+from openmsmq.engine.messages.scan import fetch, first_readable, up_to
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
@@ -33,6 +33,7 @@ from openmsmq.engine.storage.layout import (
     packet_place,
     queue_key,
 )
+from openmsmq.engine.storage.runs import Found
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.subscriptions.limits import NAME_MAX
 from openmsmq.engine.subscriptions.owners import check_owner

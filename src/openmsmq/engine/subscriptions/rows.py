@@ -17,6 +17,7 @@ from openmsmq.engine.storage.layout import (
     with_expiry,
     with_packet,
 )
+from openmsmq.engine.storage.runs import is_member
 from openmsmq.engine.storage.tables import Table
 from openmsmq.engine.subscriptions.subscription import DurableSubscription
 
@@ -31,6 +32,7 @@ _tail = Struct("<QI")
 def take(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) -> None:
     """Take messages out of their queue, and keep them for the subscription."""
     source = subscription.source
+    entries = _exploded(batch, source, entries)
     batch.take_out_many(
         source, [(entry.lookup, entry.record) for entry in entries if not entry.express]
     )
@@ -42,12 +44,26 @@ def take(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) 
 
 def copy(batch: Batch, subscription: DurableSubscription, entries: list[Entry]) -> None:
     """Keep copies of messages for the subscription."""
+    entries = _exploded(batch, subscription.source, entries)
     stored = _stored(batch, entries)
     copies = [(entry.lookup, raw[:RECORD_SIZE]) for entry, raw in zip(entries, stored, strict=True)]
     _keep(batch, subscription, copies)
     for entry in entries:
         if not entry.express:
             batch.rewrite(subscription.source, entry.lookup, entry.record)
+
+
+def _exploded(batch: Batch, source: ManagedQueue, entries: list[Entry]) -> list[Entry]:
+    """The same messages with rows of their own, those that were in runs, too."""
+    found = []
+    for entry in entries:
+        if is_member(entry.record):
+            readers = entry.record[RECORD_SIZE:]
+            plain = batch.explode(source, entry.lookup, entry.record[:RECORD_SIZE])
+            assert plain is not None, "a message that is held is there"
+            entry = entry._replace(record=plain + readers)
+        found.append(entry)
+    return found
 
 
 def _stored(batch: Batch, entries: list[Entry]) -> list[bytes]:

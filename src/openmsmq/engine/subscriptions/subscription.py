@@ -16,9 +16,10 @@ from struct import Struct, pack, unpack
 from typing import Final, TypeVar
 
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.messages.scan import Found, oldest, readable
+from openmsmq.engine.messages.scan import oldest, readable
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import RECORD_SIZE, local_facts
+from openmsmq.engine.storage.runs import Found
 from openmsmq.engine.storage.tables import Snapshot
 from openmsmq.engine.subscriptions.limits import AGAIN_MAX, LOOK_MAX
 from openmsmq.engine.subscriptions.ranges import Ranges

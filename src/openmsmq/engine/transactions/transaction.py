@@ -26,7 +26,8 @@ from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.queues.registry import Queues
 from openmsmq.engine.storage.history import IDENTIFIER_SIZE, identifiers
-from openmsmq.engine.storage.layout import JOURNAL_BIT, Owed, Record, index_key
+from openmsmq.engine.storage.layout import JOURNAL_BIT, Owed, Record
+from openmsmq.engine.storage.runs import record_of
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.errors import TransactionSequence
 from openmsmq.packet.headers.transaction import TransactionFlags
@@ -450,7 +451,7 @@ def _hold_again(
     number, lookup = _place.unpack(row)
     owner = queues.get(number & ~JOURNAL_BIT)
     queue = journal_of(owner) if owner is not None and number & JOURNAL_BIT else owner
-    record = snapshot.get(Table.INDEX, index_key(number, lookup))
+    record = record_of(snapshot, number, lookup)
     if queue is not None and record is not None:
         transaction.received[queue, lookup] = record
         queue.holds.hold([lookup], transaction)

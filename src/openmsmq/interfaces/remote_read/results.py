@@ -57,7 +57,7 @@ def received(entry: Entry, context: QueueContext, max_body_size: int) -> stubs.R
         entry.packet,
         aborted=record.abort_count,
         moved=record.move_count,
-        last_moved=record.last_move_time,
+        last_moved=record.last_move_time if record.move_count else 0,
         subqueue=split_queue(context.handle.queue.name).subqueue,
     )
     sections = sections_of(packet, max_body_size)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import struct
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -37,6 +38,7 @@ from openmsmq.engine.storage.layout import (
     split_packet_key,
 )
 from openmsmq.engine.storage.recovery import IDENTITY_KEY
+from openmsmq.engine.storage.runs import MessageRun, record_of
 from openmsmq.engine.storage.settings import load_settings
 from openmsmq.engine.storage.tables import Snapshot, Table
 from openmsmq.engine.transactions.transaction import (
@@ -153,6 +155,8 @@ class _Checker:
         self._transfers = CheckedTransfers(self._queues)
         self._numbers = dict.fromkeys(_NUMBER_KEYS, 0)
         self._transactions = 0
+        self._lost: Counter[int] = Counter()
+        "Messages of queues that do not exist."
 
     def run(self) -> Report:
         """Look at all tables."""
@@ -160,6 +164,11 @@ class _Checker:
         self._check_queues()
         self._check_transfers()
         self._check_index()
+        self._check_runs()
+        for number, count in self._lost.items():
+            self._find(f"{count} messages lie in queue number {number}, which does not exist.")
+        for sentence in self._queues.wrong_counters():
+            self._find(sentence)
         self._check_transactions()
         self._check_packets()
         self._check_expiry()
@@ -232,7 +241,6 @@ class _Checker:
     # Messages
 
     def _check_index(self) -> None:
-        lost: dict[int, int] = {}
         for key, row in self._rows(Table.INDEX):
             try:
                 number, lookup = split_index_key(key)
@@ -244,14 +252,44 @@ class _Checker:
                 self._find_unreadable(Table.INDEX, key)
             queue = self._queues.get(number)
             if queue is None:
-                lost[number] = lost.get(number, 0) + 1
+                self._lost[number] += 1
             else:
                 self._check_message(queue, lookup, record)
             self._references.add(record.packet_number, record.size, number, lookup)
-        for number, count in lost.items():
-            self._find(f"{count} messages lie in queue number {number}, which does not exist.")
-        for sentence in self._queues.wrong_counters():
-            self._find(sentence)
+
+    def _check_runs(self) -> None:
+        """Each run is whole, and none of its messages is in the index, too, or in another run."""
+        place = 0, 0
+        for key, row in self._rows(Table.RUNS):
+            try:
+                run = MessageRun.unpack(key, row)
+            except UNREADABLE:
+                self._find_unreadable(Table.RUNS, key)
+                continue
+            queue = self._queues.get(run.queue)
+            if queue is None:
+                self._lost[run.queue] += run.left
+            else:
+                self._check_run(queue, run)
+                if (run.queue, run.first) < place:
+                    self._find(f"Message {run.first} of {queue} is in two runs.")
+            place = run.queue, run.end
+            self._references.add(run.record.packet_number, run.record.size, run.queue, run.first)
+
+    def _check_run(self, queue: CheckedQueue, run: MessageRun) -> None:
+        queue.messages += run.left
+        queue.bytes += run.bytes_left
+        if run.first >> ARRIVAL_BITS > PRIORITY_MAX:
+            self._find(f"Message {run.first} of {queue} has no possible priority.")
+        if run.end - 1 & ARRIVAL_MASK > self._numbers[ARRIVAL_KEY]:
+            self._find(f"The number of message {run.end - 1} of {queue} would be given out again.")
+        if run.record.expires != NEVER or run.record.flags & ~Owed.TRANSACTIONAL:
+            self._find(f"Message {run.first} of {queue} cannot be in a run.")
+        first, end = index_key(run.queue, run.first), index_key(run.queue, run.end)
+        for key, _ in self._snapshot.scan(Table.INDEX, first, end):
+            lookup = split_index_key(key)[1]
+            if run.member(lookup) is not None:
+                self._find(f"Message {lookup} of {queue} is in a run and in the index.")
 
     def _check_message(self, queue: CheckedQueue, lookup: int, record: Record) -> None:
         queue.messages += 1
@@ -327,7 +365,7 @@ class _Checker:
         elif kind == RECEIVED:
             queue, lookup = split_place(row)
             found = self._queues.get(queue)
-            is_there = self._snapshot.get(Table.INDEX, index_key(queue, lookup)) is not None
+            is_there = record_of(self._snapshot, queue, lookup) is not None
             if found is not None and found.known and not is_there:
                 self._find(f"Transaction {number} has received a message that is not there.")
         elif kind == MOVED:

@@ -6,9 +6,9 @@ import pytest
 from tests.unit.engine.world import World, letter
 
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.messages.scan import Found
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import RECORD_SIZE
+from openmsmq.engine.storage.runs import Found
 from openmsmq.engine.subscriptions import subscription as module
 from openmsmq.engine.subscriptions.ranges import Ranges
 from openmsmq.engine.subscriptions.subscription import (

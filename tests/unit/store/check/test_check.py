@@ -25,6 +25,7 @@ from openmsmq.engine.storage.layout import (
     COUNTERS_ROW,
     DELETED_ROW,
     JOURNAL_BIT,
+    NEVER,
     PURGED_ROW,
     READ_ROW,
     SUBSCRIPTION_ROW,
@@ -39,6 +40,7 @@ from openmsmq.engine.storage.layout import (
     split_index_key,
 )
 from openmsmq.engine.storage.recovery import IDENTITY_KEY
+from openmsmq.engine.storage.runs import MessageRun
 from openmsmq.engine.storage.settings import SETTINGS_KEY
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
 from openmsmq.engine.transactions.transaction import (
@@ -65,7 +67,8 @@ def directory(tmp_path: Path) -> Path:
     place = tmp_path / "data"
     with openmsmq.open(place) as manager:
         orders = manager.create_queue("orders")
-        orders.send_many([Message(b"%d" % number) for number in range(10)])
+        for number in range(10):
+            orders.send(Message(b"%d" % number))
         orders.send(Message(LARGE, priority=7))
         books = manager.create_queue("books", transactional=True)
         with manager.transaction() as transaction:
@@ -130,7 +133,7 @@ def test_a_store_that_was_never_used_is_whole(tmp_path: Path) -> None:
 
 def test_progress_is_told_while_many_rows_are_looked_at(directory: Path) -> None:
     with openmsmq.open(directory) as manager:
-        manager.open_queue("orders").send_many([Message(b"x")] * 3000)
+        manager.open_queue("orders").send_many([Message(b"x", time_to_be_received=9999)] * 3000)
     told: list[tuple[str, int, int]] = []
     assert check(directory, lambda *step: told.append(step)).is_whole
     done = [done for what, done, _ in told if what == module.CHECKING_ROWS]
@@ -397,6 +400,82 @@ def test_a_packet_of_two_messages_is_found(directory: Path) -> None:
     assert lost.endswith(" belongs to no message.")
 
 
+@pytest.fixture
+def with_run(tmp_path: Path) -> Path:
+    """A store with a run of 8 messages, of which the second was moved, and the third received."""
+    place = tmp_path / "data"
+    with openmsmq.open(place) as manager:
+        queue = manager.create_queue("orders")
+        queue.send_many([Message(b"x" * number) for number in range(1, 9)])
+        lookups = [message.lookup_id for message in queue.peek_many(9, timeout=0)]
+        queue.move(lookups[1], "later")
+        queue.receive_by_lookup_id(lookups[2])
+    return place
+
+
+def the_run(reader: Snapshot) -> MessageRun:
+    [(key, row)] = rows(reader, Table.RUNS)
+    return MessageRun.unpack(key, row)
+
+
+def test_a_store_with_a_run_is_found_whole(with_run: Path) -> None:
+    report = check(with_run)
+    assert report.is_whole
+    assert report.messages == 7
+
+
+def test_a_message_in_a_run_and_in_the_index_is_found(with_run: Path) -> None:
+    def double(writer: Writer) -> None:
+        run = the_run(writer)
+        number = run.record.packet_number + 900
+        record = Record(number, 1, 0, NEVER)
+        writer.put(Table.INDEX, index_key(run.queue, run.first + 4), record.pack())
+        writer.put(Table.PACKETS, packet_key(number, 0), b"x")
+
+    tamper(with_run, double)
+    sentence, counted = found(with_run)
+    assert sentence.endswith(" of queue private$\\orders is in a run and in the index.")
+    assert counted.startswith("There are 7 messages of ")
+
+
+def test_a_run_without_a_part_of_its_blob_is_found(with_run: Path) -> None:
+    tamper(with_run, lambda writer: writer.delete(Table.PACKETS, the_run(writer).packet_keys[0]))
+    [sentence] = found(with_run)
+    assert sentence.endswith(" of queue private$\\orders has lost its packet.")
+
+
+def test_a_run_that_counts_messages_which_left_it_is_found(with_run: Path) -> None:
+    def revive(writer: Writer) -> None:
+        run = the_run(writer)
+        run.gone = 2
+        writer.put(Table.RUNS, run.key, run.pack())
+
+    tamper(with_run, revive)
+    [sentence] = found(with_run)
+    assert sentence.startswith("There are 7 messages of ")
+    assert "in queue private$\\orders, which counts 6 of " in sentence
+
+
+def test_messages_of_a_run_that_lies_in_another_are_found(with_run: Path) -> None:
+    def overlap(writer: Writer) -> None:
+        run = the_run(writer)
+        writer.put(Table.RUNS, index_key(run.queue, run.first + 1), run.pack())
+
+    tamper(with_run, overlap)
+    assert any(sentence.endswith(" is in two runs.") for sentence in found(with_run))
+
+
+def test_a_run_of_messages_that_expire_is_found(with_run: Path) -> None:
+    def let_expire(writer: Writer) -> None:
+        run = the_run(writer)
+        run.record = run.record._replace(expires=99)
+        writer.put(Table.RUNS, run.key, run.pack())
+
+    tamper(with_run, let_expire)
+    [sentence] = found(with_run)
+    assert sentence.endswith(" of queue private$\\orders cannot be in a run.")
+
+
 def test_places_that_cannot_be_are_found(directory: Path) -> None:
     def misplace(writer: Writer) -> None:
         key, row = rows(writer, Table.INDEX)[0]
@@ -430,6 +509,9 @@ def test_numbers_that_would_be_given_out_again_are_found(directory: Path) -> Non
         (Table.QUEUES, queue_key(77, PURGED_ROW), b"short"),
         (Table.INDEX, b"short", bytes(36)),
         (Table.INDEX, index_key(1, 1), b"short"),
+        (Table.RUNS, b"short", bytes(60)),
+        (Table.RUNS, index_key(1, 1), b"short"),
+        (Table.RUNS, index_key(1, 1), bytes(60)),
         (Table.PACKETS, b"short", b""),
         (Table.TRANSACTIONS, b"short", b""),
         (Table.TRANSACTIONS, _key.pack(1, SENT, 0), b"short"),

@@ -1,0 +1,103 @@
+"""The events of messages that a commit keeps in their history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.storage.history import Event, History, identifiers, pack_event, pack_range
+from openmsmq.engine.storage.runs import blob_of, is_member, is_part_of_run
+from openmsmq.engine.storage.tables import Writer
+
+
+class Events:
+    """Events of one commit."""
+
+    __slots__ = ("_history", "_now", "_pending", "_pieces", "_state")
+
+    def __init__(self, history: History, now: int) -> None:
+        self._history = history
+        self._now = now
+        self._state = history.state
+        self._pending = 0
+        "How many are written of those that no commit is about."
+        self._pieces: list[bytes] = []
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether there is a history."""
+        return self._history.is_on
+
+    def note(
+        self,
+        event: Event,
+        queue: ManagedQueue | None,
+        lookups: Sequence[int],
+        ids: bytes,
+        by: str,
+        extra: str = "",
+    ) -> None:
+        """Keep an event of the messages' history."""
+        if self._history.limit:
+            number = 0 if queue is None else queue.number
+            self._pieces += pack_event(event, number, lookups, ids, by, extra)
+
+    def note_many(
+        self,
+        event: Event,
+        queue: ManagedQueue,
+        messages: Sequence[tuple[int, bytes]],
+        starts: Sequence[bytes],
+        by: str,
+        extra: str = "",
+    ) -> None:
+        """The same of messages with records and starts of packets; of a run in one piece."""
+        if not self._history.limit or not messages:
+            return
+        if is_part_of_run(messages):
+            self.note_run(event, queue, messages[0][0], len(messages), starts[0], by, extra)
+            return
+        parts = [len(list(group)) for _, group in groupby(messages, key=_blob)]
+        if len(parts) == 1:
+            lookups = [lookup for lookup, _ in messages]
+            self.note(event, queue, lookups, identifiers(starts), by, extra)
+            return
+        at = 0
+        for count in parts:
+            end = at + count
+            self.note_many(event, queue, messages[at:end], starts[at:end], by, extra)
+            at = end
+
+    def note_run(
+        self,
+        event: Event,
+        queue: ManagedQueue,
+        lookup: int,
+        count: int,
+        start: bytes,
+        by: str,
+        extra: str = "",
+    ) -> None:
+        """The same of messages of a run, given the place and the packet of the first."""
+        if self._history.limit:
+            ids = identifiers([start])
+            piece = pack_range(event, queue.number, lookup, count, ids, by, extra)
+            self._pieces.append(piece)
+
+    def write(self, writer: Writer) -> None:
+        """Write them, with those that waited."""
+        history = self._history
+        self._pending = len(history.pending)
+        events = history.pending + [(self._now, piece) for piece in self._pieces]
+        if events or (history.state.size and not history.limit):
+            self._state = history.write(writer, events)
+
+    def committed(self) -> None:
+        """They are on disk."""
+        self._history.committed(self._state, self._pending)
+
+
+def _blob(message: tuple[int, bytes]) -> int:
+    """The blob that a message is in; 0 for one that is in no run."""
+    return blob_of(message[1]) if is_member(message[1]) else 0

@@ -1,0 +1,91 @@
+"""The packets that a commit stores, reads and drops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+
+from openmsmq.engine.commit.numbers import Numbers
+from openmsmq.engine.storage.layout import (
+    CHUNK_SIZE,
+    chunks,
+    packet_key,
+    packet_keys,
+    packet_place,
+)
+from openmsmq.engine.storage.runs import is_member, read_packet, read_start
+from openmsmq.engine.storage.tables import Table, Writer
+from openmsmq.packet.walk import marked
+
+
+class PacketRows:
+    """Rows of packets, gathered so that they are appended in one go."""
+
+    __slots__ = ("_packet_deletes", "_packet_rows", "numbers", "writer")
+
+    def __init__(self, writer: Writer, numbers: Numbers) -> None:
+        self.writer = writer
+        self.numbers = numbers
+        self._packet_rows: list[tuple[bytes, bytes]] = []
+        self._packet_deletes: list[bytes] = []
+
+    def store_packet(self, packet: bytes) -> int:
+        """Keep a packet; its number."""
+        number = self.numbers.packet
+        self.numbers.packet = number + 1
+        if len(packet) <= CHUNK_SIZE:
+            self._packet_rows.append((packet_key(number, 0), packet))
+        else:
+            rows = ((packet_key(number, i), part) for i, part in enumerate(chunks(packet)))
+            self._packet_rows.extend(rows)
+        return number
+
+    def store_packets(self, packets: Sequence[bytes]) -> Sequence[int]:
+        """Keep packets; their numbers."""
+        if max(map(len, packets), default=0) > CHUNK_SIZE:
+            return [self.store_packet(packet) for packet in packets]
+        first = self.numbers.packet
+        self.numbers.packet += len(packets)
+        places = range(first, self.numbers.packet)
+        self._packet_rows += zip(map(packet_key, places, repeat(0)), packets, strict=True)
+        return places
+
+    def mark_packet(self, number: int, size: int, marks: int) -> None:
+        """Set bits in the TransactionHeader of a packet that is stored, or about to be."""
+        rows = dict(self._packet_rows)
+        keys = packet_keys(number, size)
+        parts = [rows.get(key) or self.writer.get_many(Table.PACKETS, [key])[0] for key in keys]
+        for key, part in zip(keys, chunks(marked(b"".join(parts), marks)), strict=True):
+            if key in rows:
+                rows[key] = part
+            else:
+                self.writer.put(Table.PACKETS, key, part)
+        self._packet_rows = list(rows.items())
+
+    def drop_packet(self, number: int, size: int) -> None:
+        """Remove a packet from the store."""
+        if size <= CHUNK_SIZE:
+            self._packet_deletes.append(packet_key(number, 0))
+        else:
+            self._packet_deletes += packet_keys(number, size)
+
+    def packet(self, raw: bytes) -> bytes:
+        """The packet of a message, given its record; it may be one of this commit."""
+        self._write_packets()
+        return read_packet(self.writer, raw)
+
+    def first_chunks(self, raws: Sequence[bytes]) -> list[bytes]:
+        """Enough of the packets of messages to tell their identifiers."""
+        self._write_packets()
+        if any(map(is_member, raws)):
+            return [
+                read_start(self.writer, raw) if is_member(raw) else self.first_chunks([raw])[0]
+                for raw in raws
+            ]
+        keys = [packet_key(packet_place(raw)[0], 0) for raw in raws]
+        return self.writer.get_many(Table.PACKETS, keys)
+
+    def _write_packets(self) -> None:
+        if self._packet_rows:
+            self.writer.put_many(Table.PACKETS, self._packet_rows, append=True)
+            self._packet_rows = []

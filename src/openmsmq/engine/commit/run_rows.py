@@ -1,0 +1,133 @@
+"""The runs that a commit changes: each is written once, however many messages it loses."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Final
+
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.storage import runs
+from openmsmq.engine.storage.layout import NEVER, Owed
+from openmsmq.engine.storage.runs import MessageRun, find_run
+from openmsmq.engine.storage.tables import Table, Writer
+from openmsmq.limits import U32_MAX
+from openmsmq.types.queues import QueueKind
+
+_TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC)
+_SOURCE: Final = slice(16, 32)
+_MESSAGE_ID: Final = slice(56, 60)
+
+
+def keeps_runs(queue: ManagedQueue, count: int) -> bool:
+    """Whether so many messages to a queue may be stored as runs.
+
+    What goes to a journal or to the copies of a subscription has a row of its own there.
+    """
+    return (
+        count >= runs.COUNT_MIN
+        and queue.kind in _KINDS
+        and not queue.properties.journal
+        and not queue.followers
+    )
+
+
+def may_be_run(packets: Sequence[bytes], expires: int, flags: int) -> bool:
+    """Whether messages of equal lifetime and flags can be stored as runs.
+
+    They live for ever, nothing follows when they leave, and their identifiers count up.
+    """
+    if len(packets) < runs.COUNT_MIN or expires != NEVER or flags & ~_TRANSACTIONAL:
+        return False
+    source, start = packets[0][_SOURCE], int.from_bytes(packets[0][_MESSAGE_ID], "little")
+    if start + len(packets) > U32_MAX:
+        return False
+    ids = array("I", range(start, start + len(packets))).tobytes()
+    return ids == b"".join([packet[_MESSAGE_ID] for packet in packets]) and all(
+        [packet.startswith(source, _SOURCE.start) for packet in packets]
+    )
+
+
+class RunRows:
+    """Changed runs of one commit."""
+
+    __slots__ = ("_changed", "_last", "_rows", "_writer")
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._changed: dict[bytes, MessageRun] = {}
+        "By the keys of their rows."
+        self._last: MessageRun | None = None
+        self._rows: list[tuple[bytes, bytes]] = []
+        "Those of new runs."
+
+    def add(self, run: MessageRun) -> None:
+        """Store a new run, which nothing can be taken out of before the next commit.
+
+        Its blob is stored by the caller.
+        """
+        self._rows.append((run.key, run.pack()))
+
+    def find(self, queue: int, lookup: int) -> MessageRun | None:
+        """The run with this lookup identifier among its own, as this commit leaves it so far."""
+        last = self._last
+        if last is not None and last.queue == queue and last.first <= lookup < last.end:
+            return last
+        run = find_run(self._writer, queue, lookup)
+        if run is not None:
+            self._last = run = self._changed.setdefault(run.key, run)
+        return run
+
+    def has(self, queue: int, lookup: int) -> bool:
+        """Whether a message is in a run, as this commit leaves it so far."""
+        run = self.find(queue, lookup)
+        return run is not None and run.member(lookup) is not None
+
+    def missing(self, queue: int, lookups: Sequence[int]) -> list[int]:
+        """Which messages are in no run, or not any longer."""
+        ordered = sorted(lookups)
+        at = 0
+        found: list[int] = []
+        while at < len(ordered):
+            run = self.find(queue, ordered[at])
+            end = at + 1 if run is None else bisect_left(ordered, run.end, at)
+            part = ordered[at:end]
+            found += part if run is None else run.missing(part)
+            at = end
+        return found
+
+    def remove(self, queue: int, lookups: Sequence[int]) -> tuple[int, int, list[int]]:
+        """Take messages out of their runs: how many, their bytes, and those that are in none."""
+        ordered = sorted(lookups)
+        count = size = at = 0
+        others: list[int] = []
+        while at < len(ordered):
+            run = self.find(queue, ordered[at])
+            if run is None:
+                others.append(ordered[at])
+                at += 1
+                continue
+            end = bisect_left(ordered, run.end, at)
+            taken, taken_size, before = run.remove(ordered[at:end])
+            count, size, at = count + taken, size + taken_size, end
+            others += before
+        return count, size, others
+
+    @property
+    def sparse(self) -> list[MessageRun]:
+        """The runs that this commit leaves with few messages."""
+        return [run for run in self._changed.values() if run.left and run.is_sparse]
+
+    def write(self) -> None:
+        """Write new runs, and what is left of those that have changed."""
+        writer = self._writer
+        if self._rows:
+            writer.put_many(Table.RUNS, self._rows)
+        for key, run in self._changed.items():
+            if run.left:
+                writer.put(Table.RUNS, key, run.pack())
+            else:
+                writer.delete(Table.RUNS, key)
+                writer.delete_many(Table.PACKETS, run.packet_keys)

@@ -1,0 +1,243 @@
+"""Runs in queues: what happens to some of their messages happens to these only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.engine.runs import BODIES, check, fill, history, letters, rows, runs, take_at
+from tests.unit.engine.world import NOW, OWNER, World, letter
+
+from openmsmq.engine.commit.batch import NewMessage
+from openmsmq.engine.storage.history import Event
+from openmsmq.engine.storage.tables import Table
+from openmsmq.errors import StorageFailed
+from openmsmq.types.queues import Poison
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_messages_that_come_together_are_one_row_and_one_blob(world: World) -> None:
+    queue = world.queue()
+    fill(world, queue)
+    assert world.bodies(queue) == BODIES
+    assert len(world.rows(Table.PACKETS)) == 1
+    assert (queue.messages, queue.size) == (8, len(next(iter(world.rows(Table.PACKETS).values()))))
+    check(world)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"expires": 2_000_000_000},
+        {"flags": 1},
+        {"flags": 128},
+    ],
+)
+def test_messages_that_expire_or_are_owed_something_have_rows_of_their_own(
+    world: World, change: dict[str, Any]
+) -> None:
+    queue = world.queue()
+    world.send(queue, *(sent._replace(**change) for sent in letters()))
+    assert not runs(world)
+    assert len(rows(world, queue)) == 8
+
+
+def test_so_have_those_whose_identifiers_do_not_count_up(world: World) -> None:
+    queue = world.queue()
+    world.send(queue, *reversed(letters()))
+    assert not runs(world)
+
+
+def test_so_have_those_of_a_queue_with_a_journal(world: World) -> None:
+    queue = world.queue(journal=True)
+    world.send(queue, *letters())
+    assert not runs(world)
+
+
+def test_priorities_divide_runs(world: World) -> None:
+    queue = world.queue()
+    urgent = [message._replace(priority=7) for message in letters(first=9)]
+    world.send(queue, *letters(), *urgent)
+    assert len(runs(world)) == 2
+    assert world.bodies(queue) == BODIES * 2
+    assert world.lookups(queue)[0] < 1 << 56
+    check(world)
+
+
+def test_what_is_received_leaves_the_run_and_the_last_takes_the_blob_along(world: World) -> None:
+    queue = world.queue()
+    fill(world, queue)
+    assert world.take(queue, 3)
+    assert [run.left for run in runs(world)] == [5]
+    take_at(world, queue, world.lookups(queue)[2])
+    assert world.bodies(queue) == ["d", "e", "g", "h"]
+    check(world)
+    world = world.restart()
+    queue = world.find()
+    assert world.bodies(queue) == ["d", "e", "g", "h"]
+    world.take(queue, 9)
+    assert not world.rows(Table.RUNS)
+    assert not world.rows(Table.PACKETS)
+    assert (queue.messages, queue.size) == (0, 0)
+
+
+def test_a_receive_that_the_disk_refuses_leaves_the_run_whole(world: World) -> None:
+    queue = world.queue()
+    fill(world, queue)
+    world.receiver.receive(queue, 3, OWNER, wait=False)
+    world.commit(StorageFailed("broken"))
+    assert world.bodies(queue) == BODIES
+    check(world)
+
+
+def test_what_is_aborted_gets_a_row_of_its_own_and_keeps_its_place(world: World) -> None:
+    queue = world.queue(transactional=True)
+    fill(world, queue)
+    lookups = world.lookups(queue)
+    for transaction in (world.transactions.begin(), world.transactions.begin()):
+        world.take(queue, 2, transaction)
+        world.done(world.transactions.abort(transaction))
+    assert world.bodies(queue) == BODIES
+    assert world.lookups(queue) == lookups
+    counts = [record.abort_count for record in world.records(queue)]
+    assert counts == [2, 2, 0, 0, 0, 0, 0, 0]
+    assert rows(world, queue) == lookups[:2]
+    check(world)
+
+
+@pytest.mark.parametrize("poison", list(Poison))
+def test_poison_leaves_its_run(world: World, poison: Poison) -> None:
+    queue = world.queue(transactional=True, abort_limit=1, poison=poison)
+    sent = fill(world, queue)
+    transaction = world.transactions.begin()
+    world.take(queue, 1, transaction)
+    world.done(world.transactions.abort(transaction))
+    assert world.bodies(queue) == BODIES[1:]
+    assert Event.POISONED in history(world, sent[0])
+    check(world)
+
+
+def test_a_retry_delay_takes_a_message_out_of_its_run_for_a_while(world: World) -> None:
+    queue = world.queue(transactional=True, retry_delay=5)
+    fill(world, queue)
+    transaction = world.transactions.begin()
+    world.take(queue, 2, transaction)
+    world.done(world.transactions.abort(transaction))
+    assert world.bodies(queue) == BODIES[2:]
+    check(world)
+    world.tick(6)
+    assert world.bodies(queue) == BODIES
+    check(world)
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_prepared_transaction_holds_messages_of_a_run_through_a_crash(
+    world: World, *, commits: bool
+) -> None:
+    queue = world.queue(transactional=True)
+    fill(world, queue)
+    transaction = world.transactions.begin("x1")
+    world.take(queue, 3, transaction)
+    world.done(world.transactions.prepare(transaction))
+    world = world.restart()
+    queue = world.find()
+    assert world.bodies(queue) == BODIES[3:]
+    if commits:
+        world.done(world.transactions.commit_prepared("x1"))
+    else:
+        world.done(world.transactions.abort_prepared("x1"))
+    assert world.bodies(queue) == BODIES[3:] if commits else BODIES
+    check(world)
+
+
+def test_a_message_of_a_run_can_be_moved_and_moved_back(world: World) -> None:
+    queue = world.queue()
+    sent = fill(world, queue)
+    retry = world.subqueue(queue)
+    lookup = world.lookups(queue)[3]
+    world.move(queue, lookup, retry)
+    assert world.bodies(queue) == [body for body in BODIES if body != "d"]
+    assert world.bodies(retry) == ["d"]
+    check(world)
+    world.move(retry, lookup, queue)
+    assert world.bodies(queue) == BODIES
+    assert [record.move_count for record in world.records(queue)][3] == 2
+    assert history(world, sent[3]) == [Event.ARRIVED, *[Event.MOVED] * 2]
+    check(world)
+
+
+def test_a_journal_that_is_kept_from_now_on_gets_messages_of_older_runs(world: World) -> None:
+    queue = world.queue()
+    fill(world, queue)
+    world.done(world.core.queue_lifecycle.change(queue, NOW, {"journal": True}))
+    world.take(queue, 2)
+    assert queue.journal is not None
+    assert world.bodies(queue.journal) == BODIES[:2]
+    assert world.bodies(queue) == BODIES[2:]
+    check(world)
+
+
+def test_what_is_put_back_is_where_it_was(world: World) -> None:
+    queue = world.queue()
+    fill(world, queue)
+    lookups = world.lookups(queue)
+    taken = world.take(queue, 3)
+    world.receiver.put_back(queue, taken)
+    world.commit()
+    assert world.bodies(queue) == BODIES
+    assert world.lookups(queue) == lookups
+    check(world)
+
+
+def test_a_purge_spares_what_is_held_and_takes_it_when_it_is_returned(world: World) -> None:
+    queue = world.queue(transactional=True)
+    fill(world, queue)
+    transaction = world.transactions.begin()
+    world.take(queue, 2, transaction)
+    assert world.done(world.core.queue_lifecycle.purge(queue)) == 6
+    assert [run.left for run in runs(world)] == [2]
+    world.done(world.transactions.abort(transaction))
+    assert not runs(world)
+    assert not world.rows(Table.PACKETS)
+    check(world)
+
+
+def test_two_purges_of_one_commit_count_a_message_once(world: World) -> None:
+    queue = world.queue()
+    fill(world, queue)
+    first, second = (
+        world.core.queue_lifecycle.purge(queue),
+        world.core.queue_lifecycle.purge(queue),
+    )
+    assert world.done(first) == 8
+    assert world.done(second) == 0
+
+
+def test_a_deleted_queue_takes_its_runs_along(world: World) -> None:
+    queue = world.queue()
+    fill(world, queue)
+    world.done(world.core.queue_lifecycle.delete(queue))
+    assert not world.rows(Table.RUNS)
+    assert not world.rows(Table.PACKETS)
+    check(world)
+
+
+def test_each_message_of_a_run_has_its_own_history(world: World) -> None:
+    queue = world.queue()
+    sent = fill(world, queue)
+    world.take(queue, 2)
+    take_at(world, queue, world.lookups(queue)[3])
+    found = [history(world, message) for message in sent]
+    received, waiting = [Event.ARRIVED, Event.RECEIVED], [Event.ARRIVED]
+    assert found == [received, received, waiting, waiting, waiting, received, waiting, waiting]
+    assert history(world, letter("x", number=9)) == []
+    happened = world.core.history.of(world.core.snapshot, _identifier(sent[5]))
+    assert len({item.lookup for item in happened}) == 1
+
+
+def _identifier(message: NewMessage) -> bytes:
+    return message.packet[16:32] + message.packet[56:60]

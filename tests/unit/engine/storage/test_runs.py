@@ -1,0 +1,188 @@
+"""Runs by themselves: what is in one, how it is stored, and how it is read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openmsmq.engine.storage.layout import CHUNK_SIZE, NEVER, Record, chunks, index_key, packet_key
+from openmsmq.engine.storage.limits import RUN_COUNT_MAX, RUN_SIZE_MAX
+from openmsmq.engine.storage.runs import (
+    MessageRun,
+    find_run,
+    is_member,
+    is_part_of_run,
+    plain_record,
+    read_members,
+    read_packet,
+    record_of,
+    sizes_of_runs,
+    stored,
+    stored_back,
+)
+from openmsmq.engine.storage.tables import Table
+from openmsmq.store.memory import MemoryStore
+
+QUEUE = 20
+FIRST = 3 << 56 | 1000
+sizes_of = st.lists(st.integers(1, 3000), min_size=4, max_size=30)
+
+
+def made(sizes: list[int], number: int = 7, first: int = FIRST) -> MessageRun:
+    """A run of messages with these sizes."""
+    return MessageRun(
+        QUEUE, first, Record(number, sum(sizes), 1_700_000_000, NEVER, flags=64), sizes
+    )
+
+
+def packets_of(sizes: list[int]) -> list[bytes]:
+    """Packets that can be told apart."""
+    return [bytes([at % 251]) * size for at, size in enumerate(sizes)]
+
+
+def store_with(*runs: MessageRun, rows: dict[int, bytes] | None = None) -> MemoryStore:
+    """A store with runs and rows of the index."""
+    store = MemoryStore()
+    writer = store.begin()
+    for run in runs:
+        sizes = [run.size_of(at) for at in range(run.count)]
+        for at, part in enumerate(chunks(b"".join(packets_of(sizes)))):
+            writer.put(Table.PACKETS, packet_key(run.record.packet_number, at), part)
+        writer.put(Table.RUNS, run.key, run.pack())
+    for lookup, raw in (rows or {}).items():
+        writer.put(Table.INDEX, index_key(QUEUE, lookup), raw)
+    store.commit()
+    store.refresh()
+    return store
+
+
+@given(sizes_of, st.data())
+def test_a_run_is_read_as_it_was_stored_whatever_is_gone(
+    sizes: list[int], data: st.DataObject
+) -> None:
+    run = made(sizes)
+    gone = data.draw(st.sets(st.integers(0, len(sizes) - 1), max_size=len(sizes) - 1))
+    for place in gone:
+        assert run.remove([FIRST + place]) == (1, sizes[place], [])
+    read = MessageRun.unpack(run.key, run.pack())
+    left = [place for place in range(len(sizes)) if place not in gone]
+    assert (read.queue, read.first, read.count, read.gone) == (QUEUE, FIRST, len(sizes), run.gone)
+    assert read.left == len(left)
+    assert read.bytes_left == sum(sizes[place] for place in left)
+    assert [lookup - FIRST for lookup, _, _ in read.members(0)] == left
+    assert [lookup - FIRST for lookup, _, _ in read.members_back(1 << 63)] == left[::-1]
+    snapshot = store_with(run).snapshot
+    packets = packets_of(sizes)
+    raws = [raw for _, raw, _ in read.members(0)]
+    assert read_members(snapshot, raws) == [packets[place] for place in left]
+    assert [read_packet(snapshot, raw) for raw in raws] == [packets[place] for place in left]
+    for place in range(len(sizes)):
+        assert (record_of(snapshot, QUEUE, FIRST + place) is None) == (place in gone)
+
+
+@given(sizes_of, st.data())
+def test_removing_many_is_removing_each(sizes: list[int], data: st.DataObject) -> None:
+    one, other = made(sizes), made(sizes)
+    places = st.integers(0, len(sizes) - 1)
+    for _ in range(3):
+        chosen = sorted(data.draw(st.sets(places, min_size=1)))
+        lookups = [FIRST + place for place in chosen]
+        parts = [other.remove([lookup]) for lookup in lookups]
+        missing = one.missing(lookups)
+        count, size, before = one.remove(lookups)
+        assert missing == before
+        assert count == sum(part[0] for part in parts)
+        assert size == sum(part[1] for part in parts)
+        assert before == [lookup for part in parts for lookup in part[2]]
+        assert one.gone == other.gone
+
+
+@given(st.sets(st.integers(0, 60)), st.sets(st.integers(1, 18)), st.integers(0, 70))
+def test_messages_of_runs_and_others_are_read_in_order(
+    plain: set[int], gone: set[int], from_place: int
+) -> None:
+    runs = [made([100] * 20, 7), made([10, 20, 30, 40], 8, FIRST + 30)]
+    runs[0].remove([FIRST + place for place in sorted(gone)] or [FIRST])
+    taken = {lookup for run in runs for lookup, _, _ in run.members(0)}
+    row = Record(9, 1, 0, NEVER).pack()
+    rows = {FIRST + place: row for place in plain if FIRST + place not in taken}
+    snapshot = store_with(*runs, rows=rows).snapshot
+    everything = sorted(taken | set(rows))
+    after = FIRST + from_place - 5
+    found = list(stored(snapshot, QUEUE, after))
+    assert [lookup for lookup, _, _ in found] == [at for at in everything if at > after]
+    assert [is_member(raw) for _, raw, _ in found] == [at in taken for at, _, _ in found]
+    back = [lookup for lookup, _, _ in stored_back(snapshot, QUEUE, after)]
+    assert back == [at for at in reversed(everything) if at < after]
+    assert list(stored(snapshot, QUEUE + 1)) == list(stored(snapshot, QUEUE - 1)) == []
+
+
+def test_a_run_is_found_by_any_of_its_places_and_by_no_other() -> None:
+    snapshot = store_with(made([1] * 4)).snapshot
+    assert [find_run(snapshot, QUEUE, FIRST + at) is not None for at in range(-1, 5)] == [
+        False,
+        *[True] * 4,
+        False,
+    ]
+    assert find_run(snapshot, QUEUE + 1, FIRST) is None
+
+
+def test_a_record_of_its_own_shows_nothing_of_the_run() -> None:
+    run = made([5, 6, 7, 8])
+    raw = run.member(FIRST + 2)
+    assert raw is not None
+    expected = Record(99, 7, 1_700_000_000, NEVER, flags=64)
+    assert Record.unpack(plain_record(raw, 99)) == expected
+
+
+def test_messages_are_part_of_a_run_if_they_follow_each_other_in_one() -> None:
+    run, other = made([5] * 6), made([5] * 6, 8, FIRST + 6)
+    first, *rest = [(lookup, raw) for lookup, raw, _ in run.members(0)]
+    next_run = [(lookup, raw) for lookup, raw, _ in other.members(0)]
+    assert is_part_of_run([first, *rest])
+    assert is_part_of_run([first])
+    assert not is_part_of_run([first, *rest[1:]])
+    assert not is_part_of_run([*rest, first])
+    assert not is_part_of_run([*rest, *next_run])
+    assert not is_part_of_run([(1, Record(1, 1, 1, NEVER).pack())])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([10] * 4, [4]),
+        ([10] * 2500, [1000, 1000, 500]),
+        ([10] * 1002, [1000, 0, 0]),
+        ([RUN_SIZE_MAX // 4] * 8, [4, 4]),
+        ([RUN_SIZE_MAX // 4 + 1] * 4, [0, 0, 0, 0]),
+        ([RUN_SIZE_MAX + 1, 1, 1, 1, 1], [0, 4]),
+        ([1, 1, 1, RUN_SIZE_MAX, 1, 1], [0, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_messages_are_divided_among_runs(sizes: list[int], expected: list[int]) -> None:
+    assert sizes_of_runs(sizes) == expected
+
+
+@pytest.mark.parametrize("size", [39, 41])
+def test_a_row_that_does_not_fit_its_blob_is_refused(size: int) -> None:
+    run = made([10] * 4)
+    run.record = run.record._replace(size=size)
+    with pytest.raises(ValueError, match="cannot be"):
+        MessageRun.unpack(run.key, run.pack())
+
+
+@pytest.mark.parametrize("gone", [0b1111, 0b10000])
+def test_a_row_without_messages_or_with_too_many_gone_is_refused(gone: int) -> None:
+    run = made([10] * 4)
+    run.gone = gone
+    with pytest.raises(ValueError, match="cannot be"):
+        MessageRun.unpack(run.key, run.pack())
+
+
+def test_the_largest_run_fits_the_chunks_and_the_fields_of_its_row() -> None:
+    run = made([RUN_SIZE_MAX // RUN_COUNT_MAX] * RUN_COUNT_MAX)
+    run.gone = (1 << RUN_COUNT_MAX) - 2
+    read = MessageRun.unpack(run.key, run.pack())
+    assert read.left == 1
+    assert len(read.packet_keys) == -(-read.record.size // CHUNK_SIZE)
