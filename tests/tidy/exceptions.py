@@ -15,12 +15,6 @@ GERUNDS: Final = {
 }
 "Modules whose names end in -ing, with the reason why they are nouns or adjectives nevertheless."
 
-DOUBLED_CLASSES: Final[tuple[str, ...]] = ()
-"Names of public classes that are defined more than once."
-
-CYCLES: Final[tuple[str, ...]] = ()
-"Modules that are part of an import cycle, types-only imports included."
-
 PARTS_PENDING: Final = ("transports/srmp",)
 "Folders whose part of the product does not work yet: a `not yet` may still wait for them."
 
