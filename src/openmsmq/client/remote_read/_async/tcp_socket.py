@@ -6,6 +6,8 @@ import asyncio
 from contextlib import suppress
 from typing import Final, Self
 
+from openmsmq.net.keep_alive import enable_keep_alive
+
 SIZE: Final = 1 << 16
 
 
@@ -19,7 +21,9 @@ class TcpSocket:
     async def open(cls, host: str, port: int, timeout: float) -> Self:
         """Connect within so many seconds."""
         async with asyncio.timeout(timeout):
-            return cls(*await asyncio.open_connection(host, port))
+            reader, writer = await asyncio.open_connection(host, port)
+        enable_keep_alive(writer.get_extra_info("socket"))  # a read may wait for ever
+        return cls(reader, writer)
 
     async def send(self, data: bytes) -> None:
         """Send all of it."""

@@ -9,6 +9,8 @@ import socket
 from contextlib import suppress
 from typing import Final, Self
 
+from openmsmq.net.keep_alive import enable_keep_alive
+
 SIZE: Final = 1 << 16
 
 
@@ -23,6 +25,7 @@ class TcpSocket:
         """Connect within so many seconds."""
         connected = socket.create_connection((host, port), timeout)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        enable_keep_alive(connected)  # a read may wait for ever
         return cls(connected)
 
     def send(self, data: bytes) -> None:

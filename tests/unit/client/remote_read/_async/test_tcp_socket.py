@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from socket import SO_KEEPALIVE, SOL_SOCKET
 
 import pytest
 
@@ -18,6 +19,8 @@ def test_bytes_go_both_ways_until_the_end() -> None:
         server = await asyncio.start_server(echo, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         socket = await TcpSocket.open("127.0.0.1", port, 5)
+        plain = socket._writer.get_extra_info("socket")
+        assert plain.getsockopt(SOL_SOCKET, SO_KEEPALIVE)
         with pytest.raises(TimeoutError):
             await socket.receive(0.01)
         await socket.send(b"hello")

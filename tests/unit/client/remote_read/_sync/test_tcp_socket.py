@@ -13,6 +13,7 @@ def test_bytes_go_both_ways_until_the_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         ours = TcpSocket.open("127.0.0.1", server.getsockname()[1], 5)
         theirs, _ = server.accept()
+        assert ours._socket.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         with theirs:
             with pytest.raises(TimeoutError):
                 ours.receive(0.01)
