@@ -7,6 +7,7 @@ from bench import (
     crowd,
     distributed,
     hot_path,
+    http_transfer,
     peers,
     pipelines,
     remote_read,
@@ -22,7 +23,7 @@ for table in (codec, core):
     print()
 for whole in (
     *(service, distributed, peers, hot_path, crowd, transfer, sessions, attack, spark, pipelines),
-    remote_read,
+    *(remote_read, http_transfer),
 ):
     whole.main()
     print()

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import openmsmq
@@ -28,7 +29,14 @@ KINDS = ("express", "recoverable", "transactional")
 class Manager:
     """A manager in a process of its own."""
 
-    def __init__(self, folder: Path, name: str, port: int, peers: dict[str, int]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        port: int,
+        peers: dict[str, int],
+        options: Iterable[str] = (),
+    ) -> None:
         self._folder = folder / name
         self._folder.mkdir(exist_ok=True)
         self.address = f"unix:{self._folder / 'app'}"
@@ -36,6 +44,7 @@ class Manager:
             *(sys.executable, "-m", "openmsmq", "serve", "--data", str(self._folder / "data")),
             *("--name", name, "--app-socket", str(self._folder / "app"), "--app-port", "off"),
             *("--console-port", "off", "--log-level", "error", "--binary-port", str(port)),
+            *options,
         ]
         for peer, place in peers.items():
             self._command += ["--peer", f"{peer}=127.0.0.1:{place}"]

@@ -6,6 +6,7 @@ Format names have no escapes, URIs do: `http://host/msmq/private$/a%20b` is the 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from openmsmq.errors import IllegalFormatName, Malformed
@@ -32,12 +33,17 @@ def queue_at(uri: str, field: str) -> FormatName:
     """
     try:
         if is_url(uri):
-            return DirectName.from_wire(_unescape(uri.partition("?")[0]))
+            return _http_queue(uri)
         if uri.upper().startswith(MSMQ_PREFIX):
             return parse_format_name(uri[len(MSMQ_PREFIX) :])
     except (IllegalFormatName, UnicodeDecodeError) as error:
         raise Malformed(field, 0, f"names no queue: {error}") from None
     raise Malformed(field, 0, f"{uri!r:.80} is neither an http address nor MSMQ: and a name")
+
+
+@lru_cache(maxsize=4096)
+def _http_queue(url: str) -> DirectName:
+    return DirectName.from_wire(_unescape(url.partition("?")[0]))
 
 
 def address_of(queue: FormatName) -> str:
