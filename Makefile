@@ -1,6 +1,6 @@
 # Every task of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test coverage torture demo serve bench bench-peers sim docs fuzz mutants clean
+.PHONY: help setup check fix test lowest coverage torture demo serve bench bench-peers sim docs fuzz mutants clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -14,6 +14,8 @@ DATA ?= build/data
 COVERED := $(addprefix tests/unit/,app_protocol bodies errors names packet properties security soap types wire \
 	test_clock.py test_limits.py) tests/vectors tests/hostile
 PYTEST := $(BIN)/python -m pytest -n auto
+LOWEST := $(addprefix tests/unit/,bodies cli/messages cli/packets cli/test_main.py cli/test_queue.py service/metrics \
+	service/test_http.py soap store/test_lmdb.py store/test_memory.py)
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +48,14 @@ coverage: $(READY)  ## branch coverage of the value layers by their own tests, a
 	$(PYTEST) -q -m "not slow and not torture" --cov=openmsmq --cov-branch --cov-report= \
 		--cov-report=json:build/coverage.json $(COVERED)
 	$(BIN)/python -m tools.coverage_gates build/coverage.json
+
+lowest: $(READY)  ## a part of the tests with the lowest allowed versions of all dependencies
+	$(PYTHON) -m venv build/lowest
+	$(BIN)/python -m tools.lowest > build/lowest/requirements.txt
+	build/lowest/bin/python -m pip install --quiet -r build/lowest/requirements.txt \
+		cryptography hypothesis pytest pytest-timeout pytest-xdist
+	build/lowest/bin/python -m pip install --quiet --no-deps --editable .
+	build/lowest/bin/python -m pytest -q -n auto -m "not slow and not torture" $(LOWEST)
 
 torture: $(READY)  ## the long kill runs, a few of which are in `make test`
 	$(PYTEST) -n 0 -m torture
