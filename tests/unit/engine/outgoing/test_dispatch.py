@@ -191,7 +191,7 @@ def test_when_the_store_fails_the_message_is_there_still(office: Office) -> None
 
 
 def test_the_most_urgent_goes_first_then_the_oldest(office: Office) -> None:
-    """DMPR-346, DMPR-350, DMPR-405, MQQB-205."""
+    """DMPR-346, DMPR-350, MQQB-205; DMPR-405: the oldest first among equals."""
     office.send(office.a, "old")
     office.send(office.b, "new")
     c = office.outgoing("c")
@@ -210,6 +210,19 @@ def test_the_messages_of_a_queue_go_by_priority_and_age(office: Office) -> None:
     office.send(office.a, "4", priority=6)
     assert office.taken(office.a) == ["3", "4"]
     assert office.taken(office.a) == ["1", "2"]
+
+
+def test_transactional_messages_never_overtake_each_other(office: Office) -> None:
+    """DMPR-405 (A-43): not over transactions, and not when they are sent again."""
+    office.send_in(office.a, "1", "2")
+    office.send(office.a, "urgent", priority=7)
+    office.send_in(office.a, "3")
+    assert office.taken(office.a) == ["urgent"]
+    assert office.taken(office.a, 2) == ["1", "2"]
+    office.dispatcher.take_back_transactional(office.a)
+    office.send_in(office.a, "4")
+    assert office.taken(office.a, 1) == ["1"]
+    assert office.taken(office.a) == ["2", "3", "4"]
 
 
 def test_the_port_takes_only_as_much_as_it_says(office: Office) -> None:
