@@ -51,6 +51,8 @@ class Backups:
         return self._chance.choice(busy if busy and self._chance.random() < 0.7 else taken)
 
     def _take(self, node: Node) -> None:
+        if node.is_restored:  # and not started since: it is the backup from before that
+            return
         backup = Backup(self._scheduler.now, node.store.committed)
         self._taken.setdefault(node, []).append(backup)
 
