@@ -254,7 +254,7 @@ def test_a_message_that_nobody_confirms_is_given_up(tmp_path: Path) -> None:
             sent = a.open_queue(far_name("transactional")).send(
                 letter("1", dead_letter=True, time_to_be_received=8), transaction=transaction
             )
-        until(lambda: "is awaited" in stories(a, sent))
+        until(lambda: "waiting for the receive acknowledgement" in stories(a, sent))
         far.kill()
         found = a.open_queue(".\\XactDeadLetter$").receive(timeout=PATIENCE)
         assert (found.id, found.text) == (sent, "1")

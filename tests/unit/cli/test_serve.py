@@ -180,7 +180,6 @@ def test_what_makes_no_sense_is_wrong_usage(cli: Cli, told: Told, options: list[
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--rpc-port", "2105"], "--rpc-port: this version has no listener for it yet"),
         (["--tls-cert", "c"], "tls.cert and tls.key are needed together"),
         (["--config", "missing.toml"], "missing.toml: No such file or directory"),
         (["--name", "a\\b"], "--name: the name of a computer is needed"),
