@@ -1,6 +1,6 @@
 # Every task of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test lowest coverage torture demo serve bench bench-peers sim docs fuzz mutants clean
+.PHONY: help setup check fix test lowest coverage acceptance torture demo serve bench bench-peers sim docs fuzz mutants clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -30,7 +30,7 @@ check: $(READY)  ## format, lint, types, house rules, fast tests; before every c
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
-	$(PYTEST) -q -m "not slow and not torture"
+	$(PYTEST) -q -m "not slow and not torture and not acceptance"
 
 fix: $(READY)  ## format, mend lint, write the generated pages again
 	$(BIN)/ruff check --fix --quiet
@@ -42,10 +42,10 @@ test: $(READY)  ## everything that must hold; what CI runs
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
-	$(PYTEST) -m "not torture" --durations=40
+	$(PYTEST) -m "not torture and not acceptance" --durations=40
 
 coverage: $(READY)  ## branch coverage of the value layers by their own tests, against the gate of each
-	$(PYTEST) -q -m "not slow and not torture" --cov=openmsmq --cov-branch --cov-report= \
+	$(PYTEST) -q -m "not slow and not torture and not acceptance" --cov=openmsmq --cov-branch --cov-report= \
 		--cov-report=json:build/coverage.json $(COVERED)
 	$(BIN)/python -m tools.coverage_gates build/coverage.json
 
@@ -55,7 +55,10 @@ lowest: $(READY)  ## a part of the tests with the lowest allowed versions of all
 	build/lowest/bin/python -m pip install --quiet -r build/lowest/requirements.txt \
 		cryptography hypothesis pytest pytest-timeout pytest-xdist
 	build/lowest/bin/python -m pip install --quiet --no-deps --editable .
-	build/lowest/bin/python -m pytest -q -n auto -m "not slow and not torture" $(LOWEST)
+	build/lowest/bin/python -m pytest -q -n auto -m "not slow and not torture and not acceptance" $(LOWEST)
+
+acceptance: $(READY)  ## whole systems at work, such as a cluster of Spark; longer than CI should take
+	$(PYTEST) -n 0 -m acceptance
 
 torture: $(READY)  ## the long kill runs, a few of which are in `make test`
 	$(PYTEST) -n 0 -m torture

@@ -86,6 +86,7 @@ def connect(folder: Path, address: str) -> Manager:
     return openmsmq.connect(address, token=token, tls=str(folder / "ca.pem"))
 
 
+@pytest.mark.acceptance
 def test_every_message_once_although_a_worker_is_killed(tmp_path: Path, secured: str) -> None:
     with pytest.raises(TokenRefused, match="token is missing"):
         openmsmq.connect(secured, tls=str(tmp_path / "ca.pem"))
