@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from openmsmq.engine.arrivals.peers import Identity
 from openmsmq.errors import InvalidParameter
 from openmsmq.names.parts import host_key
+from openmsmq.net.addresses import is_loopback
 from openmsmq.service.options import OPTIONS, PORT, SECONDS, TABLES, Option
 from openmsmq.service.values import OFF, HttpDestination, PeerEntry
 from openmsmq.types.caller import Grant
@@ -95,12 +96,7 @@ class Config:
     @property
     def is_local(self) -> bool:
         """Whether only this computer can reach the listeners."""
-        if host_key(self.bind) == host_key("localhost"):
-            return True
-        try:
-            return ip_address(self.bind).is_loopback
-        except ValueError:
-            return False
+        return host_key(self.bind) == host_key("localhost") or is_loopback(self.bind)
 
     @property
     def peer_bind(self) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 
+from openmsmq.net.addresses import is_loopback
 from openmsmq.rpc.auth.context import AuthLevel
 
 
@@ -44,11 +44,3 @@ class LevelPolicy:
         if is_loopback(address):
             return AuthLevel.CONNECT
         return AuthLevel.INTEGRITY if self.accept_integrity else AuthLevel.PRIVACY
-
-
-def is_loopback(address: str) -> bool:
-    """Whether a caller is on this computer."""
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return False

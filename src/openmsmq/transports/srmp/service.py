@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from ipaddress import ip_address
 from ssl import SSLContext
 from typing import Final
 
@@ -13,6 +12,7 @@ from yarl import URL
 from openmsmq.clock import Clock
 from openmsmq.engine.manager import QueueManager
 from openmsmq.names.parts import host_key
+from openmsmq.net.addresses import is_loopback
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.transports.srmp.client import ClientSettings, SrmpClient
 from openmsmq.transports.srmp.exchange import (
@@ -147,14 +147,6 @@ class SrmpService:
     def _call(self, call: Callable[[], None]) -> None:
         if not self._driver.is_closed:
             self._driver.call(call)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address is one that only this computer reaches."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _place(url: str) -> tuple[str, int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from openmsmq.interfaces.remote_read.levels import LevelPolicy, is_loopback
+from openmsmq.interfaces.remote_read.levels import LevelPolicy
+from openmsmq.net.addresses import is_loopback
 from openmsmq.rpc.auth.context import AuthLevel
 
 ELSEWHERE = "192.0.2.1"
