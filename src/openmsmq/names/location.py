@@ -13,7 +13,7 @@ from openmsmq.names.path import PathName
 
 
 class Location(NamedTuple):
-    """The computer of a queue, and its path name if that can be told."""
+    """The computer of a queue, and its path name if that is known."""
 
     machine: str
     path: PathName | None
@@ -29,11 +29,11 @@ class Places(Protocol):
         """The name of the computer that a queue manager runs on."""
 
     def private_queue(self, manager: UUID, number: int) -> PathName | None:
-        """The path name of a private queue; only this manager's own can be told."""
+        """The path name of a private queue; only this manager's own are known."""
 
 
 def locate(name: FormatName, places: Places) -> Location:
-    """Get Queue Path ([MS-MQDMPR] 3.1.7.1.26); `IllegalFormatName` if nobody knows.
+    """Get Queue Path ([MS-MQDMPR] 3.1.7.1.26); `IllegalFormatName` if it is unknown.
 
     Names of other kinds than these three are refused too (A-59).
     """

@@ -85,7 +85,9 @@ class MQFFormatNameElement:
 
     @classmethod
     def of(cls, name: FormatName) -> Self:
-        """The element for `name`; `IllegalFormatName` if there is none.
+        """The element for `name`, never of several queues ([MS-MQDMPR] 3.1.1.12).
+
+        `IllegalFormatName` if there is none.
 
         Suffixes and machine, connector and multicast names cannot be written. The domain of a
         distribution list is left out.

@@ -98,8 +98,8 @@ class QueueReference:
     ) -> FormatName | None:
         """The name meant, given the header's queue managers and its administration queue.
 
-        A header with a direct destination has no destination queue manager: whoever knows better
-        puts the true GUID in its place. `IllegalFormatName` if the field names nothing.
+        A header with a direct destination has no destination queue manager: a caller that knows
+        it puts the true GUID in its place. `IllegalFormatName` if the field names nothing.
         """
         match self.code:
             case ReferenceCode.NONE:

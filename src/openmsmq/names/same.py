@@ -11,7 +11,7 @@ from openmsmq.names.path import THIS_COMPUTER, PathName
 
 
 def queue_key(name: PathName | FormatName, *, own_names: Iterable[str]) -> str:
-    """Equal for all names of one queue that can be told to be so without asking the directory.
+    """Equal for all names of one queue that are known to be so without asking the directory.
 
     `own_names` are the names and addresses of this computer, in any letter case; an HTTP server on
     an unusual port is `host:port`. Names of other computers stay apart when they are reached

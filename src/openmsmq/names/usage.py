@@ -22,7 +22,7 @@ def expand_name(
     """Expand Format Name ([MS-MQDMPR] 3.1.7.3.8): lists give way to their members, none twice.
 
     `members` asks the directory for those of one list; what it raises ends the expansion. A list
-    that is met again adds nothing, so lists that contain each other do no harm (A-58).
+    that is met again adds nothing, so lists may contain each other (A-58).
     """
     if not isinstance(name, DistributionListName | MultipleName):
         return name
@@ -45,7 +45,7 @@ def expand_name(
 def check_use(name: FormatName, *, sends: bool, exclusive: bool = False) -> None:
     """Refuse what no queue of this kind can be opened for ([MS-MQDMPR] 3.1.7.1.5, steps 2 to 5).
 
-    `exclusive` asks that nobody else may receive meanwhile. Journals are refused to senders
+    `exclusive` asks that no other handle may receive. Journals are refused to senders
     however they are named (A-63).
     """
     if sends:

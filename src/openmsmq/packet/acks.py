@@ -1,6 +1,6 @@
 """OrderAck and FinalAck: what the receiver of transactional messages tells their sender.
 
-Both travel as UserMessages to the sender's order queue and are told apart by their contents
+Both travel as UserMessages to the sender's order queue and are distinguished by their contents
 ([MS-MQQB] 2.2.4, 2.2.5, 3.1.5.1.1).
 """
 

@@ -50,6 +50,8 @@ class OptionalHeaders:
     privacy_level: int = 0
     hash_algorithm: int = 0
     encryption_algorithm: int = 0
+    verified: int = 0
+    "The `SignatureType` that was found valid on a message that came (AS)."
     flags: int = field(init=False, repr=False, compare=False)
     "The bits of UserHeader.Flags that announce them ([MS-MQMQ] 2.2.19.2)."
     before_properties: bytes = field(init=False, repr=False, compare=False)
@@ -60,6 +62,8 @@ class OptionalHeaders:
     def __post_init__(self) -> None:
         if self.security is not None:
             sent = self.security.as_sent(encrypted=bool(self.privacy_level))
+            if self.verified:
+                sent = sent.as_verified(self.verified)
             object.__setattr__(self, "security", sent)
         flags = (
             (UserFlags.CQ if self.connector_type is not None else 0)

@@ -26,7 +26,7 @@ class PacketFramer:
         self._buffer += data
 
     def clear(self) -> None:
-        """Forget what waits: nobody wants the rest of it."""
+        """Forget what is buffered: the rest is not wanted."""
         self._buffer.clear()
 
     def packets(self) -> Iterator[bytes]:
@@ -49,7 +49,7 @@ class PacketFramer:
 
     @property
     def rest(self) -> bytes:
-        """The bytes that wait, for whoever wants to tell why nothing comes of them."""
+        """The buffered bytes, to explain why they make no packet."""
         return bytes(self._buffer)
 
     def _packet_size(self, start: int) -> int:

@@ -22,7 +22,7 @@ _MONTHS: Final = (
 
 
 def report_queue(packet: bytes) -> PublicName | None:
-    """The queue that takes reports about a message; None if nobody wants any."""
+    """The queue that takes reports about a message; None if none are wanted."""
     view = PacketView(packet)
     if not view.base_flags & BaseFlags.TR:
         return None

@@ -74,7 +74,7 @@ class PacketView:
         return cls(data)
 
     def message(self) -> UserMessage:
-        """All headers, decoded."""
+        """All headers, decoded ([MS-MQDMPR] 3.1.7.1.31)."""
         message = decode_packet(split_stored(self.data)[0])
         assert isinstance(message, UserMessage)
         return message
@@ -220,11 +220,25 @@ class PacketView:
     @property
     def security(self) -> SecurityHeader | None:
         """The SecurityHeader, decoded; None where there is none."""
-        flags = self.flags
-        if not flags & UserFlags.SH:
+        if not self.flags & UserFlags.SH:
             return None
-        offset = after_names(self.data, flags)
-        return SecurityHeader.read(Reader(self.data, after_transaction(self.data, flags, offset)))
+        return SecurityHeader.read(Reader(self.data, self._security_offset))
+
+    @property
+    def _security_offset(self) -> int:
+        flags = self.flags
+        return after_transaction(self.data, flags, after_names(self.data, flags))
+
+    def unverified(self) -> bytes:
+        """The packet without AU and AS: a receiver sets them, and believes no sender (A-62)."""
+        if not self.flags & UserFlags.SH:
+            return self.data
+        offset = self._security_offset
+        flags: int = u16(self.data, offset)[0]
+        if not flags & (SecurityFlags.AU | SecurityFlags.AS):
+            return self.data
+        kept = flags & ~(SecurityFlags.AU | SecurityFlags.AS)
+        return self.data[:offset] + kept.to_bytes(2, "little") + self.data[offset + 2 :]
 
     # MessagePropertiesHeader
 

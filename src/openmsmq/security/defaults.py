@@ -49,14 +49,14 @@ def queue_descriptor(
 
 def _default_list(owner: Sid, machine: Sid | None, *, over_http: bool) -> Acl:
     """What a queue allows unless its creator says otherwise ([MS-MQDMPR] 3.1.7.1.3.1, step 10)."""
-    is_nobody = owner == ANONYMOUS or _is_guest(owner)
+    is_unknown = owner == ANONYMOUS or _is_guest(owner)
     posting = QueueRights.WRITE_MESSAGE if over_http else _NOTHING
-    world = QueueRights.GENERIC_ALL if is_nobody else _LOOK
+    world = QueueRights.GENERIC_ALL if is_unknown else _LOOK
     granted = (
         (EVERYONE, world | posting),
         (ANONYMOUS, posting),
         (machine, _LOOK if machine is not None else _NOTHING),
-        (owner, _NOTHING if is_nobody else QueueRights.GENERIC_ALL),
+        (owner, _NOTHING if is_unknown else QueueRights.GENERIC_ALL),
     )
     return Acl(tuple(Ace(AceType.ALLOWED, mask, sid) for sid, mask in granted if mask))
 

@@ -19,7 +19,7 @@ ACL_REVISIONS: Final = frozenset({ACL_REVISION, 4})
 
 
 class AceType(IntEnum):
-    """The kinds of entry that name somebody right after their mask ([MS-DTYP] 2.4.4.1)."""
+    """The kinds of entry whose SID follows right after their mask ([MS-DTYP] 2.4.4.1)."""
 
     ALLOWED = 0x00
     DENIED = 0x01

@@ -40,5 +40,5 @@ def _mix(round_: int, b: int, c: int, d: int) -> int:
 
 
 def nt_hash(password: str) -> bytes:
-    """NTOWFv1: what stands for a password; whoever has it can log on ([MS-NLMP] 3.3.1)."""
+    """NTOWFv1: what stands for a password; with it one can log on ([MS-NLMP] 3.3.1)."""
     return md4(password.encode("utf-16-le", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Security identifiers: who somebody is, to Windows."""
+"""Security identifiers: users and groups, as Windows names them."""
 
 from __future__ import annotations
 
@@ -79,6 +79,8 @@ class Sid:
 NOBODY: Final = Sid(0, (0,))
 EVERYONE: Final = Sid(1, (0,))
 CREATOR_OWNER: Final = Sid(3, (0,))
+NETWORK: Final = Sid(5, (2,))
+INTERACTIVE: Final = Sid(5, (4,))
 ANONYMOUS: Final = Sid(5, (7,))
 AUTHENTICATED_USERS: Final = Sid(5, (11,))
 LOCAL_SYSTEM: Final = Sid(5, (18,))
@@ -92,6 +94,8 @@ WELL_KNOWN: Final[Mapping[Sid, str]] = {
     NOBODY: "Nobody",
     EVERYONE: "Everyone",
     CREATOR_OWNER: "Creator Owner",
+    NETWORK: "Network",
+    INTERACTIVE: "Interactive",
     ANONYMOUS: "Anonymous",
     AUTHENTICATED_USERS: "Authenticated Users",
     LOCAL_SYSTEM: "Local System",

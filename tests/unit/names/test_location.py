@@ -75,7 +75,7 @@ def test_a_private_queue_lies_where_its_manager_does(manager: UUID, machine: str
         "MULTICAST=234.1.1.1:8001",
     ],
 )
-def test_what_nobody_knows_is_refused(text: str) -> None:
+def test_an_unknown_queue_is_refused(text: str) -> None:
     """DMPR-183, DMPR-184."""
     with pytest.raises(IllegalFormatName):
         located(text)

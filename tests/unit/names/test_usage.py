@@ -83,7 +83,7 @@ def test_lists_that_contain_each_other_come_to_an_end() -> None:
     assert expanded("DL=00000000-0000-0000-0000-000000000003") == ORDERS
 
 
-def test_a_list_nobody_knows_ends_the_expansion() -> None:
+def test_an_unknown_distribution_list_ends_the_expansion() -> None:
     """DMPR-179: with the error of whoever was asked."""
     with pytest.raises(NoDs):
         expanded("DL=00000000-0000-0000-0000-000000000009")

@@ -165,7 +165,7 @@ def test_data_may_come_while_packets_are_taken() -> None:
     assert framer.pending == 0
 
 
-def test_what_waits_can_be_forgotten() -> None:
+def test_buffered_bytes_can_be_dropped() -> None:
     framer = PacketFramer()
     framer.receive_data(PLAIN[:-1])
     framer.clear()

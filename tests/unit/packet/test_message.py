@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import IntEnum
 from struct import pack
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -35,6 +37,12 @@ from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import decode_packet, read_packet
 from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import (
+    EncryptionAlgorithm,
+    HashAlgorithm,
+    MessageClass,
+    PrivacyLevel,
+)
 from openmsmq.wire.reader import Reader, decode_whole
 from openmsmq.wire.trace import TracingReader
 
@@ -52,7 +60,7 @@ def test_a_message_of_any_shape_comes_back(shape: str) -> None:
     assert found.surplus == message.surplus
 
 
-def test_a_message_has_three_headers_unless_told_otherwise() -> None:
+def test_a_message_has_three_headers_by_default() -> None:
     """MQQB-062."""
     plain = MESSAGES["plain"]
     assert UserMessage(plain.base, plain.user, plain.properties) == plain
@@ -435,6 +443,25 @@ def test_priority_and_signature_type_are_read_too(kind: int, priority: int) -> N
     found = attributes(data)
     assert (found["AuthenticationLevel"], found["Priority"]) == (kind, priority)
     assert found.keys() < EVERYTHING.keys()
+
+
+@pytest.mark.parametrize(
+    ("field", "codes"),
+    [
+        ("message_class", MessageClass),
+        ("privacy_level", PrivacyLevel),
+        ("hash_algorithm", HashAlgorithm),
+        ("encryption_algorithm", EncryptionAlgorithm),
+    ],
+)
+def test_every_code_is_read_as_it_was_written(field: str, codes: type[IntEnum]) -> None:
+    """DMPR-362."""
+    plain = MESSAGES["plain"]
+    for code in codes:
+        given: dict[str, Any] = {field: int(code)}
+        written = replace(plain, properties=replace(plain.properties, **given))
+        read = PacketView.parse(written.encode()).message()
+        assert codes(getattr(read.properties, field)) is code
 
 
 def test_a_header_that_is_not_there_leaves_its_attributes_unset() -> None:

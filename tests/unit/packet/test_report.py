@@ -135,6 +135,6 @@ def test_the_queue_for_reports_stands_in_the_debug_header() -> None:
     ],
     ids=["not traced", "only a header", "only the flag", "no queue"],
 )
-def test_without_flag_or_queue_nobody_wants_a_report(packet: bytes) -> None:
+def test_without_flag_or_queue_no_report_is_wanted(packet: bytes) -> None:
     """MQQB-306."""
     assert report_queue(packet) is None

@@ -99,5 +99,5 @@ def test_rights_have_the_numbers_of_the_specification(
     assert {name: mask[name] for name in names} == names
 
 
-def test_rights_keep_bits_nobody_knows() -> None:
+def test_rights_keep_unknown_bits() -> None:
     assert int(QueueRights(0x00100001)) == 0x00100001

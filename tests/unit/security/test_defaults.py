@@ -88,7 +88,7 @@ def test_an_owner_from_outside_the_domain_becomes_anonymous(dacl: Acl | None) ->
 
 
 @pytest.mark.parametrize("caller", [LOCAL_USER, GUEST, ANONYMOUS], ids=str)
-def test_everyone_may_do_all_with_a_queue_of_nobody_in_particular(caller: Sid) -> None:
+def test_everyone_has_all_rights_on_a_queue_of_an_anonymous_owner(caller: Sid) -> None:
     """DMPR-142."""
     assert allowed(made(caller)) == [(EVERYONE, FULL)]
 
@@ -112,7 +112,7 @@ def test_a_known_machine_may_look(caller: Sid) -> None:
     assert (MACHINE, LOOK) in allowed(made(caller, machine=MACHINE))
 
 
-def test_what_http_reaches_anybody_may_write_to() -> None:
+def test_everyone_may_send_to_a_queue_that_http_reaches() -> None:
     """DMPR-146."""
     assert allowed(made(over_http=True))[:2] == [(EVERYONE, LOOK | WRITE), (ANONYMOUS, WRITE)]
     assert allowed(made(LOCAL_USER, over_http=True)) == [(EVERYONE, FULL), (ANONYMOUS, WRITE)]

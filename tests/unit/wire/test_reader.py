@@ -173,7 +173,7 @@ def test_a_failure_names_the_structures_around_it() -> None:
     assert reader.path("") == "Outer.Inner"
 
 
-def test_a_failure_is_placed_at_the_next_field_unless_told_otherwise() -> None:
+def test_a_failure_is_placed_at_the_next_field_by_default() -> None:
     def fail_here(reader: Reader) -> None:
         reader.u8("A")
         reader.fail("B", "is wrong")

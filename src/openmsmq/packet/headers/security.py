@@ -125,12 +125,17 @@ class SecurityHeader(SecurityHeaderStart):
     def as_sent(self, *, encrypted: bool) -> Self:
         """The same with the flags of a sender ([MS-MQDMPR] 3.1.7.1.32).
 
-        AU and AS are for the receiver to find. Whoever signs with a provider of their own names
-        it; any other signature is made with the default one, which DE says (A-62).
+        AU and AS are for the receiver to find. A sender that signs with a provider of its own
+        names it; any other signature is made with the default one, which DE says (A-62).
         """
         flags = self.flags & ~_SET_BY_RULE
         flags |= SecurityFlags.EB if encrypted else 0
         flags |= SecurityFlags.DE if self.signature and not self.provider_info else 0
+        return replace(self, flags=flags)
+
+    def as_verified(self, kind: int) -> Self:
+        """The same after a signature of this kind was found valid ([MS-MQDMPR] 3.1.7.1.31)."""
+        flags = self.flags & ~SecurityFlags.AS | SecurityFlags.AU | kind << 8
         return replace(self, flags=flags)
 
     @property

@@ -55,7 +55,7 @@ def test_the_reserved_byte_may_be_anything(reserved: int) -> None:
     assert BaseHeader.read(Reader(data)).pack() == data
 
 
-def test_reserved_flags_are_kept_and_do_no_harm() -> None:
+def test_reserved_flags_are_kept_and_ignored() -> None:
     """MQQB-018: bits 0xFEC0."""
     data = patch(BYTES, 2, b"\xc3\xfe")
     assert BaseHeader.read(Reader(data)).pack() == data

@@ -5,7 +5,7 @@ from __future__ import annotations
 from openmsmq.packet.headers.internal import InternalFlags, InternalHeader, InternalType
 
 
-def test_nothing_but_the_packet_type_is_set_unless_told() -> None:
+def test_nothing_but_the_packet_type_is_set_by_default() -> None:
     """MQQB-026, MQQB-029: Reserved and X5 to X15 are sent as 0."""
     assert InternalHeader(flags=InternalType.SESSION_ACK).pack() == b"\0\0\x01\0"
     assert InternalHeader().pack() == bytes(4)

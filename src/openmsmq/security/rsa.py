@@ -1,0 +1,75 @@
+"""RSA signatures with public keys: PKCS#1 v1.5 (RFC 8017 8.2), whole blocks compared.
+
+Nothing here is secret: a public operation on integers needs no library and no constant time.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from openmsmq.security.digests import DIGEST_INFO
+from openmsmq.security.limits import EXPONENT_BITS_MAX, KEY_BITS_MAX
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RsaPublicKey:
+    """The public part of an RSA key."""
+
+    modulus: int
+    exponent: int
+
+    @property
+    def bits(self) -> int:
+        """The length of the modulus."""
+        return self.modulus.bit_length()
+
+    @property
+    def size(self) -> int:
+        """Bytes of a signature or of a wrapped key."""
+        return (self.bits + 7) // 8
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is a key at all, of a length that can be afforded."""
+        is_odd = bool(self.modulus & self.exponent & 1)
+        is_short = self.bits <= KEY_BITS_MAX and self.exponent.bit_length() <= EXPONENT_BITS_MAX
+        return is_odd and is_short and self.exponent > 1
+
+    def recover(self, signature: bytes) -> bytes:
+        """The block that was signed (RSAVP1, RFC 8017 5.2.2); nothing if it cannot be one."""
+        number = int.from_bytes(signature, "big")
+        if len(signature) != self.size or number >= self.modulus or not self.is_usable:
+            return b""
+        return pow(number, self.exponent, self.modulus).to_bytes(self.size, "big")
+
+
+def padded(algorithm: int, value: bytes, size: int) -> bytes:
+    """The block that a signature of `size` bytes has for a digest (EMSA-PKCS1-v1_5, RFC 8017 9.2).
+
+    Nothing if the key is too short for the digest.
+    """
+    info = DIGEST_INFO[algorithm] + value
+    fill = size - len(info) - 3
+    return b"" if fill < 8 else b"\0\1" + b"\xff" * fill + b"\0" + info
+
+
+def matching_digest(
+    key: RsaPublicKey, signature: bytes, algorithm: int, candidates: Mapping[T, bytes]
+) -> T | None:
+    """Which of some digests a signature is of; None for none of them.
+
+    Its octets are in the order of CryptoAPI, the last first; the other order is accepted, too
+    (MSEC-A06). The padding must be exact.
+    """
+    for octets in (signature[::-1], signature):
+        block = key.recover(octets)
+        for name, value in candidates.items():
+            expected = padded(algorithm, value, key.size)
+            if block and expected and hmac.compare_digest(block, expected):
+                return name
+    return None

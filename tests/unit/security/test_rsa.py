@@ -1,0 +1,78 @@
+"""RSA signatures: padding to the byte, both orders of octets, keys that can be afforded."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from tests.vectors.test_security import KEYS
+
+from openmsmq.security.digests import CALG_SHA256, CALG_SHA512, DIGEST_INFO
+from openmsmq.security.rsa import RsaPublicKey, matching_digest, padded
+
+KEY = next(key for key in KEYS["keys"] if key["name"] == "user-2048")
+N, E, D = int(KEY["n"], 16), KEY["e"], int(KEY["d"], 16)
+PUBLIC = RsaPublicKey(N, E)
+DIGEST = hashlib.sha256(b"text").digest()
+
+
+def sign(block: bytes) -> bytes:
+    """The private operation, in the order of CryptoAPI."""
+    return pow(int.from_bytes(block, "big"), D, N).to_bytes(256, "little")
+
+
+def found(signature: bytes) -> str | None:
+    return matching_digest(PUBLIC, signature, CALG_SHA256, {"other": bytes(32), "right": DIGEST})
+
+
+def test_the_digest_that_was_signed_is_found_in_both_orders() -> None:
+    "MSEC-058, MSEC-059"
+    signature = sign(padded(CALG_SHA256, DIGEST, 256))
+    assert found(signature) == "right"
+    assert found(signature[::-1]) == "right"
+
+
+def _variants() -> list[bytes]:
+    right = padded(CALG_SHA256, DIGEST, 256)
+    info = DIGEST_INFO[CALG_SHA256] + DIGEST
+    return [
+        b"\0\2" + right[2:],  # another kind of block
+        b"\0\1" + b"\xff" * 8 + b"\0" + info + b"\1" * (256 - 11 - len(info)),  # garbage behind
+        b"\0\1" + b"\xff" * (253 - len(DIGEST)) + b"\0" + DIGEST,  # no information
+        right[:-1] + bytes([right[-1] ^ 1]),
+        right[:50] + b"\xfe" + right[51:],
+    ]
+
+
+@pytest.mark.parametrize("block", _variants())
+def test_padding_is_compared_whole(block: bytes) -> None:
+    "MSEC-058"
+    assert len(block) == 256
+    assert found(sign(block)) is None
+
+
+@pytest.mark.parametrize("signature", [b"", bytes(255), bytes(257), b"\xff" * 256])
+def test_what_cannot_be_a_signature(signature: bytes) -> None:
+    assert found(signature) is None
+    assert PUBLIC.recover(b"\xff" * 256) == b""
+
+
+def test_a_key_too_short_for_its_digest() -> None:
+    "MSEC-044"
+    assert padded(CALG_SHA512, bytes(64), 64) == b""
+    assert len(padded(CALG_SHA512, bytes(64), 94)) == 94
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        RsaPublicKey(1 << 2047, 65537),
+        RsaPublicKey((1 << 8193) + 1, 65537),
+        RsaPublicKey(N, (1 << 33) + 1),
+        RsaPublicKey(N, 1),
+        RsaPublicKey(N, 4),
+    ],
+)
+def test_keys_that_are_none_or_cost_too_much(key: RsaPublicKey) -> None:
+    assert not key.is_usable
+    assert key.recover(bytes(key.size)) == b""
