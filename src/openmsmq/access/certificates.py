@@ -7,16 +7,20 @@ checked before, when the connection was made; alone it gives no rights.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-from openmsmq.access.tokens import normal_pattern, role_of
+from openmsmq.access.tokens import normal_pattern
 from openmsmq.errors import InvalidParameter
-from openmsmq.types.caller import Grant, Right
+from openmsmq.toml import table_schema, value
+from openmsmq.types.caller import RIGHTS, Grant, role_of
 
 COMMON_NAME: Final = "CN="
 DNS_NAME: Final = "DNS="
-_RIGHTS: Final[tuple[Right, ...]] = get_args(Right)
-_KEYS: Final = {"rights", "queues"}
+_RIGHTS_SCHEMA: Final = {"type": "array", "minItems": 1, "items": {"enum": list(RIGHTS)}}
+_GRANT_SCHEMAS: Final = {
+    "rights": _RIGHTS_SCHEMA,
+    "queues": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+}
 
 
 class Certificates:
@@ -45,21 +49,30 @@ def certificate_names(certificate: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _names(certificate: Mapping[str, Any]) -> Iterator[str]:
     for part in certificate.get("subject", ()):
-        yield from (f"{COMMON_NAME}{value}" for key, value in part if key == "commonName")
-    for kind, value in certificate.get("subjectAltName", ()):
+        yield from (f"{COMMON_NAME}{name}" for key, name in part if key == "commonName")
+    for kind, name in certificate.get("subjectAltName", ()):
         if kind == "DNS":
-            yield f"{DNS_NAME}{value.lower()}"
+            yield f"{DNS_NAME}{name.lower()}"
 
 
-def read_clients(value: object) -> dict[str, Grant]:
+@value(
+    {
+        "type": "object",
+        "propertyNames": {"pattern": f"^({COMMON_NAME}|{DNS_NAME})."},
+        "additionalProperties": {
+            "anyOf": [_RIGHTS_SCHEMA, table_schema(_GRANT_SCHEMAS, ["rights"])]
+        },
+    }
+)
+def read_clients(given: object) -> dict[str, Grant]:
     """What `tls.clients` says; `ValueError` in words if that makes no sense.
 
     A list of rights, for all queues, or a table with `rights` and with `queues`, patterns of names.
     """
-    if isinstance(value, dict):
-        names = [_normal_name(key) for key in value]
+    if isinstance(given, dict):
+        names = [_normal_name(key) for key in given]
         if len(set(names)) == len(names):
-            return dict(zip(names, map(_grant, names, value.values()), strict=True))
+            return dict(zip(names, map(_grant, names, given.values()), strict=True))
     raise ValueError("a table of different names and their rights is needed")
 
 
@@ -72,11 +85,11 @@ def _normal_name(key: str) -> str:
 
 def _grant(name: str, given: object) -> Grant:
     table = {"rights": given} if isinstance(given, list) else given
-    if not isinstance(table, dict) or not {"rights"} <= set(table) <= _KEYS:
+    if not isinstance(table, dict) or not {"rights"} <= set(table) <= set(_GRANT_SCHEMAS):
         raise ValueError(f"{name}: a list of rights, or a table with rights and queues is needed")
     rights, queues = table["rights"], table.get("queues", [])
-    if not (isinstance(rights, list) and rights and all(right in _RIGHTS for right in rights)):
-        raise ValueError(f"{name}: a list of {', '.join(_RIGHTS)} is needed as rights")
+    if not (isinstance(rights, list) and rights and all(right in RIGHTS for right in rights)):
+        raise ValueError(f"{name}: a list of {', '.join(RIGHTS)} is needed as rights")
     if not (isinstance(queues, list) and all(isinstance(queue, str) for queue in queues)):
         raise ValueError(f"{name}: a list of patterns is needed as queues")
     if "queues" in table and not queues:

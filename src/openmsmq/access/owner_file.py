@@ -17,7 +17,9 @@ from openmsmq.errors import StorageError
 from openmsmq.store.directories import sync_directory
 from openmsmq.store.faults import storage_error
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+"What is written; format 1 knew the roles read, send, read+send and admin only."
+_READABLE: Final = frozenset({1, FORMAT})
 T = TypeVar("T")
 
 
@@ -70,7 +72,7 @@ class OwnerFile(Generic[T]):
 
     def _read(self, data: bytes) -> dict[str, T]:
         document = json.loads(data)
-        if document["format"] != FORMAT:
+        if document["format"] not in _READABLE:
             raise ValueError("a newer OpenMSMQ has written it")
         return dict(map(self._decode, document[self._kind]))
 

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import logging
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -21,7 +21,7 @@ from openmsmq.clock import Clock, SystemClock
 from openmsmq.errors import InvalidParameter, StorageError
 from openmsmq.runtime.logs import log_event
 from openmsmq.store.files import make_directory
-from openmsmq.types.caller import ROLES, Grant, Right, Role
+from openmsmq.types.caller import Grant, Role, rights_of
 
 TOKENS_FILE: Final = "tokens.json"
 _PREFIX: Final = "omq"
@@ -69,15 +69,6 @@ class Token:
         return self.expires is not None and now >= self.expires
 
 
-def role_of(rights: Collection[Right]) -> Role:
-    """One role for all of these rights, at least one; an administrator needs no other."""
-    if "admin" in rights:
-        return "admin"
-    if "read" in rights and "send" in rights:
-        return "read+send"
-    return "read" if "read" in rights else "send"
-
-
 def normal_pattern(pattern: str) -> str:
     r"""A pattern as names are compared with it: `orders*` means `private$\orders*`."""
     if not pattern or not pattern.isprintable():
@@ -110,7 +101,7 @@ class Tokens:
         return iter(self._file.values.values())
 
     def __bool__(self) -> bool:
-        """Whether somebody could come in with one."""
+        """Whether there is a token that is accepted."""
         now = self._clock.now()
         return any(not token.is_expired(now) for token in self)
 
@@ -131,14 +122,14 @@ class Tokens:
         return token.grant
 
     def ending(self, grant: Grant) -> Literal["", "revoked", "expired"]:
-        """What has become of a token that somebody has shown, as the file was read last."""
+        """The state of a token that was presented, as the file was read last."""
         token = self._file.values.get(grant.token)
         if token is None or token.grant != grant:
             return "revoked"
         return "expired" if token.is_expired(self._clock.now()) else ""
 
     def refresh(self) -> bool:
-        """Read the file if somebody has changed it; whether somebody has."""
+        """Read the file if it has changed; whether it has."""
         return self._file.refresh()
 
     def create(
@@ -165,7 +156,7 @@ class Tokens:
         return token, f"{_PREFIX}_{identifier}_{secret}"
 
     def revoke(self, identifier: str) -> Token:
-        """Let nobody in with this token any longer."""
+        """Accept this token no longer."""
         if not self._directory.is_dir():
             raise NoSuchToken(identifier)
         with self._file.changing() as tokens:
@@ -177,7 +168,7 @@ class Tokens:
 
 def _decode(values: dict[str, Any]) -> tuple[str, Token]:
     token = Token(**{**values, "queues": tuple(values["queues"])})
-    if token.role not in ROLES or type(token.expires) not in (int, type(None)):
+    if not rights_of(token.role) or type(token.expires) not in (int, type(None)):
         raise ValueError(f"the token {token.id} makes no sense")
     texts = (token.id, *token.queues, token.label, token.salt, token.hash)
     if not all(isinstance(text, str) for text in texts):

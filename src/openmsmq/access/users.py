@@ -1,8 +1,8 @@
 """Users: who may log on with a name and a password, and what they may do.
 
 They are kept in `users.json` in the directory of the manager. NTLM does not work with a salted
-hash: the file holds the NT hash of each password, with which anybody can log on as that user. It is
-readable for its owner only, and has to be kept like a private key.
+hash: the file holds the NT hash of each password, which is as good as the password. It is readable
+for its owner only, and has to be kept like a private key.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from openmsmq.names.parts import fold
 from openmsmq.runtime.logs import log_event
 from openmsmq.security.nt_hash import nt_hash
 from openmsmq.store.files import make_directory
-from openmsmq.types.caller import ROLES, Grant, Role
+from openmsmq.types.caller import ANONYMOUS_USER, Grant, Role, rights_of
 
 USERS_FILE: Final = "users.json"
-ANONYMOUS: Final = "anonymous"
-"The user that callers without a login are, where the configuration lets them in."
+ANONYMOUS: Final = ANONYMOUS_USER
 _NAME: Final = re.compile(r'[^\\/@"\[\]:;|=,+*?<>\x00-\x1f]{1,64}')
 _log: Final = logging.getLogger(__name__)
 
@@ -157,7 +156,7 @@ class Users:
 def _decode(values: dict[str, Any]) -> tuple[str, User]:
     user = User(**{**values, "queues": tuple(values["queues"])})
     texts = (user.name, *user.queues, user.nt_hash)
-    is_sound = user.role in ROLES and all(isinstance(text, str) for text in texts)
+    is_sound = bool(rights_of(user.role)) and all(isinstance(text, str) for text in texts)
     if not is_sound or len(bytes.fromhex(user.nt_hash)) not in (0, 16):
         raise ValueError(f"the user {user.name} makes no sense")
     return fold(user.name), user

@@ -1,37 +1,66 @@
 """Who may do what: the one place that decides, for every protocol and the console.
 
-Today a caller is entitled by a token or a certificate, whose role and patterns of names decide.
+Two things must allow an operation: the role of the caller's token, certificate or user with its
+patterns of names, and the permissions of the queue or of the manager (a security descriptor).
+Without a list of permissions a queue is open: then the role decides alone.
 """
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+from collections.abc import Mapping
 from typing import Final
 
-from openmsmq.engine.queues.system import NAMES, REFUSED
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.system import (
+    DEAD_LETTER,
+    JOURNAL,
+    TRANSACTIONAL_DEAD_LETTER,
+)
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import AccessDenied
-from openmsmq.names.parts import fold
+from openmsmq.security.access import ManagerRights, QueueRights
+from openmsmq.security.access_check import is_granted
+from openmsmq.security.permissions import format_rights
+from openmsmq.security.sid import ADMINISTRATORS
 from openmsmq.types.access import Access
-from openmsmq.types.caller import Caller, Grant, Right
+from openmsmq.types.caller import INTERNAL, Caller, Right
+from openmsmq.types.queues import QueueKind
 
-_HERE: Final = ".\\"
-_REFUSED: Final = fold(_HERE + NAMES[REFUSED])
+_CARE: Final = (
+    QueueRights.GET_QUEUE_PERMISSIONS
+    | QueueRights.CHANGE_QUEUE_PERMISSIONS
+    | QueueRights.TAKE_QUEUE_OWNERSHIP
+)
+"What administrators may do whatever the list says, so that no queue is lost to all."
+_QUEUE_ACCESS: Final[Mapping[Access, QueueRights]] = {
+    Access.RECEIVE: QueueRights.RECEIVE_MESSAGE,
+    Access.PEEK: QueueRights.PEEK_MESSAGE,
+    Access.SEND: QueueRights.WRITE_MESSAGE,
+}
+_JOURNAL_ACCESS: Final[Mapping[Access, QueueRights]] = {
+    Access.RECEIVE: QueueRights.RECEIVE_JOURNAL_MESSAGE,
+    Access.PEEK: QueueRights.PEEK_MESSAGE,
+}
+_LETTER_ACCESS: Final[Mapping[Access, ManagerRights]] = {
+    Access.RECEIVE: ManagerRights.RECEIVE_DEADLETTER_MESSAGE,
+    Access.PEEK: ManagerRights.PEEK_DEADLETTER_MESSAGE,
+}
+_SYSTEM_ACCESS: Final[Mapping[int, Mapping[Access, ManagerRights]]] = {
+    DEAD_LETTER: _LETTER_ACCESS,
+    TRANSACTIONAL_DEAD_LETTER: _LETTER_ACCESS,
+    JOURNAL: {
+        Access.RECEIVE: ManagerRights.RECEIVE_JOURNAL_QUEUE_MESSAGE,
+        Access.PEEK: ManagerRights.PEEK_JOURNAL_QUEUE_MESSAGE,
+    },
+}
 
 
 def is_allowed(caller: Caller, right: Right, *queues: str) -> bool:
     r"""Whether a caller has a right on all of these queues, `.\private$\orders`.
 
-    Without a queue it is about the manager itself. Who may read a queue may read its subqueues.
-    Settings, counters, and transactions of others belong to the manager: they are for those who
-    are not limited to some queues.
+    See `Grant.allows`.
     """
-    grant = caller.grant
-    if not grant.has(right):
-        return False
-    if not queues:
-        return not grant.patterns
-    return all(_covers(grant, queue) for queue in queues)
+    return caller.grant.allows(right, *queues)
 
 
 def authorize(caller: Caller, right: Right, *queues: str) -> None:
@@ -52,6 +81,8 @@ def authorize_access(caller: Caller, asked: Access, *queues: str) -> Access:
     allowed = Access(0)
     if is_allowed(caller, "read", *queues):
         allowed |= Access.RECEIVE | Access.PEEK
+    elif is_allowed(caller, "peek", *queues):
+        allowed |= Access.PEEK
     if is_allowed(caller, "send", *queues):
         allowed |= Access.SEND
     if not allowed or (asked != Access.ALL and asked & ~allowed):
@@ -60,23 +91,55 @@ def authorize_access(caller: Caller, asked: Access, *queues: str) -> Access:
     return asked & allowed
 
 
+def permitted_access(caller: Caller, queue: ManagedQueue, manager: str) -> Access:
+    """The access that permissions give a caller to a queue ([MS-MQMQ] 2.2.23, 2.2.24).
+
+    `manager` are the permissions of the manager, which its own queues go by. A queue elsewhere is
+    for its own manager to guard. A journal or a subqueue has the permissions of its queue.
+    """
+    rights: Mapping[Access, QueueRights | ManagerRights]
+    if queue.kind is QueueKind.SYSTEM:
+        permissions, rights = manager, _SYSTEM_ACCESS.get(queue.number, {})
+    else:
+        permissions = queue.properties.permissions
+        rights = _JOURNAL_ACCESS if queue.kind is QueueKind.JOURNAL else _QUEUE_ACCESS
+    if not permissions or caller is INTERNAL or not rights:
+        return Access.ALL
+    sids, found = caller.grant.sids, Access(0)
+    for access, right in rights.items():
+        if is_granted(permissions, sids, int(right)):
+            found |= access
+    return found
+
+
+def authorize_queue(caller: Caller, right: QueueRights, queue: ManagedQueue) -> None:
+    """Refuse a caller to whom the permissions of a queue do not give a right.
+
+    Administrators may always read and change permissions and take ownership.
+    """
+    permissions, sids = queue.properties.permissions, caller.grant.sids
+    if not permissions or caller is INTERNAL or is_granted(permissions, sids, int(right)):
+        return
+    if ADMINISTRATORS not in sids or right & ~_CARE:
+        raise AccessDenied(
+            f"the permissions of {queue.name} do not allow {format_rights(right, QueueRights)!r};"
+            " openmsmq queue permissions show prints them"
+        )
+
+
+def authorize_manager(caller: Caller, right: ManagerRights, permissions: str) -> None:
+    """Refuse a caller to whom the permissions of the manager do not give a right."""
+    if caller is INTERNAL or is_granted(permissions, caller.grant.sids, int(right)):
+        return
+    if ADMINISTRATORS not in caller.grant.sids or int(right) & ~int(_CARE):
+        raise AccessDenied(
+            f"the permissions of the manager do not allow {format_rights(right, ManagerRights)!r}"
+        )
+
+
 def may_end(caller: Caller, transaction: ManagedTransaction) -> bool:
     """Whether a prepared transaction is one of the caller's own, or it may end any."""
     return is_allowed(caller, "admin") or transaction.token == caller.grant.holder
-
-
-def _covers(grant: Grant, queue: str) -> bool:
-    """Whether a grant is about a queue.
-
-    What was refused may be secret, and not for this manager: it is for administrators.
-    """
-    if grant.role != "admin" and fold(queue) == _REFUSED:
-        return False
-    if not grant.patterns:
-        return True
-    name = fold(queue.removeprefix(_HERE))
-    names = {name, name.partition(";")[0]}
-    return any(fnmatchcase(name, fold(pattern)) for pattern in grant.patterns for name in names)
 
 
 def _denied(caller: Caller, right: Right, place: str) -> AccessDenied:

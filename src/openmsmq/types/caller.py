@@ -2,19 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final, Literal, get_args
 
-Right = Literal["read", "send", "admin"]
+from openmsmq.names.parts import fold
+from openmsmq.security.access_check import Token
+from openmsmq.security.principals import (
+    ADMIN_TOKEN,
+    ANONYMOUS_TOKEN,
+    authenticated_token,
+    principal_sid,
+)
+from openmsmq.security.sid import ADMINISTRATORS
+from openmsmq.types.queues import REFUSED_QUEUE
+
+Right = Literal["watch", "peek", "read", "send", "operate", "admin"]
 """What a token is for, and what an operation needs.
 
-    read     peek at messages, receive them, move them between a queue and its subqueues
+    watch    see queues, counts and histories, but no bodies
+    peek     watch, and peek at messages
+    read     peek, receive messages, move them between a queue and its subqueues
     send     send messages
-    admin    both, and all else
+    operate  watch, and pause, resume and retry outgoing queues
+    admin    all of these, and all else
 """
-Role = Literal["read", "send", "read+send", "admin"]
-"The rights of a token together."
-ROLES: Final[tuple[Role, ...]] = get_args(Role)
+Role = str
+"The rights of a token together: one of them, or several joined by `+`."
+RIGHTS: Final[tuple[Right, ...]] = get_args(Right)
+_INCLUDES: Final[Mapping[Right, frozenset[Right]]] = {
+    "watch": frozenset({"watch"}),
+    "peek": frozenset({"watch", "peek"}),
+    "read": frozenset({"watch", "peek", "read"}),
+    "send": frozenset({"send"}),
+    "operate": frozenset({"watch", "operate"}),
+    "admin": frozenset(RIGHTS),
+}
+"What a right brings with it."
+_HERE: Final = ".\\"
+_REFUSED: Final = fold(_HERE + REFUSED_QUEUE)
+ANONYMOUS_USER: Final = "anonymous"
+"The user that callers without a login are, where the configuration lets them in."
+
+
+def role_of(rights: Collection[Right]) -> Role:
+    """One role for all of these rights, at least one; those that others include are left out."""
+    needed = [
+        right
+        for right in RIGHTS
+        if right in rights
+        and not any(right in _INCLUDES[other] for other in rights if other != right)
+    ]
+    return "+".join(needed)
+
+
+@lru_cache(maxsize=256)
+def rights_of(role: Role) -> frozenset[Right]:
+    """All rights that a role has; none at all if it is not one."""
+    words = role.split("+")
+    if not set(words) <= set(RIGHTS):
+        return frozenset()
+    return frozenset().union(*(_INCLUDES[right] for right in RIGHTS if right in words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +88,57 @@ class Grant:
 
     def has(self, right: Right) -> bool:
         """Whether the role has a right, be it for some queues only."""
-        return self.role == "admin" or right in self.role.split("+")
+        return right in rights_of(self.role)
+
+    def allows(self, right: Right, *queues: str) -> bool:
+        r"""Whether it gives a right on all of these queues, `.\private$\orders`.
+
+        Without a queue it is about the manager itself: settings, counters, and transactions of
+        others are for those who are not limited to some queues.
+        """
+        if not self.has(right):
+            return False
+        if not queues:
+            return not self.patterns
+        return all(map(self._covers, queues))
+
+    def _covers(self, queue: str) -> bool:
+        """Whether it is about a queue; who may read a queue may read its subqueues.
+
+        What was refused may be secret, and not for this manager: it is for administrators.
+        """
+        if self.role != "admin" and fold(queue) == _REFUSED:
+            return False
+        if not self.patterns:
+            return True
+        name = fold(queue.removeprefix(_HERE))
+        names = {name, name.partition(";")[0]}
+        return any(fnmatchcase(name, fold(pattern)) for pattern in self.patterns for name in names)
+
+    @property
+    def sids(self) -> Token:
+        """Who its holder is to the permissions of queues."""
+        return _sids(self)
+
+
+@lru_cache(maxsize=4096)
+def _sids(grant: Grant) -> Token:
+    if fold(grant.user) == fold(ANONYMOUS_USER):
+        return ANONYMOUS_TOKEN
+    groups = (ADMINISTRATORS,) if grant.has("admin") else ()
+    if grant.token:
+        return authenticated_token(principal_sid("token", grant.token), *groups)
+    if grant.certificate:
+        return authenticated_token(principal_sid("certificate", grant.certificate), *groups)
+    if grant.user:
+        return authenticated_token(principal_sid("user", grant.user), *groups)
+    return ADMIN_TOKEN if groups else ANONYMOUS_TOKEN
 
 
 EVERYTHING: Final = Grant("admin")
 "For those who need no token."
+ANONYMOUS: Final = Grant("read+send", user=ANONYMOUS_USER)
+'For those who need no token and are not to administer: `app.loopback = "anonymous"`.'
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ FACTS: Final = (
     "destination_queue",
     "source_manager",
     "sender_id",
+    "signature_type",
     "transactional",
     "abort_count",
     "move_count",

@@ -90,7 +90,7 @@ class Message:
     extension: bytes
     "More data beside the body, where NServiceBus and Rebus put their headers."
     time_to_be_received: int | None
-    "Seconds from sending until somebody must have received it; None is for ever."
+    "Seconds from sending until it must have been received; None is for ever."
     time_to_reach_queue: int | None
     "Seconds from sending until it must have arrived; None is for ever."
     trace: bool

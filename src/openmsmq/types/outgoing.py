@@ -105,6 +105,6 @@ class OutgoingInfo:
     last_error: str
     "What is wrong, in words; empty if nothing is."
     resends: int
-    "How often in a row transactional messages were sent again and nobody acknowledged them."
+    "How often in a row transactional messages were sent again without an acknowledgement."
     attempts: tuple[OutgoingAttempt, ...]
     "The last attempts to connect, the newest last."

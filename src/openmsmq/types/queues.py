@@ -93,6 +93,8 @@ class QueueInfo:
     created: int
     "Seconds since 1970 UTC."
     modified: int
+    restricted: bool = False
+    "It has a list of permissions; without one the roles of tokens and users decide alone."
 
 
 def by_name(infos: Iterable[QueueInfo]) -> list[QueueInfo]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import FrozenInstanceError
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -19,6 +19,7 @@ from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, SenderIdType
 from openmsmq.security.sid import Sid
+from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.message import FIELDS, Message
 
 
@@ -211,6 +212,21 @@ class ReceivedMessage(Message):
             return None
 
     @property
+    def signature_type(self) -> int:
+        """The kind of signature that was verified when it arrived, a `SignatureType`; else 0.
+
+        It says that the owner of `sender_certificate` signed the message, and grants nothing.
+        """
+        security = self._view.security
+        return 0 if security is None else security.signature_type
+
+    @property
+    def sender_certificate(self) -> bytes:
+        """The certificate of who signed it, in DER; what the sender says, unless verified."""
+        security = self._view.security
+        return b"" if security is None else security.sender_cert
+
+    @property
     def transactional(self) -> bool:
         """It was sent in a transaction."""
         return self._view.transactional
@@ -240,6 +256,22 @@ class ReceivedMessage(Message):
 
 _set_view = vars(ReceivedMessage)["_view"].__set__
 _set_facts = vars(ReceivedMessage)["_facts"].__set__
+
+
+def received_together(
+    packets: Sequence[bytes], lookup: int, arrived: int, aborts: int, moves: int, reason: int
+) -> list[ReceivedMessage]:
+    """Messages with consecutive lookup identifiers, of which the queue knows the same."""
+    found: list[ReceivedMessage] = []
+    add, new, kind = found.append, object.__new__, ReceivedMessage
+    set_view, set_facts, view = _set_view, _set_facts, PacketView
+    for packet in packets:
+        message = new(kind)
+        set_view(message, view(packet))
+        set_facts(message, (lookup, lookup & ARRIVAL_MASK, arrived, aborts, moves, reason))
+        add(message)
+        lookup += 1
+    return found
 
 
 def _remade(

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.properties.message import INFINITE, TIME_TO_REACH_QUEUE_DEFAULT
+from openmsmq.security.access import ManagerRights
+from openmsmq.security.permissions import normal_permissions
 
 HISTORY_MIB: Final = 64
 DEDUP_COUNT: Final = 100_000
@@ -56,6 +58,8 @@ class Settings:
     "Send reports about messages that are traced (EnableReportMessages)."
     insecure_nacks: bool = False
     "Tell senders also that a queue does not exist or is closed to them (PermitInsecureNacks)."
+    permissions: str = ""
+    "The security descriptor of the manager in SDDL; nothing for one that is open."
     hardened: bool = False
     "Hardened mode: nothing is transferred but over HTTP. Takes effect at the next start."
 
@@ -73,6 +77,8 @@ class Settings:
                 raise IllegalPropertyValue(f"{name} {getattr(self, name)!r}: true or false")
         if not (_is_number(self.history) and 0 <= self.history <= 1 << 20):
             raise IllegalPropertyValue(f"history {self.history!r}: 0 to {1 << 20} MiB")
+        normal = normal_permissions(self.permissions, ManagerRights)
+        object.__setattr__(self, "permissions", normal)
         for name, least, most in _RANGES:
             value = getattr(self, name)
             if not (_is_number(value) and least <= value <= most):

@@ -16,6 +16,10 @@ class Binding:
     "Take it over from another owner."
     read: int = 0
     "The position up to which it was read before it had an owner."
+    run: str = ""
+    "Which run of the owner reads, so that two runs at once are noticed; empty for any."
+    begins: bool = False
+    "This run begins: it takes the place of the run before it."
 
 
 @dataclass(frozen=True, slots=True)

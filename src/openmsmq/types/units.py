@@ -1,8 +1,8 @@
 """Units of work: transactions that several queue managers and databases take part in.
 
-A name says who decides, so that whoever finds a part that waits for its outcome knows whom to ask:
-`unit:GUID:TOKEN`, the GUID of the manager that decides and a token that nobody can guess. It fits a
-global transaction identifier of the X/Open model, 64 characters.
+A name says who decides, so that for a part that waits for its outcome it is known whom to ask:
+`unit:GUID:TOKEN`, the GUID of the manager that decides and a token that cannot be guessed. It fits
+a global transaction identifier of the X/Open model, 64 characters.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class UnitState(StrEnum):
     """Where a unit stands, for those who find a part of it."""
 
     ACTIVE = "active"
-    "Its program is at work; nothing is decided."
+    "Its program is active; nothing is decided."
     COMMITTING = "committing"
     "It is committed, and its program tells the participants."
     COMMITTED = "committed"
-    "It is committed, and its program is gone: whoever finds a part of it commits that part."
+    "It is committed, and its program is gone: prepared parts of it are to be committed."
     ABORTED = "aborted"
     "It is not committed and never will be."
 

@@ -40,7 +40,7 @@ def test_a_change_that_fails_is_not_written(tmp_path: Path) -> None:
     assert not (tmp_path / "things.json").exists()
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"format": 2, "things": []}', '{"format": 1}'])
+@pytest.mark.parametrize("text", ["", "[]", '{"format": 3, "things": []}', '{"format": 1}'])
 def test_a_file_that_makes_no_sense_has_no_values(tmp_path: Path, text: str) -> None:
     file = make(tmp_path / "things.json")
     with file.changing() as values:

@@ -19,10 +19,9 @@ from openmsmq.access.tokens import (
     Tokens,
     TokensDamaged,
     normal_pattern,
-    role_of,
 )
 from openmsmq.errors import InvalidParameter, StorageFailed
-from openmsmq.types.caller import EVERYTHING, Grant, Right, Role
+from openmsmq.types.caller import EVERYTHING, Grant, Right, Role, role_of
 
 ORDERS = r".\private$\orders"
 
@@ -39,6 +38,9 @@ def grant(role: Role, *patterns: str) -> Grant:
         (("send", "send"), "send"),
         (("send", "read"), "read+send"),
         (("read", "admin"), "admin"),
+        (("watch", "peek"), "peek"),
+        (("operate", "watch"), "operate"),
+        (("send", "peek", "operate"), "peek+send+operate"),
     ],
 )
 def test_rights_make_one_role(rights: tuple[Right, ...], role: Role) -> None:
@@ -87,7 +89,7 @@ def test_what_root_changes_belongs_to_the_owner_of_the_directory(
     assert given == [(owner.st_uid, owner.st_gid)] * 2, "the file and the lock"
 
 
-def test_anything_else_lets_nobody_in(tmp_path: Path) -> None:
+def test_anything_else_is_no_token(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
     first, text = tokens.create("admin")
     second, other = tokens.create("read")
@@ -102,7 +104,7 @@ def test_anything_else_lets_nobody_in(tmp_path: Path) -> None:
 
 
 @given(text=st.text(st.characters()) | st.just("omq_\ud800_\ud800"))
-def test_garbage_lets_nobody_in(text: str) -> None:
+def test_garbage_is_no_token(text: str) -> None:
     assert Tokens(Path("/nowhere")).check(text) is None
 
 
@@ -206,7 +208,7 @@ GOOD: dict[str, Any] = {
         "[]",
         "{}",
         "[" * 100_000,
-        json.dumps({"format": 2, "tokens": []}),
+        json.dumps({"format": 3, "tokens": []}),
         json.dumps({"format": 1, "tokens": [{}]}),
         json.dumps({"format": 1, "tokens": [{**GOOD, "role": "king"}]}),
         json.dumps({"format": 1, "tokens": [{**GOOD, "expires": "never"}]}),
@@ -216,7 +218,7 @@ GOOD: dict[str, Any] = {
     ],
     ids=lambda text: text[:60],
 )
-def test_a_file_that_makes_no_sense_lets_nobody_in(
+def test_with_a_malformed_file_every_token_is_refused(
     tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     tokens = Tokens(tmp_path)
@@ -239,7 +241,7 @@ def test_a_token_of_the_file_is_read(tmp_path: Path) -> None:
     assert [token.id for token in Tokens.load(tmp_path)] == ["a"]
 
 
-def test_a_disk_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageFailed):
         Tokens.load(tmp_path / "file")
@@ -259,13 +261,13 @@ def test_a_disk_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert tokens.check(text)
 
 
-def test_a_directory_that_cannot_be_locked_is_told(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_locked_is_reported(tmp_path: Path) -> None:
     (tmp_path / "tokens.lock").mkdir()
     with pytest.raises(StorageFailed):
         Tokens(tmp_path).create("read")
 
 
-def test_a_file_that_cannot_be_read_any_longer_lets_nobody_in(tmp_path: Path) -> None:
+def test_with_an_unreadable_file_every_token_is_refused(tmp_path: Path) -> None:
     tokens = Tokens(tmp_path)
     _, text = tokens.create("read")
     assert tokens.check(text)

@@ -5,19 +5,62 @@ from __future__ import annotations
 import pytest
 from tests.unit.app_server.programs import House, served
 
-from openmsmq.types.caller import EVERYTHING, INTERNAL, ROLES, Grant, Role
+from openmsmq.security.principals import ADMIN_TOKEN, ANONYMOUS_TOKEN, parse_principal
+from openmsmq.security.sid import ADMINISTRATORS, AUTHENTICATED_USERS
+from openmsmq.types.caller import (
+    ANONYMOUS,
+    EVERYTHING,
+    INTERNAL,
+    RIGHTS,
+    Grant,
+    Role,
+    rights_of,
+)
 
 
 def test_the_manager_itself_has_no_name_and_may_do_everything() -> None:
     assert (INTERNAL.name, INTERNAL.grant) == ("", EVERYTHING)
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", ["read", "send", "read+send", "admin"])
 def test_a_grant_has_the_rights_of_its_role(role: Role) -> None:
     grant = Grant(role, ("private$\\a",))
     assert grant.has("read") is (role in ("read", "read+send", "admin"))
     assert grant.has("send") is (role in ("send", "read+send", "admin"))
     assert grant.has("admin") is (role == "admin")
+
+
+@pytest.mark.parametrize(
+    ("role", "rights"),
+    [
+        ("watch", {"watch"}),
+        ("peek", {"watch", "peek"}),
+        ("read", {"watch", "peek", "read"}),
+        ("send", {"send"}),
+        ("operate", {"watch", "operate"}),
+        ("peek+send", {"watch", "peek", "send"}),
+        ("admin", set(RIGHTS)),
+        ("fly", set()),
+        ("read+fly", set()),
+        ("", set()),
+    ],
+)
+def test_what_a_right_includes(role: Role, rights: set[str]) -> None:
+    assert rights_of(role) == rights
+
+
+def test_who_a_grant_is_to_permissions() -> None:
+    "MSEC-149, MSEC-150"
+    assert EVERYTHING.sids == ADMIN_TOKEN
+    assert ANONYMOUS.sids == ANONYMOUS_TOKEN
+    assert Grant("admin", user="Anonymous").sids == ANONYMOUS_TOKEN
+    reader = Grant("read", token="ab12").sids
+    assert parse_principal("token:ab12") in reader
+    assert AUTHENTICATED_USERS in reader
+    assert ADMINISTRATORS not in reader
+    assert ADMINISTRATORS in Grant("admin", user="anna").sids
+    assert parse_principal("user:ANNA") in Grant("read", user="anna").sids
+    assert parse_principal("certificate:CN=x") in Grant("read", certificate="CN=x").sids
 
 
 def test_a_grant_is_held_by_a_token_or_a_certificate() -> None:

@@ -86,6 +86,7 @@ def test_a_received_message_also_says_where_it_comes_from() -> None:
         "destination_queue": f"DIRECT={DIRECT_TEXT}",
         "source_manager": str(SOURCE),
         "sender_id": "S-1-5-7",
+        "signature_type": 0,
         "transactional": False,
         "abort_count": 1,
         "move_count": 2,

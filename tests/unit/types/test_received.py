@@ -26,7 +26,7 @@ from openmsmq.names.format import PrivateName
 from openmsmq.names.reference import QueueReference, ReferenceCode
 from openmsmq.packet.headers.security import SecurityHeader
 from openmsmq.packet.message import UserMessage
-from openmsmq.properties.message import Acknowledge
+from openmsmq.properties.message import Acknowledge, SignatureType
 from openmsmq.types.json import to_json
 from openmsmq.types.message import FIELDS, Message
 from openmsmq.types.received import ReceivedMessage
@@ -156,22 +156,27 @@ ALTERNATIVE = SecurityHeader.make(
             user_message(security=ALTERNATIVE), user_message(security=SECURITY), id="DMPR-093"
         ),
         pytest.param(MESSAGES["over HTTP"], MESSAGES["plain"], id="DMPR-096"),
-        pytest.param(
-            user_message(security=replace(SECURITY, flags=0x0001 | 0x0010 | 0x0500)),
-            user_message(security=SECURITY),
-            id="DMPR-406",
-        ),
     ],
 )
 def test_some_headers_tell_a_program_nothing(told: UserMessage, untold: UserMessage) -> None:
-    """DMPR-092, DMPR-093, DMPR-096, DMPR-406.
+    """DMPR-092, DMPR-093, DMPR-096.
 
-    The type of a connector, the provider it signed with, what came over HTTP, and that a sender
-    calls its own message authenticated. All of it is in the packet, to be handed on.
+    The type of a connector, the provider it signed with, what came over HTTP. All of it is in the
+    packet, to be handed on.
     """
     assert told.encode() != untold.encode()
     assert to_json(received(told, **FACTS)) == to_json(received(untold, **FACTS))
     assert received(told).packet == told.encode()
+
+
+def test_a_message_says_which_signature_was_verified() -> None:
+    """MSEC-077: XML reads as 9."""
+    verified = replace(SECURITY, flags=0x0001 | 0x0010 | 0x0900)
+    message = received(user_message(security=verified))
+    assert message.signature_type == SignatureType.XML
+    assert message.sender_certificate == SECURITY.sender_cert
+    plain = received(user_message())
+    assert (plain.signature_type, plain.sender_certificate) == (SignatureType.NONE, b"")
 
 
 def test_a_received_message_cannot_be_changed() -> None:

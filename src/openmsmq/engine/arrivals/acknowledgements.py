@@ -1,6 +1,6 @@
 """Acknowledgements of messages that came from other managers, and where they go.
 
-Whoever can reach the binary port can have us acknowledge messages, to any queue it names. What
+Any peer that reaches the binary port can have us acknowledge messages, to any queue it names. What
 peers outside the peer table make us create is bounded, so that they cannot fill memory or disk,
 or have us dial the world. What local programs send is never counted here.
 """
@@ -40,7 +40,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import PRIORITY_DEFAULT, MessageClass
 
 DROPPED: Final = "acknowledgements dropped"
-"What the statistics call those that nobody gets."
+"What the statistics call acknowledgements that are not sent."
 
 
 INSECURE: Final = frozenset(

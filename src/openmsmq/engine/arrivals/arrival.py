@@ -14,6 +14,8 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.walk import properties_offset, u32
 from openmsmq.properties.message import MessageClass
+from openmsmq.security.access_check import Token
+from openmsmq.security.principals import ANONYMOUS_TOKEN, EVERYONE_TOKEN
 
 
 class Refused(Exception):
@@ -37,7 +39,7 @@ class ArrivalPosition(NamedTuple):
     previous: int
     "The number of the message before it."
     wants_receipt: bool = False
-    "Its sender is to be told what became of the message."
+    "Its sender asks for an acknowledgement."
     receipts_to: str = ""
     "The address for receipts of the stream, where its first message names one."
     source: bytes = b""
@@ -101,6 +103,7 @@ class Origin:
         "name",
         "network",
         "peer",
+        "principal",
         "transport",
         "waiting",
     )
@@ -121,6 +124,8 @@ class Origin:
         self.name = name
         "For the history of messages."
         self.transport = transport
+        self.principal: Token = ANONYMOUS_TOKEN
+        "Who sent its messages, to the permissions of queues, unless a signature proves more."
         self.is_isolated = False
         "What it brings has nothing in common with what other sessions bring."
         self.is_refused = False
@@ -163,6 +168,7 @@ class Origin:
         """
         self.entitle(NO_GUID.bytes_le, is_proven=False, is_known=is_known)
         self.is_isolated = True
+        self.principal = EVERYONE_TOKEN  # whatever TLS says ([MC-MQSRM] 3.1.5.1.12)
         self._claimants = (scope,)
         if is_known:
             self._owner = Owner(scope.hex(), is_known)

@@ -32,7 +32,7 @@ from openmsmq.engine.arrivals.incoming import (
     destination_text,
     head_of,
 )
-from openmsmq.engine.arrivals.protection import PROTECTED
+from openmsmq.engine.arrivals.protection import PROTECTED, fault_of
 from openmsmq.engine.arrivals.refusal import Refusals
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.statistics import Statistics
@@ -52,6 +52,7 @@ from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, des
 REJECTED: Final = "rejected: "
 "What the words of statistics begin with that count rejected messages by reason."
 REASONS: Final = (
+    MessageClass.NACK_ACCESS_DENIED,
     MessageClass.NACK_BAD_DST_Q,
     MessageClass.NACK_BAD_ENCRYPTION,
     MessageClass.NACK_BAD_SIGNATURE,
@@ -212,7 +213,7 @@ class Arrivals:
     ) -> None:
         """A transactional message, if it is the next of its sequence ([MS-MQQB] 3.1.5.8.6).
 
-        What is not in order is dropped without a word, and the sender told how far it came. A
+        A message that is not in order is dropped, and an order acknowledgement sent. A
         message in order consumes its number, whether it is accepted or not (AMB-40).
         """
         core, origin = self._core, work.origin
@@ -272,6 +273,15 @@ class Arrivals:
         if isinstance(found, Rejected):
             self._reject(work, packet, found, head)
             return
+        if head.flags & PROTECTED or found.properties.is_guarded:
+            origin = work.origin
+            is_verified = bool(origin.transport & Owed.SRMP)
+            fault = fault_of(
+                found.properties, packet, head.flags, origin.principal, is_verified=is_verified
+            )
+            if fault is not None:
+                self._reject(work, packet, Rejected(fault), head, found)
+                return
         size = len(packet)
         self._require_room(work, size)
         quota = found.properties.quota
@@ -338,6 +348,8 @@ class Arrivals:
         It is noted whether its sender is owed a FinalAck (FinalAckRequired, [MS-MQDMPR] 3.1.1.12).
         """
         flags, receive = head.flags, head.time_to_be_received
+        if flags & UserFlags.SH and not work.origin.transport & Owed.SRMP:
+            packet = PacketView(packet).unverified()  # only the transport over HTTP checks so far
         expires = NEVER
         if receive != INFINITE:
             expires = expiry(head.sent_time - self._core.timeline.shift, receive, NEVER)
@@ -393,7 +405,7 @@ class Arrivals:
             self._take_fresh(work, packet, run.scopes, run.key(packet))
             return
         head = head_of(packet)
-        if head.flags & UserFlags.TH:  # nobody sends one so: what has a place must not be lost
+        if head.flags & UserFlags.TH:  # never sent so: what has a place must not be lost
             core.statistics.count("out of order")
             return
         scopes = work.origin.scopes(head.source)

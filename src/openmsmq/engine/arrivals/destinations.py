@@ -8,7 +8,6 @@ from typing import Final
 from openmsmq import limits
 from openmsmq.engine.arrivals.arrival import Rejected
 from openmsmq.engine.arrivals.incoming import Head
-from openmsmq.engine.arrivals.protection import PROTECTED, security_fault
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import MQError
@@ -45,7 +44,7 @@ class Destinations:
         if not self.is_here(head):
             if head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
                 return Rejected(WENT_ROUND)
-            return Rejected(MessageClass.NACK_BAD_DST_Q)  # nobody routes here yet
+            return Rejected(MessageClass.NACK_BAD_DST_Q)  # there is no routing yet
         return self.queue_of(known, packet, head)
 
     def queue_of(self, known: Targets, packet: bytes, head: Head) -> ManagedQueue | Rejected:
@@ -54,9 +53,6 @@ class Destinations:
         found = known.get(key)
         if found is None:
             found = known[key] = self._target(PacketView(packet), head.flags)
-        if head.flags & PROTECTED and isinstance(found, ManagedQueue):
-            fault = security_fault(PacketView(packet))
-            return found if fault is None else Rejected(fault)
         return found
 
     def _is_late(self, head: Head) -> bool:

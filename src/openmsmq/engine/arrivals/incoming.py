@@ -148,7 +148,7 @@ class IncomingSequences:
         "Keys of sources outside the peer table, by the network they come from, in the same order."
         self._stranger_count = 0
         self._by_stream: dict[tuple[bytes, bytes, int], dict[bytes, None]] = {}
-        "Keys by source, destination and TxSequenceID, whoever brought the messages."
+        "Keys by source, destination and TxSequenceID, for all peers."
         self._staged: dict[bytes, IncomingSequence] = {}
         "As the commit that is being written leaves them."
         self._forgotten: list[bytes] = []

@@ -156,7 +156,7 @@ class PeerTable:
 
         It replaces what answered there before. An empty `name` says that it was dialled by its
         identity. A manager that is known elsewhere is not where another name leads to, nor is a
-        pinned one: whoever answers there only says that it is this manager.
+        pinned one: what answers there only claims to be this manager.
         """
         before = self._peers.get(peer) or KnownPeer(peer)
         if name and self._is_elsewhere(before, name, address):

@@ -19,6 +19,7 @@ from openmsmq.properties.message import (
     HashAlgorithm,
     MessageClass,
     PrivacyLevel,
+    SignatureType,
     describe_class,
 )
 
@@ -114,3 +115,16 @@ def test_each_message_is_looked_at(station: Station) -> None:
     bad = OptionalHeaders(multi_queue=FOR_MANY, hash_algorithm=1)
     station.take(parcel("1", headers=good), parcel("2", number=2, headers=bad))
     assert station.bodies() == ["1"]
+
+
+@pytest.mark.parametrize("place", [None, (1, 1, 0)], ids=["plain", "transactional"])
+def test_a_sender_cannot_claim_that_its_signature_was_verified(
+    station: Station, place: tuple[int, int, int] | None
+) -> None:
+    """DMPR-406: AU and AS are for the receiver to find; the rest of the packet stays as it came."""
+    claimed = OptionalHeaders(security=SENDER, verified=SignatureType.XML)
+    honest = OptionalHeaders(security=SENDER)
+    name = "q" if place is None else "t"
+    station.take(parcel("1", to=HERE + name, place=place, headers=claimed))
+    [view] = station.world.views(station.world.find(name))
+    assert view.data == parcel("1", to=HERE + name, place=place, headers=honest)

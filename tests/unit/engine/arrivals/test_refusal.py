@@ -53,6 +53,15 @@ def test_a_refused_message_is_kept_as_it_came(station: Station, express: bool) -
 
 
 @EXPRESS
+def test_a_reader_that_waits_for_refused_messages_gets_it(station: Station, express: bool) -> None:
+    waiting = station.world.wait_peek(station.core.queues.refused)
+    give(station, parcel("1", to=HERE + "none", express=express), express=express)
+    station.core.readers.settle()
+    commit_all(station.core)
+    assert waiting.done
+
+
+@EXPRESS
 def test_each_reason_is_kept(station: Station, express: bool) -> None:
     full = station.world.queue("full", quota=0)
     for number, (to, sent) in enumerate([("t", NOW), (full.name, NOW), ("t", NOW - 99)], 1):

@@ -1,0 +1,254 @@
+"""`openmsmq queue permissions`: who may do what with a queue."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import click
+
+from openmsmq.access.tokens import Tokens
+from openmsmq.access.users import Users
+from openmsmq.cli.options import ManagerLocation, manager_options, queue_argument
+from openmsmq.cli.output import print_json, print_properties, print_table
+from openmsmq.security.access import QueueRights
+from openmsmq.security.access_check import Decision, Token, check_access
+from openmsmq.security.descriptor import Ace, AceType, Acl, SecurityDescriptor
+from openmsmq.security.permissions import format_rights, parse_entry, parse_rights
+from openmsmq.security.principals import (
+    ANONYMOUS_TOKEN,
+    EVERYONE_TOKEN,
+    authenticated_token,
+    format_principal,
+    parse_principal,
+)
+from openmsmq.security.sddl import format_sddl, parse_sddl
+from openmsmq.security.sid import ADMINISTRATORS, ANONYMOUS, EVERYONE
+from openmsmq.types.caller import Grant, Right
+
+_NEEDED: Final[tuple[tuple[QueueRights, Right], ...]] = (
+    (QueueRights.WRITE_MESSAGE, "send"),
+    (QueueRights.PEEK_MESSAGE, "peek"),
+    (QueueRights.DELETE_MESSAGE, "read"),
+    (QueueRights.DELETE_JOURNAL_MESSAGE, "read"),
+    (QueueRights.GET_QUEUE_PROPERTIES, "watch"),
+    (QueueRights.GET_QUEUE_PERMISSIONS, "watch"),
+)
+_WITHOUT_ADMIN: Final = sum(int(right) for right, _ in _NEEDED)
+_WORDS: Final = {AceType.ALLOWED: "allow", AceType.DENIED: "deny", AceType.AUDIT: "audit"}
+
+
+@click.group()
+def permissions() -> None:
+    """Show, change and check who may do what with a queue.
+
+    A queue without a list of permissions is open: then roles of tokens and users decide alone. With
+    a list, both must allow what is asked for. Messages of other queue managers are anonymous,
+    unless they are signed; those that come over HTTP count as everyone.
+
+    \b
+    Examples:
+      openmsmq queue permissions show orders
+      openmsmq queue permissions set orders --allow everyone=send --allow user:anna=receive
+      openmsmq queue permissions check orders --as user:anna --may send
+    """
+
+
+@permissions.command()
+@queue_argument
+@manager_options
+def show(name: str, *, location: ManagerLocation, as_json: bool) -> None:
+    """Show the owner of a queue and its list of permissions, in the order that counts.
+
+    \b
+    Examples:
+      openmsmq queue permissions show orders
+      openmsmq queue permissions show orders --json | jq -r .sddl
+    """
+    queue_name, sddl = _read(location, name)
+    _print(queue_name, parse_sddl(sddl), as_json=as_json)
+
+
+@permissions.command(name="set")
+@queue_argument
+@click.option("--allow", multiple=True, metavar="WHO=RIGHTS", help="Add an entry that allows.")
+@click.option("--deny", multiple=True, metavar="WHO=RIGHTS", help="Add an entry that denies.")
+@click.option("--remove", multiple=True, metavar="WHO", help="Remove the entries for someone.")
+@click.option("--replace", "anew", is_flag=True, help="Begin with an empty list.")
+@click.option("--open", "is_open", is_flag=True, help="Remove the list: roles decide alone.")
+@click.option("--owner", metavar="WHO", help="Give the queue another owner.")
+@click.option("--sddl", metavar="TEXT", help="The whole descriptor in SDDL.")
+@manager_options
+def set_(name: str, *, location: ManagerLocation, as_json: bool, **given: Any) -> None:
+    """Change the permissions of a queue.
+
+    WHO is one of everyone, anonymous, authenticated, administrators, user:NAME, token:ID,
+    certificate:NAME, unix:UID or S-1-...; RIGHTS are names separated by commas: send, peek,
+    receive, receive-journal, get-properties, set-properties, delete, get-permissions,
+    set-permissions, take-ownership, or read, write and full for several of them.
+
+    Entries that deny are put first. The first list of a queue begins with full rights for
+    administrators; --replace leaves these out.
+
+    \b
+    Examples:
+      openmsmq queue permissions set orders --allow everyone=send --allow anonymous=send
+      openmsmq queue permissions set orders --deny user:bob=receive --owner user:anna
+      openmsmq queue permissions set orders --remove user:bob
+      openmsmq queue permissions set orders --open
+      openmsmq queue permissions set orders --sddl "O:BAD:(A;;LC;;;WD)"
+    """
+    if not any(given.values()):
+        raise click.UsageError("Nothing to change: give at least one of the options.")
+    with location.open() as manager, manager.open_queue(name) as found:
+        before = parse_sddl(found.permissions())
+        found.set_permissions(format_sddl(_changed(before, **given)))
+        after = parse_sddl(found.permissions())
+        _print(found.name, after, as_json=as_json)
+
+
+@permissions.command()
+@queue_argument
+@click.option("--as", "who", required=True, metavar="WHO", help="Who would do it.")
+@click.option("--may", "rights", required=True, metavar="RIGHTS", help="What it would do.")
+@manager_options
+def check(name: str, *, location: ManagerLocation, as_json: bool, who: str, rights: str) -> None:
+    """Check whether someone may do something, and say which entry decides.
+
+    Exits with 0 if it is allowed, with 1 if not. With --data the role of a token or user counts,
+    too: both must allow it.
+
+    \b
+    Examples:
+      openmsmq queue permissions check orders --as user:anna --may receive
+      openmsmq queue permissions check --as anonymous --may send orders
+    """
+    wanted = parse_rights(rights, QueueRights)
+    queue_name, sddl = _read(location, name)
+    descriptor = parse_sddl(sddl)
+    token, grant = _identify(location, who)
+    decision = check_access(descriptor, token, wanted)
+    allowed, words = decision.is_granted, _explained(descriptor, decision)
+    if allowed and grant is not None and not _role_allows(grant, wanted, queue_name):
+        allowed, words = False, f"the role {grant.role} of {who} does not allow it here"
+    if as_json:
+        print_json(
+            {
+                "queue": queue_name,
+                "who": format_principal(parse_principal(who)),
+                "rights": format_rights(wanted, QueueRights),
+                "allowed": allowed,
+                "entry": None if decision.place is None else decision.place + 1,
+                "reason": words,
+                "role": None if grant is None else grant.role,
+            }
+        )
+    else:
+        click.echo(f"{'allowed' if allowed else 'denied'}: {words}")
+    if not allowed:
+        raise SystemExit(1)
+
+
+def _read(location: ManagerLocation, name: str) -> tuple[str, str]:
+    with location.open() as manager, manager.open_queue(name) as found:
+        return found.name, found.permissions()
+
+
+def _identify(location: ManagerLocation, who: str) -> tuple[Token, Grant | None]:
+    """Who someone is to the access check, and its role, if it is known here."""
+    sid = parse_principal(who)
+    if sid == ANONYMOUS:
+        return ANONYMOUS_TOKEN, None
+    if sid == EVERYONE:
+        return EVERYONE_TOKEN, None
+    grant = _grant(location, who)
+    if grant is not None:
+        return grant.sids, grant
+    return authenticated_token(sid), None
+
+
+def _role_allows(grant: Grant, wanted: QueueRights, queue: str) -> bool:
+    """Whether a role allows all of these rights on a queue."""
+    needed: set[Right] = {role for right, role in _NEEDED if wanted & right}
+    needed |= {"admin"} if wanted & ~_WITHOUT_ADMIN else set()
+    return all(grant.allows(right, queue) for right in needed)
+
+
+def _grant(location: ManagerLocation, who: str) -> Grant | None:
+    kind, _, name = who.partition(":")
+    if location.directory is None:
+        return None
+    if kind == "user":
+        user = Users.load(location.directory).find(name)
+        return None if user is None else user.grant
+    if kind == "token":
+        tokens = (one for one in Tokens.load(location.directory) if one.id == name)
+        return next((one.grant for one in tokens), None)
+    return None
+
+
+def _changed(
+    before: SecurityDescriptor,
+    *,
+    allow: tuple[str, ...],
+    deny: tuple[str, ...],
+    remove: tuple[str, ...],
+    anew: bool,
+    is_open: bool,
+    owner: str | None,
+    sddl: str | None,
+) -> SecurityDescriptor:
+    """The descriptor that the options describe."""
+    if sddl is not None:
+        return parse_sddl(sddl)
+    if owner is not None:
+        before = replace(before, owner=parse_principal(owner))
+    if is_open:
+        return replace(before, dacl=None)
+    if not (allow or deny or remove or anew):
+        return before
+    aces = () if before.dacl is None or anew else before.dacl.aces
+    if before.dacl is None and not anew:
+        aces = (Ace(AceType.ALLOWED, int(QueueRights.GENERIC_ALL), ADMINISTRATORS),)
+    gone = frozenset(map(parse_principal, remove))
+    kept = tuple(ace for ace in aces if ace.sid not in gone)
+    denied = tuple(parse_entry(text, QueueRights, AceType.DENIED) for text in deny)
+    allowed = tuple(parse_entry(text, QueueRights, AceType.ALLOWED) for text in allow)
+    return replace(before, dacl=Acl((*denied, *kept, *allowed)))
+
+
+def _explained(descriptor: SecurityDescriptor, decision: Decision) -> str:
+    """Why it is so, in words."""
+    if decision.reason == "no list":
+        return "the queue has no list of permissions, so that it is open"
+    if decision.reason == "owner":
+        return "the owner of a queue may read and change its permissions"
+    if decision.place is None:
+        missing = format_rights(decision.missing, QueueRights)
+        return f"no entry allows {missing}"
+    assert descriptor.dacl is not None
+    kind, who, rights = _row(descriptor.dacl.aces[decision.place])
+    return f"entry {decision.place + 1} decides: {kind} {who} {rights}"
+
+
+def _row(ace: Ace) -> tuple[str, str, str]:
+    kind = _WORDS.get(ace.type, str(ace.type))  # type: ignore[call-overload]
+    who = "" if ace.sid is None else format_principal(ace.sid)
+    return kind, who, format_rights(ace.mask, QueueRights)
+
+
+def _print(name: str, descriptor: SecurityDescriptor, *, as_json: bool) -> None:
+    owner = "" if descriptor.owner is None else format_principal(descriptor.owner)
+    rows = None if descriptor.dacl is None else [_row(ace) for ace in descriptor.dacl.aces]
+    sddl = format_sddl(descriptor)
+    if as_json:
+        keys = ("type", "who", "rights")
+        entries = None if rows is None else [dict(zip(keys, row, strict=True)) for row in rows]
+        print_json({"name": name, "owner": owner, "entries": entries, "sddl": sddl})
+        return
+    print_properties([("name", name), ("owner", owner), ("sddl", sddl)])
+    if rows is None:
+        click.echo("no list: open to everyone whose role allows it")
+    else:
+        numbered = ((str(place), *row) for place, row in enumerate(rows, 1))
+        print_table((">ENTRY", "TYPE", "WHO", "RIGHTS"), numbered)

@@ -1,0 +1,56 @@
+"""Permissions of a queue and its owner."""
+
+from __future__ import annotations
+
+import pytest
+
+from openmsmq.engine.queues.ownership import (
+    creator_sid,
+    is_restricted,
+    owned_by,
+    owner_of,
+    with_owner,
+    without_owner,
+)
+from openmsmq.errors import IllegalSecurityDescriptor
+from openmsmq.security.principals import parse_principal
+from openmsmq.security.sid import ADMINISTRATORS
+from openmsmq.types.caller import ANONYMOUS, EVERYTHING, INTERNAL, Caller, Grant
+
+ANNA = Caller("anna", Grant("admin", user="anna"))
+
+
+@pytest.mark.parametrize(
+    ("caller", "owner"),
+    [
+        (INTERNAL, "administrators"),
+        (Caller("x", EVERYTHING), "administrators"),
+        (Caller("x", ANONYMOUS), "administrators"),
+        (ANNA, "user:anna"),
+        (Caller("x", Grant("admin", token="ab12")), "token:ab12"),
+        (Caller("x", Grant("admin", certificate="CN=x")), "certificate:CN=x"),
+    ],
+)
+def test_who_creates_a_queue_owns_it(caller: Caller, owner: str) -> None:
+    assert creator_sid(caller) == parse_principal(owner)
+
+
+def test_permissions_of_a_new_queue() -> None:
+    assert owned_by(INTERNAL, "") == ""
+    assert owner_of(owned_by(ANNA, "")) == parse_principal("user:anna")
+    assert owned_by(INTERNAL, "D:(A;;LC;;;WD)") == "O:BAD:(A;;LC;;;WD)"
+    assert owned_by(ANNA, "O:BAD:") == "O:BAD:"
+
+
+def test_an_owner_stays_and_the_rest_can_be_compared() -> None:
+    assert with_owner("D:", "O:BAD:(A;;LC;;;WD)") == "O:BAD:"
+    assert with_owner("O:WDD:", "O:BA") == "O:WDD:"
+    assert owner_of("O:BA") == ADMINISTRATORS
+    assert without_owner("O:BAD:(A;;LC;;;WD)") == "D:(A;;LC;;;WD)"
+    with pytest.raises(IllegalSecurityDescriptor):
+        with_owner("D:(A;;DT;;;WD)", "O:BA")
+
+
+@pytest.mark.parametrize(("sddl", "restricted"), [("", False), ("O:BA", False), ("O:BAD:", True)])
+def test_a_list_restricts(sddl: str, *, restricted: bool) -> None:
+    assert is_restricted(sddl) is restricted
