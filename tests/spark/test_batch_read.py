@@ -63,7 +63,6 @@ def test_all_columns_of_a_queue(
     assert [first["message_id"], second["message_id"]] == [m.id for m in sent]
     assert (first["label"], first["priority"], first["app_specific"]) == ("Grüße", 5, 7)
     assert first["body"] == "text".encode("utf-16-le")
-    assert first["body_format"] == "activex:VT_LPWSTR"
     assert first["headers"] == {"rbs2-msg-id": "1"}
     assert first["correlation_id"] == b"c" * 20
     assert first["response_queue"] == str(sent[0].response_queue)
@@ -104,7 +103,7 @@ def test_what_comes_after_planning_is_not_read(
     queue.send_many([Message(b"1"), Message(b"2", priority=0)])
     found = read(fresh("q"), "body binary")
     planned = found.rdd  # which is when Spark plans
-    assert planned.getNumPartitions() == 2
+    assert planned.getNumPartitions() == 1, "priorities share a task"
     queue.send_many([Message(b"3", priority=7), Message(b"4")])
     assert {bytes(row.body) for row in planned.collect()} == {b"1", b"2"}
 

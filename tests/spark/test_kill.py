@@ -215,6 +215,17 @@ def survive(stream: Pipeline, moments: Iterable[Named], victim: Victim = "driver
     stream.check()
 
 
+def test_a_driver_that_is_killed_before_it_decides_loses_and_doubles_nothing(
+    pipeline: Callable[..., Pipeline],
+) -> None:
+    stream = pipeline(sink="out")
+    stream.send()
+    stream.run(("decide:before", 2, "driver"))
+    stream.run()
+    stream.check()
+
+
+@pytest.mark.acceptance
 def test_three_kills_of_three_kinds_lose_and_double_nothing(
     pipeline: Callable[..., Pipeline],
 ) -> None:

@@ -53,16 +53,26 @@ def run(spark: SparkSession, tmp_path: Path) -> Run:
 def gather(spark: SparkSession, tmp_path: Path) -> Run:
     """Reads what is there; the labels of all batches of this run."""
 
-    def work(manager: str, queue: str, checkpoint: str = "c") -> list[str]:
+    def work(
+        manager: str, queue: str, checkpoint: str = "c", *, dies: bool = False, **options: str
+    ) -> list[str]:
         found: list[str] = []
 
         def take(batch: DataFrame, _: int) -> None:
             found.extend(row.label for row in batch.collect())
+            if found and dies:
+                raise ValueError("the sink died")
 
         rows = spark.readStream.format("msmq").schema("label string")
-        stream = rows.options(manager=manager, queue=queue).load().writeStream.foreachBatch(take)
+        rows = rows.options(manager=manager, queue=queue, **options)
+        stream = rows.load().writeStream.foreachBatch(take)
         stream = stream.option("checkpointLocation", str(tmp_path / checkpoint))
-        stream.trigger(availableNow=True).start().awaitTermination()
+        query = stream.trigger(availableNow=True).start()
+        if dies:
+            with pytest.raises(PySparkException, match="the sink died"):
+                query.awaitTermination()
+        else:
+            query.awaitTermination()
         return sorted(found)
 
     return work
@@ -90,27 +100,28 @@ def test_a_lost_checkpoint_loses_no_message(
 ) -> None:
     """Spark's file sink skips batches whose numbers it has had, and the source commits them."""
     queue = manager.create_queue(fresh("q"))
+    named = {"subscription": "lake"}
     send(queue, "ab")
-    run(service.app, fresh("q"))
+    run(service.app, fresh("q"), **named)
     send(queue, "cd")
-    assert run(service.app, fresh("q")) == list("abcd")
+    assert run(service.app, fresh("q"), **named) == list("abcd")
     shutil.rmtree(tmp_path / "c")
     send(queue, "efg")
     with pytest.raises(PySparkException, match="belongs to another stream") as refused:
-        run(service.app, fresh("q"))
+        run(service.app, fresh("q"), **named)
     assert "resume=true" in str(refused.value)
-    assert "openmsmq subscription drop 'spark'" in str(refused.value)
+    assert "openmsmq subscription drop 'lake'" in str(refused.value)
     assert labels(queue) == list("efg"), "not even reserved"
     # On purpose: the first two batches of the new checkpoint are skipped by the sink.
-    options = {"maxMessagesPerTrigger": "2", "resume": "true"}
-    assert run(service.app, fresh("q"), **options) == list("abcdg")
+    options = {"maxMessagesPerTrigger": "2", "resume": "true"} | named
+    assert run(service.app, fresh("q"), **options) == list("abcd")
     send(queue, "h")
-    assert run(service.app, fresh("q"), **options) == list("abcdgh"), "it goes on"
+    assert run(service.app, fresh("q"), **options) == list("abcdh"), "it goes on"
     found = info(manager, queue)
-    assert (found.unread, found.uncommitted, labels(queue)) == (4, 1, [])
-    assert manager.drop_subscription("spark", fresh("q"), unread=True) == 4
-    assert labels(queue) == list("cdef"), "c and d were read by the stream before"
-    assert run(service.app, fresh("q")) == sorted("abcdgh" + "cdef")
+    assert (found.unread, found.uncommitted, labels(queue)) == (3, 0, [])
+    assert manager.drop_subscription("lake", fresh("q"), unread=True) == 3
+    assert labels(queue) == list("efg")
+    assert run(service.app, fresh("q"), **named) == list("abcdefgh")
     assert info(manager, queue).unread == 0
 
 
@@ -118,15 +129,25 @@ def test_two_streams_do_not_share_a_subscription(
     service: ManagerProcess, manager: Manager, run: Run, fresh: Callable[[str], str]
 ) -> None:
     queue = manager.create_queue(fresh("q"))
+    named = {"subscription": "shared"}
     send(queue, "ab")
-    assert run(service.app, fresh("q")) == ["a", "b"]
+    assert run(service.app, fresh("q"), **named) == ["a", "b"]
     send(queue, "cd")
     with pytest.raises(PySparkException, match="belongs to another stream"):
-        run(service.app, fresh("q"), "other", "others")
-    assert run(service.app, fresh("q")) == list("abcd")
-    assert run(service.app, fresh("q"), "other", "others", subscription="own") == []
-    send(queue, "e")
-    assert run(service.app, fresh("q"), "other", "others", subscription="own") == ["e"]
+        run(service.app, fresh("q"), "other", "others", **named)
+    assert run(service.app, fresh("q"), **named) == list("abcd")
+
+
+def test_each_stream_has_a_subscription_of_its_own(
+    service: ManagerProcess, manager: Manager, run: Run, fresh: Callable[[str], str]
+) -> None:
+    queue = manager.create_queue(fresh("q"))
+    send(queue, "ab")
+    assert run(service.app, fresh("q"), onCommit="keep") == ["a", "b"]
+    assert run(service.app, fresh("q"), "other", "others", onCommit="keep") == ["a", "b"]
+    names = {one.name for one in manager.subscriptions() if one.queue == queue.name}
+    assert len(names) == 2
+    assert all(name.startswith("spark-") for name in names)
 
 
 def test_the_stream_that_was_taken_over_from_is_refused(
@@ -134,47 +155,43 @@ def test_the_stream_that_was_taken_over_from_is_refused(
 ) -> None:
     queue = manager.create_queue(fresh("q"))
     send(queue, "ab")
-    run(service.app, fresh("q"), resume="true")
+    options = {"resume": "true", "subscription": "lake"}
+    run(service.app, fresh("q"), **options)
     send(queue, "c")
-    assert run(service.app, fresh("q"), "new", "news", resume="true") == list("abc")
+    assert run(service.app, fresh("q"), "new", "news", **options) == ["c"]
     with pytest.raises(PySparkException, match="belongs to another stream"):
-        run(service.app, fresh("q"), resume="true")
+        run(service.app, fresh("q"), **options)
     send(queue, "d")
-    assert run(service.app, fresh("q"), "new", "news", resume="true") == list("abcd")
+    assert run(service.app, fresh("q"), "new", "news", **options) == ["c", "d"]
 
 
 def test_a_stream_that_died_in_its_first_batch_goes_on(
-    service: ManagerProcess,
-    manager: Manager,
-    run: Run,
-    fresh: Callable[[str], str],
-    tmp_path: Path,
+    service: ManagerProcess, manager: Manager, gather: Run, fresh: Callable[[str], str]
 ) -> None:
-    """Spark asks for the initial offset again then, which has no owner."""
+    """Spark asks for the initial offset again then, which has no owner; others read meanwhile."""
     queue = manager.create_queue(fresh("q"))
     send(queue, "abc")
-    assert run(service.app, fresh("q")) == list("abc")
-    shutil.rmtree(tmp_path / "c" / "commits")
-    shutil.rmtree(tmp_path / "t")
-    send(queue, "d")
-    assert run(service.app, fresh("q")) == list("abcd")
+    assert gather(service.app, fresh("q"), dies=True, subscription="lake") == list("abc")
+    queue.send_many([Message(b"", label="z", priority=7), Message(b"", label="y")])
+    assert queue.receive(timeout=0).label == "z"
+    assert gather(service.app, fresh("q"), subscription="lake") == list("abcy")
     assert info(manager, queue).unread == 0
 
 
-def test_what_was_read_is_known_after_the_manager_was_killed(run: Run, tmp_path: Path) -> None:
+def test_what_was_read_is_known_after_the_manager_was_killed(gather: Run, tmp_path: Path) -> None:
     process = ManagerProcess(tmp_path, "shop01")
     with running(process):
         with process.connect() as manager:
             send(manager.create_queue("q"), "abc")
-        assert run(process.app, "q", messagesPerPartition="1") == list("abc")
-        process.kill()  # between what tasks have read and what Spark commits with the next batch
+        assert gather(process.app, "q", dies=True, messagesPerPartition="1") == list("abc")
+        process.kill()  # between what tasks have read and what Spark commits
         process.start()
         with process.connect() as manager:
             queue = manager.open_queue("q")
             send(queue, "d")
-            assert run(process.app, "q") == list("abcd")
+            assert gather(process.app, "q") == list("abcd")
             found = info(manager, queue)
-            assert (found.committed, found.reserved, found.unread) == (3, 4, 0)
+            assert (found.committed, found.reserved, found.unread) == (4, 4, 0)
 
 
 def test_an_address_can_be_written_in_other_ways(
@@ -223,13 +240,13 @@ def test_a_checkpoint_of_before_there_were_owners_is_adopted(
         send(queue, "fg")
         assert gather(old.app, "orders") == [*again, "f", "g"]
         found = info(manager, queue)
-        assert (found.committed, found.reserved, found.unread) == (4, 7, 0)
+        assert (found.committed, found.reserved, found.unread) == (7, 7, 0)
         send(queue, "h")
         assert gather(old.app, "orders") == ["h"]
         found = info(manager, queue)
-        assert (found.committed, found.reserved, found.unread) == (7, 8, 0)
+        assert (found.committed, found.reserved, found.unread) == (8, 8, 0)
         with pytest.raises(PySparkException, match="belongs to another stream"):
-            gather(old.app, "orders", "other")
+            gather(old.app, "orders", "other", subscription="spark")
     with openmsmq.connect(old.app) as manager, pytest.raises(openmsmq.errors.SubscriptionTaken):
         manager.open_queue("orders").subscription("spark").commit(8)
 

@@ -108,7 +108,7 @@ def test_rows_are_shown(
         ("select lable from source", "`lable` cannot be resolved"),
         ("select label source where", "Syntax error"),
         ("select label from source", "a write needs one column `body`"),
-        ("select body, label as lbl from source", "takes no column 'lbl'"),
+        ("select body, label as lbl from source", "a message has no 'lbl'"),
     ],
 )
 def test_wrong_sql_is_told_before_the_stream_starts(

@@ -77,8 +77,8 @@ class Columns:
         return pa.RecordBatch.from_arrays([self.column(name) for name in chosen], names=chosen)
 
     def column(self, name: str) -> pa.Array:
-        """The column with this name."""
-        return _COLUMNS[name](self)
+        """The column with this name, however its case is."""
+        return _COLUMNS[name.lower()](self)
 
     # What only the queue knows.
 

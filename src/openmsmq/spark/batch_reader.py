@@ -8,35 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from openmsmq import Queue
+from openmsmq import Manager, Queue
 from openmsmq.app_protocol.payloads import COUNT_MAX
 from openmsmq.errors import MessageNotFound
 from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
+from openmsmq.spark.fleet import at_once
 from openmsmq.spark.options import Options
 from openmsmq.spark.service import connect, open_queue, queue_names
+from openmsmq.spark.tasks import Range, Span, Task, packed, size_of_tasks
 from openmsmq.types.access import Access
-from openmsmq.types.lookup import ARRIVAL_BITS
+from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
 from openmsmq.types.read import Seek
 
 _ALL: Final = (0, (8 << ARRIVAL_BITS) - 1)
-
-
-@dataclass(frozen=True)
-class Range(InputPartition):
-    """Messages of a queue behind one lookup identifier, up to another."""
-
-    manager: str
-    queue: str
-    after: int
-    last: int
 
 
 class BatchReader(DataSourceReader):
@@ -57,57 +50,109 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """What there is now, in ranges."""
-        found: list[InputPartition] = []
-        for address in self._options.managers:
-            with connect(self._options, address, patient=False) as manager:
-                for name in queue_names(manager, self._options.queues):
-                    queue = open_queue(manager, name, Access.PEEK)
-                    count = queue.info().messages
-                    for whole in bands(address, queue):
-                        found += split(whole, count, self._options.messages_per_partition)
-        return [part for part in map(self._bounded, found) if part is not None]
+        options = self._options
+        found: dict[str, list[Contents]] = {}
+        for address in options.managers:
+            with connect(options, address, patient=False) as manager:
+                names = queue_names(manager, options.queues)
+                found[address] = [one for _, one in at_once(names, partial(contents, manager))]
+        total = sum(one.messages for each in found.values() for one in each)
+        most = size_of_tasks(total, options.messages_per_partition, options.min_partitions)
+        return [
+            task
+            for address, queues in found.items()
+            for task in packed(address, self._ranges(queues, most), most)
+        ]
 
-    def _bounded(self, part: InputPartition) -> InputPartition | None:
-        assert isinstance(part, Range)
+    def _ranges(self, queues: Iterable[Contents], most: int) -> Iterator[Range]:
+        for queue in queues:
+            for part in slices_of(queue, most):
+                spans = tuple(span for span in map(self._bounded, part.spans) if span[0] < span[1])
+                if spans:
+                    yield replace(part, spans=spans)
+
+    def _bounded(self, span: Span) -> Span:
         first, last = self._bounds
-        part = replace(part, after=max(part.after, first - 1), last=min(part.last, last))
-        return part if part.after < part.last else None
+        return max(span[0], first - 1), min(span[1], last)
 
     def limit(self, first: int, last: int) -> None:
         """Read nothing outside of these lookup identifiers."""
         self._bounds = max(first, self._bounds[0]), min(last, self._bounds[1])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The messages of a range that are still there."""
-        if isinstance(partition, Range):
-            with connect(self._options, partition.manager, patient=True) as manager:
-                queue = open_queue(manager, partition.queue, Access.PEEK)
-                for block in one_ahead(blocks(queue, partition.after, partition.last)):
-                    columns = Columns(block, queue=queue.name, manager=manager.name)
-                    yield columns.batch(self._names)
+        """The messages of a task that are still there."""
+        if not isinstance(partition, Task):
+            return  # Spark has a task without one if there is nothing to read
+        with connect(self._options, partition.manager, patient=True) as manager:
+
+            def found() -> Iterator[tuple[str, Block]]:
+                for one in partition.ranges:
+                    queue = open_queue(manager, one.queue, Access.PEEK)
+                    for after, last in one.spans:
+                        for block in blocks(queue, after, last):
+                            yield queue.name, block
+                    queue.close()
+
+            for name, block in one_ahead(found()):
+                columns = Columns(block, queue=name, manager=manager.name)
+                yield columns.batch(self._names)
 
 
-def bands(address: str, queue: Queue) -> Iterable[Range]:
-    """The messages of each priority as a range."""
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is in a queue: how many messages, and the first and last one of each priority."""
+
+    queue: str
+    messages: int
+    bands: tuple[Span, ...]
+
+
+def contents(manager: Manager, name: str) -> Contents:
+    """What is in a queue now."""
+    queue = open_queue(manager, name, Access.PEEK)
+    count = queue.info().messages
+    found = Contents(queue.name, count, tuple(bands(queue)))
+    queue.close()
+    return found
+
+
+def bands(queue: Queue) -> Iterable[Span]:
+    """The first and the last lookup identifier of each priority that has messages."""
     after = 0
     while found := queue.peek_many(1, timeout=0, after=after):
         first = found[0].lookup_id
         end = ((first >> ARRIVAL_BITS) + 1) << ARRIVAL_BITS
         try:
             last = queue.peek_by_lookup_id(end, Seek.AHEAD).lookup_id
-        except MessageNotFound:  # somebody has taken it meanwhile
+        except MessageNotFound:  # another reader has taken it meanwhile
             return
         if last >= first:
-            yield Range(address, queue.name, first - 1, last)
+            yield first, last
         after = end - 1
 
 
-def split(whole: Range, messages: int, most: int) -> list[Range]:
-    """A range in parts of about `most` messages each, if there are so many in the queue."""
-    span = whole.last - whole.after
-    count = max(1, min(-(-span // most), -(-messages // most)))
-    edges = [whole.after + span * n // count for n in range(count + 1)]
-    return [replace(whole, after=after, last=last) for after, last in pairwise(edges)]
+def slices_of(queue: Contents, most: int) -> Iterator[Range]:
+    """A queue in parts of about `most` messages, by arrival: each has its part of all priorities.
+
+    Priorities are no reason for more parts: few messages have one of their own.
+    """
+    if not queue.bands:
+        return
+    start = min(first & ARRIVAL_MASK for first, _ in queue.bands) - 1
+    span = max(last & ARRIVAL_MASK for _, last in queue.bands) - start
+    count = max(1, min(-(-span // most), -(-queue.messages // most)))
+    edges = [start + span * n // count for n in range(count + 1)]
+    for after, last in pairwise(edges):
+        parts = [
+            (
+                max(low - 1, low - (low & ARRIVAL_MASK) + after),
+                min(high, (low & ~ARRIVAL_MASK) + last),
+            )
+            for low, high in queue.bands
+        ]
+        spans = tuple(part for part in parts if part[0] < part[1])
+        if spans:
+            yield Range(queue.queue, spans, -(-queue.messages // count))
 
 
 def blocks(queue: Queue, after: int, last: int) -> Iterator[Block]:

@@ -50,7 +50,7 @@ READ: Final[Mapping[str, str]] = MappingProxyType(
 )
 "What can be read of a message, with the types that Spark calls them by."
 
-ON_DEMAND: Final = frozenset({"body_text", "packet"})
+ON_DEMAND: Final = frozenset({"body_text", "body_format", "packet"})
 "Read only when a schema names them."
 
 PACKET: Final = tuple(
@@ -77,6 +77,7 @@ WRITE: Final[Mapping[str, str]] = MappingProxyType(
         "response_queue": "string",
         "admin_queue": "string",
         "extension": "binary",
+        "headers": "map<string,string>",
         "time_to_be_received": "bigint",
         "time_to_reach_queue": "bigint",
         "delivery": "string",
@@ -91,14 +92,17 @@ WRITE: Final[Mapping[str, str]] = MappingProxyType(
 )
 """What a write takes; `value` is another word for `body`, `packet` is a whole message to send
 again, of which other columns change what they say, and `queue` is where the row goes."""
+GIVEN: Final = frozenset(READ) - frozenset(WRITE)
+"What can be read and not written: the queue manager gives it anew, or other columns say it."
 
 _TEXT_OR_BYTES: Final = ("string", "binary")
 _WHOLE: Final = ("tinyint", "smallint", "int", "bigint")
 
 
-def default_schema() -> str:
+def default_schema(*, headers: bool = True) -> str:
     """The schema of a read without one of its own."""
-    return ddl(name for name in READ if name not in ON_DEMAND)
+    left_out = ON_DEMAND if headers else ON_DEMAND | {"headers"}
+    return ddl(name for name in READ if name not in left_out)
 
 
 def ddl(names: Iterable[str]) -> str:
@@ -107,25 +111,30 @@ def ddl(names: Iterable[str]) -> str:
 
 
 def check_read(columns: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The names of the columns to read; `InvalidParameter` if there is one that is not known."""
+    """The names of the columns to read, in any case; `InvalidParameter` for unknown ones."""
     found = tuple(columns)
     for name, kind in found:
-        if name not in READ:
+        known = READ.get(name.lower())
+        if known is None:
             raise InvalidParameter(f"schema: there is no column {name!r}{nearest(name, READ)}")
-        if kind != READ[name]:
-            raise InvalidParameter(f"schema: column {name!r} is {READ[name]}, not {kind}")
+        if kind != known:
+            raise InvalidParameter(f"schema: column {name!r} is {known}, not {kind}")
     return tuple(name for name, _ in found)
 
 
 def check_write(columns: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The names of the columns to write; `InvalidParameter` for one that a message has not."""
-    found = dict(columns)
+    """The names of the columns to write, in small letters; `InvalidParameter` for unknown ones.
+
+    What can only be read is left out, so that rows that were read can be written as they are.
+    """
+    given = dict(columns)
+    unknown = [name for name in given if name.lower() not in WRITE.keys() | GIVEN]
+    if unknown:
+        names = ", ".join(map(repr, unknown))
+        hint = nearest(unknown[0], WRITE) if len(unknown) == 1 else ""
+        raise InvalidParameter(f"a message has no {names}{hint}; leave it out with drop({names})")
+    found = {name.lower(): kind for name, kind in given.items() if name.lower() in WRITE}
     for name, kind in found.items():
-        if name not in WRITE:
-            raise InvalidParameter(
-                f"a message takes no column {name!r}{nearest(name, WRITE)}; leave it out with"
-                f" drop({name!r})"
-            )
         if kind not in accepted(name):
             raise InvalidParameter(f"column {name!r} must be {accepted(name)[-1]}, not {kind}")
     bodies = {"body", "value"} & found.keys()

@@ -66,6 +66,7 @@ def _made(name: str) -> Callable[..., Column]:
     from pyspark.sql.pandas.functions import arrow_udf
 
     function, kind = _FUNCTIONS[name]
+    function.__name__ = name  # what Spark calls the column
     made: Callable[..., Column] = arrow_udf(function, kind)  # type: ignore[call-overload]  # its stubs want all three
     return made
 

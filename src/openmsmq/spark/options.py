@@ -12,10 +12,10 @@ from openmsmq.errors import InvalidParameter
 from openmsmq.spark.columns import nearest
 
 READ: Final = ("manager", "managers", "queue", "token", "tokenFile", "tlsCa", "timeout")
-BATCH: Final = (*READ, "messagesPerPartition")
+BATCH: Final = (*READ, "messagesPerPartition", "minPartitions", "includeHeaders")
 STREAM: Final = (
     *(*BATCH, "subscription", "onCommit", "maxMessagesPerTrigger", "maxBytesPerTrigger"),
-    "resume",
+    *("resume", "failOnDataLoss", "onManagerAway"),
 )
 WRITE: Final = (
     "manager",
@@ -24,6 +24,8 @@ WRITE: Final = (
     "tokenFile",
     "tlsCa",
     "timeout",
+    "includeHeaders",
+    "headerFormat",
     "writeId",
     "writeOwner",
 )
@@ -35,6 +37,9 @@ KEEP: Final = "keep"
 REMOVE: Final = "remove"
 MOVE: Final = "move:"
 ACTIONS: Final = (REMOVE, KEEP, "move:SUBQUEUE")
+FAIL: Final = "fail"
+SKIP: Final = "skip"
+FORMATS: Final = ("nservicebus", "rebus")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +53,19 @@ class Options:
     tls_ca: str = ""
     timeout: float = 30.0
     messages_per_partition: int = 50_000
-    subscription: str = "spark"
+    min_partitions: int = 1
+    include_headers: bool = True
+    header_format: str = FORMATS[0]
+    subscription: str = ""
+    "Empty for one of its own: see `offsets`."
     on_commit: str = REMOVE
     messages_per_trigger: int = 500_000
     bytes_per_trigger: int | None = None
     resume: bool = False
     "A stream with a new checkpoint takes over from the one that its subscription belongs to."
+    fail_on_data_loss: bool = True
+    skips_away: bool = False
+    "A stream goes on without managers that cannot be reached."
     sink: str = ""
     "What a sink is known by: `sinkId`, or where its checkpoints are."
     write_id: str = ""
@@ -100,13 +112,18 @@ def parse(given: Mapping[str, str], known: tuple[str, ...]) -> Options:
         tls_ca=values.get("tlsCa", os.environ.get("OPENMSMQ_TLS_CA", "")),
         timeout=float(_number(values, "timeout", 30)),
         messages_per_partition=_number(values, "messagesPerPartition", 50_000),
-        subscription=values.get("subscription", "spark"),
+        min_partitions=_number(values, "minPartitions", 1),
+        include_headers=_flag(values, "includeHeaders", default=True),
+        header_format=_choice(values, "headerFormat", FORMATS),
+        subscription=values.get("subscription", ""),
         on_commit=_action(values.get("onCommit", REMOVE)),
         messages_per_trigger=_number(values, "maxMessagesPerTrigger", 500_000),
         bytes_per_trigger=(
             _number(values, "maxBytesPerTrigger", 1) if "maxBytesPerTrigger" in values else None
         ),
-        resume=_flag(values, "resume"),
+        resume=_flag(values, "resume", default=False),
+        fail_on_data_loss=_flag(values, "failOnDataLoss", default=True),
+        skips_away=_choice(values, "onManagerAway", (FAIL, SKIP)) == SKIP,
         sink=values.get("sinkId") or values.get("checkpointLocation", ""),
         write_id=values.get("writeId", ""),
         write_owner=values.get("writeOwner", ""),
@@ -134,8 +151,15 @@ def _number(values: Mapping[str, str], name: str, default: int) -> int:
     return int(text)
 
 
-def _flag(values: Mapping[str, str], name: str) -> bool:
-    text = values.get(name, "false").strip().lower()
+def _choice(values: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
+    text = values.get(name, known[0]).strip().lower()
+    if text not in known:
+        raise InvalidParameter(f"option {name} is {text!r}, not {' or '.join(known)}")
+    return text
+
+
+def _flag(values: Mapping[str, str], name: str, *, default: bool) -> bool:
+    text = values.get(name, str(default)).strip().lower()
     if text not in ("true", "false"):
         raise InvalidParameter(f"option {name} is {text!r}, not true or false")
     return text == "true"

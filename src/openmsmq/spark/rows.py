@@ -9,8 +9,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from openmsmq.bodies.headers import decode_headers, encode_nservicebus, encode_rebus
 from openmsmq.errors import InvalidParameter, Malformed
 from openmsmq.packet.view import PacketView
+from openmsmq.spark.columns import WRITE
+from openmsmq.spark.options import FORMATS
 from openmsmq.types.message import FIELDS, Message
 from openmsmq.types.received import ReceivedMessage
 
@@ -18,11 +21,29 @@ _FIELDS: Final = {"value": "body", "delivery": "recoverable"}
 "Columns that a message has under another name."
 
 
-def messages(batch: pa.RecordBatch, queue: str) -> Iterator[tuple[str, list[Message]]]:
-    """The messages of a batch, in its order, by the queues that they go to; `queue` is for all
-    rows that name none."""
-    names = [_FIELDS.get(name, name) for name in batch.schema.names]
-    columns = [column.to_pylist() for column in batch.columns]
+def messages(
+    batch: pa.RecordBatch, queue: str, headers: str = FORMATS[0]
+) -> Iterator[tuple[str, list[Message]]]:
+    """The messages of a batch, in its order, by the queues that they go to.
+
+    `queue` is for all rows that name none; `headers` is the format of bus headers, empty to leave
+    them out. Columns that can only be read are left out.
+    """
+    found = {name.lower(): place for place, name in enumerate(batch.schema.names)}
+    if not headers:
+        found.pop("headers", None)
+    values = {
+        _FIELDS.get(name, name): batch.column(place).to_pylist()
+        for name, place in found.items()
+        if name in WRITE
+    }
+    if "headers" in values:
+        given = values.pop("headers")
+        extensions = values.get("extension") or [None] * len(given)
+        values["extension"] = [
+            _extension(*row, headers) for row in zip(given, extensions, strict=True)
+        ]
+    names, columns = list(values), list(values.values())
     if "recoverable" in names:
         place = names.index("recoverable")
         columns[place] = [_is_recoverable(word) for word in columns[place]]
@@ -34,6 +55,18 @@ def messages(batch: pa.RecordBatch, queue: str) -> Iterator[tuple[str, list[Mess
         return
     for target, rows in groupby(zip(where, made, strict=True), itemgetter(0)):
         yield target or queue, [message for _, message in rows]
+
+
+def _extension(
+    headers: list[tuple[str, str]] | None, extension: bytes | None, wanted: str
+) -> bytes | None:
+    """The extension with these headers, as the bus writes them that wrote the one there was."""
+    if not headers:
+        return extension
+    has, values = decode_headers(extension or b""), dict(headers)
+    if dict(has.values) == values:
+        return extension
+    return (encode_rebus if (has.kind or wanted) == "rebus" else encode_nservicebus)(values)
 
 
 def _is_recoverable(delivery: str | None) -> bool | None:

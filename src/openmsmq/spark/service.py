@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -18,13 +19,17 @@ from openmsmq.errors import (
 from openmsmq.spark.columns import nearest
 from openmsmq.spark.options import Options
 from openmsmq.types.access import Access
+from openmsmq.types.queues import QueueKind
 
 _PAUSE: Final = 0.25
 _WILD: Final = frozenset("*?")
 
 
-def connect(options: Options, address: str, *, patient: bool) -> Manager:
-    """A connection to a manager; who is patient waits until one that restarts is back."""
+def connect(options: Options, address: str, *, patient: bool, wait: float | None = None) -> Manager:
+    """A connection to a manager; a patient caller waits until one that restarts is back.
+
+    Once it is there and goes away, calls wait for it for `wait` seconds, or as options say.
+    """
     limit = time.monotonic() + options.timeout
     while True:
         try:
@@ -33,7 +38,7 @@ def connect(options: Options, address: str, *, patient: bool) -> Manager:
                 token=options.secret(),
                 tls=options.tls_ca or None,
                 timeout=options.timeout,
-                reconnect=options.timeout,
+                reconnect=options.timeout if wait is None else wait,
             )
         except TokenRefused as error:
             raise TokenRefused(f"option token or tokenFile: {error.detail}") from error
@@ -43,23 +48,32 @@ def connect(options: Options, address: str, *, patient: bool) -> Manager:
         time.sleep(_PAUSE)
 
 
-def queue_names(manager: Manager, wanted: tuple[str, ...]) -> list[str]:
+def queue_names(
+    manager: Manager, wanted: tuple[str, ...], kinds: Collection[str] = tuple(QueueKind)
+) -> list[str]:
     """The queues that are meant, by their paths; patterns stand for those there are now."""
     if not wanted:
         raise InvalidParameter("option queue is missing: give a name, a list or a pattern")
     found: list[str] = []
     for name in wanted:
-        found += matching(manager, name) if _WILD & set(name) else [name]
+        found += matching(manager, name, kinds) if is_pattern(name) else [name]
     return list(dict.fromkeys(found))
 
 
-def matching(manager: Manager, pattern: str) -> list[str]:
-    """The queues whose path a pattern fits, whatever the case."""
-    full = _full(pattern).lower()
-    names = [info.name for info in manager.queues(everything=True)]
-    found = [name for name in names if fnmatchcase(name.lower(), full)]
+def is_pattern(name: str) -> bool:
+    """Whether a name stands for all queues that it fits."""
+    return bool(_WILD & set(name))
+
+
+def matching(
+    manager: Manager, pattern: str, kinds: Collection[str] = tuple(QueueKind)
+) -> list[str]:
+    """The queues of some kinds whose path a pattern fits, whatever the case."""
+    path = full(pattern).lower()
+    names = [info.name for info in manager.queues(everything=True) if info.kind in kinds]
+    found = [name for name in names if fnmatchcase(name.lower(), path)]
     if not found:
-        raise QueueNotFound(f"option queue: {pattern!r} fits no queue{nearest(full, names)}")
+        raise QueueNotFound(f"option queue: {pattern!r} fits no queue{nearest(path, names)}")
     return found
 
 
@@ -69,13 +83,13 @@ def open_queue(manager: Manager, name: str, access: Access) -> Queue:
         return manager.open_queue(name, access=access)
     except QueueNotFound as error:
         names = [info.name for info in manager.queues()]
-        hint = nearest(_full(name), names) if names else "; the manager has none"
+        hint = nearest(full(name), names) if names else "; the manager has none"
         raise QueueNotFound(f"option queue: there is no queue {name!r}{hint}") from error
     except AccessDenied as error:
         raise AccessDenied(f"option token does not allow this for {name!r}") from error
 
 
-def _full(name: str) -> str:
+def full(name: str) -> str:
     r"""A name as paths are written: `orders*` is `.\private$\orders*`."""
     if "\\" not in name:
         return rf".\private$\{name}"

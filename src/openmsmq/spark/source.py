@@ -34,8 +34,8 @@ class MsmqDataSource(DataSource):
 
     def schema(self) -> str:
         """All columns but those that cost much."""
-        parse(self.options, known.STREAM)
-        return default_schema()
+        found = parse(self.options, known.STREAM)
+        return default_schema(headers=found.include_headers)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads what is there."""
@@ -90,7 +90,8 @@ def _bounds(one: Filter) -> tuple[int, int] | None:
     Spark sends filters of many kinds, of which some have neither a column nor a value.
     """
     value, most = getattr(one, "value", None), (8 << ARRIVAL_BITS) - 1
-    if getattr(one, "attribute", ()) != ("lookup_id",) or not isinstance(value, int):
+    names = tuple(name.lower() for name in getattr(one, "attribute", ()))
+    if names != ("lookup_id",) or not isinstance(value, int):
         return None
     return {
         "EqualTo": (value, value),

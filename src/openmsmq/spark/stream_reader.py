@@ -4,32 +4,36 @@ An offset has the position of a subscription, for each queue: it counts the mess
 reserved for the stream, and the same positions are the same messages until the stream is done
 with them. It also has the owner of these subscriptions, which is this stream: see `offsets`.
 
-A task binds the subscription to the owner before it reads, and marks what it has read before it
-ends. By then Spark has the offset on disk, so that the owner is never lost. What no task has read
-stays reserved when Spark commits it: sinks skip batches whose numbers they have had before.
+Spark has an offset on disk before it asks for its partitions. So the driver binds subscriptions to
+their owner when it is asked for partitions, and the owner is never lost; tasks mark what they have
+read before they end. What no task has read stays reserved when Spark commits it: sinks skip
+batches whose numbers they have had before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from openmsmq import Manager, Queue, Subscription
-from openmsmq.errors import InvalidParameter, SubscriptionTaken
+from openmsmq import Subscription
+from openmsmq.errors import InvalidParameter, ServiceNotAvailable
 from openmsmq.spark.ahead import one_ahead
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
-from openmsmq.spark.offsets import Offset, QueueAddress, key, manager_of, refusal
+from openmsmq.spark.fleet import AT_ONCE, Fleet, at_once
+from openmsmq.spark.offsets import Offset, own_name, refusal, subscription_of
 from openmsmq.spark.options import Options
-from openmsmq.spark.service import connect, open_queue, queue_names
+from openmsmq.spark.service import connect, open_queue
+from openmsmq.spark.shares import BatchShares, Ends
+from openmsmq.spark.subscribed import QueueSource, Subscribed, bind, latest
+from openmsmq.spark.tasks import Range, Task, packed, size_of_tasks, split
 from openmsmq.types.access import Access
-from openmsmq.types.subscriptions import lasting_id
 
 try:
     from pyspark.sql.streaming.datasource import (
@@ -46,33 +50,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Written = dict[str, Any]
 "An offset as Spark has it."
-Ends = dict[str, int]
-"Positions, by what offsets call the queues."
-STEP: Final = 10_000
-"Messages that are reserved with one commit."
-AT_ONCE: Final = 32
-"Managers that are asked at once."
 
 
 @dataclass(frozen=True)
-class Positions(InputPartition):
-    """Reserved messages of a subscription, after one position up to another."""
+class Positions(Task):
+    """Reserved messages of subscriptions of one manager."""
 
-    manager: str
-    queue: str
-    after: int
-    last: int
+    subscription: str = ""
     owner: str = ""
     "Empty for a batch that was begun before there were owners."
-
-
-@dataclass(frozen=True, slots=True)
-class QueueSource:
-    """A queue that is read."""
-
-    place: QueueAddress
-    queue: Queue
-    reader: Subscription
+    run: str = ""
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -81,15 +68,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: Options, names: tuple[str, ...]) -> None:
         self._options = options
         self._names = names
-        self._managers: list[Manager] = []
-        self._sources: dict[str, QueueSource] = {}
-        self._owned: dict[tuple[str, str], Subscription] = {}
-        "Subscriptions opened for an owner, by what offsets call the queue, and the owner."
+        self._fleet: Fleet | None = None
+        self._subscribed: Subscribed | None = None
         self._owner = ""
         "What a stream is called whose offsets have no owner yet."
         self._joined = ""
         "The owner that was there, when Spark did not say which one the stream has."
-        self._is_admitted = False
+        self._run = uuid4().hex
         self._targets: Ends | None = None
         "How far a stream goes that ends when it has what was there at its start."
         self._beside: ThreadPoolExecutor | None = None
@@ -99,9 +84,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __getstate__(self) -> dict[str, Any]:
         """What tasks need of it."""
         driver: dict[str, Any] = {
-            "_managers": [],
-            "_sources": {},
-            "_owned": {},
+            "_fleet": None,
+            "_subscribed": None,
             "_beside": None,
             "_finishing": [],
         }
@@ -109,181 +93,204 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # On the driver
 
-    def _opened(self) -> dict[str, QueueSource]:
-        """The subscriptions, by what offsets call them.
-
-        A manager that is not there when the stream starts is an error at once; one that goes away
-        later is waited for by its connection.
-        """
-        if self._sources:
-            return self._sources
-        options, found = self._options, dict[str, QueueSource]()
-        for address in options.managers:
-            manager = connect(options, address, patient=False)
-            self._managers.append(manager)
-            for name in queue_names(manager, options.queues):
-                queue = open_queue(manager, name, Access.RECEIVE)
-                reader = queue.subscription(options.subscription, copy=options.copies)
-                info = queue.info()
-                name = key(manager.id, lasting_id(info.id, info.kind))
-                found[name] = QueueSource(QueueAddress(address, queue.name), queue, reader)
-        self._sources = found
-        return found
+    def _looked(self) -> Fleet:
+        """The managers and queues there are; those of a pattern are looked for every time."""
+        if self._fleet is None:
+            self._fleet = Fleet(self._options)
+        self._fleet.look()
+        return self._fleet
 
     def _offset(self, written: Written) -> Offset:
-        return Offset.of(written, {name: one.place for name, one in self._opened().items()})
+        fleet = self._fleet or self._looked()
+        return Offset.of(written, {name: one.place for name, one in fleet.queues.items()})
+
+    def _opened(self, offset: Offset, owner: str = "") -> Mapping[str, QueueSource]:
+        """The subscriptions of an offset or a new owner, by what offsets call the queues."""
+        fleet = self._fleet or self._looked()
+        name = subscription_of(offset, self._options.subscription) or own_name(owner)
+        if self._subscribed is None or self._subscribed.name != name:
+            self._subscribed = Subscribed(self._options, fleet, name, self._run)
+        return self._subscribed.sources()
 
     def initialOffset(self) -> Written:
-        """Where a new stream begins: behind what was done before.
+        """Where a new stream begins: behind what was done before through its subscription.
 
         After a crash in its first batch a stream asks for this again, although it has an owner.
         """
-        done = {name: source.reader.committed for name, source in self._opened().items()}
+        self._looked()
+        if not self._options.subscription:
+            return Offset().written()
+        done = {name: one.reader.committed for name, one in self._opened(Offset()).items()}
         return Offset(positions=done).written()
 
     def latestOffset(self, start: Written | None = None, limit: ReadLimit | None = None) -> Written:
         """Reserve messages behind `start`; what was reserved and not used comes first.
 
-        Spark before 4.2 says neither where it is nor how much it wants: it is given what was
-        reserved before, and one more batch.
+        A stream with a subscription of its own first lets Spark write down its owner, with an empty
+        batch: what is reserved for an owner that is lost would be lost with it.
         """
-        sources = self._opened()
+        self._looked()
         if start is None:
-            ends = {name: source.reader.reserved for name, source in sources.items()}
-            return Offset(self._known_owner(), {**ends, **self._reach(ends, limit)}).written()
+            return self._latest_of_older_spark(limit)
         offset = self._offset(start)
-        self._admit(offset)
+        owner = offset.owner or self._new_owner()
+        is_all = limit is not None and isinstance(limit, ReadAllAvailable)
+        if not (offset.owner or offset.is_adopted or self._options.subscription or is_all):
+            return Offset(owner, offset.positions, own_name(owner)).written()
+        sources = self._opened(offset, owner)
+        assert self._subscribed is not None
+        name = self._subscribed.name
+        moved = self._subscribed.admit(offset)
         known = offset.positions
-        begin = {name: known.get(name, one.reader.committed) for name, one in sources.items()}
+        begin = {
+            at: moved.get(at, known.get(at, one.reader.committed)) for at, one in sources.items()
+        }
         end = self._reach(begin, limit)
-        if end == begin:
+        if end == begin and not moved:
+            self.commit(start)  # Spark is done with it, and may not come back before it stops
+            self._wait_for_commits()
             return start
-        return Offset(offset.owner or self._new_owner(), {**known, **end}).written()
+        return Offset(owner, {**known, **end}, name, moved).written()
+
+    def _latest_of_older_spark(self, limit: ReadLimit | None) -> Written:
+        """Spark before 4.2 says neither where it is nor how much it wants.
+
+        It is given what was reserved before, and one more batch.
+        """
+        if not self._options.subscription:
+            raise InvalidParameter(
+                "option subscription is missing: Spark before 4.2 does not say where a stream is,"
+                " so that it needs a name; a stream that had none so far is 'spark'"
+            )
+        sources = self._opened(Offset())
+        ends = {name: source.reader.reserved for name, source in sources.items()}
+        positions = {**ends, **self._reach(ends, limit)}
+        return Offset(self._known_owner(sources), positions, self._options.subscription).written()
 
     def _new_owner(self) -> str:
         self._owner = self._owner or uuid4().hex
         return self._owner
 
-    def _known_owner(self) -> str:
+    def _known_owner(self, sources: Mapping[str, QueueSource]) -> str:
         """The owner, if Spark does not say which one the stream has: `partitions` learns that."""
-        owners = {source.reader.owner for source in self._opened().values()} - {""}
+        owners = {source.reader.owner for source in sources.values()} - {""}
         if not self._owner and len(owners) == 1:
             (self._owner,) = (self._joined,) = owners
         return self._new_owner()
 
-    def _admit(self, start: Offset) -> None:
-        """Refuse a stream whose subscription belongs to another one, before anything is reserved.
-
-        Later on tasks find out.
-        """
-        for source in () if self._is_admitted else self._opened().values():
-            has = source.reader.owner
-            if has and has != start.owner and not self._options.resume:
-                raise refusal(self._options.subscription, source.place.queue, has)
-        self._is_admitted = True
-
     def _reach(self, begin: Ends, limit: ReadLimit | None) -> Ends:
         """Reserve messages behind positions, within a limit; up to where."""
-        sources = self._opened()
+        assert self._subscribed is not None
+        assert self._fleet is not None
+        shares = BatchShares(self._options, self._subscribed, self._fleet, self._targets)
         if limit is not None and isinstance(limit, ReadAllAvailable):
-            return self._reserve_all(begin, self._everything(begin))
-        left = getattr(limit, "max_rows", self._options.messages_per_trigger)
-        most = self._options.bytes_per_trigger
-        room = None if most is None else max(1, most // len(sources))
-        end, hungry = begin, list(sources)
-        while left and hungry:  # who has little to say leaves the rest to the others
-            shares = dict(zip(hungry, _shares(left, len(hungry)), strict=True))
-            reached = self._reserve_all(end, shares, room)
-            left -= sum(reached[key] - end[key] for key in hungry)
-            hungry = [key for key in hungry if reached[key] - end[key] == shares[key]]
-            end = end | reached
-            if room is not None:
-                break
-        for name in hungry:
-            if (share := end[name] - begin[name]) >= STEP:  # there is more: have it ready
-                share = self._within_target(name, end[name], share)
-                self._begin(_reserve, sources[name].reader, end[name], share, room)
+            return shares.reserve_all(begin, shares.everything(begin))
+        most = getattr(limit, "max_rows", self._options.messages_per_trigger)
+        end, more = shares.reach(begin, most, self._options.bytes_per_trigger)
+        for name, share in more.items():  # there is more: have it ready
+            self._begin(shares.reserve, name, end[name], share)
         return end
-
-    def _everything(self, after: Ends) -> Ends:
-        """How much there is behind these positions."""
-        return {
-            name: max(one.reader.reserved, after[name]) - after[name] + one.queue.info().messages
-            for name, one in self._opened().items()
-        }
-
-    def _reserve_all(self, after: Ends, shares: Ends, room: int | None = None) -> Ends:
-        """Reserve so many messages behind positions, at all managers at once; up to where."""
-        asked: dict[str, list[str]] = {}
-        for name in shares:
-            asked.setdefault(manager_of(name), []).append(name)
-
-        def ask(names: list[str]) -> Ends:
-            found = {}
-            for name in names:
-                share = self._within_target(name, after[name], shares[name])
-                found[name] = _reserve(self._sources[name].reader, after[name], share, room)
-            return found
-
-        if len(asked) == 1:
-            return ask(list(shares))
-        with ThreadPoolExecutor(min(len(asked), AT_ONCE), "openmsmq-ask") as pool:
-            return {
-                name: end for found in pool.map(ask, asked.values()) for name, end in found.items()
-            }
 
     def _begin(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Do something while tasks work, as many things at once as there are managers."""
         if self._beside is None:
-            count = min(len(self._options.managers), AT_ONCE)
-            self._beside = ThreadPoolExecutor(count, "openmsmq-stream")
+            self._beside = ThreadPoolExecutor(AT_ONCE, "openmsmq-stream")
         return self._beside.submit(work, *args, **kwargs)
-
-    def _within_target(self, name: str, after: int, share: int) -> int:
-        return share if self._targets is None else min(share, self._targets.get(name, 0) - after)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """How many messages a batch has at most."""
         return ReadMaxRows(self._options.messages_per_trigger)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Remember how much there is now."""
-        self._targets = {
-            name: source.reader.reserved + source.queue.info().messages
-            for name, source in self._opened().items()
-        }
+        """Remember how much there is now; positions count from what each stream has reserved."""
+        fleet = self._looked()
+        waiting: Ends = {}
+        for group in self._by_manager(fleet.queues):
+            waiting |= dict(at_once(group, lambda name: fleet.queues[name].queue.info().messages))
+        self._targets = waiting
+
+    def _by_manager(self, names: Iterable[str]) -> list[list[str]]:
+        assert self._fleet is not None
+        groups: dict[str, list[str]] = {}
+        for name in names:
+            groups.setdefault(self._fleet.queues[name].place.address, []).append(name)
+        return list(groups.values())
+
+    def reportLatestOffset(self) -> Written | None:
+        """How far the stream could read now, and how far it is behind: for progress reports."""
+        if self._fleet is None or self._subscribed is None:
+            return None
+        return latest(self._fleet, self._subscribed)
 
     def partitions(self, start: Written, end: Written) -> list[InputPartition]:
         """The messages between two offsets, in parts."""
         before, offset = self._offset(start), self._offset(end)
         self._check_passage(before, offset)
         self._owner = offset.owner or self._owner
-        if before.is_adopted and offset.owner:
-            self._adopt(before, offset.owner)
-        found: list[InputPartition] = []
-        most = self._options.messages_per_partition
-        for name, (first, last) in self._between(before, offset).items():
-            if first < last and name not in self._sources:
-                raise InvalidParameter(
-                    f"option queue: the checkpoint has messages of {name} that were not read to the"
-                    " end, and no option names this manager and queue (by their GUIDs)"
-                )
-            for after in range(first, last, most):
-                place = self._sources[name].place
-                part = place.address, place.queue, after, min(after + most, last)
-                found.append(Positions(*part, offset.owner))
-        return found
+        between = {
+            name: (first, last)
+            for name, (first, last) in self._between(before, offset).items()
+            if first < last
+        }
+        sources = self._opened(offset, offset.owner)
+        assert self._subscribed is not None
+        for name in [name for name in between if name not in sources]:
+            if self._fleet_away() or self._options.fail_on_data_loss:
+                raise self._missing(name)
+            del between[name]
+        adopted = before.positions if before.is_adopted else {}
+        if offset.owner:
+            self._subscribed.bind({**adopted, **between}, offset.owner, adopted)
+        between = {
+            name: (self._subscribed.check_begin(name, first), last)
+            for name, (first, last) in between.items()
+        }
+        return self._tasks(between, offset)
+
+    def _tasks(
+        self, between: Mapping[str, tuple[int, int]], offset: Offset
+    ) -> list[InputPartition]:
+        assert self._subscribed is not None
+        sources, options = self._subscribed.sources(), self._options
+        total = sum(last - first for first, last in between.values())
+        most = size_of_tasks(total, options.messages_per_partition, options.min_partitions)
+        by_manager: dict[str, list[Range]] = {}
+        for name, (first, last) in between.items():
+            place = sources[name].place
+            parts = split(place.queue, first, last, most)
+            by_manager.setdefault(place.address, []).extend(parts)
+        name = self._subscribed.name
+        return [
+            Positions(task.manager, task.ranges, name, offset.owner, self._run)
+            for address, ranges in by_manager.items()
+            for task in packed(address, ranges, most)
+        ]
+
+    def _fleet_away(self) -> str:
+        return "; ".join(self._fleet.away.values()) if self._fleet is not None else ""
+
+    def _missing(self, name: str) -> InvalidParameter | ServiceNotAvailable:
+        if away := self._fleet_away():
+            return ServiceNotAvailable(
+                f"option managers: a batch that was begun has messages of {name} (by the GUIDs of"
+                f" manager and queue), and cannot be read without its manager: {away}"
+            )
+        return InvalidParameter(
+            f"option queue: the checkpoint has messages of {name} that were not read to the"
+            " end, and no option names this manager and queue (by their GUIDs)"
+        )
 
     def between(self, start: Written, end: Written) -> dict[str, tuple[int, int]]:
         """Behind which position of each queue messages are between two offsets, up to which."""
         return self._between(self._offset(start), self._offset(end))
 
     def _between(self, start: Offset, end: Offset) -> dict[str, tuple[int, int]]:
-        sources = self._opened()
+        sources = self._opened(end, end.owner)
         found = {}
         for name, last in end.positions.items():
             done = sources[name].reader.committed if name in sources else last
-            found[name] = start.positions.get(name, done), last
+            first = end.begin.get(name, start.positions.get(name, done))
+            found[name] = min(first, last), last
         return found
 
     def _check_passage(self, start: Offset, end: Offset) -> None:
@@ -294,81 +301,71 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             queues = ", ".join(self._options.queues)
             raise refusal(self._options.subscription, queues, end.owner)
 
-    def _adopt(self, start: Offset, owner: str) -> None:
-        """Let the subscriptions belong to a stream that was begun before there were owners.
-
-        It has read all that its offset says. Spark has written down the owner already.
-        """
-        for name, source in self._opened().items():
-            if name in start.positions:
-                reader = self._for_owner(name, owner)
-                self._bind(reader, source.place.queue, start.positions[name])
-
-    def _bind(self, reader: Subscription, queue: str, read: int = 0) -> None:
-        """Let a subscription belong to the stream; it may have read some before it had owners."""
-        try:
-            reader.bind(take_over=self._options.resume, read=read)
-        except SubscriptionTaken as error:
-            raise refusal(self._options.subscription, queue, reader.owner) from error
-
-    def _for_owner(self, name: str, owner: str) -> Subscription:
-        """A subscription as its owner reads it."""
-        options, source = self._options, self._opened()[name]
-        if (name, owner) not in self._owned:
-            self._owned[name, owner] = source.queue.subscription(
-                options.subscription, copy=options.copies, owner=owner
-            )
-        return self._owned[name, owner]
-
     def commit(self, end: Written) -> None:
         """Spark is done with all up to here; what fails is found with the next one.
 
         What it was done with before there were owners is adopted with the batch after it.
         """
+        self._wait_for_commits()
+        offset = self._offset(end)
+        if not (offset.owner and offset.positions):
+            return
+        sources = self._opened(offset, offset.owner)
+        subscribed = self._subscribed
+        assert subscribed is not None
+        done = {name: at for name, at in offset.positions.items() if name in sources}
+        for group in self._by_manager(done):
+            positions = {name: done[name] for name in group}
+            self._finishing.append(self._begin(subscribed.finish, positions, offset.owner))
+
+    def _wait_for_commits(self) -> None:
         for earlier in self._finishing:
             earlier.result()
         self._finishing = []
-        offset = self._offset(end)
-        for name, position in offset.positions.items() if offset.owner else ():
-            if name in self._opened():
-                self._finishing.append(self._begin(self._finish, name, offset.owner, position))
-
-    def _finish(self, name: str, owner: str, position: int) -> None:
-        """A batch that a sink has skipped had no task that could bind the subscription."""
-        reader = self._for_owner(name, owner)
-        if position > reader.committed:
-            if reader.owner != owner:
-                self._bind(reader, self._sources[name].place.queue)
-            reader.commit(position, self._options.moves_to)
 
     def stop(self) -> None:
-        """Let go of the managers."""
+        """Close the connections."""
         if self._beside is not None:
             self._beside.shutdown()
-        for manager in self._managers:
-            manager.close()
-        self._managers, self._sources, self._owned = [], {}, {}
+        if self._fleet is not None:
+            self._fleet.close()
+        self._fleet = self._subscribed = self._beside = None
 
     # In tasks
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a part, the same whenever it is read."""
         assert isinstance(partition, Positions)
-        options = self._options
-        with connect(options, partition.manager, patient=True) as manager:
-            queue = open_queue(manager, partition.queue, Access.RECEIVE)
-            reader = queue.subscription(
-                options.subscription, copy=options.copies, owner=partition.owner
-            )
-            if partition.owner:
-                self._bind(reader, queue.name)
-            elif reader.owner:
-                raise refusal(options.subscription, queue.name, reader.owner)
-            for block in one_ahead(_blocks(reader, partition.after, partition.last)):
-                columns = Columns(block, queue=queue.name, manager=manager.name)
+        with connect(self._options, partition.manager, patient=True) as manager:
+            paths = dict.fromkeys(one.queue for one in partition.ranges)
+
+            def opened(path: str) -> Subscription:
+                return self._reader(open_queue(manager, path, Access.RECEIVE), partition)
+
+            readers = dict(at_once(paths, opened))
+
+            def blocks() -> Iterator[tuple[str, Block]]:
+                for one in partition.ranges:
+                    for after, last in one.spans:
+                        for block in _blocks(readers[one.queue], after, last):
+                            yield one.queue, block
+
+            for path, block in one_ahead(blocks()):
+                columns = Columns(block, queue=path, manager=manager.name)
                 yield columns.batch(self._names)
             if partition.owner:
-                reader.mark_read(partition.after, partition.last)
+                spans = [(one.queue, span) for one in partition.ranges for span in one.spans]
+                at_once(spans, lambda one: readers[one[0]].mark_read(*one[1]))
+
+    def _reader(self, queue: Any, part: Positions) -> Subscription:
+        """A subscription, for a task of its owner."""
+        options, name = self._options, part.subscription
+        reader: Subscription = queue.subscription(name, copy=options.copies, owner=part.owner)
+        if part.owner:
+            bind(reader, queue.name, part.run, take_over=options.resume)
+        elif reader.owner:
+            raise refusal(name, queue.name, reader.owner)
+        return reader
 
 
 def _blocks(reader: Subscription, after: int, last: int) -> Iterator[Block]:
@@ -377,23 +374,3 @@ def _blocks(reader: Subscription, after: int, last: int) -> Iterator[Block]:
         block = Block.of_payload(reader.read_packed(after, last))
         yield block
         after += len(block)
-
-
-def _shares(total: int, count: int) -> list[int]:
-    """A number in so many parts that are as good as equal."""
-    return [total // count + (place < total % count) for place in range(count)]
-
-
-def _reserve(reader: Subscription, after: int, count: int, size: int | None) -> int:
-    """Reserve so many messages and bytes; without a limit of bytes, in steps."""
-    if count < 1:
-        return after
-    if size is not None:
-        return reader.reserve(after, count, size)
-    end, last = after, after + count
-    while end < last:
-        reached = reader.reserve(end, min(STEP, last - end))
-        if reached == end:
-            break
-        end = reached
-    return end

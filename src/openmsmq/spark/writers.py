@@ -51,6 +51,7 @@ class TransactionalWriter:
         self._options = options
         self._names = names
         self._is_unnamed = not identity
+        self._headers = options.header_format if options.include_headers else ""
         self._writer = writer_name(identity or uuid4().hex)
         if len(options.managers) > 1:
             raise InvalidParameter("option manager: a write goes to one manager")
@@ -74,7 +75,7 @@ class TransactionalWriter:
         sent = 0
         with self._manager() as manager, manager.transaction(xid, stage=True) as transaction:
             queues: dict[str, Queue] = {}
-            for name, rows in one_ahead(_parts(batches, default)):
+            for name, rows in one_ahead(_parts(batches, default, self._headers)):
                 if name not in queues:
                     queues[name] = open_queue(manager, name, Access.SEND)
                 queues[name].send_many(rows, transaction=transaction)
@@ -168,11 +169,13 @@ def writer_name(identity: str) -> str:
     return f"spark-{shown}-{sha256(identity.encode()).hexdigest()[:12]}"
 
 
-def _parts(batches: Iterator[pa.RecordBatch], queue: str) -> Iterator[tuple[str, list[Message]]]:
+def _parts(
+    batches: Iterator[pa.RecordBatch], queue: str, headers: str
+) -> Iterator[tuple[str, list[Message]]]:
     """The messages that are sent at once, with the queue that they go to."""
     for batch in batches:
         for first in range(0, batch.num_rows, _TOGETHER):
-            yield from messages(batch.slice(first, _TOGETHER), queue)
+            yield from messages(batch.slice(first, _TOGETHER), queue, headers)
 
 
 def _batches(rows: Iterator[Any], names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

@@ -10,7 +10,7 @@ import pytest
 
 import openmsmq
 from openmsmq import Manager
-from openmsmq.spark import batch_reader, stream_reader, writers
+from openmsmq.spark import batch_reader, fleet, stream_reader, writers
 from openmsmq.spark.options import Options
 
 
@@ -35,10 +35,12 @@ class Lasting:
 
 @contextmanager
 def lasting(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
-    def connect(options: Options, address: str, *, patient: bool) -> Lasting:
+    def connect(
+        options: Options, address: str, *, patient: bool, wait: float | None = None
+    ) -> Lasting:
         return Lasting(manager)
 
-    for module in (batch_reader, stream_reader, writers):
+    for module in (batch_reader, fleet, stream_reader, writers):
         monkeypatch.setattr(module, "connect", connect)
     yield manager
 

@@ -9,8 +9,10 @@ from pyspark.sql.datasource import InputPartition
 
 from openmsmq import Manager, Message, Queue
 from openmsmq.errors import MessageNotFound, QueueNotFound
-from openmsmq.spark.batch_reader import BatchReader, Range, bands, blocks, split
+from openmsmq.spark.batch_reader import BatchReader, Contents, bands, blocks, slices_of
 from openmsmq.spark.options import BATCH, parse
+from openmsmq.spark.tasks import Task
+from openmsmq.types.lookup import ARRIVAL_BITS
 
 
 def reader(most: int = 100) -> BatchReader:
@@ -35,7 +37,7 @@ def test_ranges_are_closed_to_what_comes_later(manager: Manager) -> None:
         label for part in parts for batch in found.read(part) for label in batch[0].to_pylist()
     ]
     assert labels == ["1", "3", "5", "0", "2", "4"]
-    assert [part.manager for part in parts if isinstance(part, Range)] == ["here", "here"]
+    assert [part.manager for part in parts if isinstance(part, Task)] == ["here"]
 
 
 def test_a_queue_is_read_in_parts(manager: Manager) -> None:
@@ -79,9 +81,20 @@ def test_what_others_take_meanwhile_is_not_read(
         raise MessageNotFound
 
     monkeypatch.setattr(Queue, "peek_by_lookup_id", gone)
-    assert list(bands("here", queue)) == []
+    assert list(bands(queue)) == []
 
 
 def test_a_range_with_gaps_has_no_more_parts_than_messages_need() -> None:
-    parts = split(Range("m", "q", 0, 1000), 10, 5)
-    assert [(part.after, part.last) for part in parts] == [(0, 500), (500, 1000)]
+    parts = slices_of(Contents("q", 10, ((1, 1000),)), 5)
+    assert [part.spans for part in parts] == [((0, 500),), ((500, 1000),)]
+
+
+def test_few_messages_of_another_priority_are_no_reason_for_more_parts() -> None:
+    high, low = 0, 4 << ARRIVAL_BITS
+    queue = Contents("q", 200, ((high + 50, high + 150), (low + 1, low + 200)))
+    parts = list(slices_of(queue, 100))
+    assert [part.spans for part in parts] == [
+        ((high + 49, high + 100), (low, low + 100)),
+        ((high + 100, high + 150), (low + 100, low + 200)),
+    ]
+    assert [part.messages for part in parts] == [100, 100]

@@ -73,3 +73,22 @@ def test_a_write_without_a_message_in_it(columns: list[tuple[str, str]], reason:
 
 def test_the_nearest_name_is_found_whatever_the_case() -> None:
     assert nearest("TOKENFILE", ["tokenFile"]) == "; did you mean 'tokenFile'?"
+
+
+def test_names_of_columns_may_be_in_any_case() -> None:
+    assert check_read([("Label", "string"), ("BODY", "binary")]) == ("Label", "BODY")
+    assert check_write([("Value", "string"), ("LABEL", "string")]) == ("value", "label")
+
+
+def test_what_was_read_can_be_written_as_it_is() -> None:
+    assert set(check_write(READ.items())) == READ.keys() & WRITE.keys()
+
+
+def test_all_columns_that_a_message_has_not_are_named_at_once() -> None:
+    with pytest.raises(InvalidParameter, match=r"has no 'one', 'two'; .* drop\('one', 'two'\)"):
+        check_write([("body", "binary"), ("one", "string"), ("two", "int")])
+
+
+def test_headers_can_be_left_out() -> None:
+    assert "headers" in default_schema()
+    assert "headers" not in default_schema(headers=False)

@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from openmsmq import Message
+from openmsmq.bodies.headers import decode_headers, encode_nservicebus, encode_rebus
 from openmsmq.errors import IllegalPropertyValue, InvalidParameter, MQError
 from openmsmq.names.format import parse_format_name
+from openmsmq.spark.arrow import HEADERS
 from openmsmq.spark.rows import messages
 from openmsmq.types.message import FIELDS
 from openmsmq.types.pack import Packer
@@ -106,3 +108,31 @@ def test_what_is_no_packet_is_refused(wrong: bytes | None) -> None:
     batch = pa.RecordBatch.from_pydict({"packet": pa.array([wrong], pa.binary())})
     with pytest.raises(InvalidParameter, match="column packet: "):
         list(messages(batch, "q"))
+
+
+@pytest.mark.parametrize(
+    ("extension", "wanted", "kind"),
+    [
+        (None, "rebus", "rebus"),
+        (None, "nservicebus", "nservicebus"),
+        (encode_rebus({"a": "0"}), "nservicebus", "rebus"),
+        (encode_nservicebus({"a": "0"}), "rebus", "nservicebus"),
+    ],
+)
+def test_headers_become_the_extension(extension: bytes | None, wanted: str, kind: str) -> None:
+    kinds = pa.schema([("body", pa.binary()), ("extension", pa.binary()), ("Headers", HEADERS)])
+    rows = {"body": [b""], "extension": [extension], "Headers": [[("a", "1")]]}
+    batch = pa.RecordBatch.from_pydict(rows, schema=kinds)
+    [(_, [made])] = messages(batch, "q", wanted)
+    found = decode_headers(made.extension)
+    assert (found.kind, dict(found.values)) == (kind, {"a": "1"})
+    [(_, [without])] = messages(batch, "q", "")
+    assert without.extension == (extension or b"")
+
+
+def test_an_extension_whose_headers_are_the_same_stays_as_it_is() -> None:
+    extension = b'{ "a": "1" }'
+    kinds = pa.schema([("body", pa.binary()), ("extension", pa.binary()), ("headers", HEADERS)])
+    rows = {"body": [b""], "extension": [extension], "headers": [[("a", "1")]]}
+    [(_, [made])] = messages(pa.RecordBatch.from_pydict(rows, schema=kinds), "q")
+    assert made.extension == extension

@@ -14,19 +14,20 @@ from tests.unit.spark.conftest import Lasting
 import openmsmq
 from openmsmq import Manager, Message
 from openmsmq.errors import InvalidParameter, SubscriptionTaken
-from openmsmq.spark import stream_reader
+from openmsmq.spark import fleet, shares
 from openmsmq.spark.options import STREAM, parse
+from openmsmq.spark.shares import BatchShares
 from openmsmq.spark.stream_reader import StreamReader, Written
 
 
 def reader(**options: str) -> StreamReader:
-    given = {"manager": "here", "queue": "orders"} | options
+    given = {"manager": "here", "queue": "orders", "subscription": "spark"} | options
     return StreamReader(parse(given, STREAM), ("label",))
 
 
 def at(found: StreamReader, offset: Written) -> dict[str, int]:
     """The positions of an offset, by the short names of queues."""
-    names = {key: source.place.queue for key, source in found._opened().items()}
+    names = {key: one.place.queue for key, one in found._looked().queues.items()}
     positions = offset["positions"].items()
     return {names[key].rpartition("\\")[2]: position for key, position in positions}
 
@@ -58,6 +59,7 @@ def test_the_same_offsets_are_the_same_messages(manager: Manager) -> None:
         assert at(one, one.latestOffset(start | {"owner": end["owner"]}, ReadMaxRows(3))) == at(
             one, end
         )
+    for one in (found, again):
         assert read(one, start, end) == [["0", "1"], ["2"]]
     last = again.latestOffset(end, ReadAllAvailable())
     assert read(again, end, last) == [["first", "3"], ["4"]]
@@ -66,7 +68,7 @@ def test_the_same_offsets_are_the_same_messages(manager: Manager) -> None:
         one.commit(end)
         one.commit(end)  # waits for the first
         one.stop()
-    assert reader().initialOffset()["positions"] == end["positions"]
+    assert reader().initialOffset()["positions"] == last["positions"]
     with pytest.raises(InvalidParameter):
         read(found, start, end)
 
@@ -144,16 +146,16 @@ def test_managers_are_asked_at_the_same_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both = Barrier(2, timeout=10)
-    reserve = stream_reader._reserve
+    reserve = BatchShares._reserve
 
-    def meet(*given: Any) -> int:
+    def meet(self: BatchShares, *given: Any) -> int:
         both.wait()
-        return reserve(*given)
+        return reserve(self, *given)
 
-    monkeypatch.setattr(stream_reader, "_reserve", meet)
+    monkeypatch.setattr(BatchShares, "_reserve", meet)
     with openmsmq.open(tmp_path / "1") as one, openmsmq.open(tmp_path / "2") as two:
         names = {"one": Lasting(one), "two": Lasting(two)}
-        monkeypatch.setattr(stream_reader, "connect", lambda _, address, patient: names[address])
+        monkeypatch.setattr(fleet, "connect", lambda _, address, **__: names[address])
         for manager in (one, two):
             manager.create_queue("orders").send_many([b"1", b"2", b"3"])
         found = reader(manager="one,two")
@@ -165,7 +167,7 @@ def test_managers_are_asked_at_the_same_time(
 def test_while_there_is_much_more_the_next_messages_are_reserved_meanwhile(
     manager: Manager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream_reader, "STEP", 2)
+    monkeypatch.setattr(shares, "STEP", 2)
     found = reader()
     start = found.initialOffset()
     found.latestOffset(start, ReadMaxRows(2))

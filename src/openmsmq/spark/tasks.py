@@ -1,0 +1,65 @@
+"""Ranges of messages, put together into tasks of about the same size.
+
+A task of Spark costs tens of milliseconds before it reads anything. So small ranges of the same
+manager share a task, and large ones are split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql.datasource import InputPartition
+
+RANGE_COST: Final = 250
+"What it costs to open a queue, as messages that are read in the same time."
+Span = tuple[int, int]
+"Behind one number, up to another: lookup identifiers or positions."
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Messages of a queue."""
+
+    queue: str
+    spans: tuple[Span, ...]
+    messages: int
+    "About how many there are."
+
+
+@dataclass(frozen=True)
+class Task(InputPartition):
+    """Ranges of one manager that a task reads, one after the other."""
+
+    manager: str
+    ranges: tuple[Range, ...]
+
+
+def size_of_tasks(total: int, most: int, least_tasks: int) -> int:
+    """Messages for a task: `most`, or fewer so that there are at least `least_tasks` tasks."""
+    needed = -(-total // most)
+    return most if needed >= least_tasks else max(1, -(-total // least_tasks))
+
+
+def split(queue: str, first: int, last: int, most: int) -> Iterator[Range]:
+    """Positions behind `first` up to `last`, in parts of `most` messages."""
+    for after in range(first, last, most):
+        end = min(after + most, last)
+        yield Range(queue, ((after, end),), end - after)
+
+
+def packed(manager: str, ranges: Iterable[Range], most: int) -> Iterator[Task]:
+    """Ranges in tasks of about `most` messages; small ones count by what it costs to open them."""
+    cost = min(RANGE_COST, most)
+    group: list[Range] = []
+    size = 0
+    for one in ranges:
+        own = max(one.messages, cost)
+        if group and size + own > most:
+            yield Task(manager, tuple(group))
+            group, size = [], 0
+        group.append(one)
+        size += own
+    if group:
+        yield Task(manager, tuple(group))

@@ -1,0 +1,132 @@
+"""Checkpoints that are checked, patterns, lag, and managers that are away."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from openmsmq import Manager, Message, Queue
+from tests.e2e.managers import ManagerProcess, free_port
+
+pytestmark = pytest.mark.slow
+
+
+class Stream:
+    """A stream that is run again and again, with what its last run has read and reported."""
+
+    def __init__(self, spark: SparkSession, folder: Path, **options: str) -> None:
+        self._spark = spark
+        self._folder = folder
+        self._options = options
+        self.progress: dict[str, Any] = {}
+        self.tasks = 0
+
+    def run(self, checkpoint: str = "c", **options: str) -> list[str]:
+        """Read what is there; the labels, in order."""
+        found: list[str] = []
+
+        def take(batch: DataFrame, _: int) -> None:
+            self.tasks = max(self.tasks, batch.rdd.getNumPartitions())
+            found.extend(row.label for row in batch.collect())
+
+        rows = self._spark.readStream.format("msmq").schema("Label string").options(**self._options)
+        writer = rows.options(**options).load().toDF("label").writeStream.foreachBatch(take)
+        place = str(self._folder / checkpoint)
+        query = writer.option("checkpointLocation", place).trigger(availableNow=True).start()
+        query.awaitTermination()
+        if query.lastProgress is not None:
+            self.progress = json.loads(query.lastProgress.json)["sources"][0]
+        return sorted(found)
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy a checkpoint over another one."""
+        shutil.rmtree(self._folder / target, ignore_errors=True)
+        shutil.copytree(self._folder / source, self._folder / target)
+
+
+@pytest.fixture
+def stream(
+    spark: SparkSession, service: ManagerProcess, fresh: Callable[[str], str], tmp_path: Path
+) -> Stream:
+    return Stream(spark, tmp_path, manager=service.app, queue=f"{fresh('')}*")
+
+
+def send(queue: Queue, labels: str) -> None:
+    queue.send_many([Message(b"", label=label) for label in labels])
+
+
+def test_a_checkpoint_that_is_not_what_it_was(
+    manager: Manager, stream: Stream, fresh: Callable[[str], str]
+) -> None:
+    """Copied, rolled back, with another name, for a queue that was created again."""
+    queue = manager.create_queue(fresh("q"))
+    send(queue, "ab")
+    assert stream.run() == ["a", "b"]
+    stream.copy("c", "older")
+    send(queue, "c")
+    assert stream.run() == ["c"]
+    send(queue, "d")
+    with pytest.raises(PySparkException, match="an older state of the checkpoint"):
+        stream.run("older")
+    with pytest.raises(PySparkException, match="the checkpoint is about 'spark-"):
+        stream.run(subscription="another")
+    assert stream.run() == ["d"], "the stream itself goes on"
+    assert stream.run("older", failOnDataLoss="false") == []
+    manager.delete_queue(fresh("q"))
+    send(manager.create_queue(fresh("q")), "n")
+    with pytest.raises(PySparkException, match="is not there any more"):
+        stream.run()
+    assert stream.run(failOnDataLoss="false") == ["n"]
+
+
+def test_many_small_queues_share_tasks_and_later_ones_are_found(
+    manager: Manager, stream: Stream, fresh: Callable[[str], str]
+) -> None:
+    names = [f"{number:03}" for number in range(150)]
+    for name in names[:-1]:
+        send(manager.create_queue(fresh(name)), "x")
+    assert stream.run() == ["x"] * 149
+    assert stream.tasks == 1
+    send(manager.create_queue(fresh(names[-1])), "y")
+    assert stream.run() == ["y"]
+    report = stream.progress["latestOffset"]
+    assert report["lag"] == 0
+    assert len(report["positions"]) == 150
+
+
+def test_a_stream_goes_on_without_a_manager_that_is_away(
+    service: ManagerProcess, manager: Manager, stream: Stream, fresh: Callable[[str], str]
+) -> None:
+    send(manager.create_queue(fresh("q")), "a")
+    dead = f"127.0.0.1:{free_port()}"
+    both = {"managers": f"{service.app},{dead}", "queue": fresh("q")}
+    other = Stream(stream._spark, stream._folder, **both)
+    with pytest.raises(PySparkException, match="option manager"):
+        other.run("fails")
+    assert other.run(onManagerAway="skip") == ["a"]
+    managers = other.progress["latestOffset"]["managers"]
+    assert set(managers) == {service.app, dead}
+    assert dead in managers[dead]["away"]
+
+
+def test_rows_are_written_as_they_were_read(
+    spark: SparkSession, service: ManagerProcess, manager: Manager, fresh: Callable[[str], str]
+) -> None:
+    source, target = manager.create_queue(fresh("a")), manager.create_queue(fresh("b"))
+    source.send(Message("text", label="x", priority=5, extension=b'{"rbs2-msg-id":"1"}'))
+    rows = spark.read.format("msmq").option("manager", service.app).option("queue", fresh("a"))
+    place = {"manager": service.app, "queue": fresh("b")}
+    rows.load().write.format("msmq").options(**place).mode("append").save()
+    found, sent = target.receive(timeout=0), source.peek(timeout=0)
+    assert (found.body, found.label, found.priority) == (sent.body, "x", 5)
+    assert found.extension == sent.extension
+    made = rows.load().selectExpr("body", "map('k', 'v') as headers")
+    made.write.format("msmq").options(**place, headerFormat="rebus").mode("append").save()
+    assert target.receive(timeout=0).extension == b'{"k":"v"}'
