@@ -5,19 +5,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import ssl
 import threading
 from collections import Counter
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 HEAD_MAX: Final = 64 * 1024
 DELAY_S: Final = 0.3
 
 
-class FaultProxy:
-    """Runs in a thread of its own; requests for `http://` URLs are passed on, one by one."""
+class Gate(NamedTuple):
+    """A server that a proxy stands before: where it is, and TLS towards both sides."""
 
-    def __init__(self, seed: int, *, fault_rate: float = 0.1) -> None:
+    host: str
+    port: int
+    shown: ssl.SSLContext
+    "With the certificate that clients see."
+    trusted: ssl.SSLContext
+    "For the connection to the server."
+
+
+class FaultProxy:
+    """Runs in a thread of its own; requests for `http://` URLs are passed on, one by one.
+
+    With a `gate` it is a reverse proxy for HTTPS: it opens the requests, and passes all of them on
+    to one server.
+    """
+
+    def __init__(self, seed: int, *, fault_rate: float = 0.1, gate: Gate | None = None) -> None:
+        self._gate = gate
         self._chance = random.Random(seed)
         self._fault_rate = fault_rate
         self.faults: Counter[str] = Counter()
@@ -34,7 +51,8 @@ class FaultProxy:
         asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(10)
 
     async def _start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        tls = None if self._gate is None else self._gate.shown
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=tls)
         self.port = self._server.sockets[0].getsockname()[1]
 
     def kill(self) -> None:
@@ -99,7 +117,11 @@ class FaultProxy:
         line, _, rest = head.partition(b"\r\n")
         method, target, version = line.decode().split(" ")
         url = urlsplit(target)
-        reader, writer = await asyncio.open_connection(url.hostname, url.port or 80)
+        if (gate := self._gate) is None:
+            reader, writer = await asyncio.open_connection(url.hostname, url.port or 80)
+        else:
+            way = asyncio.open_connection(gate.host, gate.port, ssl=gate.trusted)
+            reader, writer = await way
         try:
             writer.write(f"{method} {url.path} {version}\r\n".encode() + rest + body)
             await writer.drain()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,8 +13,8 @@ from uuid import UUID
 
 import pytest
 
-from openmsmq import Acknowledge, Manager, Message
-from openmsmq.properties.message import MessageClass
+from openmsmq import Acknowledge, Manager, Message, ReceiveTimeout
+from openmsmq.properties.message import MessageClass, SignatureType
 from tests.e2e.managers import PATIENCE, ManagerProcess, free_port, running, until
 from tests.soap import envelope, msmq
 
@@ -182,3 +184,37 @@ def test_curl_posts_a_message_that_a_program_receives(pair: HttpPair, tmp_path: 
     assert found == ["order 1"] * 3
     with target.stream(timeout=0) as rest:
         assert list(rest) == []
+
+
+def test_signatures_are_made_and_checked(tmp_path: Path) -> None:
+    """SRMP-299 to SRMP-308, SRMP-316: the status of a message; a wrong one is dropped."""
+    script = "openssl req -x509 -newkey rsa:2048 -noenc -subj /CN={0} -keyout {0}.key -out {0}.pem"
+    for name in ("supplier", "other"):
+        command = script.format(name).split()
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    near = ManagerProcess(
+        tmp_path,
+        "a",
+        options=["--srmp-port", "0", "--srmp-signing-key", str(tmp_path / "supplier.key")],
+    )
+    config = tmp_path / "b.toml"
+    far = ManagerProcess(
+        tmp_path, "b", options=["--srmp-port", "0", "--config", str(config), "--log-level", "info"]
+    )
+    with running(near), near.connect() as a:
+        config.write_text(f'[srmp.senders]\n"{near.id}" = "{tmp_path / "supplier.pem"}"\n')
+        with running(far), far.connect() as b:
+            queue = b.create_queue("q")
+            host, port = far.ready["srmp"]
+            way = a.open_queue(f"DIRECT=HTTP://{host}:{port}/msmq/private$/q")
+            way.send("1")
+            found = queue.receive(timeout=PATIENCE)
+            assert (found.text, found.signature_type) == ("1", SignatureType.XML)
+            assert found.sender_certificate
+            shutil.copy(tmp_path / "other.pem", tmp_path / "supplier.pem")
+            os.kill(far.pid, signal.SIGHUP)
+            until(lambda: "reloaded" in (far.folder / "log").read_text())
+            way.send("2")
+            until(lambda: "bad signature" in (far.folder / "log").read_text())
+            with pytest.raises(ReceiveTimeout):
+                queue.receive(timeout=0.1)

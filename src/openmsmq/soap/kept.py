@@ -10,9 +10,9 @@ import re
 
 from openmsmq.errors import Malformed
 from openmsmq.packet.headers.soap import SoapHeader
+from openmsmq.soap.elements import Element
 from openmsmq.soap.envelope import ENVELOPE, Envelope
 from openmsmq.soap.reader import header_and_body, read_envelope_text
-from openmsmq.soap.tree import Element
 
 _NAME = re.compile(r"<[^\s/>]+")
 _ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")

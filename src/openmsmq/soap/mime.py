@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
@@ -172,6 +173,7 @@ def _part_name(headers: Mapping[str, str], offset: int) -> str:
     return name
 
 
+@lru_cache(maxsize=256)
 def _media_type(text: str, field: str) -> tuple[str, Mapping[str, str]]:
     """A Content-Type and its parameters, names in small letters."""
     if len(text) > CONTENT_TYPE_MAX:

@@ -6,7 +6,8 @@ every client can read it and every transport can carry it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
@@ -19,12 +20,20 @@ from openmsmq.names.reference import reference_for
 from openmsmq.packet.acks import FinalAckBody
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
 from openmsmq.packet.headers.multi_queue import MQFAddressHeader, MultiQueueFormatHeader
+from openmsmq.packet.headers.security import SecurityHeader
 from openmsmq.packet.headers.soap import SoapHeader
 from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeader, TxSequenceID
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import INFINITE, PRIORITY_DEFAULT, Acknowledge, MessageClass
+from openmsmq.properties.message import (
+    INFINITE,
+    PRIORITY_DEFAULT,
+    Acknowledge,
+    HashAlgorithm,
+    MessageClass,
+    SignatureType,
+)
 from openmsmq.soap.addresses import address_of, destination_at, is_url, queue_at
 from openmsmq.soap.envelope import (
     ORDERING_ACK,
@@ -46,6 +55,7 @@ from openmsmq.soap.kinds import DECISIONS
 from openmsmq.soap.mime import Content
 from openmsmq.soap.reader import read_entries
 from openmsmq.soap.scalars import NEVER, UNIDENTIFIED, SoapMessageId, StreamId
+from openmsmq.soap.signature import DIGESTS, Signer, sign
 from openmsmq.soap.tree import envelope_text, read_element
 from openmsmq.soap.writer import write_envelope
 
@@ -59,6 +69,8 @@ class SoapMessage:
     extension: bytes = b""
     kept: SoapHeader | None = None
     "Header and Body as they came; None for a message that was not received."
+    signed_with: bytes = b""
+    "The certificate that its signature was verified with, in DER; empty if none was."
 
 
 def read_message(content: Content) -> SoapMessage:
@@ -97,11 +109,11 @@ def to_packet(
     known = msmq or Msmq(identifier.guid, properties.expires_at, priority=PRIORITY_DEFAULT)
     expires = properties.expires_at if msmq is not None else NEVER
     try:
-        builder = PacketBuilder(
+        builder = _builder(
             identifier.guid,
             destination or destination_at(envelope.path.to),
-            admin=_admin_queue(envelope.services),
-            response=_response_queue(envelope.path.via, identifier),
+            _admin_queue(envelope.services),
+            _response_queue(envelope.path.via, identifier),
         )
         return builder.build(
             message.body,
@@ -124,13 +136,22 @@ def to_packet(
             headers=OptionalHeaders(
                 connector_type=known.connector_type,
                 transaction=_transaction(envelope),
+                security=_security(message.signed_with),
                 soap=message.kept,
                 multi_queue=_multi_queue(known),
                 hash_algorithm=known.hash_algorithm,
+                verified=SignatureType.XML if message.signed_with else SignatureType.NONE,
             ),
         )
     except MQError as error:
         raise Malformed("Envelope", 0, f"has no packet: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def _builder(
+    source: UUID, destination: FormatName, admin: FormatName | None, response: FormatName | None
+) -> PacketBuilder:
+    return PacketBuilder(source, destination, admin=admin, response=response)
 
 
 def _lifetime(until: int, sent: int) -> int:
@@ -186,6 +207,11 @@ def _transaction(envelope: Envelope) -> TransactionHeader | None:
     return TransactionHeader(flags, sequence, stream.current, stream.predecessor, eod.connector_id)
 
 
+def _security(signed_with: bytes) -> SecurityHeader | None:
+    """Whose signature was verified; the signature itself is in the kept SOAP header (HTTP-54)."""
+    return SecurityHeader.make(0, sender_cert=signed_with) if signed_with else None
+
+
 def _multi_queue(msmq: Msmq) -> MultiQueueFormatHeader | None:
     """The lists of queues ([MC-MQSRM] 2.2.6.14 - 2.2.6.16)."""
     lists = (msmq.destinations, msmq.administrations, msmq.responses)
@@ -201,20 +227,23 @@ def _mqf_element(name: str) -> MQFFormatNameElement:
     return MQFFormatNameElement.of(queue_at(name if prefixed else f"MSMQ:{name}", "Mqf"))
 
 
-def from_packet(view: PacketView, *, to: str = "", receipts_to: str = "") -> SoapMessage:
+def from_packet(
+    view: PacketView, *, to: str = "", receipts_to: str = "", signer: Signer | None = None
+) -> SoapMessage:
     """The message that SRMP sends for a packet ([MC-MQSRM] 3.1.7.2.4).
 
-    `to` replaces the address of its destination; stream receipts come back to `receipts_to`. An
-    acknowledgement becomes a receipt, which has no body. A security header has no place in an
-    envelope, and an encrypted body must not be sent like this.
+    `to` replaces the address of its destination; stream receipts come back to `receipts_to`; body
+    and extension are signed by `signer`. An acknowledgement becomes a receipt, which has no body. A
+    security header has no place in an envelope, and an encrypted body must not be sent like this.
     """
     assert not view.is_encrypted, "an envelope cannot say how its body is encrypted"
     receipts = _receipts(view)
     packet = view.message()
     sent = view.sent_time
+    user = packet.user
     destination = view.destination
     assert to or destination is not None, "a message goes somewhere"
-    response = view.response_queue
+    response = user.response_name()
     envelope = Envelope(
         Path(
             to=to or address_of(destination) if destination is not None else to,
@@ -223,14 +252,33 @@ def from_packet(view: PacketView, *, to: str = "", receipts_to: str = "") -> Soa
             via=address_of(response) if response is not None else "",
         ),
         Properties(_deadline(sent, view.time_to_be_received), sent),
-        _services(view),
+        _services(view, user.admin_name()),
         _stream(packet.transaction, view, receipts_to),
         *receipts,
         msmq=_msmq(view, packet),
     )
     if envelope.is_receipt:
         return SoapMessage(envelope)
-    return SoapMessage(envelope, view.body, view.extension)
+    message = SoapMessage(envelope, view.body, view.extension)
+    return message if signer is None else _signed(message, signer)
+
+
+def _signed(message: SoapMessage, signer: Signer) -> SoapMessage:
+    """A message with its signature ([MC-MQSRM] 3.1.7.2.4).
+
+    What has neither body nor extension has nothing to sign: receivers would discard a signature
+    without references. HashAlgorithm names the digest that is used, MD5 or SHA-1 (HTTP-31).
+    """
+    msmq = message.envelope.msmq
+    if msmq is None or not (message.body or message.extension):
+        return message
+    method = DIGESTS.get(msmq.hash_algorithm, "sha1")
+    hashed = HashAlgorithm.MD5 if method == "md5" else HashAlgorithm.SHA1
+    signature = sign(message.body, message.extension, method, msmq.source, signer)
+    envelope = replace(
+        message.envelope, msmq=replace(msmq, hash_algorithm=hashed), signature=signature
+    )
+    return replace(message, envelope=envelope)
 
 
 def content_as_it_came(view: PacketView) -> Content | None:
@@ -280,9 +328,8 @@ def _deadline(sent: int, lifetime: int) -> int:
     return NEVER if lifetime == INFINITE else min(sent + lifetime, NEVER)
 
 
-def _services(view: PacketView) -> Services | None:
+def _services(view: PacketView, admin: FormatName | None) -> Services | None:
     """durable and the receipts asked for, which need an administration queue with an address."""
-    admin = view.admin_queue
     url = ""
     if isinstance(admin, DirectName) and admin.protocol in DEFAULT_PORTS:
         url = address_of(admin)

@@ -15,6 +15,7 @@ from openmsmq.limits import U16_MAX, U32_MAX
 from openmsmq.packet.headers.properties import NO_CORRELATION
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.soap.addresses import queue_at
+from openmsmq.soap.elements import Element
 from openmsmq.soap.envelope import (
     ACTION_PREFIX,
     ENVELOPE,
@@ -48,7 +49,7 @@ from openmsmq.soap.scalars import (
     refused,
 )
 from openmsmq.soap.signature import read_signature
-from openmsmq.soap.tree import Element, envelope_text, read_element
+from openmsmq.soap.tree import envelope_text, read_element
 
 MULTICAST_PREFIX: Final = "MSMQ:MULTICAST="
 

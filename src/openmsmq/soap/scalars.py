@@ -6,6 +6,7 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final, NamedTuple, Self
 from uuid import UUID
 
@@ -24,6 +25,7 @@ _NUMBER = re.compile(r"[0-9]{1,20}")
 _SHOWN_MAX = 60
 
 
+@lru_cache(maxsize=4096)
 def read_date(text: str, field: str) -> int:
     """The seconds since 1970 UTC of `YYYYMMDDThhmmss` ([MC-MQSRM] 2.2.1.2)."""
     found = _DATE.fullmatch(text)
@@ -40,11 +42,13 @@ def read_date(text: str, field: str) -> int:
     return seconds
 
 
+@lru_cache(maxsize=4096)
 def write_date(seconds: int) -> str:
     """`seconds` since 1970 as a date in UTC ([MC-MQSRM] 2.2.1.2)."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%dT%H%M%S")
 
 
+@lru_cache(maxsize=4096)
 def read_guid(text: str, field: str) -> UUID:
     """A GUID in the text form of RFC 4122, in any letter case ([MC-MQSRM] 2.2.1.1)."""
     if not _GUID.fullmatch(text):
@@ -71,6 +75,12 @@ def read_base64(text: str, field: str, least: int, most: int) -> bytes:
     return value
 
 
+@lru_cache(maxsize=256)
+def guid_text(guid: UUID) -> str:
+    """A GUID in the text form of RFC 4122 ([MC-MQSRM] 2.2.1.1)."""
+    return str(guid)
+
+
 def write_base64(value: bytes) -> str:
     """`value` in base64, on one line."""
     return b64encode(value).decode("ascii")
@@ -91,7 +101,7 @@ class SoapMessageId(NamedTuple):
         return cls(read_number(number, field, U32_MAX), read_guid(guid, field))
 
     def __str__(self) -> str:
-        return f"uuid:{self.number}@{self.guid}"
+        return f"uuid:{self.number}@{guid_text(self.guid)}"
 
 
 UNIDENTIFIED: Final = SoapMessageId(1, UUID(int=0))

@@ -1,26 +1,50 @@
 """The signature of an envelope: read, written, and compared with the attachments.
 
 Only the digests of body and extension are signed; addresses, identifiers and times are not. Whether
-the signature value belongs to the certificate of a sender is not decided here.
+the signature value belongs to the certificate of a sender is decided in `signature_keys`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import md5, sha1
-from typing import Final
+from typing import Final, Protocol
+from uuid import UUID
 
 from openmsmq.errors import Malformed
+from openmsmq.properties.message import HashAlgorithm
+from openmsmq.soap.elements import Element
 from openmsmq.soap.envelope import SIGNATURE, AnySignature, BadSignature, Reference, Signature
 from openmsmq.soap.limits import REFERENCES_MAX, VALUE_SIZE_MAX
 from openmsmq.soap.scalars import WHITE_SPACE, read_base64, write_base64
-from openmsmq.soap.tree import Element
 
 DSA: Final = f"{SIGNATURE}dsa"
 BODY: Final = "cid:body@"
 EXTENSION: Final = "cid:extension@"
 
+DIGESTS: Final[Mapping[int, str]] = {HashAlgorithm.SHA1: "sha1", HashAlgorithm.MD5: "md5"}
+"The digests of attachments by HashAlgorithm ([MC-MQSRM] 3.1.7.2.4)."
 _SIZES: Final[Mapping[str, int]] = {"sha1": 20, "md5": 16}
+
+
+class Signer(Protocol):
+    """Makes signature values with a private key."""
+
+    def sign(self, signed_info: str) -> bytes:
+        """The signature of SignedInfo, exactly as it is written."""
+        ...
+
+
+def sign(body: bytes, extension: bytes, method: str, manager: UUID, signer: Signer) -> Signature:
+    """The signature of attachments, each of which is left out if it is empty."""
+    attachments = ((BODY, body), (EXTENSION, extension))
+    references = tuple(
+        Reference(f"{prefix}{manager}", method, digest(method, attachment))
+        for prefix, attachment in attachments
+        if attachment
+    )
+    signed_info = write_signed_info(references)
+    return Signature(signed_info, references, signer.sign(signed_info))
 
 
 def digest(method: str, data: bytes) -> bytes:

@@ -1,14 +1,14 @@
-"""An envelope as a small tree of elements, each with its place in the text."""
+"""An envelope as a small tree of elements: its text, and the parser that reads it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from openmsmq.bodies.xmlparse import BoundedTarget, parse_xml
 from openmsmq.errors import Malformed
+from openmsmq.soap.elements import Element, plain_element
 from openmsmq.soap.limits import ENVELOPE_DEPTH_MAX, ENVELOPE_NODES_MAX, ENVELOPE_SIZE_MAX
 from openmsmq.soap.scalars import WHITE_SPACE
 
@@ -20,46 +20,6 @@ _MARKUP = re.compile(
     r"""|<(?P<name>[^\s/>]+)(?:[^>"']|"[^"]*"|'[^']*')*>""",
     re.DOTALL,
 )
-
-
-@dataclass(slots=True)
-class Element:
-    """An element: its name, attributes and children, and where it stands in the text."""
-
-    namespace: str
-    name: str
-    attributes: Mapping[str, str]
-    "By local name, or `{namespace}name`."
-    children: list[Element] = field(default_factory=list)
-    text: str = ""
-    "The characters directly inside it."
-    start: int = 0
-    "Offset of its start tag."
-    inner: tuple[int, int] = (0, 0)
-    "Offsets of its content; equal for `<name/>`."
-    end: int = 0
-    "Offset behind its end tag."
-
-    @property
-    def content(self) -> str:
-        """Its text without white space at the ends; `Malformed` if elements stand inside."""
-        if self.children:
-            raise Malformed(self.name, self.start, "has elements inside, not text")
-        return self.text.strip(WHITE_SPACE)
-
-    def only(self, namespace: str, name: str) -> Element | None:
-        """The child of this name; `Malformed` if there are two."""
-        found = [c for c in self.children if c.name == name and c.namespace == namespace]
-        if len(found) > 1:
-            raise Malformed(f"{self.name}.{name}", found[1].start, "is there twice")
-        return found[0] if found else None
-
-    def required(self, namespace: str, name: str) -> Element:
-        """The child of this name; `Malformed` unless it is there once."""
-        child = self.only(namespace, name)
-        if child is None:
-            raise Malformed(f"{self.name}.{name}", self.start, "is missing")
-        return child
 
 
 def envelope_text(data: bytes) -> str:
@@ -85,6 +45,11 @@ def read_element(text: str) -> Element:
 
     There is no document type and no processing instruction.
     """
+    return plain_element(text) or parsed_element(text)
+
+
+def parsed_element(text: str) -> Element:
+    """The same, read by a parser: any envelope, or `Malformed` with the reason."""
     target = _Target()
     parse_xml(text.encode("utf-8", "surrogatepass"), target)
     _place(text, target.elements)

@@ -22,7 +22,7 @@ from openmsmq.soap.envelope import (
     StreamHeader,
     StreamReceipt,
 )
-from openmsmq.soap.scalars import write_base64, write_date
+from openmsmq.soap.scalars import guid_text, write_base64, write_date
 from openmsmq.soap.signature import write_signature
 
 _OPEN: Final = f'<se:Envelope xmlns:se="{ENVELOPE}" xmlns="{SRMP}">'
@@ -161,7 +161,7 @@ def _write_msmq(msmq: Msmq) -> str:
         _element("HashAlgorithm", str(msmq.hash_algorithm)),
         _write_eod(msmq),
         _write_provider(msmq),
-        _element("SourceQmGuid", str(msmq.source)),
+        _element("SourceQmGuid", guid_text(msmq.source)),
         _write_names("DestinationMqf", msmq.destinations),
         _write_names("AdminMqf", msmq.administrations),
         _write_names("ResponseMqf", msmq.responses),

@@ -77,7 +77,7 @@ def test_the_target_of_a_request_is_the_path_in_small_letters() -> None:
     assert request_target("http://m/msmq/\u00e9 a") == "/msmq/%C3%A9%20a"
 
 
-def test_urls_are_told_in_any_letter_case() -> None:
+def test_urls_are_recognised_in_any_letter_case() -> None:
     assert is_url("HTTP://m")
     assert is_url("https://m")
     assert not is_url("MSMQ:http://m")

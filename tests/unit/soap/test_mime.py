@@ -52,7 +52,7 @@ def test_the_form_of_rfc_2046_is_read_too() -> None:
     assert split(WHOLE.removesuffix("\r\n")) == Content(b"<a/>", b"hello")
 
 
-def test_attachments_are_told_by_their_names_in_any_order() -> None:
+def test_attachments_are_found_by_name_in_any_order() -> None:
     """SRMP-018: Content-Id says which is which (HTTP-32)."""
     expected = Content(b"<a/>", b"hello", b"extra")
     assert split(ENVELOPE_PART + EXTENSION_PART + BODY_PART + END) == expected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from http import HTTPStatus
 from typing import Final, NamedTuple, Protocol
@@ -12,12 +12,12 @@ from uuid import UUID
 from openmsmq.errors import Malformed
 from openmsmq.packet.view import PacketView
 from openmsmq.soap.addresses import request_target
-from openmsmq.soap.envelope import Envelope, StreamReceipt
+from openmsmq.soap.envelope import BadSignature, Envelope, Signature, StreamReceipt
 from openmsmq.soap.kinds import SoapKind, kind_of
 from openmsmq.soap.mime import Content, join_content, split_content
 from openmsmq.soap.packets import from_packet, read_message, to_packet, write_message
 from openmsmq.soap.scalars import SoapMessageId
-from openmsmq.soap.signature import digest_fault
+from openmsmq.soap.signature import Signer, digest_fault
 from openmsmq.soap.writer import write_envelope
 from openmsmq.transports.srmp.streams import StreamPosition, position_of
 from openmsmq.transports.timer import Timer, Timers
@@ -48,9 +48,11 @@ class Request:
         )
 
 
-def request_for(view: PacketView, *, manager: UUID, receipts_to: str) -> Request:
+def request_for(
+    view: PacketView, *, manager: UUID, receipts_to: str, signer: Signer | None = None
+) -> Request:
     """The request that carries the message of a packet ([MC-MQSRM] 3.1.7.2.4, 3.1.7.2.5)."""
-    message = from_packet(view, receipts_to=receipts_to)
+    message = from_packet(view, receipts_to=receipts_to, signer=signer)
     content_type, content = join_content(write_message(message), manager, view.message_id)
     return _request(message.envelope.path.to, content_type, content)
 
@@ -126,13 +128,39 @@ class SrmpPost:
     final: FinalReceipt | None = None
     "What a final stream receipt says besides."
     bad_signature: str = ""
-    "Why its signature cannot be valid; empty if it may be, or without one."
+    "Why its signature is not valid; empty if it is, if it cannot be checked, or without one."
 
 
-def read_post(content_type: str, content: bytes, *, arrived: int) -> SrmpPost:
+class Senders(Protocol):
+    """Knows the certificates that signatures are checked with."""
+
+    def check(
+        self, signature: Signature, source: UUID | None, shown: bytes
+    ) -> SignedWith | BadSignature | None:
+        """The certificate that a signature belongs to; None where none is known."""
+        ...
+
+
+class SignedWith(Protocol):
+    """The certificate of a sender."""
+
+    @property
+    def der(self) -> bytes:
+        """The certificate in DER."""
+        ...
+
+
+def read_post(
+    content_type: str,
+    content: bytes,
+    *,
+    arrived: int,
+    senders: Senders | None = None,
+    certificate: bytes = b"",
+) -> SrmpPost:
     """The message in a request; `Malformed` is answered with 400 ([MC-MQSRM] 3.1.5.1.2).
 
-    `arrived` counts seconds since 1970.
+    `arrived` counts seconds since 1970; `certificate` is the one that the client proved in TLS.
     """
     parts = split_content(content_type, content)
     message = read_message(parts)
@@ -140,15 +168,34 @@ def read_post(content_type: str, content: bytes, *, arrived: int) -> SrmpPost:
     kind = kind_of(envelope)
     if kind in (SoapKind.STREAM_RECEIPT, SoapKind.FINAL_STREAM_RECEIPT):
         return SrmpPost(kind, b"", receipt=envelope.stream_receipt, final=_final(envelope))
-    fault = None
-    if envelope.signature is not None:
-        fault = digest_fault(envelope.signature, parts.body, parts.extension)
+    signed_with, fault = _verify(envelope, parts, senders, certificate)
     return SrmpPost(
         kind,
-        to_packet(message, arrived=arrived),
+        to_packet(replace(message, signed_with=signed_with), arrived=arrived),
         position=position_of(envelope),
-        bad_signature=fault or "",
+        bad_signature=fault,
     )
+
+
+def _verify(
+    envelope: Envelope, parts: Content, senders: Senders | None, certificate: bytes
+) -> tuple[bytes, str]:
+    """The certificate that signed a message, or why its signature is bad.
+
+    ([MC-MQSRM] 3.1.5.1.6.1.) A signature of a sender without known certificate proves nothing, and
+    is no fault (HTTP-54).
+    """
+    signature = envelope.signature
+    if signature is None:
+        return b"", ""
+    fault = digest_fault(signature, parts.body, parts.extension)
+    if fault is not None or senders is None or isinstance(signature, BadSignature):
+        return b"", fault or ""
+    source = envelope.msmq.source if envelope.msmq is not None else None
+    found = senders.check(signature, source, certificate)
+    if isinstance(found, BadSignature):
+        return b"", found.reason
+    return (b"" if found is None else found.der), ""
 
 
 def _final(envelope: Envelope) -> FinalReceipt | None:

@@ -72,3 +72,9 @@ POSTS_MAX: Final = 8
 """Requests at a time with messages of one outgoing queue; those of a stream are sent one by one. At
 the limit: messages wait.
 """
+
+REMOVED_TOGETHER_MAX: Final = 64
+"Messages that were taken over and wait to be removed together. At the limit: they are removed."
+
+REMOVAL_S: Final = 0.01
+"Seconds that a message which was taken over waits for others. At the limit: they are removed."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from http import HTTPStatus
 from ssl import SSLContext
 from typing import Final
@@ -18,10 +18,11 @@ from aiohttp import web
 
 from openmsmq.clock import Clock
 from openmsmq.errors import Malformed
-from openmsmq.runtime.listener import Listener, bind
+from openmsmq.runtime.http import HttpListener
 from openmsmq.runtime.logs import log_event
 from openmsmq.transports.srmp.exchange import (
     PostSource,
+    Senders,
     SrmpOutcome,
     SrmpPost,
     outcome_word,
@@ -49,8 +50,12 @@ TOO_BUSY: Final = "too many HTTP requests in memory"
 _log: Final = logging.getLogger(__name__)
 
 
-class SrmpListener:
+class SrmpListener(HttpListener):
     """An HTTP or HTTPS server for `POST /msmq/...` ([MC-MQSRM] 2.1.1)."""
+
+    name = "srmp"
+    too_many = TOO_MANY
+    out_of_sockets = TOO_MANY
 
     def __init__(
         self,
@@ -60,15 +65,18 @@ class SrmpListener:
         host: str = "127.0.0.1",
         port: int = 0,
         tls: SSLContext | None = None,
+        senders: Senders | None = None,
         connections_max: int = CONNECTIONS_MAX,
         buffer_size_max: int = BUFFER_SIZE_MAX,
         read_s: float = READ_S,
     ) -> None:
-        """`take` says what became of a message, when that is on disk."""
+        """`take` says what became of a message, when that is on disk.
+
+        `senders` has the certificates that signatures are checked with.
+        """
+        self.senders = senders
         self._take = take
         self._clock = clock
-        self._address = host, port
-        self._connections_max = connections_max
         self._buffer_size_max = buffer_size_max
         self._read_s = read_s
         self._buffered = 0
@@ -81,73 +89,32 @@ class SrmpListener:
         app = web.Application(client_max_size=REQUEST_SIZE_MAX)
         app.router.add_post("/{path:.*}", self._post)
         app.on_response_prepare.append(_name_server)
-        self._runner = web.AppRunner(
+        super().__init__(
             app,
-            access_log=None,
-            handle_signals=False,
+            (host, port),
+            connections_max=connections_max,
+            tls=tls,
             shutdown_timeout=STOP_S,
             keepalive_timeout=KEEP_ALIVE_S,
             auto_decompress=False,
             read_bufsize=READ_BUFFER,
         )
-        self._listener = Listener(self._accept, self, tls=tls)
-
-    async def start(self) -> tuple[str, int]:
-        """Accept requests; where they are to be sent."""
-        await self._runner.setup()
-        try:
-            bound = await bind(*self._address)
-        except OSError:
-            await self._runner.cleanup()
-            raise
-        return self._listener.start(bound)
-
-    async def stop(self, reason: str) -> None:
-        """Accept no more; HTTP has no way to tell the reason."""
-        await self._listener.close()
-        await self._runner.cleanup()
-
-    def _accept(self) -> asyncio.Protocol:
-        return self._server()
-
-    @property
-    def _server(self) -> web.Server:
-        server = self._runner.server
-        assert server is not None, "it was set up"
-        return server
 
     # Connections
 
-    def has_room(self) -> bool:
-        """Whether one more connection may come.
+    def replaceable(
+        self, connections: Collection[asyncio.BaseProtocol]
+    ) -> Iterator[asyncio.BaseProtocol]:
+        """Silent connections, then those whose request is still being read.
 
-        The oldest that has no whole request gives way to it: silent and slow connections keep
-        nobody out, and a message that is being stored is never cut off.
+        A message that is being stored is never cut off.
         """
-        connections = self._server.connections
-        if len(connections) + self._listener.arriving < self._connections_max:
-            return True
-        if self._listener.displace():
-            return True
-        self.refused(TOO_MANY)
-        silent = (c for c in connections if c not in self._reading and c not in self._storing)
-        for one in (*silent, *self._reading):
-            transport = getattr(one, "transport", None)
-            if transport is not None and not transport.is_closing():
-                transport.abort()
-                return True
-        return False
+        yield from (c for c in connections if c not in self._reading and c not in self._storing)
+        yield from self._reading
 
     def refused(self, reason: str) -> None:
         """A connection or a request was refused."""
         self.counts[reason] += 1
-
-    def exhausted(self, error: OSError) -> None:
-        """The system has no connection to give."""
-        self.refused(TOO_MANY)
-        log_event(
-            _log, "cannot accept connections", level=logging.ERROR, error=error, listener="srmp"
-        )
 
     # Requests
 
@@ -197,11 +164,20 @@ class SrmpListener:
         source = _source(request)
         try:
             now = int(self._clock.now())
-            post = read_post(request.headers.get("Content-Type", ""), content, arrived=now)
+            post = read_post(
+                request.headers.get("Content-Type", ""),
+                content,
+                arrived=now,
+                senders=self.senders,
+                certificate=source.certificate,
+            )
         except Malformed as error:
             self.refused(outcome_word(SrmpOutcome.MALFORMED))
             log_event(_log, "malformed message", address=source.address, error=error)
             return SrmpOutcome.MALFORMED
+        if post.bad_signature:
+            reason = post.bad_signature
+            log_event(_log, "bad signature", address=source.address, reason=reason)
         outcome = await self._take(post, source)
         self.counts[outcome_word(outcome)] += 1
         return outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from ssl import SSLContext
-from typing import Final
+from typing import Final, NamedTuple
 
 from yarl import URL
 
@@ -14,11 +14,13 @@ from openmsmq.engine.manager import QueueManager
 from openmsmq.names.parts import host_key
 from openmsmq.net.addresses import is_loopback
 from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.soap.signature import Signer
 from openmsmq.transports.srmp.client import ClientSettings, SrmpClient
 from openmsmq.transports.srmp.exchange import (
     PostResult,
     PostSource,
     Request,
+    Senders,
     SrmpOutcome,
     SrmpPost,
 )
@@ -30,6 +32,13 @@ from openmsmq.transports.timer import Timer
 
 ORDER_QUEUE: Final = "/msmq/private$/order_queue$"
 "Where stream receipts are sent to ([MC-MQSRM] 3.1.7.2.4)."
+
+
+class Signatures(NamedTuple):
+    """What messages are signed with, and what signatures of others are checked with."""
+
+    signer: Signer | None = None
+    senders: Senders | None = None
 
 
 class SrmpService:
@@ -46,15 +55,19 @@ class SrmpService:
         url: str = "",
         tls: SSLContext | None = None,
         settings: ClientSettings | None = None,
+        signatures: Signatures | None = None,
     ) -> None:
         """`url` is where others reach the listener, without path; `tls` makes it one for HTTPS."""
+        self._signatures = signatures or Signatures()
         self._settings = settings or ClientSettings()
         self._local = local
         self._driver = driver
         self._clock = clock
         self._url = url
         self._scheme = "http" if tls is None else "https"
-        self.listener = SrmpListener(self.take, clock, host=host, port=port, tls=tls)
+        self.listener = SrmpListener(
+            self.take, clock, host=host, port=port, tls=tls, senders=self._signatures.senders
+        )
         self._client: SrmpClient | None = None
         self._posting: set[asyncio.Task[None]] = set()
         self.reception: SrmpReception | None = None
@@ -86,6 +99,7 @@ class SrmpService:
             self,
             receipts_to=url + ORDER_QUEUE,
             posts_max=lambda host: self._settings.of(host).posts_max,
+            signer=self._signatures.signer,
         )
         self.transport.received = self.listener.counts
         received = self.transport.received_receipts

@@ -29,9 +29,10 @@ from openmsmq.errors import MQError
 from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
+from openmsmq.soap.signature import Signer
 from openmsmq.transports.srmp.delivery import Delivery, Fate, SrmpTiming, Todo
 from openmsmq.transports.srmp.exchange import Poster, PostResult, request_for, verdict_of
-from openmsmq.transports.srmp.limits import POSTS_MAX
+from openmsmq.transports.srmp.limits import POSTS_MAX, REMOVAL_S, REMOVED_TOGETHER_MAX
 from openmsmq.transports.srmp.received_receipts import ReceivedReceipts
 from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
@@ -52,6 +53,9 @@ class HttpRoute:
         self.connected_since: int | None = None
         self.is_streaming = False
         "A message of a stream is under way, or a stream is being opened."
+        self.taken: list[Entry] = []
+        "Messages that were taken over, and are removed together."
+        self.removal: Timer | None = None
 
 
 class SrmpTransport:
@@ -68,11 +72,14 @@ class SrmpTransport:
         receipts_to: str,
         posts_max: Callable[[str], int] = lambda host: POSTS_MAX,
         timing: SrmpTiming | None = None,
+        signer: Signer | None = None,
     ) -> None:
         """`receipts_to` is the URL at which this manager takes stream receipts.
 
-        `posts_max` says how many messages of a queue are posted to a host at a time.
+        `posts_max` says how many messages of a queue are posted to a host at a time; `signer` signs
+        them.
         """
+        self._signer = signer
         self._core = core
         self._dispatcher = dispatcher
         self._confirmations = confirmations
@@ -92,9 +99,10 @@ class SrmpTransport:
 
     def stop(self) -> None:
         """Post nothing more; messages whose answer is out are sent again after a restart."""
-        self._is_stopped = True
         for route in self._routes.values():
+            self._remove(route)
             self._cancel(route)
+        self._is_stopped = True
 
     # What the engine says
 
@@ -116,6 +124,7 @@ class SrmpTransport:
         """Pause Queue ([MC-MQSRM] 3.1.7.4); a request under way is answered to no effect."""
         route = self._routes.get(queue)
         if route is not None:
+            self._remove(route)
             route.delivery.pause()
             self._cancel(route)
 
@@ -198,7 +207,12 @@ class SrmpTransport:
         view = PacketView(entry.packet)
         is_stream = sequence is not None
         try:
-            request = request_for(view, manager=self._core.identity, receipts_to=self._receipts_to)
+            request = request_for(
+                view,
+                manager=self._core.identity,
+                receipts_to=self._receipts_to,
+                signer=self._signer,
+            )
         except MQError as error:
             route.last_error = str(error)
             self._give_up(route, entry, is_stream=is_stream)
@@ -235,7 +249,7 @@ class SrmpTransport:
             route.is_streaming = False
         match fate:
             case Fate.REMOVE:
-                self._dispatcher.delivered(queue, [entry])
+                self._taken(route, entry)
             case Fate.AWAIT if sequence is not None and not sequence.is_established:
                 route.is_streaming = True
                 self._dispatcher.establish(queue, sequence, lambda: self._go_on(route))
@@ -246,6 +260,27 @@ class SrmpTransport:
                     queue.sequences.send_again(sequence, transaction_of(entry.packet)[3])
                 self._dispatcher.release(queue, entry)
         self._go(route)
+        if not delivery.under_way:  # there is nothing to wait for
+            self._remove(route)
+
+    def _taken(self, route: HttpRoute, entry: Entry) -> None:
+        """A message was taken over: it is removed with others that are, in one commit.
+
+        If this process ends before, it is sent again, and known at its receiver.
+        """
+        route.taken.append(entry)
+        if len(route.taken) >= REMOVED_TOGETHER_MAX:
+            self._remove(route)
+        elif route.removal is None:
+            route.removal = self._poster.call_later(REMOVAL_S, lambda: self._remove(route))
+
+    def _remove(self, route: HttpRoute) -> None:
+        if route.removal is not None:
+            route.removal.cancel()
+            route.removal = None
+        entries, route.taken = route.taken, []
+        if entries and not self._is_stopped:
+            self._dispatcher.delivered(route.queue, entries)
 
     def _give_up(self, route: HttpRoute, entry: Entry, *, is_stream: bool) -> None:
         """A message will never be taken; in a stream the next one closes the gap (HTTP-38)."""
@@ -293,7 +328,9 @@ class SrmpTransport:
         if Todo.RESEND in todo and not route.is_streaming:
             self._dispatcher.take_back_transactional(queue)
         self._go(route)
-        is_idle = delivery.state is TransferState.DISCONNECTED and delivery.is_over
+        is_idle = (
+            delivery.state is TransferState.DISCONNECTED and delivery.is_over and not route.taken
+        )
         if is_idle or queue.deleted:
             self._routes.pop(queue, None)  # what comes next finds its way anew
             self._cancel(route)

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from http import HTTPStatus
+from typing import Any
 from uuid import UUID
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding
 from tests.soap import EXPECTED, MANAGER, Example, envelope, examples, msmq
+from tests.unit.security.test_certificates import certificate
 
 from openmsmq.errors import Malformed
 from openmsmq.names.format import parse_format_name
-from openmsmq.packet.builder import PacketBuilder
+from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
 from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import HashAlgorithm, SignatureType
+from openmsmq.security.certificates import SenderCertificate
 from openmsmq.soap.kinds import SoapKind
 from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import read_message
 from openmsmq.soap.scalars import SoapMessageId, StreamId
+from openmsmq.soap.signature_keys import KnownSenders, XmlSigner
 from openmsmq.transports.srmp.exchange import (
     FinalReceipt,
+    Request,
+    Senders,
     SrmpOutcome,
+    SrmpPost,
     Verdict,
     outcome_of,
     read_post,
@@ -176,3 +188,71 @@ def test_the_printed_answers_are_those_of_success() -> None:
     """SRMP-014."""
     statuses = [e["response"]["status"] for e in EXPECTED if "response" in e]
     assert statuses == [status_of(SrmpOutcome.STORED)] * 3
+
+
+KEY = rsa.generate_private_key(65537, 2048)
+OWN, OTHER = (
+    SenderCertificate.from_der(certificate(key).public_bytes(Encoding.DER))
+    for key in (KEY, rsa.generate_private_key(65537, 2048))
+)
+
+
+def signed(body: bytes = b"<order/>", **fields: Any) -> Request:
+    packet = PacketBuilder(MANAGER, ORDERS).build(body, message_id=7, **fields)
+    view = PacketView(packet)
+    return request_for(view, manager=MANAGER, receipts_to="", signer=XmlSigner(KEY))
+
+
+def came(request: Request, senders: Senders | None, certificate: bytes = b"") -> SrmpPost:
+    return read_post(
+        request.content_type, request.content, arrived=0, senders=senders, certificate=certificate
+    )
+
+
+@pytest.mark.parametrize("by_tls", [False, True], ids=["by its source", "by TLS"])
+def test_a_signature_that_is_valid_is_the_status_of_the_message(by_tls: bool) -> None:
+    """SRMP-299 to SRMP-308, SRMP-316: with the certificate of who signed."""
+    senders = KnownSenders({} if by_tls else {MANAGER: (OWN,)})
+    post = came(signed(extension=b"more"), senders, OWN.der if by_tls else b"")
+    security = PacketView(post.packet).security
+    assert post.bad_signature == ""
+    assert security is not None
+    assert (security.signature_type, security.sender_cert) == (SignatureType.XML, OWN.der)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "size", "shown"),
+    [(HashAlgorithm.MD5, 24, 32771), (HashAlgorithm.SHA1, 28, 32772), (0, 28, 32772)],
+)
+def test_the_hash_algorithm_of_a_message_is_that_of_its_digests(
+    algorithm: int, size: int, shown: int
+) -> None:
+    """SRMP-308: MD5 if the message says so, else SHA-1 (HTTP-31)."""
+    request = signed(headers=OptionalHeaders(hash_algorithm=algorithm))
+    [value] = re.findall(rb"<DigestValue>(.*?)</DigestValue>", request.content)
+    assert len(value) == size
+    assert b"<HashAlgorithm>%d<" % shown in request.content
+    assert came(request, KnownSenders({MANAGER: (OWN,)})).bad_signature == ""
+
+
+@pytest.mark.parametrize("senders", [None, KnownSenders({})])
+def test_without_certificate_a_signature_proves_nothing(senders: Senders | None) -> None:
+    """SRMP-316: and is no fault (HTTP-54)."""
+    post = came(signed(), senders)
+    assert (post.bad_signature, PacketView(post.packet).security) == ("", None)
+
+
+def test_a_signature_of_another_or_of_another_body_is_bad() -> None:
+    """SRMP-315, SRMP-316: each with its reason, and without the status."""
+    request = signed()
+    forged = came(request, KnownSenders({MANAGER: (OTHER,)}))
+    assert "certificate of the sender" in forged.bad_signature
+    changed = replace(request, content=request.content.replace(b"<order/>", b"<Order/>"))
+    post = came(changed, KnownSenders({MANAGER: (OWN,)}))
+    assert post.bad_signature == "the digest of the body is another"
+    assert PacketView(post.packet).security is None
+
+
+def test_what_has_no_attachments_is_not_signed() -> None:
+    """SRMP-311: receivers discard a signature without references."""
+    assert b"Signature" not in signed(b"").content

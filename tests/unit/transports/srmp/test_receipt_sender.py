@@ -84,6 +84,15 @@ def test_after_the_stop_no_receipt_is_sent() -> None:
     assert b.receipts.dropped == 0
 
 
+def test_nor_for_messages_that_come_later() -> None:
+    web, a, b = web_pair()
+    b.receipts.stop()
+    send(a, "1")
+    web.wait(5)
+    assert web.requests
+    assert not any(is_receipt(request) for request in web.requests)
+
+
 @pytest.mark.parametrize("recoverable", [True, False])
 def test_delivery_and_commitment_receipts_come_to_the_administration_queue(
     recoverable: bool,
