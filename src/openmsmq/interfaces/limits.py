@@ -23,6 +23,10 @@ CLEANUP_AFTER: Final = 300.0
 """Seconds that a message which was read may wait to be ended ([MS-MQRR] note 11). At the limit: it
 returns to its place.
 """
+TRANSACTION_IDLE_AFTER: Final = 300.0
+"""Seconds that a transaction of a remote reader may be idle, unless `app.idle_transaction_limit`
+says otherwise. At the limit: it is aborted, and its messages are back in their places.
+"""
 FLOORS_MAX: Final = 6
 "Floors of a tower ([MS-RPCE] 2.2.1.2.2). At the limit: nothing is found for it."
 TOWER_SIZE_MAX: Final = 2000

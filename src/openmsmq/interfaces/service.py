@@ -15,7 +15,7 @@ from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import AccessDenied, StorageError
 from openmsmq.interfaces.deadlines import Deadlines
 from openmsmq.interfaces.endpoint_mapper.mapper import EndpointMapper, Registration
-from openmsmq.interfaces.limits import LISTENER_CONNECTIONS_MAX
+from openmsmq.interfaces.limits import LISTENER_CONNECTIONS_MAX, TRANSACTION_IDLE_AFTER
 from openmsmq.interfaces.listener import RpcListener, user_name
 from openmsmq.interfaces.remote_read.levels import LevelPolicy
 from openmsmq.interfaces.remote_read.server import DEFAULT_POLICY, RemoteReadServer
@@ -25,6 +25,7 @@ from openmsmq.rpc.auth.context import AuthLevel, AuthType, SecurityContext
 from openmsmq.rpc.auth.ntlm import NtlmAcceptor, NtlmTarget
 from openmsmq.rpc.auth.spnego import SpnegoAcceptor
 from openmsmq.rpc.interface import RpcClient, RpcInterface
+from openmsmq.rpc.management import ServerManagement
 from openmsmq.rpc.server import RpcServer
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
@@ -49,6 +50,8 @@ class RpcSettings:
     mapper_port: int | None = None
     policy: LevelPolicy = DEFAULT_POLICY
     connections_max: int = LISTENER_CONNECTIONS_MAX
+    idle_after: float = TRANSACTION_IDLE_AFTER
+    "Seconds after which a transaction that its client does not use is aborted."
 
 
 class RefusalCounter(Protocol):
@@ -102,7 +105,8 @@ class RpcService:
 
     def _make_server(self, *interfaces: RpcInterface) -> RpcServer:
         least = self._settings.policy.least
-        server = RpcServer(interfaces, os.urandom, self._make_context, least)
+        offered = (*interfaces, ServerManagement(interfaces).interface)
+        server = RpcServer(offered, os.urandom, self._make_context, least)
         server.on_refused = self._refused
         return server
 
@@ -180,6 +184,9 @@ class RpcService:
             self._users.refresh()
         except StorageError as error:
             log_event(_log, "users cannot be read", level=logging.ERROR, error=error)
+        if aborted := self.reading.transactions.abort_idle(self._settings.idle_after):
+            self._counter.refused("rpc: idle transaction")
+            log_event(_log, "transaction aborted", reason="idle", count=aborted)
         now = {fold(user.name): user for user in self._users}
         gone = {name for name, user in self._known.items() if now.get(name) != user}
         self._known = now

@@ -51,3 +51,9 @@ IDLE_CALL_WITHIN: Final = 60.0
 """Seconds that a request may take from its first fragment to its last. At the limit: the connection
 is closed.
 """
+INTERFACES_MAX: Final = 256
+"Interfaces that an answer may list. At the limit: the answer is refused as malformed."
+PRINCIPAL_NAME_MAX: Final = 4096
+"""Bytes that a caller may have for the name of the server. At the limit: the call gets a fault for
+bad data.
+"""

@@ -399,7 +399,7 @@ class ServerConnection:
     def _call(
         self, bound: Bound, assembly: Assembly, order: Order, request: RequestHeader
     ) -> RpcCall:
-        """The call that a request makes, if it may be made; else a `RpcFault`."""
+        """The call that a request makes, if it may be made; else a `RpcFault` ([MS-MQRR] 3.1.4)."""
         assert self._association is not None
         method = bound.interface.methods.get(assembly.opnum)
         if method is None:

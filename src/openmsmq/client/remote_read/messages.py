@@ -93,7 +93,7 @@ def received_message(results: stubs.ReceiveResults) -> ReceivedMessage:
     """The message of a read; `Malformed` ([MS-MQRR] 3.1.4.7, 3.2.4.3).
 
     The lookup identifier is made of the sequence number and the priority, and TimeToReachQueue is
-    again what the sender said ([MS-MQRR] 2.2.5.1).
+    again what the sender said ([MS-MQRR] 2.2.5.1, 2.2.5.3).
     """
     stored = joined(results.sections or ())
     data = stored.encode()
@@ -120,7 +120,7 @@ def check_result(result: int, words: str = "") -> None:
 
 
 def error_of(failure: Exception) -> MQError:
-    """What a program is told of a call that has no results."""
+    """The error for a call that has no results."""
     if isinstance(failure, RpcFault):
         if failure.status == RpcStatus.ACCESS_DENIED:
             return AccessDenied("the user, the password or the authentication level was refused")

@@ -27,7 +27,7 @@ class Tower:
 
     @classmethod
     def decode(cls, data: bytes) -> Tower:
-        """The tower in `data`; `Malformed` for what is no tower of TCP."""
+        """The tower in `data`; `Malformed` for what is none of TCP ([MS-RPCE] 3.1.3.5.3)."""
         reader = Reader(data)
         count = reader.u16("floors")
         if not 5 <= count <= FLOORS_MAX:

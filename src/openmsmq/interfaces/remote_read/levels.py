@@ -22,16 +22,16 @@ class LevelPolicy:
     "DebugRpc: signed calls are enough, they need not be encrypted."
 
     def least(self, address: str) -> AuthLevel:
-        """The lowest level that any call from an address can be made with."""
+        """The lowest level of any call from an address ([MS-MQRR] 3.1.4.2, note 19)."""
         if self.allow_unauthenticated or self.allow_anonymous:
             return AuthLevel.NONE
         return self._usual(address)
 
     def least_to_open(self, address: str, *, workgroup: bool, anonymous_reads: bool) -> AuthLevel:
-        """The lowest level that a queue can be opened and read with; the first rule counts.
+        """The lowest level that a queue can be opened with ([MS-MQRR] 3.1.4.2, 3.1.4.11).
 
-        `workgroup` is what the client says of itself, `anonymous_reads` whether the anonymous user
-        may read the queue.
+        The first rule counts. `workgroup` is what the client says of itself, `anonymous_reads`
+        whether the anonymous user may read the queue.
         """
         if self.allow_unauthenticated and (workgroup or not self.deny_workgroup_clients):
             return AuthLevel.NONE
@@ -40,7 +40,7 @@ class LevelPolicy:
         return self._usual(address)
 
     def _usual(self, address: str) -> AuthLevel:
-        """Encryption on every address but loopback, where a login is enough."""
+        """Encryption but on loopback, where a login is enough ([MS-MQRR] 3.1.4.2, note 19)."""
         if is_loopback(address):
             return AuthLevel.CONNECT
         return AuthLevel.INTEGRITY if self.accept_integrity else AuthLevel.PRIVACY

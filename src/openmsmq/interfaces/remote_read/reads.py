@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from typing import Protocol, TypeVar
 
 from sortedcontainers import SortedDict
@@ -144,6 +145,8 @@ class RemoteReads:
             call.respond(nothing_received(error))
             return
         if request.read is not None:
+            if transaction is not None:
+                transaction.used = inf  # as long as it waits
             call.on_cancel = lambda: self._give_up(context, request, OperationCancelled())
             if asked.timeout_ms != stubs.INFINITE_MS:
                 until = self._now() + asked.timeout_ms / 1000
@@ -160,6 +163,8 @@ class RemoteReads:
         """Answer a read; the message of a receive is held until it is ended."""
         request = context.requests[asked.request_id]
         request.read = None
+        if request.transaction is not None:
+            request.transaction.used = self._now()
         self._clear_deadline(request)
         if read.error is not None or not action.is_receive or not call.is_open:
             del context.requests[asked.request_id]
@@ -176,14 +181,17 @@ class RemoteReads:
         call.respond(received(entry, context, asked.max_body_size))
 
     def cancel(self, context: QueueContext, request_id: int) -> None:
-        """End a read that waits ([MS-MQRR] 3.1.4.8)."""
+        """End a read that waits ([MS-MQRR] 3.1.4.8, 3.2.4.11)."""
         request = context.requests.get(request_id)
         if request is None or request.read is None:
             raise StatusError(STATUS_NOT_FOUND)
         self._give_up(context, request, OperationCancelled())
 
     def end(self, context: QueueContext, asked: stubs.EndReceive) -> Future[None]:
-        """Remove the message of a read, or return it ([MS-MQRR] 3.1.4.9, 3.1.4.15)."""
+        """Remove the message of a read, or return it ([MS-MQRR] 3.1.4.9, 3.1.4.15).
+
+        What is returned is in its old place ([MS-MQDMPR] 3.1.7.2.2).
+        """
         if not context.requests:
             raise InvalidHandle("no read of this handle is to be ended")
         request = context.requests.get(asked.request_id)

@@ -31,10 +31,10 @@ _TIME: Final = BaseHeader.offset_of("TimeToReachQueue")
 def message_packet(
     stored: bytes, *, aborted: int = 0, moved: int = 0, last_moved: int = 0, subqueue: str = ""
 ) -> bytes:
-    """Message Packet Structure of a message ([MS-MQRR] 2.2.5).
+    """Message Packet Structure of a message ([MS-MQRR] 2.2.5, 2.2.5.3).
 
-    TimeToReachQueue becomes an absolute time, saturated ([MS-MQRR] 2.2.5.1). Where a message came
-    from is not kept, so that ExtendedAddressHeader says nothing ([MS-MQRR] 2.2.5.5).
+    TimeToReachQueue becomes an absolute time, saturated ([MS-MQRR] 2.2.5.1, 3.1.4.7). Where a
+    message came from is not kept, so that ExtendedAddressHeader says nothing ([MS-MQRR] 2.2.5.5).
     """
     packet, _ = split_stored(stored)
     view = PacketView(packet)

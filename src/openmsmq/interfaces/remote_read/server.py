@@ -96,7 +96,7 @@ class RemoteReadServer:
         self._random_bytes = random_bytes
         self._caller_of = caller_of
         self._policy = policy
-        self.transactions = RemoteTransactions(manager, driver)
+        self.transactions = RemoteTransactions(manager, driver, now)
         self._next_cursor = 0
         self._moves: dict[int, QueueContext] = {}
         "Queues that are open to be moved to, by the number that stands for them."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from uuid import UUID
 
 from openmsmq.engine.commit.future import Future
@@ -50,9 +51,12 @@ class EnlistedTransaction:
 class RemoteTransactions:
     """The transactions of remote readers, by association and identifier."""
 
-    def __init__(self, manager: QueueManager, driver: EngineDriver) -> None:
+    def __init__(
+        self, manager: QueueManager, driver: EngineDriver, now: Callable[[], float]
+    ) -> None:
         self._manager = manager
         self._driver = driver
+        self._now = now
         self._enlisted: dict[tuple[Association, bytes], EnlistedTransaction] = {}
         opnum = CoordinatorOpnum
         self.interface = RpcInterface(
@@ -76,6 +80,7 @@ class RemoteTransactions:
             self.find(call, asked.transaction_id)
             return
         transaction = self._driver.call(self._manager.begin)
+        transaction.used = self._now()
 
         def run_down() -> None:
             del self._enlisted[key]
@@ -89,6 +94,19 @@ class RemoteTransactions:
     def find(self, call: RpcCall, transaction_id: bytes) -> ManagedTransaction:
         """The transaction of a client; `TransactionSequence` if it has enlisted none."""
         return self._find(call, transaction_id).transaction
+
+    def abort_idle(self, limit: float) -> int:
+        """Abort transactions that were not used for some seconds; how many they were.
+
+        A client that is there and does nothing would keep messages from all others.
+        """
+        latest = self._now() - limit
+        idle = [key for key, one in self._enlisted.items() if one.transaction.used <= latest]
+        for association, transaction_id in idle:
+            transaction = self._enlisted[association, transaction_id].transaction
+            self._driver.begin(partial(self._manager.abort, transaction), _ignore)
+            self._forget(association, transaction_id)
+        return len(idle)
 
     def holder_of(
         self, call: RpcCall, place: tuple[ManagedQueue, int]
@@ -104,6 +122,7 @@ class RemoteTransactions:
         found = self._enlisted.get((call.association, transaction_id))
         if found is None or found.principal != call.client.principal:
             raise TransactionSequence(f"no transaction {transaction_id.hex()} is enlisted")
+        found.transaction.used = self._now()
         return found
 
     def _commit(self, call: RpcCall) -> None:
@@ -135,3 +154,7 @@ class RemoteTransactions:
         found = self._enlisted.pop((association, transaction_id), None)
         if found is not None:  # else the client went while it ended
             association.remove(found.handle)
+
+
+def _ignore(_: Future[None]) -> None:
+    """Its client does not wait for it."""

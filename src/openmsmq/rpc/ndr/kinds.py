@@ -57,7 +57,7 @@ class Integer(NdrKind):
         return value
 
     def check(self, reader: NdrReader, name: str, value: int) -> None:
-        """Refuse a value out of its range."""
+        """Refuse a value out of its range ([MS-MQRR] 3.1.4.9, 3.1.4.12, 3.1.4.15)."""
         if self.least is not None and value < self.least:
             reader.fail(name, f"{value} is less than {self.least}")
         if self.most is not None and value > self.most:
@@ -111,7 +111,7 @@ class HandleKind(NdrKind):
 
 
 def sizes(reader: NdrReader, name: str, most: int, size_is: int | None) -> int:
-    """A max_count that is within bounds and agrees with its field (C706 14.3.3)."""
+    """A max_count within bounds that agrees with its field (C706 14.3.3; [MS-MQRR] 3.1.4)."""
     count = reader.number("I", f"{name}.max_count")
     if count > most:
         reader.fail(name, f"{count} elements are more than {most}")
@@ -282,7 +282,7 @@ class Pointer(Deferring):
         return value() if self.target.defers else value
 
     def _check_null(self, reader: NdrReader, name: str, scope: Scope) -> None:
-        """NULL cannot have elements ([MS-RPCE] 3.1.1.5.3.3.1.2)."""
+        """NULL cannot have elements ([MS-RPCE] 3.1.1.5.3.3.1.2; [MS-MQRR] 3.1.4)."""
         target = self.target
         if isinstance(target, Sized) and (size := scope.get(target.size_is or "", 0)):
             reader.fail(name, f"NULL where {size} elements are announced")
@@ -319,7 +319,7 @@ class Union(Deferring):
     """A union whose selector is a field before it; the selector travels again as its tag.
 
     Tag and arm stand at their own alignment, as without `ms_union` ([MS-RPCE] 2.2.4.5, 2.2.4.8;
-    C706 14.3.8). `None` among `arms` is an arm that is empty.
+    C706 14.3.8; [MS-MQRR] 3.1.4). `None` among `arms` is an arm that is empty.
     """
 
     def __init__(self, switch: str, code: str, arms: Mapping[int, NdrKind | None]) -> None:

@@ -47,7 +47,7 @@ class NdrReader(Reader):
         self.need(-self.offset % boundary, "alignment")
 
     def number(self, code: str, name: str) -> int:
-        """An aligned integer."""
+        """An aligned integer, if there are as many bytes ([MS-MQRR] 3.1.4)."""
         layout = layout_of(self.order + code)
         self.align_to(layout.size)
         value: int = layout.unpack_from(self.data, self.need(layout.size, name))[0]

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from tests.strategies.remote_reader import RemoteWorld, body_of
 
 from openmsmq.interfaces.limits import CLEANUP_AFTER
+from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
 from openmsmq.interfaces.remote_read.sections import joined
+from openmsmq.interfaces.remote_read.server import MOVE_ACCESS
+from openmsmq.interfaces.remote_read.stubs import ReadOpnum
+from openmsmq.names.format import parse_format_name
+from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.view import PacketView
+from openmsmq.types.access import Mode
 from openmsmq.types.lookup import ARRIVAL_MASK
+from openmsmq.types.message import Message
 
 INVALID_PARAMETER, INVALID_HANDLE, CANCELLED = 0xC00E0006, 0xC00E0007, 0xC00E0008
 TIMEOUT, ALREADY_RECEIVED, ILLEGAL_CURSOR = 0xC00E001B, 0xC00E001D, 0xC00E001C
@@ -399,3 +408,63 @@ def test_a_second_connection_keeps_what_was_read() -> None:
     second.lose()
     third = world.connect()
     assert third.peek(third.open()) == TIMEOUT
+
+
+def test_a_limit_for_messages_over_http_does_not_cut_others() -> None:
+    """MQRR-145"""
+    world = RemoteWorld()
+    world.send("0123456789")
+    reader = world.connect()
+    most = stubs.INFINITE_MS
+    peek = ReadAction.PEEK_CURRENT
+    asked = stubs.StartReceive(reader.open(), 0, 0, peek, 0, 1, most, 1)
+    found = reader.call(stubs.ReadOpnum.START_RECEIVE, asked, stubs.ReceiveResults)
+    assert found.count == 1
+    assert body_of(found) == b"0123456789"
+
+
+def test_a_handle_of_a_queue_that_was_deleted_reads_nothing() -> None:
+    """MQRR-173"""
+    world = RemoteWorld()
+    world.send("gone")
+    reader = world.connect()
+    handle = reader.open()
+    world.driver.call(lambda: world.manager.delete_queue("orders"))
+    assert reader.start(handle, 1).result == 0xC00E004B
+
+
+def test_a_message_has_no_session_header_and_does_not_say_so() -> None:
+    """MQRR-224"""
+    world = RemoteWorld()
+    world.send("plain")
+    reader = world.connect()
+    found = reader.start(reader.open(), 1, ReadAction.PEEK_CURRENT)
+    message = joined(found.sections or ()).message
+    assert not message.base.flags & BaseFlags.SH
+    assert message.session is None
+
+
+def test_a_move_counts_whatever_the_client_says_of_itself() -> None:
+    """MQRR-344, MQRR-345, MQRR-369, MQRR-373"""
+    world = RemoteWorld()
+    world.create("billing", transactional=True)
+    sender = world.driver.call(lambda: world.manager.open_queue("billing", Mode()))
+    transaction = world.driver.call(world.manager.begin)
+    world.driver.call(lambda: sender.send([Message(b"moved")], transaction))
+    world.driver.call(lambda: world.manager.commit(transaction))
+    world.clock.wait(1000)
+    reader = world.connect()
+    billing = "DIRECT=OS:HOST\\private$\\billing"
+    handle = reader.open(billing)
+    lookup = lookup_of(reader.start(handle, 1, ReadAction.PEEK_CURRENT))
+    retry = QueueFormatArgument.of(parse_format_name(f"{billing};retry"))
+    strange = stubs.OpenArguments(retry, MOVE_ACCESS, 0, UUID(int=0), 0, 0, 255, 0xFFFF, 1)
+    opened = reader.call(ReadOpnum.OPEN_QUEUE_FOR_MOVE, strange, stubs.MoveContext)
+    moving = stubs.MoveMessage(handle, opened.move_context, lookup, stubs.NO_TRANSACTION)
+    assert reader.call(ReadOpnum.MOVE_MESSAGE, moving, stubs.Status32).result == 0
+    found = reader.start(reader.open(f"{billing};retry"), 1, ReadAction.PEEK_CURRENT)
+    trailer = joined(found.sections or ()).trailer
+    assert trailer is not None
+    assert trailer.subqueue is not None
+    assert trailer.subqueue.move_counter == 1
+    assert trailer.subqueue.last_move_time >= found.arrive_time + 1000

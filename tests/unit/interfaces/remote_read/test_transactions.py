@@ -327,3 +327,39 @@ def test_a_message_in_another_transaction_cannot_be_moved(buyer: Buyer) -> None:
     moving = stubs.MoveMessage(handle, target.move_context, lookup_id, bytes(16))
     found = buyer.call(ReadOpnum.MOVE_MESSAGE, moving, stubs.Status32).result
     assert found == HResult.MQ_ERROR_MESSAGE_LOCKED_UNDER_TRANSACTION
+
+
+def test_a_transaction_that_its_client_does_not_use_is_aborted(
+    world: RemoteWorld, buyer: Buyer
+) -> None:
+    handle = buyer.open(BILLING)
+    buyer.enlist()
+    world.wait(200)
+    assert body_of(buyer.take(handle)) == b"first"
+    buyer.keep(handle)
+    transactions = world.server.transactions
+    world.wait(200)
+    assert transactions.abort_idle(300) == 0, "it was used since"
+    world.wait(100)
+    assert transactions.abort_idle(300) == 1
+    assert len(transactions) == 0
+    assert buyer.finish(CoordinatorOpnum.COMMIT) == SEQUENCE
+    assert body_of(buyer.start(handle, 2)) == b"first"
+
+
+def test_a_transaction_with_a_read_that_waits_is_not_idle(world: RemoteWorld, buyer: Buyer) -> None:
+    handle = buyer.open(BILLING)
+    buyer.enlist()
+    buyer.take(handle)
+    buyer.keep(handle)
+    waiting = buyer.take_later(handle, timeout_ms=stubs.INFINITE_MS)
+    world.wait(1000)
+    assert world.server.transactions.abort_idle(300) == 0
+    send(world, "second")
+    found = waiting()
+    assert found is not None
+    assert body_of(found) == b"second"
+    world.wait(299)
+    assert world.server.transactions.abort_idle(300) == 0
+    world.wait(1)
+    assert world.server.transactions.abort_idle(300) == 1

@@ -84,8 +84,9 @@ class RpcLink:
 class RpcAssociation:
     """The connections of a client; handles are good as long as one of them is open."""
 
-    def __init__(self, place: RemotePlace) -> None:
+    def __init__(self, place: RemotePlace, connections_max: int = CLIENT_CONNECTIONS_MAX) -> None:
         self._place = place
+        self._connections_max = connections_max
         self._idle: list[RpcLink] = []
         self._open: set[RpcLink] = set()
         self._group = 0
@@ -102,23 +103,28 @@ class RpcAssociation:
         *,
         wait: float | None = 0,
         syntax: SyntaxId = REMOTE_READ,
+        abandoned: list[RpcLink] | None = None,
     ) -> StructureT:
         """Make a call on a connection that is free; the server may wait so many seconds.
 
-        A connection whose call ended in no answer is closed.
+        A connection whose call ended in no answer is closed. If the caller gave up and has a list
+        for it, the connection is added there instead: handles would be lost with the last one.
         """
         link = await self._take(syntax)
         timeout = None if wait is None else wait + self._place.timeout
         try:
             stub = await link.call(opnum, arguments.encode(), timeout)
         except ServiceNotAvailable:
-            self._drop(link)
+            self.drop(link)
             raise
         except MQError:  # that is the answer
             self._idle.append(link)
             raise
-        except BaseException:  # nobody waits for the answer any more
-            self._drop(link)
+        except BaseException:  # the call was cancelled
+            if abandoned is None:
+                self.drop(link)
+            else:
+                abandoned.append(link)
             raise
         self._idle.append(link)
         return kind.decode(stub)
@@ -136,8 +142,8 @@ class RpcAssociation:
         async with self._connecting:
             if self._is_closed:
                 raise InvalidHandle("the queue manager is closed")
-            if len(self._open) >= CLIENT_CONNECTIONS_MAX:
-                raise InsufficientResources(f"{CLIENT_CONNECTIONS_MAX} calls are under way")
+            if len(self._open) >= self._connections_max:
+                raise InsufficientResources(f"{self._connections_max} calls are under way")
             return await self._make(syntax)
 
     async def _make(self, syntax: SyntaxId) -> RpcLink:
@@ -157,7 +163,8 @@ class RpcAssociation:
         self._open.add(link)
         return link
 
-    def _drop(self, link: RpcLink) -> None:
+    def drop(self, link: RpcLink) -> None:
+        """Close a connection; with the last one all handles are lost."""
         link.close()
         self._open.discard(link)
         if not self._open:
@@ -169,4 +176,4 @@ class RpcAssociation:
         self._is_closed = True
         self._idle.clear()
         for link in list(self._open):
-            self._drop(link)
+            self.drop(link)

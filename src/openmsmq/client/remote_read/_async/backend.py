@@ -8,7 +8,7 @@ from itertools import count
 from uuid import uuid4
 
 from openmsmq.client.backend import CursorHandle, Handle, Work
-from openmsmq.client.remote_read._async.association import RpcAssociation
+from openmsmq.client.remote_read._async.association import RpcAssociation, RpcLink
 from openmsmq.client.remote_read._async.unsupported import UnsupportedCalls
 from openmsmq.client.remote_read.messages import (
     action_of,
@@ -28,6 +28,7 @@ from openmsmq.errors import (
     UnsupportedAccessMode,
     UnsupportedOperation,
 )
+from openmsmq.interfaces.limits import CLIENT_CONNECTIONS_MAX
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.coordinator import (
@@ -89,9 +90,11 @@ class RpcWork(Work):
 class RpcBackend(UnsupportedCalls):
     """Reads the queues of a manager elsewhere."""
 
-    def __init__(self, place: RemotePlace) -> None:
+    def __init__(
+        self, place: RemotePlace, *, connections_max: int = CLIENT_CONNECTIONS_MAX
+    ) -> None:
         self._place = place
-        self._calls = RpcAssociation(place)
+        self._calls = RpcAssociation(place, connections_max)
         self._client_id = uuid4()
         "Unique to the client ([MS-MQRR] 3.1.4.2)."
 
@@ -126,7 +129,7 @@ class RpcBackend(UnsupportedCalls):
         return handle
 
     async def _open(self, handle: RpcHandle) -> None:
-        """R_OpenQueue ([MS-MQRR] 3.2.4.1)."""
+        """R_OpenQueue ([MS-MQRR] 3.2.4.1, 3.1.4.2)."""
         receives = Access.RECEIVE in handle.mode.access
         arguments = self._open_arguments(
             handle.format_name,
@@ -153,6 +156,7 @@ class RpcBackend(UnsupportedCalls):
         return handle
 
     async def close_queue(self, handle: Handle) -> None:
+        """R_CloseQueue ([MS-MQRR] 3.1.4.3)."""
         assert isinstance(handle, RpcHandle)
         if handle.generation == self._calls.generation:
             handle.generation = -1
@@ -164,7 +168,7 @@ class RpcBackend(UnsupportedCalls):
         raise UnsupportedOperation("queue info: remote read (MS-MQRR) has no such call")
 
     async def purge(self, handle: Handle) -> int:
-        """R_PurgeQueue ([MS-MQRR] 3.2.4.7), which does not tell how many messages there were."""
+        """R_PurgeQueue, which does not tell how many there were ([MS-MQRR] 3.2.4.7, 3.1.4.6)."""
         found = await self._context(handle)
         arguments = stubs.QueueContextArgument(found.context)
         done = await self._calls.call(ReadOpnum.PURGE_QUEUE, arguments, stubs.Status32)
@@ -172,7 +176,7 @@ class RpcBackend(UnsupportedCalls):
         return 0
 
     async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
-        """R_OpenQueueForMove, then R_MoveMessage ([MS-MQRR] 3.2.4.6)."""
+        """R_OpenQueueForMove, then R_MoveMessage ([MS-MQRR] 3.2.4.6, 3.1.4.11, 3.1.4.10)."""
         unit = self._unit(work)
         found = await self._context(handle)
         name = self._target(found, target)
@@ -237,6 +241,7 @@ class RpcBackend(UnsupportedCalls):
         most = stubs.INFINITE_MS
         fields = (read.lookup_id or 0, cursor, action, timeout_ms(wait), request_id, most, most)
         is_transactional = unit != stubs.NO_TRANSACTION
+        abandoned: list[RpcLink] = []
         try:
             if is_transactional:
                 started = await self._calls.call(
@@ -244,6 +249,7 @@ class RpcBackend(UnsupportedCalls):
                     stubs.StartTransactionalReceive(handle.context, *fields, unit),
                     stubs.ReceiveResults,
                     wait=wait,
+                    abandoned=abandoned,
                 )
             else:
                 started = await self._calls.call(
@@ -251,11 +257,16 @@ class RpcBackend(UnsupportedCalls):
                     stubs.StartReceive(handle.context, *fields),
                     stubs.ReceiveResults,
                     wait=wait,
+                    abandoned=abandoned,
                 )
         except MQError:
             raise
         except BaseException:  # the caller does not wait any longer
-            await self._give_up(handle, request_id, is_transactional=is_transactional)
+            try:
+                await self._give_up(handle, request_id, is_transactional=is_transactional)
+            finally:
+                for link in abandoned:
+                    self._calls.drop(link)
             raise
         if started.result:
             _raise_read(started.result, read)
@@ -270,7 +281,7 @@ class RpcBackend(UnsupportedCalls):
             raise
 
     async def _give_up(self, handle: RpcHandle, request_id: int, *, is_transactional: bool) -> None:
-        """R_CancelReceive ([MS-MQRR] 3.2.4.11); a message that came meanwhile is returned."""
+        """R_CancelReceive ([MS-MQRR] 3.2.4.11, 3.1.4.8); what came meanwhile is returned."""
         with suppress(MQError):
             arguments = stubs.CancelReceive(handle.context, request_id)
             await self._calls.call(ReadOpnum.CANCEL_RECEIVE, arguments, stubs.Status32)
@@ -281,6 +292,7 @@ class RpcBackend(UnsupportedCalls):
     ) -> None:
         """R_EndReceive or R_EndTransactionalReceive ([MS-MQRR] 3.2.4.4.1, 3.2.4.4.2).
 
+        (Its arguments: [MS-MQRR] 3.1.4.9, 3.1.4.15.)
         If the connection is lost meanwhile, the message may have been removed: it is delivered, as
         Windows does (note 34), so that it comes twice rather than never.
         """
@@ -294,9 +306,13 @@ class RpcBackend(UnsupportedCalls):
             return
         check_result(ended.result, handle.name)
 
-    async def start_held(self, handle: RpcHandle, read: Read) -> tuple[int, ReceivedMessage]:
+    async def start_held(
+        self, handle: RpcHandle, read: Read, cursor: CursorHandle | None = None
+    ) -> tuple[int, ReceivedMessage]:
         """Receive a message that is held until `end_held`; its request."""
-        return await self._start(handle, read, stubs.NO_TRANSACTION, 0)
+        found = await self._context(handle)
+        number = _cursor_number(cursor, self._calls.generation)
+        return await self._start(found, read, stubs.NO_TRANSACTION, number)
 
     async def end_held(self, handle: RpcHandle, request_id: int, *, remove: bool) -> None:
         """Remove a message that is held, or return it."""
@@ -309,7 +325,7 @@ class RpcBackend(UnsupportedCalls):
     # Cursors
 
     async def open_cursor(self, handle: Handle) -> RpcCursor:
-        """R_CreateCursor ([MS-MQRR] 3.2.4.8)."""
+        """R_CreateCursor ([MS-MQRR] 3.2.4.8, 3.1.4.4)."""
         found = await self._context(handle)
         arguments = stubs.QueueContextArgument(found.context)
         made = await self._calls.call(ReadOpnum.CREATE_CURSOR, arguments, stubs.CreatedCursor)
@@ -317,7 +333,7 @@ class RpcBackend(UnsupportedCalls):
         return RpcCursor(found, made.cursor)
 
     async def close_cursor(self, cursor: CursorHandle) -> None:
-        """R_CloseCursor ([MS-MQRR] 3.2.4.12)."""
+        """R_CloseCursor ([MS-MQRR] 3.2.4.12, 3.1.4.5)."""
         assert isinstance(cursor, RpcCursor)
         if cursor.generation == self._calls.generation:
             arguments = stubs.CursorContext(cursor.handle.context, cursor.number)
@@ -327,7 +343,7 @@ class RpcBackend(UnsupportedCalls):
     # Transactions
 
     async def begin(self, xid: str, *, stage: bool) -> RpcWork:
-        """R_QMEnlistRemoteTransaction with a token of our own ([MS-MQRR] 3.2.4.2)."""
+        """R_QMEnlistRemoteTransaction with a token of our own ([MS-MQRR] 3.2.4.2, 3.1.4.12)."""
         if xid or stage:
             raise UnsupportedOperation("transactions of remote read have no name and no stage")
         unit = uuid4().bytes

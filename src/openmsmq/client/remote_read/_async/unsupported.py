@@ -60,6 +60,12 @@ class UnsupportedCalls:
     ) -> Sequence[SentId]:
         raise _unsupported("send")
 
+    async def permissions(self, handle: Handle) -> str:
+        raise _unsupported("permissions")
+
+    async def set_permissions(self, handle: Handle, sddl: str) -> None:
+        raise _unsupported("set permissions")
+
     async def read_packed(self, handle: Handle, read: Read) -> bytes:
         raise _unsupported("read packed")
 
@@ -68,7 +74,7 @@ class UnsupportedCalls:
     ) -> SubscriptionBackend:
         raise _unsupported("open subscription")
 
-    async def subscriptions(self) -> list[SubscriptionInfo]:
+    async def subscriptions(self, name: str) -> list[SubscriptionInfo]:
         raise _unsupported("subscriptions")
 
     async def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:

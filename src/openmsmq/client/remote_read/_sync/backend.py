@@ -9,7 +9,7 @@ from itertools import count
 from uuid import uuid4
 
 from openmsmq.client.backend import CursorHandle, Handle, Work
-from openmsmq.client.remote_read._sync.association import RpcAssociation
+from openmsmq.client.remote_read._sync.association import RpcAssociation, RpcLink
 from openmsmq.client.remote_read._sync.unsupported import UnsupportedCalls
 from openmsmq.client.remote_read.messages import (
     action_of,
@@ -29,6 +29,7 @@ from openmsmq.errors import (
     UnsupportedAccessMode,
     UnsupportedOperation,
 )
+from openmsmq.interfaces.limits import CLIENT_CONNECTIONS_MAX
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.coordinator import (
@@ -90,9 +91,11 @@ class RpcWork(Work):
 class RpcBackend(UnsupportedCalls):
     """Reads the queues of a manager elsewhere."""
 
-    def __init__(self, place: RemotePlace) -> None:
+    def __init__(
+        self, place: RemotePlace, *, connections_max: int = CLIENT_CONNECTIONS_MAX
+    ) -> None:
         self._place = place
-        self._calls = RpcAssociation(place)
+        self._calls = RpcAssociation(place, connections_max)
         self._client_id = uuid4()
         "Unique to the client ([MS-MQRR] 3.1.4.2)."
 
@@ -127,7 +130,7 @@ class RpcBackend(UnsupportedCalls):
         return handle
 
     def _open(self, handle: RpcHandle) -> None:
-        """R_OpenQueue ([MS-MQRR] 3.2.4.1)."""
+        """R_OpenQueue ([MS-MQRR] 3.2.4.1, 3.1.4.2)."""
         receives = Access.RECEIVE in handle.mode.access
         arguments = self._open_arguments(
             handle.format_name,
@@ -154,6 +157,7 @@ class RpcBackend(UnsupportedCalls):
         return handle
 
     def close_queue(self, handle: Handle) -> None:
+        """R_CloseQueue ([MS-MQRR] 3.1.4.3)."""
         assert isinstance(handle, RpcHandle)
         if handle.generation == self._calls.generation:
             handle.generation = -1
@@ -165,7 +169,7 @@ class RpcBackend(UnsupportedCalls):
         raise UnsupportedOperation("queue info: remote read (MS-MQRR) has no such call")
 
     def purge(self, handle: Handle) -> int:
-        """R_PurgeQueue ([MS-MQRR] 3.2.4.7), which does not tell how many messages there were."""
+        """R_PurgeQueue, which does not tell how many there were ([MS-MQRR] 3.2.4.7, 3.1.4.6)."""
         found = self._context(handle)
         arguments = stubs.QueueContextArgument(found.context)
         done = self._calls.call(ReadOpnum.PURGE_QUEUE, arguments, stubs.Status32)
@@ -173,7 +177,7 @@ class RpcBackend(UnsupportedCalls):
         return 0
 
     def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
-        """R_OpenQueueForMove, then R_MoveMessage ([MS-MQRR] 3.2.4.6)."""
+        """R_OpenQueueForMove, then R_MoveMessage ([MS-MQRR] 3.2.4.6, 3.1.4.11, 3.1.4.10)."""
         unit = self._unit(work)
         found = self._context(handle)
         name = self._target(found, target)
@@ -238,6 +242,7 @@ class RpcBackend(UnsupportedCalls):
         most = stubs.INFINITE_MS
         fields = (read.lookup_id or 0, cursor, action, timeout_ms(wait), request_id, most, most)
         is_transactional = unit != stubs.NO_TRANSACTION
+        abandoned: list[RpcLink] = []
         try:
             if is_transactional:
                 started = self._calls.call(
@@ -245,6 +250,7 @@ class RpcBackend(UnsupportedCalls):
                     stubs.StartTransactionalReceive(handle.context, *fields, unit),
                     stubs.ReceiveResults,
                     wait=wait,
+                    abandoned=abandoned,
                 )
             else:
                 started = self._calls.call(
@@ -252,11 +258,16 @@ class RpcBackend(UnsupportedCalls):
                     stubs.StartReceive(handle.context, *fields),
                     stubs.ReceiveResults,
                     wait=wait,
+                    abandoned=abandoned,
                 )
         except MQError:
             raise
         except BaseException:  # the caller does not wait any longer
-            self._give_up(handle, request_id, is_transactional=is_transactional)
+            try:
+                self._give_up(handle, request_id, is_transactional=is_transactional)
+            finally:
+                for link in abandoned:
+                    self._calls.drop(link)
             raise
         if started.result:
             _raise_read(started.result, read)
@@ -269,7 +280,7 @@ class RpcBackend(UnsupportedCalls):
             raise
 
     def _give_up(self, handle: RpcHandle, request_id: int, *, is_transactional: bool) -> None:
-        """R_CancelReceive ([MS-MQRR] 3.2.4.11); a message that came meanwhile is returned."""
+        """R_CancelReceive ([MS-MQRR] 3.2.4.11, 3.1.4.8); what came meanwhile is returned."""
         with suppress(MQError):
             arguments = stubs.CancelReceive(handle.context, request_id)
             self._calls.call(ReadOpnum.CANCEL_RECEIVE, arguments, stubs.Status32)
@@ -280,6 +291,7 @@ class RpcBackend(UnsupportedCalls):
     ) -> None:
         """R_EndReceive or R_EndTransactionalReceive ([MS-MQRR] 3.2.4.4.1, 3.2.4.4.2).
 
+        (Its arguments: [MS-MQRR] 3.1.4.9, 3.1.4.15.)
         If the connection is lost meanwhile, the message may have been removed: it is delivered, as
         Windows does (note 34), so that it comes twice rather than never.
         """
@@ -293,9 +305,13 @@ class RpcBackend(UnsupportedCalls):
             return
         check_result(ended.result, handle.name)
 
-    def start_held(self, handle: RpcHandle, read: Read) -> tuple[int, ReceivedMessage]:
+    def start_held(
+        self, handle: RpcHandle, read: Read, cursor: CursorHandle | None = None
+    ) -> tuple[int, ReceivedMessage]:
         """Receive a message that is held until `end_held`; its request."""
-        return self._start(handle, read, stubs.NO_TRANSACTION, 0)
+        found = self._context(handle)
+        number = _cursor_number(cursor, self._calls.generation)
+        return self._start(found, read, stubs.NO_TRANSACTION, number)
 
     def end_held(self, handle: RpcHandle, request_id: int, *, remove: bool) -> None:
         """Remove a message that is held, or return it."""
@@ -308,7 +324,7 @@ class RpcBackend(UnsupportedCalls):
     # Cursors
 
     def open_cursor(self, handle: Handle) -> RpcCursor:
-        """R_CreateCursor ([MS-MQRR] 3.2.4.8)."""
+        """R_CreateCursor ([MS-MQRR] 3.2.4.8, 3.1.4.4)."""
         found = self._context(handle)
         arguments = stubs.QueueContextArgument(found.context)
         made = self._calls.call(ReadOpnum.CREATE_CURSOR, arguments, stubs.CreatedCursor)
@@ -316,7 +332,7 @@ class RpcBackend(UnsupportedCalls):
         return RpcCursor(found, made.cursor)
 
     def close_cursor(self, cursor: CursorHandle) -> None:
-        """R_CloseCursor ([MS-MQRR] 3.2.4.12)."""
+        """R_CloseCursor ([MS-MQRR] 3.2.4.12, 3.1.4.5)."""
         assert isinstance(cursor, RpcCursor)
         if cursor.generation == self._calls.generation:
             arguments = stubs.CursorContext(cursor.handle.context, cursor.number)
@@ -326,7 +342,7 @@ class RpcBackend(UnsupportedCalls):
     # Transactions
 
     def begin(self, xid: str, *, stage: bool) -> RpcWork:
-        """R_QMEnlistRemoteTransaction with a token of our own ([MS-MQRR] 3.2.4.2)."""
+        """R_QMEnlistRemoteTransaction with a token of our own ([MS-MQRR] 3.2.4.2, 3.1.4.12)."""
         if xid or stage:
             raise UnsupportedOperation("transactions of remote read have no name and no stage")
         unit = uuid4().bytes

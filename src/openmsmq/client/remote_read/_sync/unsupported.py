@@ -61,6 +61,12 @@ class UnsupportedCalls:
     ) -> Sequence[SentId]:
         raise _unsupported("send")
 
+    def permissions(self, handle: Handle) -> str:
+        raise _unsupported("permissions")
+
+    def set_permissions(self, handle: Handle, sddl: str) -> None:
+        raise _unsupported("set permissions")
+
     def read_packed(self, handle: Handle, read: Read) -> bytes:
         raise _unsupported("read packed")
 
@@ -69,7 +75,7 @@ class UnsupportedCalls:
     ) -> SubscriptionBackend:
         raise _unsupported("open subscription")
 
-    def subscriptions(self) -> list[SubscriptionInfo]:
+    def subscriptions(self, name: str) -> list[SubscriptionInfo]:
         raise _unsupported("subscriptions")
 
     def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:

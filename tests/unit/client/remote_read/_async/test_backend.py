@@ -56,6 +56,28 @@ def test_a_cancelled_receive_takes_no_message(elsewhere: RemoteManager) -> None:
     asyncio.run(run())
 
 
+def test_a_cancelled_receive_loses_no_cursor(elsewhere: RemoteManager) -> None:
+    """MQRR-183, MQRR-404: its connection is the only one, and handles are lost with the last."""
+
+    async def run() -> None:
+        async with aio.connect_remote("127.0.0.1", port=elsewhere.port, **LOGIN) as manager:
+            queue = await manager.open_queue("orders")
+            cursor = queue.cursor()
+            assert (await cursor.peek(timeout=5)).body == b"a"
+            assert (await cursor.next(timeout=5)).body == b"b"
+            empty = await manager.open_queue("empty")
+            waiting = asyncio.create_task(empty.receive())
+            await until(lambda: elsewhere.waiting("empty") == 1)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            assert (await cursor.peek(timeout=5)).body == b"b"
+
+    elsewhere.create("empty")
+    elsewhere.send("a", "b")
+    asyncio.run(run())
+
+
 def test_many_tasks_wait_at_the_same_time(elsewhere: RemoteManager) -> None:
     async def run() -> None:
         async with aio.connect_remote("127.0.0.1", port=elsewhere.port, **LOGIN) as manager:
@@ -89,7 +111,14 @@ class Script:
         self._message = reader.start(reader.open())
 
     async def call(
-        self, opnum: int, arguments: Any, kind: Any, *, wait: Any = 0, syntax: Any = REMOTE_READ
+        self,
+        opnum: int,
+        arguments: Any,
+        kind: Any,
+        *,
+        wait: Any = 0,
+        syntax: Any = REMOTE_READ,
+        abandoned: Any = None,
     ) -> Any:
         code = opnum if syntax == REMOTE_READ else 100 + opnum
         self.calls.append((code, arguments))

@@ -1,0 +1,82 @@
+"""The examples of docs/remote-read.md run between real managers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tools.generate_docs import ROOT
+
+import openmsmq
+from openmsmq.access.users import Users
+from tests.docs.console import blocks
+from tests.e2e.managers import ManagerProcess
+
+pytestmark = pytest.mark.slow
+
+PAGE = ROOT / "docs" / "remote-read.md"
+CONNECTS, THROUGH = blocks(PAGE, "python")
+[SETTINGS] = blocks(PAGE, "toml")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[ManagerProcess]:
+    made = ManagerProcess(tmp_path, "shop01", options=("--rpc-alternate-port", "0"))
+    Users(made.folder / "data").add("backend", "...", "read")
+    made.start()
+    try:
+        with openmsmq.connect(made.app) as manager:
+            manager.create_queue("orders").send_many(["order 1", "order 2", "order 3"])
+            billing = manager.create_queue("billing", transactional=True)
+            with manager.transaction() as transaction:
+                billing.send("invoice", transaction=transaction)
+        yield made
+    finally:
+        made.kill()
+
+
+def test_a_program_connects_to_another_manager(
+    shop: ManagerProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, port = shop.ready["rpc_alternate"]
+    connect = openmsmq.connect_remote
+
+    def connect_here(name: str, **given: Any) -> Any:
+        return connect(host, port=port, computer=name, **given)
+
+    monkeypatch.setattr(openmsmq, "connect_remote", connect_here)
+    found: dict[str, Any] = {}
+    exec(compile(CONNECTS, PAGE, "exec"), found)
+    assert (found["message"].text, found["order"].text) == ("order 1", "invoice")
+
+
+def test_commands_and_programs_read_through_their_manager(
+    shop: ManagerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near = ManagerProcess(tmp_path, "near")
+    data = near.folder / "data"
+    data.mkdir()
+    settings = SETTINGS.replace("192.0.2.10:2103", "{}:{}".format(*shop.ready["rpc_alternate"]))
+    assert settings != SETTINGS
+    (data / "openmsmq.toml").write_text(settings)
+    (data / "shop01.password").touch(0o600)
+    (data / "shop01.password").write_text("...\n")
+    near.start()
+    try:
+        for command in blocks(PAGE, "sh")[-1].splitlines():
+            command = command.replace("openmsmq", f"{sys.executable} -m openmsmq", 1)
+            shown = subprocess.check_output(
+                f"{command} --manager {near.app}", shell=True, text=True, timeout=60
+            )
+            assert "order 1" in shown
+        connect = openmsmq.connect
+        monkeypatch.setattr(openmsmq, "connect", lambda _: connect(near.app))
+        found: dict[str, Any] = {}
+        exec(compile(THROUGH, PAGE, "exec"), found)
+        assert found["message"].text == "order 2"
+    finally:
+        near.kill()
