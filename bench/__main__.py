@@ -2,6 +2,7 @@
 
 from bench import (
     attack,
+    cliffs,
     codec,
     core,
     crowd,
@@ -13,6 +14,7 @@ from bench import (
     remote_read,
     service,
     sessions,
+    singles,
     spark,
     transfer,
 )
@@ -23,7 +25,7 @@ for table in (codec, core):
     print()
 for whole in (
     *(service, distributed, peers, hot_path, crowd, transfer, sessions, attack, spark, pipelines),
-    *(remote_read, http_transfer),
+    *(remote_read, http_transfer, singles, cliffs),
 ):
     whole.main()
     print()

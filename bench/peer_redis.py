@@ -28,17 +28,17 @@ class Redis:
         port = servers.free_port()
         durable = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
         place = ("--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder))
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             ("redis-server", *place, *durable), stdout=subprocess.DEVNULL
         )
-        servers.wait_for_port(port, self._process)
+        servers.wait_for_port(port, self.process)
         _connect(str(port)).xgroup_create(STREAM, GROUP, "0", mkstream=True)
         return str(port)
 
     def stop(self) -> None:
         """End it."""
-        self._process.terminate()
-        self._process.wait()
+        self.process.terminate()
+        self.process.wait()
 
 
 def _connect(port: str) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Any, Final, Self
 from uuid import UUID
 
 from openmsmq import errors
@@ -17,6 +17,9 @@ from openmsmq.errors import Malformed, MQError, UnknownHResult
 
 PROTOCOL: Final = 1
 "The version of the application protocol."
+
+RUNS: Final = "runs"
+"The capability of both sides to deliver and end slices of runs."
 
 _ERRORS: Final[Mapping[str, type[MQError]]] = {
     name: found
@@ -33,11 +36,15 @@ class Hello:
     protocol: int = PROTOCOL
     token: str = field(default="", repr=False)
     "Empty: none."
+    capabilities: tuple[str, ...] = ()
+    "What the client understands beyond version 1."
 
     def encode(self) -> bytes:
         """The bytes of the payload."""
-        token = {"token": self.token} if self.token else {}
-        return Members({"protocol": self.protocol, "client": self.client, **token}).encode()
+        more: dict[str, Any] = {"token": self.token} if self.token else {}
+        if self.capabilities:
+            more["capabilities"] = self.capabilities
+        return Members({"protocol": self.protocol, "client": self.client, **more}).encode()
 
     @classmethod
     def decode(cls, payload: bytes) -> Self:
@@ -47,6 +54,7 @@ class Hello:
             members.text("client"),
             members.integer("protocol", minimum=1),
             members.text("token", ""),
+            members.texts("capabilities", ()),
         )
 
 

@@ -37,6 +37,7 @@ class Kind(IntEnum):
     PING = 0x09
     FETCH = 0x0A
     POST = 0x0B
+    END_RANGES = 0x0C
     WELCOME = 0x81
     ANSWER = 0x82
     SENT = 0x83
@@ -44,7 +45,9 @@ class Kind(IntEnum):
     DONE = 0x85
     DELIVERY = 0x86
     POSTED = 0x87
+    SLICES = 0x88
     PONG = 0x89
+    DELIVERED_SLICES = 0x8A
     CLOSING = 0x8E
     ERROR = 0x8F
 

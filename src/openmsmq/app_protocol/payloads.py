@@ -42,10 +42,10 @@ _QUEUED_FIELDS: Final = (
     ("move count", 4),
     ("class", 2),
 )
-_PACKET_SIZE_MIN: Final = NAMES + LABEL
+PACKET_SIZE_MIN: Final = NAMES + LABEL
 "A packet without names, label and body."
-_SEND_ITEM_MIN: Final = _COUNT.size + _PACKET_SIZE_MIN
-_QUEUED_ITEM_MIN: Final = _QUEUED.size + _PACKET_SIZE_MIN
+_SEND_ITEM_MIN: Final = _COUNT.size + PACKET_SIZE_MIN
+_QUEUED_ITEM_MIN: Final = _QUEUED.size + PACKET_SIZE_MIN
 
 
 PEEK: Final = 0
@@ -410,7 +410,7 @@ def _explain(payload: bytes, start: _Fields, item: _Fields) -> NoReturn:
         reader.need(size, name)
     place = reader.offset
     count = reader.u32("count")
-    least = sum(size for _, size in item) + _COUNT.size + _PACKET_SIZE_MIN
+    least = sum(size for _, size in item) + _COUNT.size + PACKET_SIZE_MIN
     if count > len(payload) // least:
         reader.fail("count", f"{count} messages do not fit", offset=place)
     for index in range(count):

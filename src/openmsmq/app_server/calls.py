@@ -12,12 +12,13 @@ from openmsmq.app_server.limits import PAGE_MAX
 from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.subscription_calls import SubscriptionCalls
 from openmsmq.app_server.transactions import TransactionCalls
-from openmsmq.engine.authorization import is_allowed
+from openmsmq.engine.authorization import authorize_manager, is_allowed
 from openmsmq.engine.outgoing.info import outgoing_infos
 from openmsmq.engine.queues.info import BEFORE_ALL, queue_infos, queue_page
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
 from openmsmq.limits import U64_MAX
+from openmsmq.security.access import ManagerRights
 from openmsmq.transports.peers.info import peer_infos
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.queues import QueueInfo, QueueKind, queue_properties
@@ -69,7 +70,8 @@ class Calls(SubscriptionCalls, TransactionCalls):
         name = given.text("name")
         session.require("admin", *session.paths(name))
         properties = _properties(given)
-        _begin(session, number, lambda: session.local.create_queue(name, **properties))
+        caller = session.caller
+        _begin(session, number, lambda: session.local.create_queue(name, caller, **properties))
 
     def _call_delete_queue(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("name")
@@ -93,8 +95,8 @@ class Calls(SubscriptionCalls, TransactionCalls):
             raise InvalidParameter(f"share {share[:20]!r} is not one of none, receive")
         allowed = session.allowed_access(asked, *session.paths(name))
         handle = session.number(session.handles)
-        mode, caller = Mode(allowed, SHARES[share]), session.caller
-        opened = session.driver.call(lambda: session.local.open_queue(name, mode, caller))
+        mode = Mode(allowed, SHARES[share])
+        opened = session.driver.call(lambda: session.open_queue(name, mode))
         session.handles[handle] = opened
         words = [word for word, access in ACCESS.items() if opened.mode.access & access]
         session.reply(number, handle=handle, access=words, name=opened.name)
@@ -112,7 +114,23 @@ class Calls(SubscriptionCalls, TransactionCalls):
         changes = _properties(given)
         if "transactional" in changes:
             raise PropertyNotAllowed("transactional: a queue stays what it is")
-        _begin(session, number, lambda: session.local.change_queue(opened.queue, **changes))
+        local, caller = session.local, session.caller
+        _begin(session, number, lambda: local.change_queue(opened.queue, caller, **changes))
+
+    def _call_permissions(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle")
+        opened = session.handle(given.integer("handle"))
+        local, caller = session.local, session.caller
+        sddl = session.driver.call(lambda: local.permissions(opened.queue, caller))
+        session.reply(number, permissions=sddl)
+
+    def _call_set_permissions(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle", "permissions")
+        opened = session.handle(given.integer("handle"))
+        session.require("admin", opened.name)
+        sddl = given.text("permissions")
+        local, caller = session.local, session.caller
+        _begin(session, number, lambda: local.set_permissions(opened.queue, sddl, caller))
 
     def _call_queue_info(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")
@@ -136,7 +154,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
         seen = [
             _info(info)
             for info in found
-            if is_allowed(caller, "read", info.name) or is_allowed(caller, "send", info.name)
+            if is_allowed(caller, "watch", info.name) or is_allowed(caller, "send", info.name)
         ]
         session.reply(number, queues=seen, **({} if following is None else {"next": following}))
 
@@ -147,7 +165,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
         seen = [
             asdict(info)
             for info in found
-            if is_allowed(caller, "read", info.name) or is_allowed(caller, "send", info.name)
+            if is_allowed(caller, "watch", info.name) or is_allowed(caller, "send", info.name)
         ]
         session.reply(number, queues=seen)
 
@@ -161,7 +179,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
     def _call_purge(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")
         opened = session.handle(given.integer("handle"))
-        if opened.queue.kind is QueueKind.OUTGOING:
+        if Access.SEND in opened.mode.access and opened.queue.kind is QueueKind.OUTGOING:
             session.require("admin", opened.name)
         session.begin(number, opened.purge, lambda count: session.reply(number, count=count))
 
@@ -191,7 +209,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
     ) -> None:
         given.only("handle")
         opened = session.handle(given.integer("handle"))
-        session.require("admin", opened.name)
+        session.require("operate", opened.name)
         session.driver.call(lambda: act(opened.queue))
         session.reply(number)
 
@@ -223,7 +241,7 @@ class Calls(SubscriptionCalls, TransactionCalls):
 
     def _call_explain(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("message_id")
-        session.require("read")
+        session.require("watch")
         message_id = given.text("message_id")
         events = session.driver.call(lambda: session.local.explain(message_id))
         session.reply(
@@ -232,16 +250,19 @@ class Calls(SubscriptionCalls, TransactionCalls):
 
     def _call_statistics(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
-        session.require("read")
+        session.require("watch")
         session.reply(number, counts=session.local.counts())
 
     def _call_settings(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
-        session.require("read")
+        session.require("watch")
         session.reply(number, settings=asdict(session.local.settings))
 
     def _call_configure(self, session: AppSession, number: int, given: Arguments) -> None:
         session.require("admin")
+        authorize_manager(
+            session.caller, ManagerRights.SET_MACHINE_PROPERTIES, session.local.settings.permissions
+        )
         changes = dict(given.values)
         for name in changes.keys() - Settings.__dataclass_fields__.keys():
             raise PropertyNotAllowed(f"there is no setting {name[:40]}")

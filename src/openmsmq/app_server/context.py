@@ -13,12 +13,11 @@ from openmsmq.app_protocol.frames import FROM_CLIENT, Framer, Kind, encode_frame
 from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_protocol.members import Members
 from openmsmq.app_server.limits import ANSWER_SIZE_MAX, HANDLES_MAX, TIMED_OUT_MAX
+from openmsmq.app_server.proxy import OpenQueue, ReadProxy, SessionProxy
 from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.authorization import authorize, authorize_access, authorize_any
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.manager import QueueManager
-from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     AccessDenied,
@@ -35,7 +34,7 @@ from openmsmq.names.parse import parse_name
 from openmsmq.names.path import shown
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import ServiceMetrics
-from openmsmq.types.access import Access
+from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import Caller, Grant, Right
 
 T = TypeVar("T")
@@ -70,6 +69,7 @@ class Server(Protocol):
     name: str
     hello_timeout_s: float
     refusal_delay_s: float
+    read_proxy: ReadProxy | None
 
     def admit(
         self, token: str, peer: str, certificate: Mapping[str, Any], *, is_trusted: bool
@@ -91,6 +91,8 @@ class SessionContext:
         self.is_over = False
         self.grant: Grant | None = None
         self.caller = Caller()
+        self.takes_slices = False
+        "The program understands slices of runs."
         self.is_refused = False
         "The refusal is sent in a moment; until then nothing that the program sends counts."
         self._due = inf
@@ -101,8 +103,10 @@ class SessionContext:
         self._requests: dict[int, int] = {}
         "Unanswered requests, and the bytes of their payloads."
         self._bytes = 0
-        self.handles: dict[int, QueueHandle] = {}
-        self.cursors: dict[int, tuple[QueueHandle, QueueCursor]] = {}
+        self.handles: dict[int, OpenQueue] = {}
+        self.cursors: dict[int, tuple[OpenQueue, Any]] = {}
+        self._proxy: SessionProxy | None = None
+        "Queues of other managers; None until one is opened."
         self.transactions: dict[int, ManagedTransaction] = {}
         self.prepared: dict[int, ManagedTransaction] = {}
         "Those that outlive the connection, while they wait for their outcome."
@@ -229,9 +233,13 @@ class SessionContext:
         self.handles.clear()
         self.cursors.clear()
         self.transactions.clear()
+        if self._proxy is not None:
+            self._proxy.close()
 
     def abandon(self, transaction: ManagedTransaction) -> None:
         """Abort a transaction that its program cannot end any longer."""
+        if proxy := self.proxy_of(transaction):
+            proxy.abort(transaction)
         if transaction.is_undecided and not self.driver.is_closed:
             self.driver.begin(lambda: self.local.abort(transaction, self.caller), _ignore)
 
@@ -279,14 +287,33 @@ class SessionContext:
         local = self.driver.call(lambda: [resolver.local(one) for one in each])
         return [str(one) if at is None else shown(at) for one, at in zip(each, local, strict=True)]
 
-    def handle(self, number: int) -> QueueHandle:
+    def open_queue(self, name: str, mode: Mode) -> OpenQueue:
+        """Open a queue of this manager, or one elsewhere that is read through it."""
+        local = self.local
+        if mode.access & ~Access.SEND and self.server.read_proxy is not None:
+            proxy = self._proxy or self.server.read_proxy.session()
+            if proxy.serves(name) and local.resolver.local(parse_name(name)) is None:
+                self._proxy = proxy
+                proxy.connect(name)
+                sender = None
+                if Access.SEND in mode.access and mode.share is Share.DENY_NONE:
+                    sender = local.open_queue(name, Mode(Access.SEND), self.caller)
+                return proxy.open_queue(name, mode, sender)
+        return local.open_queue(name, mode, self.caller)
+
+    def proxy_of(self, transaction: ManagedTransaction) -> SessionProxy | None:
+        """Who ends a transaction in which messages of another manager were received."""
+        proxy = self._proxy
+        return proxy if proxy is not None and proxy.has_part(transaction) else None
+
+    def handle(self, number: int) -> OpenQueue:
         """The open queue with this handle."""
         opened = self.handles.get(number)
         if opened is None:
             raise InvalidHandle(f"unknown queue handle {number}")
         return opened
 
-    def cursor(self, number: int, opened: QueueHandle) -> QueueCursor:
+    def cursor(self, number: int, opened: OpenQueue) -> Any:
         """The cursor with this number, which must be one of this open queue."""
         found = self.cursors.get(number)
         if found is None or found[0] is not opened:

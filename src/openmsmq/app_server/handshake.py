@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from openmsmq.app_protocol.calls import PROTOCOL, Hello, Welcome
+from openmsmq.app_protocol.calls import PROTOCOL, RUNS, Hello, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_server.context import SessionContext
 
 CAPABILITIES: Final = (
     *("subscribe", "two-phase", "epochs", "pages", "reserve", "units", "post"),
-    "owners",
+    *("owners", RUNS, "reader-runs"),
 )
 _CLIENT_SHOWN: Final = 60
 
@@ -47,6 +47,7 @@ class Handshake:
             session.wake_at(self.deadline)
             return
         self.deadline = None
+        session.takes_slices = RUNS in hello.capabilities
         session.admit(grant, f"{_shown(hello.client)} at {wire.peer}")
         welcome = Welcome(
             server=server.name,

@@ -82,7 +82,9 @@ class AppListener:
         A service that asks for certificates wants to know who connects, from this computer, too.
         """
         config = self.server.config
-        return config.tls_client_ca is None and (config.is_local or config.allow_insecure)
+        if config.tls_client_ca is not None or config.loopback == "anonymous":
+            return False
+        return config.is_local or config.allow_insecure
 
     def _connection(self, *, is_trusted: bool) -> Connection:
         now = asyncio.get_running_loop().time

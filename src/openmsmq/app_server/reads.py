@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Frame, Kind
+from openmsmq.app_protocol.slices import EndRanges, slice_start
 from openmsmq.app_server.context import SessionContext
+from openmsmq.app_server.proxy import OpenQueue
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.handle import QueueHandle
-from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.slices import Parts, RunSlice, expanded, has_slices
 from openmsmq.engine.storage.layout import local_facts
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
@@ -21,17 +23,13 @@ from openmsmq.errors import (
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.read import Seek
 
-Entries = list[Entry]
-
 
 class Reads:
     """The reads of a connection: those that wait, and messages that are held for the program."""
 
     def __init__(self, session: SessionContext) -> None:
         self._session = session
-        self._waiting: dict[
-            int, tuple[QueueHandle, Future[Entries], ManagedTransaction | None]
-        ] = {}
+        self._waiting: dict[int, tuple[OpenQueue, Future[Any], ManagedTransaction | None]] = {}
         "Reads that wait, by request."
         self._deadlines: dict[int, float] = {}
         "When those of them time out that do not wait for ever."
@@ -53,12 +51,12 @@ class Reads:
 
         has_waited = False
 
-        def make() -> Future[Entries]:
+        def make() -> Future[Any]:
             pending = self._begin(opened, read, transaction, take=take)
             self._waiting[number] = opened, pending, transaction
             return pending
 
-        def answered(pending: Future[Entries]) -> None:
+        def answered(pending: Future[Any]) -> None:
             del self._waiting[number]
             self._deadlines.pop(number, None)
             if transaction is not None and has_waited:
@@ -66,22 +64,26 @@ class Reads:
             if pending.error is not None:
                 session.fail(number, pending.error)
                 return
-            session.answer(number, Kind.MESSAGES, *payload(pending.result()))
+            parts: Parts = pending.result()
+            is_sliced = session.takes_slices and has_slices(parts)
+            kind = Kind.SLICES if is_sliced else Kind.MESSAGES
+            session.answer(number, kind, *payload(parts, sliced=is_sliced))
 
         session.driver.begin(make, answered)
         has_waited = True
-        if number in self._waiting and read.timeout != INFINITE:
+        times_out = read.timeout != INFINITE and (read.timeout or opened.answers_at_once)
+        if number in self._waiting and times_out:
             self._deadlines[number] = deadline = session.now + read.timeout / 1000
             session.wake_at(deadline)
 
     def _begin(
         self,
-        opened: QueueHandle,
+        opened: OpenQueue,
         read: app.ReadRequest,
         transaction: ManagedTransaction | None,
         *,
         take: bool,
-    ) -> Future[Entries]:
+    ) -> Future[Any]:
         """What is taken is for a transaction, or held until it is ended."""
         wait, hold = read.timeout != 0, transaction is None
         seek = read.sought
@@ -105,7 +107,7 @@ class Reads:
         count = min(read.count, app.COUNT_MAX)
         room = app.room_for(count)
         if take:
-            return opened.receive(
+            return opened.receive_parts(
                 count, wait=wait, transaction=transaction, hold=hold, size_max=room
             )
         return opened.peek(count, wait=wait, after=behind or 0, size_max=room)
@@ -139,6 +141,19 @@ class Reads:
             lambda _: session.answer(number, Kind.DONE),
         )
 
+    def end_ranges(self, frame: Frame) -> None:
+        """END_RANGES: the same for messages with consecutive lookup identifiers."""
+        session, number = self._session, frame.id
+        end = EndRanges.decode(frame.payload)
+        opened = session.handle(end.handle)
+        transaction = session.transaction(end.transaction)
+        remove = end.action == app.Action.REMOVE
+        session.begin(
+            number,
+            lambda: opened.end_ranges(end.ranges, remove=remove, transaction=transaction),
+            lambda _: session.answer(number, Kind.DONE),
+        )
+
     def cancel(self, frame: Frame) -> None:
         """CANCEL: give up a read that waits."""
         request = app.Cancel.decode(frame.payload).request
@@ -153,12 +168,30 @@ class Reads:
             self._cancel(number, OperationCancelled("the connection is over"))
 
 
-def payload(entries: Entries) -> list[bytes]:
-    """The payload of MESSAGES and DELIVERY, in parts."""
-    parts = [app.count_of(len(entries))]
-    add, start = parts.append, app.queued_start
+def payload(parts: Parts, *, sliced: bool = False) -> list[bytes]:
+    """The payload of MESSAGES and DELIVERY, in parts; `sliced`: of those with slices."""
+    if sliced:
+        return _sliced(parts)
+    entries = expanded(parts)
+    found = [app.count_of(len(entries))]
+    add, start = found.append, app.queued_start
     for lookup, record, packet, _ in entries:
         arrived, aborts, moves, reason = local_facts(record)
         add(start(lookup, arrived, aborts, moves, reason, len(packet)))
         add(packet)
-    return parts
+    return found
+
+
+def _sliced(parts: Parts) -> list[bytes]:
+    """The payload of SLICES and DELIVERED_SLICES, in parts."""
+    found = [app.count_of(len(parts))]
+    for part in parts:
+        if isinstance(part, RunSlice):
+            lookup, count, packets = part.first, len(part), part.packets
+            record = part.run.record
+            facts = record.arrived_time, record.abort_count, record.move_count, record.message_class
+        else:
+            lookup, count, packets = part.lookup, 1, part.packet
+            facts = local_facts(part.record)
+        found += slice_start(lookup, *facts, len(packets), count), packets
+    return found

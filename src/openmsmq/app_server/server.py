@@ -15,13 +15,14 @@ from openmsmq.access.tokens import Tokens
 from openmsmq.app_protocol.calls import Call
 from openmsmq.app_server.calls import Calls
 from openmsmq.app_server.context import Driver
+from openmsmq.app_server.proxy import ReadProxy
 from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.wire import ProgramWire
 from openmsmq.engine.manager import QueueManager
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import TOO_MANY, Load, ServiceMetrics
-from openmsmq.types.caller import EVERYTHING, Grant
+from openmsmq.types.caller import ANONYMOUS, EVERYTHING, Grant
 
 REFUSAL_DELAY_S: Final = 1.0
 "Before a wrong token is answered, so that guessing is slow."
@@ -43,7 +44,9 @@ class AppServer:
         certificates: Certificates | None = None,
         refusal_delay_s: float = REFUSAL_DELAY_S,
         hello_timeout_s: float = HELLO_TIMEOUT_S,
+        read_proxy: ReadProxy | None = None,
     ) -> None:
+        """With a proxy, programs read queues of other managers through this one."""
         self.local = local
         self.driver = driver
         self.config = config
@@ -55,6 +58,7 @@ class AppServer:
         self.name = f"openmsmq {version('openmsmq')}"
         self.refusal_delay_s = refusal_delay_s
         self.hello_timeout_s = hello_timeout_s
+        self.read_proxy = read_proxy
         self._sessions: dict[AppSession, None] = {}
         "The oldest first."
         self._closed_because = ""
@@ -105,6 +109,8 @@ class AppServer:
         """
         if not token and is_trusted:
             return EVERYTHING
+        if not token and self._admits_anonymous:
+            return ANONYMOUS
         if token:
             grant = self.tokens.check(token)
         else:
@@ -113,6 +119,13 @@ class AppServer:
             self.metrics.login_refused()
             log_event(_log, "login refused", level=logging.WARNING, peer=peer)
         return grant
+
+    @property
+    def _admits_anonymous(self) -> bool:
+        """Whether programs of this computer come in without a token, and without trust."""
+        config = self.config
+        is_asked_for = config.tls_client_ca is not None
+        return config.loopback == "anonymous" and config.is_local and not is_asked_for
 
     def call(self, session: AppSession, number: int, call: Call) -> None:
         """Begin a CALL; the session answers it when it is done."""

@@ -67,6 +67,7 @@ class AppSession(SessionContext):
             Kind.POST: self._post,
             Kind.READ: self._reads.read,
             Kind.END: self._reads.end,
+            Kind.END_RANGES: self._reads.end_ranges,
             Kind.CANCEL: self._reads.cancel,
             Kind.SUBSCRIBE: self.streams.subscribe,
             Kind.FETCH: self.readers.fetch,

@@ -9,9 +9,10 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import encode_error
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_server.context import NEXT_TURN, SessionContext
-from openmsmq.app_server.reads import Entries, payload
+from openmsmq.app_server.proxy import OpenQueue
+from openmsmq.app_server.reads import payload
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.handle import QueueHandle
+from openmsmq.engine.queues.slices import Parts, count_of, has_slices, lookups_of
 from openmsmq.errors import InvalidParameter, MQError, OperationCancelled
 from openmsmq.types.access import Access
 
@@ -28,11 +29,11 @@ class DeliveryStream:
     """The messages of one queue, pushed to a program."""
 
     number: int
-    opened: QueueHandle
+    opened: OpenQueue
     credit: int
     most: int
     "Messages in one frame."
-    waiting: Future[Entries] | None = None
+    waiting: Future[Parts] | None = None
     is_over: bool = False
 
 
@@ -88,8 +89,8 @@ class DeliveryStreams:
         opened = stream.opened
         count = min(stream.credit, stream.most)
 
-        def make() -> Future[Entries]:
-            stream.waiting = pending = opened.receive(
+        def make() -> Future[Parts]:
+            stream.waiting = pending = opened.receive_parts(
                 count, wait=True, hold=True, size_max=DELIVERY_SIZE
             )
             return pending
@@ -99,18 +100,20 @@ class DeliveryStreams:
         except MQError as error:
             self._fail(stream, error)
 
-    def _came(self, stream: DeliveryStream, pending: Future[Entries]) -> None:
+    def _came(self, stream: DeliveryStream, pending: Future[Parts]) -> None:
         stream.waiting = None
         if pending.error is not None:
             self._fail(stream, pending.error)
             return
-        entries, session = pending.result(), self._session
+        parts, session = pending.result(), self._session
         if session.wire.write_buffer_full:
             # Others may have them: their readers are woken when this one is done.
-            stream.opened.end([entry.lookup for entry in entries], remove=False)
+            stream.opened.end(lookups_of(parts), remove=False)
             return
-        stream.credit -= len(entries)
-        session.write(Kind.DELIVERY, stream.number, *payload(entries))
+        stream.credit -= count_of(parts)
+        is_sliced = session.takes_slices and has_slices(parts)
+        kind = Kind.DELIVERED_SLICES if is_sliced else Kind.DELIVERY
+        session.write(kind, stream.number, *payload(parts, sliced=is_sliced))
         # Other connections get their turn before the next messages are looked for.
         self._ready.append(stream)
         session.wake_at(NEXT_TURN)
@@ -130,7 +133,7 @@ class DeliveryStreams:
         if stream is not None:
             self._stop(stream)
 
-    def close_queue(self, opened: QueueHandle) -> None:
+    def close_queue(self, opened: OpenQueue) -> None:
         """A queue is closed, and its streams with it."""
         for stream in list(self._found.values()):
             if stream.opened is opened:

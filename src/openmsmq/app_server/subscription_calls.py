@@ -17,9 +17,10 @@ from openmsmq.engine.subscriptions.info import (
     subscription_infos,
 )
 from openmsmq.engine.subscriptions.subscription import DurableSubscription
-from openmsmq.errors import InvalidParameter
+from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.limits import U64_MAX
 from openmsmq.types.access import Access
+from openmsmq.types.queues import QueueKind
 from openmsmq.types.subscriptions import Binding
 
 
@@ -42,6 +43,8 @@ class SubscriptionCalls:
             return
         opened = session.handle(given.integer("handle"))
         opened.mode.require(Access.RECEIVE)
+        if opened.queue.kind is QueueKind.OUTGOING:
+            raise UnsupportedOperation(f"{opened.name}: only its own manager has subscriptions")
         session.begin(
             number,
             lambda: open_subscription(session.local, opened.queue, name, copy=copy),
@@ -58,14 +61,17 @@ class SubscriptionCalls:
             committed=found.committed,
             reserved=found.reserved,
             owner=found.owner,
+            marked=found.marked,
         )
 
     def _call_bind(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only("reader", "take_over", "read")
+        given.only("reader", "take_over", "read", "run", "begins")
         found, owner = session.readers.get(given.integer("reader"))
         binding = Binding(
             given.flag("take_over", default=False),
             given.integer("read", 0, maximum=U64_MAX),
+            given.text("run", ""),
+            given.flag("begins", default=False),
         )
         session.begin(
             number,
@@ -96,6 +102,14 @@ class SubscriptionCalls:
             lambda reserved: session.reply(number, reserved=reserved),
         )
 
+    def _call_reserved_size(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("reader", "after", "last")
+        found, _ = session.readers.get(given.integer("reader"))
+        after = given.integer("after", maximum=U64_MAX)
+        last = given.integer("last", maximum=U64_MAX)
+        size = session.driver.call(lambda: session.local.reservations.size(found, after, last))
+        session.reply(number, size=size)
+
     def _call_commit_position(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("reader", "position", "move_to")
         found, owner = session.readers.get(given.integer("reader"))
@@ -108,9 +122,9 @@ class SubscriptionCalls:
         )
 
     def _call_subscriptions(self, session: AppSession, number: int, given: Arguments) -> None:
-        given.only()
-        caller = session.caller
-        infos = session.driver.call(lambda: subscription_infos(session.local))
+        given.only("name")
+        caller, name = session.caller, given.text("name", "")
+        infos = session.driver.call(lambda: subscription_infos(session.local, name))
         seen = [asdict(info) for info in infos if is_allowed(caller, "read", info.queue)]
         session.reply(number, subscriptions=seen)
 

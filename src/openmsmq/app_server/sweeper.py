@@ -109,6 +109,8 @@ class SessionSweeper:
                 session.abandon(transaction)
             self._aborted("idle", transaction.xid, limit, session.caller.name)
 
+        if proxy := session.proxy_of(transaction):
+            proxy.abort(transaction)
         server.driver.begin(lambda: server.local.abort(transaction, _IDLE_LIMIT), answered)
 
     def _abort_prepared(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_server.session import AppSession
 from openmsmq.engine.transactions.units import unit_infos
+from openmsmq.errors import UnsupportedOperation
 from openmsmq.limits import U64_MAX
 from openmsmq.types.caller import Caller
 from openmsmq.types.units import decider_of
@@ -42,7 +43,14 @@ class TransactionCalls:
             }
             session.prepared[place] = transaction
 
-        self._end(session, number, given, session.local.prepare, done)
+        def prepare(transaction: ManagedTransaction) -> Future[None]:
+            if session.proxy_of(transaction):
+                raise UnsupportedOperation(
+                    "a transaction with messages of another manager cannot be prepared"
+                )
+            return session.local.prepare(transaction)
+
+        self._end(session, number, given, prepare, done)
 
     def _call_commit(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("transaction", "participants")
@@ -53,6 +61,10 @@ class TransactionCalls:
                 session.units.add(transaction.xid)
 
         def commit(transaction: ManagedTransaction) -> Future[None]:
+            if proxy := session.proxy_of(transaction):
+                if participants:
+                    raise UnsupportedOperation("remote read takes no part in units")
+                return proxy.commit(transaction)
             return session.local.commit(transaction, participants, session.caller)
 
         self._end(session, number, given, commit, done)
@@ -64,12 +76,13 @@ class TransactionCalls:
             session.timed_out.remove(place)
             session.reply(number)
         else:
-            self._end(
-                session,
-                number,
-                given,
-                lambda transaction: session.local.abort(transaction, session.caller),
-            )
+
+            def abort(transaction: ManagedTransaction) -> Future[None]:
+                if proxy := session.proxy_of(transaction):
+                    return proxy.abort(transaction)
+                return session.local.abort(transaction, session.caller)
+
+            self._end(session, number, given, abort)
 
     def _end(
         self,
@@ -94,6 +107,8 @@ class TransactionCalls:
                 session.server.metrics.transaction_ended()
             if done is not None:
                 done(place, transaction)
+            if transaction.is_undecided:  # it ended elsewhere, and is empty here
+                session.abandon(transaction)
             session.reply(number)
 
         session.driver.begin(lambda: end(transaction), answered)

@@ -158,12 +158,12 @@ class Core(EngineState):
     @property
     def operations_waiting(self) -> int:
         """How much the next commit is asked to do."""
-        return len(self.operations)
+        return len(self.operations) + self.operations.gathered
 
     def start_commit(self, writer: Writer) -> None:
         """Write all that was asked for; the store commits it after this.
 
-        If this raises, the store aborts, and `retreat` is told the error.
+        If this raises, the store aborts, and `retreat` gets the error.
         """
         batch = Batch(writer, self.numbers, self.timeline.wall, self.history, self.statistics)
         self.operations.take()
@@ -211,7 +211,7 @@ class Core(EngineState):
         batch.apply()
         self.expiry.expect(batch.next_expiry)
         self.delays.expect(batch.next_due)
-        self.sparse_runs.watch(batch.sparse_runs)
+        self.sparse_runs.watch(batch.runs.sparse)
         for queue, size in batch.grown():
             self.stored_size += size
             self.queues.touch(queue)
@@ -261,9 +261,9 @@ class Core(EngineState):
     # Time
 
     def advance(self, now: float, elapsed: float) -> bool:
-        """Tell the time; it is told before every call and when `next_deadline` has come.
+        """Set the time; called before every call and when `next_deadline` has come.
 
-        True if messages have expired or are due, and a commit begins that sees to it.
+        True if messages have expired or are due, and a commit begins for them.
         """
         if self.timeline.observe(now, elapsed) or self._is_shift_lost:
             self._write_shift()
@@ -295,7 +295,7 @@ class Core(EngineState):
         return min(left, default=None)
 
     def stop(self) -> None:
-        """Write what waits in memory, and leave long work for the next start.
+        """Write what is buffered in memory, and leave long work for the next start.
 
         Numbers that were reserved and not used are given back, but for some that what is still
         under way may take.

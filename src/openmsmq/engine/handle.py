@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from openmsmq.engine.authorization import authorize
+from openmsmq.engine.authorization import authorize, authorize_queue, permitted_access
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.cursor import QueueCursor
@@ -17,15 +17,18 @@ from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.info import path_name, queue_info
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import Parts as MessageParts
 from openmsmq.engine.queues.subqueues import Moves
 from openmsmq.engine.transactions.transaction import ManagedTransaction
-from openmsmq.errors import InvalidHandle, InvalidParameter, TransactionSequence
+from openmsmq.errors import InvalidHandle, InvalidParameter
+from openmsmq.security.access import QueueRights
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.caller import Caller
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import SentId
+from openmsmq.types.lookup import Range, overlap, ranges_of
 from openmsmq.types.message import Message
-from openmsmq.types.queues import QueueInfo, QueueKind
+from openmsmq.types.queues import VISIBLE, QueueInfo, QueueKind
 from openmsmq.types.read import Seek
 
 Entries = list[Entry]
@@ -50,9 +53,23 @@ class QueueHandle(Holder):
     are neither removed nor returned yet. Calls return at once, some with an answer to wait for.
     """
 
-    __slots__ = ("_can_send", "_cursors", "_parts", "is_closed", "mode", "name", "owner", "queue")
+    __slots__ = (
+        "_can_send",
+        "_cursors",
+        "_parts",
+        "_permissions",
+        "_permitted",
+        "is_closed",
+        "mode",
+        "name",
+        "owner",
+        "queue",
+    )
 
     keeps_entries = True
+    holds_slices = True
+    answers_at_once = True
+    "A read that does not wait has its answer when the call returns."
 
     def __init__(self, parts: Parts, queue: ManagedQueue, mode: Mode, owner: Caller) -> None:
         self._parts: Final = parts
@@ -61,9 +78,23 @@ class QueueHandle(Holder):
         self.name: Final = path_name(queue)
         r"Its path name, `.\private$\orders`, or the format name it sends to."
         self.owner: Final = owner
-        self._can_send: Final = Access.SEND in mode.access
+        self._permitted = mode
+        "What of it the permissions allow now."
+        self._can_send = Access.SEND in mode.access
+        self._permissions = queue.properties.permissions
+        "Those that were looked at last: the decision holds until they change."
         self._cursors: set[QueueCursor] = set()
         self.is_closed = False
+
+    def _require(self, access: Access) -> None:
+        """Refuse what the handle was not opened for, or what permissions do not allow any more."""
+        if self._permissions is not self.queue.properties.permissions:
+            self._permissions = self.queue.properties.permissions
+            manager = self._parts.core.settings.permissions
+            allowed = permitted_access(self.owner, self.queue, manager) & self.mode.access
+            self._permitted = replace(self.mode, access=allowed)
+            self._can_send = Access.SEND in allowed
+        self._permitted.require(access, self.name)
 
     # Sending
 
@@ -74,8 +105,8 @@ class QueueHandle(Holder):
         delivery: DeliveryOptions | None = None,
     ) -> Future[Sequence[SentId]]:
         """Send messages to the queue, or to each of several: all of them or none."""
-        if not self._can_send:
-            self.mode.require(Access.SEND)
+        if not self._can_send or self._permissions is not self.queue.properties.permissions:
+            self._require(Access.SEND)
         return self._parts.sender.send(self.queue, messages, transaction, delivery, self.owner)
 
     def send_packets(
@@ -85,8 +116,8 @@ class QueueHandle(Holder):
         delivery: DeliveryOptions | None = None,
     ) -> Future[Sequence[SentId]]:
         """The same with messages that a program has packed."""
-        if not self._can_send:
-            self.mode.require(Access.SEND)
+        if not self._can_send or self._permissions is not self.queue.properties.permissions:
+            self._require(Access.SEND)
         return self._parts.sender.send_packets(
             self.queue, packets, transaction, delivery, self.owner
         )
@@ -97,7 +128,7 @@ class QueueHandle(Holder):
         self, count: int, *, wait: bool, after: int = 0, size_max: int = NO_LIMIT
     ) -> Future[Entries]:
         """Look at the first messages, or at those behind a lookup identifier."""
-        self.mode.require(Access.PEEK)
+        self._require(Access.PEEK)
         return self._parts.receiver.peek(
             self.queue, count, self, wait=wait, after=after, size_max=size_max
         )
@@ -115,8 +146,29 @@ class QueueHandle(Holder):
 
         What is held is removed or returned by `end`.
         """
-        self.mode.require(Access.RECEIVE)
+        self._require(Access.RECEIVE)
         return self._parts.receiver.receive(
+            self.queue,
+            count,
+            self,
+            wait=wait,
+            holder=self._holder(transaction, hold=hold),
+            size_max=size_max,
+            caller=self.owner,
+        )
+
+    def receive_parts(
+        self,
+        count: int,
+        *,
+        wait: bool,
+        transaction: ManagedTransaction | None = None,
+        hold: bool = False,
+        size_max: int = NO_LIMIT,
+    ) -> Future[MessageParts]:
+        """Take the first messages like `receive`, those of runs as slices."""
+        self._require(Access.RECEIVE)
+        return self._parts.receiver.receive_parts(
             self.queue,
             count,
             self,
@@ -128,7 +180,7 @@ class QueueHandle(Holder):
 
     def peek_at(self, lookup: int, seek: Seek) -> Future[Entries]:
         """Look at the message that a lookup identifier leads to."""
-        self.mode.require(Access.PEEK)
+        self._require(Access.PEEK)
         return self._parts.receiver.by_lookup(self.queue, lookup, seek, peek=True)
 
     def receive_at(
@@ -140,7 +192,7 @@ class QueueHandle(Holder):
         hold: bool = False,
     ) -> Future[Entries]:
         """Take the message that a lookup identifier leads to."""
-        self.mode.require(Access.RECEIVE)
+        self._require(Access.RECEIVE)
         return self._parts.receiver.by_lookup(
             self.queue,
             lookup,
@@ -152,7 +204,7 @@ class QueueHandle(Holder):
 
     def peek_cursor(self, cursor: QueueCursor, *, wait: bool, following: bool) -> Future[Entries]:
         """Look at the message under a cursor, or go on to the following one."""
-        self.mode.require(Access.PEEK)
+        self._require(Access.PEEK)
         self._require_cursor(cursor)
         return self._parts.receiver.peek_cursor(
             self.queue, cursor, self, wait=wait, following=following
@@ -167,7 +219,7 @@ class QueueHandle(Holder):
         hold: bool = False,
     ) -> Future[Entries]:
         """Take the message under a cursor."""
-        self.mode.require(Access.RECEIVE)
+        self._require(Access.RECEIVE)
         self._require_cursor(cursor)
         return self._parts.receiver.receive_cursor(
             self.queue,
@@ -197,15 +249,22 @@ class QueueHandle(Holder):
         self, lookups: Sequence[int], *, remove: bool, transaction: ManagedTransaction | None = None
     ) -> Future[None]:
         """Remove messages that this handle holds, now or with a transaction, or return them."""
-        held = self.queue.holds.read_by(self)
-        for lookup in set(lookups).difference(held):
-            raise TransactionSequence(f"message {lookup} is not held by this handle")
-        if len(set(lookups)) < len(lookups):
+        return self.end_ranges(ranges_of(lookups), remove=remove, transaction=transaction)
+
+    def end_ranges(
+        self,
+        ranges: Sequence[Range],
+        *,
+        remove: bool,
+        transaction: ManagedTransaction | None = None,
+    ) -> Future[None]:
+        """The same for messages with consecutive lookup identifiers."""
+        if overlap(ranges):
             raise InvalidParameter("a message can be ended only once")
         receiver = self._parts.receiver
         if transaction is None or not remove:
-            return receiver.end(self.queue, lookups, self, delete=remove, caller=self.owner)
-        receiver.enlist(self.queue, lookups, self, transaction)
+            return receiver.end(self.queue, ranges, self, delete=remove, caller=self.owner)
+        receiver.enlist(self.queue, ranges, self, transaction)
         pending: Future[None] = Future()
         pending.succeed(None)
         return pending
@@ -214,7 +273,7 @@ class QueueHandle(Holder):
 
     def open_cursor(self) -> QueueCursor:
         """A new cursor, before the first message."""
-        self.mode.require(Access.PEEK)
+        self._require(Access.PEEK)
         cursor = self._parts.receiver.open_cursor(self.queue)
         self._cursors.add(cursor)
         return cursor
@@ -234,7 +293,7 @@ class QueueHandle(Holder):
         self, lookup: int, target: str, transaction: ManagedTransaction | None
     ) -> Future[None]:
         """Move a message to a subqueue, by its own or its full name, or back: to no name at all."""
-        self.mode.require(Access.RECEIVE)
+        self._require(Access.RECEIVE)
         main = self.queue.main
         found = self._parts.subqueue(main, target) if target else main
         return self._parts.moves.move(self.queue, lookup, found, transaction, self.owner)
@@ -244,11 +303,13 @@ class QueueHandle(Holder):
         if self.queue.kind is QueueKind.OUTGOING:
             authorize(self.owner, "admin", self.name)
         else:
-            self.mode.require(Access.RECEIVE)
+            self._require(Access.RECEIVE)
         return self._parts.core.queue_lifecycle.purge(self.queue, self.owner)
 
     def info(self) -> QueueInfo:
         """What is known about the queue now."""
+        if self.queue.kind in VISIBLE:
+            authorize_queue(self.owner, QueueRights.GET_QUEUE_PROPERTIES, self.queue)
         return queue_info(self.queue, self._parts.core)
 
     def close(self) -> None:
@@ -258,5 +319,5 @@ class QueueHandle(Holder):
         self.is_closed = True
         core = self._parts.core
         core.queues.close(self.queue, self.mode, self)
-        core.removal.release(self.queue, self.queue.holds.read_by(self))
+        core.removal.release(self.queue, self.queue.holds.held_by(self))
         core.readers.settle()

@@ -1,4 +1,4 @@
-"""A queue manager of this process: the rules, told the time and fed with messages.
+"""A queue manager of this process: the rules, given the time and messages.
 
 Nothing here waits: a driver serialises the calls and brings the answers (`drivers.py`).
 """
@@ -12,7 +12,12 @@ from typing import Any, NoReturn
 from openmsmq.clock import Clock
 from openmsmq.engine.arrivals.arrivals import Arrivals
 from openmsmq.engine.arrivals.receipts import ReceiptWriters
-from openmsmq.engine.authorization import may_end
+from openmsmq.engine.authorization import (
+    authorize_manager,
+    authorize_queue,
+    may_end,
+    permitted_access,
+)
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.explanation import explain
@@ -21,9 +26,17 @@ from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
-from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.ownership import (
+    OPEN_TO_ALL,
+    owned_by,
+    owner_of,
+    with_owner,
+    without_owner,
+)
 from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
 from openmsmq.engine.queues.resolver import is_private
+from openmsmq.engine.queues.slices import Parts as MessageParts
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.queues.subqueues import Moves
 from openmsmq.engine.storage.layout import local_facts
 from openmsmq.engine.storage.tables import Store
@@ -33,6 +46,7 @@ from openmsmq.engine.transactions.epochs import Epochs
 from openmsmq.engine.transactions.lifecycle import Transactions
 from openmsmq.engine.transactions.transaction import ManagedTransaction, TransactionState
 from openmsmq.errors import (
+    AccessDenied,
     IllegalQueuePathName,
     InvalidParameter,
     MQError,
@@ -49,13 +63,13 @@ from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import join_queue, split_queue
 from openmsmq.names.path import PathName
 from openmsmq.names.usage import check_use, expand_name
+from openmsmq.security.access import ManagerRights, QueueRights
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import INTERNAL, Caller
 from openmsmq.types.history import HistoryEvent
-from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.manager_state import ManagerState
-from openmsmq.types.queues import QueueKind
-from openmsmq.types.received import ReceivedMessage
+from openmsmq.types.queues import VISIBLE, QueueKind
+from openmsmq.types.received import ReceivedMessage, received_together
 from openmsmq.types.settings import Settings
 from openmsmq.types.units import decider_of
 
@@ -111,8 +125,11 @@ class QueueManager(Core):
 
     # Queues
 
-    def create_queue(self, name: str, **properties: Any) -> Future[ManagedQueue]:
-        """Create a queue with properties of `QueueProperties`."""
+    def create_queue(
+        self, name: str, caller: Caller = INTERNAL, **properties: Any
+    ) -> Future[ManagedQueue]:
+        """Create a queue with properties of `QueueProperties`; its creator owns it."""
+        authorize_manager(caller, ManagerRights.CREATE_QUEUE, self.settings.permissions)
         path = self.resolver.local(parse_name(name))
         if path is None:
             raise IllegalQueuePathName(f"{name}: not a queue of this manager")
@@ -121,8 +138,17 @@ class QueueManager(Core):
             raise IllegalQueuePathName(f"{name}: a queue that the manager itself makes")
         kind = QueueKind.PRIVATE if is_private(path) else QueueKind.PUBLIC
         now = int(self._clock.now())
+        owned = owned_by(caller, properties.pop("permissions", ""))
         return self.queue_lifecycle.create(
-            QueueProperties(path, self._clock.new_guid(), now, now, kind=kind, **properties)
+            QueueProperties(
+                path,
+                self._clock.new_guid(),
+                now,
+                now,
+                kind=kind,
+                permissions=owned,
+                **properties,
+            )
         )
 
     def find_queue(self, name: str) -> ManagedQueue:
@@ -134,7 +160,9 @@ class QueueManager(Core):
 
     def delete_queue(self, name: str, caller: Caller = INTERNAL) -> Future[None]:
         """Delete the queue with this name."""
-        return self.queue_lifecycle.delete(self.find_queue(name), caller)
+        queue = self.find_queue(name)
+        authorize_queue(caller, QueueRights.DELETE_QUEUE, queue)
+        return self.queue_lifecycle.delete(queue, caller)
 
     def open_queue(self, name: str, mode: Mode, caller: Caller = INTERNAL) -> QueueHandle:
         """Open Queue ([MS-MQDMPR] 3.1.7.1.5): a handle of the caller.
@@ -151,12 +179,14 @@ class QueueManager(Core):
                 check_use(parsed, sends=True, exclusive=exclusive)
             else:
                 check_use(parsed, sends=False)
-        queue, mode = self._open(parsed, mode)
+        queue, mode = self._open(parsed, mode, caller)
         return QueueHandle(self.parts, queue, mode, caller)
 
-    def _open(self, name: PathName | FormatName, mode: Mode) -> tuple[ManagedQueue, Mode]:
+    def _open(
+        self, name: PathName | FormatName, mode: Mode, caller: Caller
+    ) -> tuple[ManagedQueue, Mode]:
         if isinstance(name, MultipleName):
-            return self._open_several(name, mode)
+            return self._open_several(name, mode, caller)
         local = self.resolver.local(name)
         if local is None:
             queue, possible = self._open_remote(name, mode), Access.SEND
@@ -166,17 +196,25 @@ class QueueManager(Core):
             possible = Access.ALL if sendable else Access.ALL & ~Access.SEND
         if not mode.access & possible:
             raise UnsupportedFormatNameOperation(f"{name}: cannot send to a {queue.kind} queue")
-        mode = Mode(mode.access & possible, mode.share)
+        permitted = permitted_access(caller, queue, self.settings.permissions)
+        if not mode.access & possible & permitted:
+            raise AccessDenied(
+                f"the permissions of {queue.name} do not allow to open it so; openmsmq queue"
+                " permissions show prints them"
+            )
+        mode = Mode(mode.access & possible & permitted, mode.share)
         self.queues.open(queue, mode)
         return queue, mode
 
-    def _open_several(self, name: MultipleName, mode: Mode) -> tuple[ManagedQueue, Mode]:
+    def _open_several(
+        self, name: MultipleName, mode: Mode, caller: Caller
+    ) -> tuple[ManagedQueue, Mode]:
         """Every one of them, or none ([MS-MQDMPR] 3.1.7.1.5, step 2)."""
         only_send = Mode(Access.SEND, mode.share)
         opened: list[ManagedQueue] = []
         try:
             for element in name.elements:
-                opened.append(self._open(element, only_send)[0])
+                opened.append(self._open(element, only_send, caller)[0])
         except MQError:
             for queue in opened:
                 self.queues.close(queue, only_send, self)
@@ -200,7 +238,10 @@ class QueueManager(Core):
         """An outgoing queue; only sending goes through one."""
         destination = name.to_direct() if isinstance(name, PathName) else name
         if not mode.access & Access.SEND:
-            raise QueueNotFound(f"{name}: queues elsewhere are only sent to")
+            raise QueueNotFound(
+                f"{name}: queues elsewhere are only sent to, unless a service knows how to log on"
+                " there (rpc.managers in its configuration)"
+            )
         is_sendable = isinstance(destination, DirectName | PrivateName) or (
             isinstance(destination, MulticastName) and self.transports.serves(destination)
         )
@@ -208,9 +249,34 @@ class QueueManager(Core):
             raise UnsupportedFormatNameOperation(f"{name}: cannot be sent to from here")
         return self.queues.outgoing(destination)
 
-    def change_queue(self, queue: ManagedQueue, **changes: Any) -> Future[None]:
+    def change_queue(
+        self, queue: ManagedQueue, caller: Caller = INTERNAL, **changes: Any
+    ) -> Future[None]:
         """Give a queue other properties."""
+        authorize_queue(caller, QueueRights.SET_QUEUE_PROPERTIES, queue)
         return self.queue_lifecycle.change(queue, int(self._clock.now()), changes)
+
+    def permissions(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> str:
+        """The permissions of a queue, in SDDL."""
+        authorize_queue(caller, QueueRights.GET_QUEUE_PERMISSIONS, queue.main)
+        return queue.main.properties.permissions or OPEN_TO_ALL
+
+    def set_permissions(
+        self, queue: ManagedQueue, sddl: str, caller: Caller = INTERNAL
+    ) -> Future[None]:
+        """Give a queue other permissions, and perhaps another owner."""
+        if queue.kind not in VISIBLE:
+            raise UnsupportedFormatNameOperation(
+                f"a {queue.kind} queue has no permissions of its own"
+            )
+        before = queue.properties.permissions or OPEN_TO_ALL
+        after = with_owner(sddl, before)
+        if owner_of(after) != owner_of(before):
+            authorize_queue(caller, QueueRights.TAKE_QUEUE_OWNERSHIP, queue)
+        if without_owner(after) != without_owner(before):
+            authorize_queue(caller, QueueRights.CHANGE_QUEUE_PERMISSIONS, queue)
+        now = int(self._clock.now())
+        return self.queue_lifecycle.change(queue, now, {"permissions": after})
 
     def retry(self, queue: ManagedQueue) -> None:
         """Let the next attempt to send what is in an outgoing queue be now."""
@@ -265,7 +331,7 @@ class QueueManager(Core):
         return self._transactions.begin(xid, stages=stages)
 
     def prepare(self, transaction: ManagedTransaction) -> Future[None]:
-        """Write down all that the transaction did, and wait to be told the outcome."""
+        """Write all that the transaction did to the store, and wait for the outcome."""
         return self._epochs.prepare(transaction)
 
     def commit(
@@ -338,20 +404,15 @@ def _no_directory(name: DistributionListName) -> NoReturn:
     raise UnsupportedFormatNameOperation(f"{name}: there is no directory to ask for its members")
 
 
-def received(entries: list[Entry]) -> list[ReceivedMessage]:
+def received(parts: MessageParts) -> list[ReceivedMessage]:
     """What a program gets of messages that were found."""
-    found = []
-    for lookup, raw, packet, _ in entries:
-        arrived, aborted, moved, message_class = local_facts(raw)
-        found.append(
-            ReceivedMessage(
-                packet,
-                lookup_id=lookup,
-                arrival=lookup & ARRIVAL_MASK,
-                arrived=arrived,
-                abort_count=aborted,
-                move_count=moved,
-                message_class=message_class,
-            )
-        )
+    found: list[ReceivedMessage] = []
+    for part in parts:
+        if isinstance(part, RunSlice):
+            packets, lookup, record = part.split(), part.first, part.run.record
+            facts = record.arrived_time, record.abort_count, record.move_count, record.message_class
+        else:
+            packets, lookup = [part.packet], part.lookup
+            facts = local_facts(part.record)
+        found += received_together(packets, lookup, *facts)
     return found

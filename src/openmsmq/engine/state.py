@@ -86,14 +86,16 @@ class EngineState:
         failed: Callable[[BaseException], None],
         *,
         grows: bool = False,
+        commutes: bool = False,
     ) -> None:
-        """Ask for something to be committed."""
-        self.operations.add(Operation(apply, committed, failed, grows))
+        """Ask for something to be committed (`Operations.add`)."""
+        self.operations.add(Operation(apply, committed, failed, grows), commutes=commutes)
 
     @contextmanager
     def together(self) -> Iterator[None]:
         """What is submitted meanwhile is written by one commit, or all of it fails."""
         start = len(self.operations)
+        self.operations.turn += 1  # nothing of it joins what was asked for before
         try:
             yield
         finally:

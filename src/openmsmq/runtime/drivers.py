@@ -10,7 +10,8 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from contextlib import suppress
+from typing import TypeVar
 
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
@@ -23,26 +24,14 @@ from openmsmq.errors import (
     StorageFull,
 )
 from openmsmq.process import OwnerProcess
+from openmsmq.runtime.answers import GiveUp, abandon, sooner, time_left
+from openmsmq.runtime.commit_cost import Commit, InlineGuard
 from openmsmq.runtime.commit_thread import CommitThread
 from openmsmq.runtime.failure import FaultLog, is_fatal, storage_failure
 from openmsmq.runtime.interrupts import Shield
 
 T = TypeVar("T")
-GiveUp = Callable[[Future[T], MQError], bool]
-"Takes a call that waits back; False if it does not wait any longer."
 CLOSED = "the queue manager is closed"
-
-
-class Commit(NamedTuple):
-    """What a commit cost."""
-
-    operations: int
-    "Calls and parts of calls it did together."
-    seconds: float
-    "From its beginning until it was on disk."
-    sync_seconds: float
-    "Of these, what the disk took."
-    failed: bool = False
 
 
 def _ignore(commit: Commit) -> None:
@@ -123,7 +112,7 @@ class ThreadDriver:
                 shield.give()
             except BaseException:
                 if self._broken is None:
-                    _abandon(pending, give_up, undo)
+                    abandon(pending, give_up, undo)
                     self._changed.notify_all()
                 raise
             if self._core.wants_commit and not self._followers:
@@ -134,7 +123,7 @@ class ThreadDriver:
         """Wait until something happens or is due."""
         self._followers += 1
         try:
-            self._changed.wait(_sooner(_left(deadline), self._core.next_deadline))
+            self._changed.wait(sooner(time_left(deadline), self._core.next_deadline))
         finally:
             self._followers -= 1
         if self._broken is None:
@@ -216,43 +205,20 @@ class ThreadDriver:
             raise InvalidHandle(CLOSED)
 
 
-def _abandon(
-    pending: Future[T], give_up: GiveUp[T] | None, undo: Callable[[T], None] | None
-) -> None:
-    """Nobody waits for this answer any longer."""
-    if undo is None or (give_up is not None and give_up(pending, ReceiveTimeout())):
-        return
-
-    def answered() -> None:
-        if pending.error is None:
-            undo(pending.result())
-
-    if pending.done:
-        answered()
-    else:
-        pending.on_done = answered
-
-
-def _left(deadline: float | None) -> float | None:
-    """Seconds until the deadline, as many as a thread can wait."""
-    if deadline is None:
-        return None
-    return min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX)
-
-
-def _sooner(one: float | None, other: float | None) -> float | None:
-    if one is None or other is None:
-        return one if other is None else other
-    return min(one, other)
-
-
 class LoopDriver:
-    """An event loop calls the core; one thread beside it does nothing but begin and commit."""
+    """An event loop calls the core; one thread beside it does nothing but begin and commit.
 
-    def __init__(self, core: Core, tick: Callable[[], bool]) -> None:
+    With `inline`, a commit that is small and expected to be short is made in the loop itself: to
+    wake a thread and be woken by it takes about as long as the disk.
+    """
+
+    def __init__(self, core: Core, tick: Callable[[], bool], *, inline: bool = False) -> None:
         """`tick` tells the core what time it is (`Core.tick`)."""
         self._core = core
         self._tick = tick
+        self._inline = InlineGuard() if inline else None
+        self._is_here = False
+        "The commit under way is made in the loop."
         self._faults = FaultLog()
         self._timer: asyncio.TimerHandle | None = None
         self._on_commit: list[asyncio.Future[None]] = []
@@ -325,7 +291,7 @@ class LoopDriver:
                 ):
                     await answered
             except asyncio.CancelledError:
-                _abandon(pending, give_up, undo)
+                abandon(pending, give_up, undo)
                 self._commit_if_wanted()
                 raise
         return pending.result()
@@ -371,9 +337,22 @@ class LoopDriver:
 
     def _commit_if_wanted(self) -> None:
         """Begin a commit, unless one is under way; what is asked for until it has begun is in."""
-        if self._core.wants_commit and not self._is_busy:
-            self._is_busy = True
+        if not self._core.wants_commit or self._is_busy:
+            return
+        self._is_busy = True
+        if self._inline is not None and self._inline.is_quick:
+            # In its next turn: what other connections have sent meanwhile is in.
+            asyncio.get_running_loop().call_soon(self._commit_here)
+        else:
             self._do(self._begin, self._write)
+
+    def _commit_here(self) -> None:
+        """Commit in the loop, unless too much has come meanwhile."""
+        assert self._inline is not None, "nothing is committed in the loop"
+        if self._broken is None:
+            self._is_here = self._inline.allows(self._core)
+            self._do(self._begin, self._write)
+            self._is_here = False
 
     def _do(self, work: Callable[[], T], then: Callable[[T], None]) -> None:
         """Have the thread do something, and go on with it; whatever raises is the end."""
@@ -384,7 +363,17 @@ class LoopDriver:
             except Exception as error:
                 self._break_off(error)
 
-        self._thread.do(work, go_on, self._break_off)
+        if not self._is_here:
+            self._thread.do(work, go_on, self._break_off)
+            return
+        try:
+            result = work()
+        except BaseException as error:
+            self._break_off(error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            go_on(result)
 
     def _begin(self) -> Writer | StorageFull:
         """On the thread: begin a transaction."""
@@ -423,7 +412,9 @@ class LoopDriver:
             self._core.store.commit()
         except StorageFull as full:
             return full, None
-        return None, self._begin() if self._core.operations_waiting else None
+        core, guard = self._core, self._inline
+        goes_on_here = self._is_here or (guard is not None and guard.allows(core))
+        return None, self._begin() if core.operations_waiting and not goes_on_here else None
 
     def _retreat(self, error: Exception) -> None:
         """What was written is forgotten: go on with those whose fault it is not."""
@@ -440,6 +431,8 @@ class LoopDriver:
         error, following = ended
         now = time.perf_counter()
         took, synced = now - self._started, now - self._synced
+        if self._inline is not None:
+            self._inline.took(took)
         self.observer(Commit(self._operations, took, synced, error is not None))
         self._core.finish_commit(error)
         self._tell()
@@ -449,7 +442,7 @@ class LoopDriver:
         if following is not None:
             self._write(following)
             return
-        self._is_busy = False
+        self._is_busy = self._is_here = False
         self._commit_if_wanted()
         if self._idle is not None and not self._is_busy:
             self._idle.set_result(None)
@@ -474,7 +467,12 @@ class LoopDriver:
         self._core.break_off(self._broken)
         self._tell()
         self._idle = self._idle or asyncio.get_running_loop().create_future()
-        self._thread.do(self._core.store.close, lambda _: self._end(), lambda _: self._end())
+        if self._is_here:  # a transaction belongs to the thread that has begun it
+            with suppress(Exception):
+                self._core.store.close()
+            self._end()
+        else:
+            self._thread.do(self._core.store.close, lambda _: self._end(), lambda _: self._end())
         self.on_broken(self._broken)
 
     def _end(self) -> None:

@@ -15,14 +15,14 @@ def is_fatal(error: BaseException) -> bool:
     """Whether the store is of no use after an error of `begin`, `commit` or a write.
 
     A full disk is not: nothing was kept, and there will be room again. After anything else that
-    the system or LMDB says, nobody knows what is on the disk; LMDB itself refuses all further
+    the system or LMDB says, the state of the disk is unknown; LMDB itself refuses all further
     writes if a page of its own state could not be written (MDB_PANIC).
     """
     return isinstance(error, StorageError) and not isinstance(error, StorageFull)
 
 
 def storage_failure(error: BaseException) -> MQError:
-    """What is told to all who wait or call when a manager has ended, and written down."""
+    """The error that callers get, and the log, when a manager has ended."""
     _log.critical("the queue manager cannot go on: %s", error, exc_info=error)
     if isinstance(error, StorageError):
         return error

@@ -1,4 +1,4 @@
-"""Ctrl-C, kept back while the rules are at work, so that it never leaves something half done."""
+"""Ctrl-C, deferred while the engine runs, so that it never leaves something half done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of listeners and logs.
+"""Bounds of listeners, logs and commits in the event loop.
 
 Each says what it counts, and what happens at the limit; docs/limits.md lists all of them.
 """
@@ -24,9 +24,22 @@ says how many (`left_out`).
 """
 
 LOG_KINDS_MAX: Final = 1000
-"Kinds of log lines that are told apart. At the limit: all further kinds count as one."
+"Kinds of log lines that are counted apart. At the limit: all further kinds count as one."
 
 FAULTS_LOGGED: Final = 100
 """Faults of this program that are logged in one run. At the limit: further ones are only counted in
 the statistics.
+"""
+
+INLINE_OPERATIONS_MAX: Final = 64
+"Operations of a commit that the event loop makes itself. At the limit: the commit thread does."
+
+INLINE_BYTES_MAX: Final = 256 * 1024
+"""Bytes of messages that wait for such a commit. At the limit: the commit thread does it, so that
+other connections are served meanwhile.
+"""
+
+INLINE_SECONDS_MAX: Final = 0.002
+"""Seconds that commits take, as a moving average, while the event loop makes small ones itself. At
+the limit: all are left to the commit thread, until they are short again.
 """

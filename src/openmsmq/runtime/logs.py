@@ -92,7 +92,7 @@ class _Kind:
 class JsonLines(logging.Formatter):
     """One object on each line: time, level, event, the fields, the error if there is one.
 
-    An error that nobody expected comes with the way to it (`trace`).
+    An unexpected error comes with its traceback (`trace`).
     """
 
     def format(self, record: logging.LogRecord) -> str:

@@ -16,7 +16,7 @@ RATE_WINDOW: Final = 60.0
 RATE_LEAST: Final = 1024
 "Bytes that an unfinished packet gains each second, over such a window."
 CUT_BELOW: Final = 7 / 8
-"The part of the budget that is left in use once somebody had to go: not each byte costs a search."
+"The part of the budget in use to which it is cut back: not each byte costs a search."
 
 
 class Party(Protocol):

@@ -23,6 +23,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import decode_error
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_protocol.members import Members
+from openmsmq.app_protocol.slices import EndRanges
 from openmsmq.app_server.listener import AppListener
 from openmsmq.app_server.server import AppServer
 from openmsmq.app_server.session import AppSession
@@ -172,9 +173,14 @@ class Program:
 
     # Requests
 
-    async def hello(self, token: str = "", client: str = "test") -> dict[str, Any]:
+    async def hello(
+        self, token: str = "", client: str = "test", capabilities: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
         """Say hello."""
-        asked = Members({"protocol": 1, "client": client, **({"token": token} if token else {})})
+        more: dict[str, Any] = {"token": token} if token else {}
+        if capabilities:
+            more["capabilities"] = capabilities
+        asked = Members({"protocol": 1, "client": client, **more})
         found = await self.ask(Kind.HELLO, asked.encode())
         assert found.kind is Kind.WELCOME, found
         return found.members
@@ -239,6 +245,15 @@ class Program:
     ) -> None:
         """Say what becomes of messages."""
         found = await self.ask(Kind.END, app.End(handle, transaction, action, places).encode())
+        assert found == (Kind.DONE, found.id, b"")
+
+    async def end_ranges(
+        self, handle: int, *ranges: tuple[int, int], action: app.Action = app.Action.REMOVE
+    ) -> None:
+        """Say what becomes of consecutive messages."""
+        found = await self.ask(
+            Kind.END_RANGES, EndRanges(handle, 0, action, tuple(ranges)).encode()
+        )
         assert found == (Kind.DONE, found.id, b"")
 
     async def subscribe(self, handle: int, credit: int) -> int:
@@ -331,10 +346,12 @@ class House:
         self.programs.append(program)
         return program
 
-    async def program(self, token: str = "", client: str = "test") -> Program:
+    async def program(
+        self, token: str = "", client: str = "test", capabilities: tuple[str, ...] = ()
+    ) -> Program:
         """One that has said hello."""
         program = await self.connect()
-        await program.hello(token, client)
+        await program.hello(token, client, capabilities)
         return program
 
     def token(self, role: Role, *queues: str) -> str:

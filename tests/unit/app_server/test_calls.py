@@ -170,7 +170,7 @@ async def test_a_null_is_as_good_as_nothing(house: House) -> None:
 
 
 def test_every_property_of_a_queue_can_be_told() -> None:
-    fixed = {"name", "id", "created", "modified", "kind", "purpose"}
+    fixed = {"name", "id", "created", "modified", "kind", "purpose", "permissions"}
     assert set(PROPERTIES) == set(QueueProperties.__dataclass_fields__) - fixed
 
 

@@ -22,6 +22,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_protocol.limits import BATCH_SIZE_MAX
 from openmsmq.app_protocol.payloads import COUNT_MAX, room_for
+from openmsmq.engine.handle import QueueHandle
 from openmsmq.errors import (
     AccessDenied,
     IllegalCursorAction,
@@ -137,6 +138,7 @@ def _kept(house: House) -> list[int]:
         lookup
         for session in house.server.sessions
         for opened in session.handles.values()
+        if isinstance(opened, QueueHandle)
         for lookup in opened.queue.holds.read_by(opened)
     ]
 

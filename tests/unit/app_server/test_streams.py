@@ -17,10 +17,11 @@ from tests.unit.app_server.programs import (
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
+from openmsmq.app_protocol.slices import QueuedSlice, Slices
 from openmsmq.app_server import streams as module
 from openmsmq.app_server.session import AppSession
 from openmsmq.engine.commit.future import Future
-from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.slices import Parts
 from openmsmq.errors import (
     AccessDenied,
     InvalidHandle,
@@ -317,7 +318,7 @@ async def test_an_error_that_is_none_of_ours_is_not_hidden(house: House) -> None
     await program.subscribe(handle, 1)
     [session] = house.server.sessions
     [subscription] = session.streams._found.values()
-    failed: Future[list[Entry]] = Future()
+    failed: Future[Parts] = Future()
     failed.error = ZeroDivisionError()
     with pytest.raises(ZeroDivisionError):
         session.streams._came(subscription, failed)
@@ -459,3 +460,79 @@ async def test_many_subscriptions_end_with_their_connection(house: House) -> Non
         assert not queue.waiters
         assert not queue.modes
     assert await other.peek(await other.open("q0")) == ["a"]
+
+
+# Slices of runs
+
+LETTERS = tuple("abcdefgh")
+
+
+async def slices(program: Program, number: int, kind: Kind) -> tuple[QueuedSlice, ...]:
+    found = await program.answer(number)
+    assert found.kind is kind
+    return Slices.decode(found.payload).slices
+
+
+def texts(found: tuple[QueuedSlice, ...]) -> list[str]:
+    queued = [
+        app.QueuedMessage(one.lookup_id, 0, 0, 0, 0, packet)
+        for one in found
+        for packet in one.split()
+    ]
+    return bodies(queued)
+
+
+@served()
+async def test_messages_of_a_run_come_as_one_slice(house: House) -> None:
+    program = await house.program(capabilities=("runs",))
+    handle = await program.create()
+    await program.send(handle, *LETTERS)
+    await program.send(handle, "x")
+    subscription = await program.subscribe(handle, 9)
+    found = await slices(program, subscription, Kind.DELIVERED_SLICES)
+    assert [one.messages for one in found] == [8, 1]
+    assert texts(found) == [*LETTERS, "x"]
+    first = found[0].lookup_id
+    await program.end_ranges(handle, (first + 2, first + 5))
+    assert house.queue().messages == 6
+    await program.end(handle, first, first + 7)
+    await program.end_ranges(handle, (first + 1, first + 2), action=app.Action.RETURN)
+    assert house.queue().messages == 4
+    assert await program.peek(handle) == ["b"]
+
+
+@served()
+async def test_a_program_that_does_not_know_runs_gets_single_messages(house: House) -> None:
+    program = await house.program()
+    handle = await program.create()
+    await program.send(handle, *LETTERS)
+    subscription = await program.subscribe(handle, 10)
+    found = await program.delivery(subscription)
+    assert bodies(found) == [*LETTERS]
+    assert [one.lookup_id - found[0].lookup_id for one in found] == [*range(8)]
+    await program.end(handle, *lookups(found)[:3])
+    await program.end(handle, *lookups(found)[3:])
+    assert house.queue().messages == 0
+
+
+@served()
+async def test_slices_are_cut_by_credit_and_by_a_reader_of_others(house: House) -> None:
+    program, other = await house.program(capabilities=("runs",)), await house.program()
+    handle = await program.create()
+    theirs = await other.open("orders")
+    await program.send(handle, *LETTERS)
+    number = program.begin_read(handle, count=5, timeout=0)
+    found = await slices(program, number, Kind.SLICES)
+    assert texts(found) == [*LETTERS[:5]]
+    assert bodies(await other.read(theirs, count=10)) == [*LETTERS[5:]]
+    first = found[0].lookup_id
+    await refused(other.end_ranges(theirs, (first, first + 2)), TransactionSequence)
+    await refused(program.end_ranges(handle, (first, first + 6)), TransactionSequence)
+    await refused(program.end_ranges(handle, (first, first + 0xFFFFFFFF)), TransactionSequence)
+    await refused(
+        program.end_ranges(handle, (first, first + 2), (first, first + 1)), InvalidParameter
+    )
+    await program.end_ranges(handle, (first, first + 2), (first + 4, first + 5))
+    assert house.queue().messages == 5
+    await program.call("close_queue", handle=handle)
+    assert await other.peek(theirs) == ["c", "d"]

@@ -87,7 +87,8 @@ class Manager:
         pending = self.local.receiver.receive(
             queue, 1, OWNER, wait=False, holder=holder, caller=self.caller
         )
-        return received(self.done(pending))[0]
+        entries = self.done(pending)
+        return received(entries)[0]
 
     def bodies(self, queue: ManagedQueue) -> list[bytes]:
         """The bodies of what can be read in a queue."""

@@ -40,7 +40,9 @@ from openmsmq.errors import (
     StoreDamaged,
 )
 from openmsmq.packet.view import PacketView
-from openmsmq.runtime.drivers import Commit, LoopDriver, ThreadDriver
+from openmsmq.runtime import commit_cost
+from openmsmq.runtime.commit_cost import Commit, InlineGuard
+from openmsmq.runtime.drivers import LoopDriver, ThreadDriver
 from openmsmq.runtime.limits import FAULTS_LOGGED
 
 T = TypeVar("T")
@@ -679,9 +681,9 @@ def test_a_call_that_meets_the_end_of_the_manager_is_refused(
 class Loop:
     """Calls made by tasks of one event loop."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, *, inline: bool = False) -> None:
         self.setting = setting
-        self.driver = LoopDriver(setting.core, setting.tick)
+        self.driver = LoopDriver(setting.core, setting.tick, inline=inline)
 
     async def send(self, *sent: str) -> None:
         await self.driver.wait(lambda: self.setting.send(*sent))
@@ -707,11 +709,13 @@ class Loop:
         await self.until(lambda: len(self.setting.queue.waiters) >= count)
 
 
-def run(setting: Setting, test: Callable[[Loop], Coroutine[Any, Any, None]]) -> None:
-    """Run a test in an event loop of its own."""
+def run(
+    setting: Setting, test: Callable[[Loop], Coroutine[Any, Any, None]], *, inline: bool = False
+) -> None:
+    """Run a test in an event loop of its own, which may make small commits itself."""
 
     async def main() -> None:
-        loop = Loop(setting)
+        loop = Loop(setting, inline=inline)
         try:
             await asyncio.wait_for(test(loop), PATIENCE)
         finally:
@@ -1224,3 +1228,153 @@ def test_commits_of_a_loop_are_counted(setting: Setting) -> None:
         assert driver.write_time > 0
 
     run(setting, test)
+
+
+# Commits in the loop
+
+
+def note_threads(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each commit is made by the thread that this is called by."""
+    here, made = threading.get_ident(), []
+    commit = setting.store.commit
+
+    def noted() -> None:
+        made.append(threading.get_ident() == here)
+        commit()
+
+    monkeypatch.setattr(setting.store, "commit", noted)
+    return made
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commits are short, however busy this machine is."""
+    monkeypatch.setattr(InlineGuard, "took", lambda guard, seconds: setattr(guard, "_average", 0.0))
+
+
+@pytest.mark.usefixtures("patient")
+def test_small_commits_are_made_in_the_loop_once_the_disk_is_known(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = note_threads(setting, monkeypatch)
+
+    async def test(loop: Loop) -> None:
+        for sent in "abc":
+            await loop.send(sent)
+        assert made == [False, True, True]
+        await asyncio.gather(*(loop.send(sent) for sent in "def"))
+        assert made[3:] == [True]
+        assert await loop.receive() == ["a"]
+        assert setting.readable == list("bcdef")
+
+    run(setting, test, inline=True)
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("bound", ["INLINE_BYTES_MAX", "INLINE_OPERATIONS_MAX"])
+def test_large_commits_are_left_to_the_thread(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    made = note_threads(setting, monkeypatch)
+    monkeypatch.setattr(commit_cost, bound, 3)
+
+    async def test(loop: Loop) -> None:
+        await loop.send("first")
+        await loop.send("a")
+        await asyncio.gather(*(loop.send("b", "c") for _ in range(4)))
+        assert made == [False, True, False]
+        await loop.send("d")
+        assert made[3:] == [True]
+
+    run(setting, test, inline=True)
+
+
+def test_a_slow_disk_is_left_to_the_thread(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = note_threads(setting, monkeypatch)
+    monkeypatch.setattr(InlineGuard, "is_quick", False)
+
+    async def test(loop: Loop) -> None:
+        for sent in "abc":
+            await loop.send(sent)
+        assert made == [False] * 3
+
+    run(setting, test, inline=True)
+
+
+@pytest.mark.usefixtures("patient")
+def test_what_comes_while_the_thread_commits_may_be_committed_in_the_loop(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = note_threads(setting, monkeypatch)
+
+    async def test(loop: Loop) -> None:
+        setting.store.gate.clear()
+        first = asyncio.create_task(loop.send("0"))
+        await loop.committing()
+        monkeypatch.setattr(InlineGuard, "is_quick", True)
+        others = [asyncio.create_task(loop.send("x")) for _ in range(3)]
+        await loop.until(lambda: setting.core.operations_waiting)
+        setting.store.gate.set()
+        await asyncio.gather(first, *others)
+        assert made == [False, True]
+
+    run(setting, test, inline=True)
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("where", ["begin", "write", "commit"])
+def test_a_store_that_refuses_a_commit_in_the_loop_is_used_again(
+    setting: Setting, where: str
+) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.send("a")
+        setting.store.refuse = {where: StorageFull("disk")}
+        sends = [asyncio.create_task(loop.send("x")) for _ in range(3)]
+        for sent in sends:
+            with pytest.raises(StorageFull):
+                await sent
+        await loop.send("b")
+        assert setting.readable == ["a", "b"]
+
+    run(setting, test, inline=True)
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("where", ["begin", "write", "commit"])
+def test_a_store_that_breaks_in_the_loop_ends_the_manager(setting: Setting, where: str) -> None:
+    async def test(loop: Loop) -> None:
+        reported: list[MQError] = []
+        loop.driver.on_broken = reported.append
+        await loop.send("a")
+        setting.store.refuse = {where: StorageFailed("EIO")}
+        asked = [asyncio.create_task(loop.send("x")) for _ in range(3)]
+        for task in asked:
+            with pytest.raises(StorageError):
+                await task
+        with pytest.raises(StorageError):
+            await loop.send("c")
+        await loop.until(lambda: setting.store.closed)
+        await loop.driver.close()
+        assert len(reported) == 1
+
+    run(setting, test, inline=True)
+    assert setting.store.closed == 1
+
+
+@pytest.mark.usefixtures("patient")
+def test_an_operation_that_raises_in_the_loop_fails_alone(setting: Setting) -> None:
+    async def test(loop: Loop) -> None:
+        await loop.send("0")
+        sends = [asyncio.create_task(loop.send("x"))]
+        await asyncio.sleep(0)
+        mistaken = asyncio.create_task(loop.driver.wait(lambda: submit_mistake(setting)))
+        await asyncio.sleep(0)
+        sends += [asyncio.create_task(loop.send("y")) for _ in range(3)]
+        await asyncio.gather(*sends)
+        with pytest.raises(GenericError, match="Mistake"):
+            await mistaken
+        assert setting.readable == ["0", "x", "y", "y", "y"]
+
+    run(setting, test, inline=True)

@@ -23,6 +23,7 @@ from openmsmq.engine.outgoing.sequence_numbers import needs_sequence
 from openmsmq.engine.outgoing.sequences import OutgoingSequence
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties, delayed_of, outgoing_name
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event, History, identifiers
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
@@ -92,7 +93,6 @@ class Batch(PacketRows):
         "_index_rows",
         "_properties",
         "_removed",
-        "_runs",
         "_sequences",
         "_statistics",
         "_touched",
@@ -102,7 +102,9 @@ class Batch(PacketRows):
         "next_expiry",
         "note",
         "note_many",
+        "note_slice",
         "now",
+        "runs",
     )
 
     def __init__(
@@ -129,6 +131,7 @@ class Batch(PacketRows):
         self._events = Events(history, now)
         self.note = self._events.note
         self.note_many = self._events.note_many
+        self.note_slice = self._events.note_slice
         self._properties: dict[ManagedQueue, QueueProperties] = {}
         self._index_rows: list[tuple[bytes, bytes]] = []
         self._expiry_rows: list[tuple[bytes, bytes]] = []
@@ -137,7 +140,8 @@ class Batch(PacketRows):
         self._index_deletes: list[bytes] = []
         self._expiry_deletes: list[bytes] = []
         self._removed: set[bytes] = set()
-        self._runs = RunRows(writer)
+        self.runs = RunRows(writer)
+        "Those that it changes."
         self._sequences: dict[ManagedQueue, OutgoingSequence] = {}
         self._touched: dict[ManagedQueue, list[int]] = defaultdict(lambda: [0, 0])
 
@@ -177,7 +181,7 @@ class Batch(PacketRows):
         count, blob = len(packets), b"".join(packets)
         first = PRIORITY_MAX - priority << ARRIVAL_BITS | self.numbers.arrivals(count)[0]
         record = common._replace(packet_number=self.store_packet(blob), size=len(blob))
-        self._runs.add(MessageRun(queue.number, first, record, list(map(len, packets))))
+        self.runs.add(MessageRun(queue.number, first, record, list(map(len, packets))))
         lookups = range(first, first + count)
         self._count(queue, count, len(blob))
         self.inserted[queue] += lookups
@@ -328,7 +332,7 @@ class Batch(PacketRows):
         One that was read as a message of a run may have a row of its own since.
         """
         members = split_members(gone)[0]
-        missing = set(self._runs.missing(queue.number, members)) if members else None
+        missing = set(self.runs.missing(queue.number, members)) if members else None
         if not missing:
             return gone, packets
         rows = [self.record(queue, at) if at in missing else raw for at, raw in gone]
@@ -337,11 +341,6 @@ class Batch(PacketRows):
             packets = [one for one, raw in zip(packets, rows, strict=True) if raw is not None]
         return found, packets
 
-    @property
-    def sparse_runs(self) -> list[MessageRun]:
-        """The runs that this commit leaves with few messages."""
-        return self._runs.sparse
-
     def explode(self, queue: ManagedQueue, lookup: int, raw: bytes) -> bytes | None:
         """The record of a message with a row of its own, which it gets now if it is in a run.
 
@@ -349,7 +348,7 @@ class Batch(PacketRows):
         """
         if not is_member(raw):
             return raw
-        if self._runs.remove(queue.number, [lookup])[2]:  # it left the run after it was read
+        if self.runs.remove(queue.number, [lookup])[2]:  # it left the run after it was read
             return self.record(queue, lookup)
         plain = plain_record(raw, self.store_packet(self.packet(raw)))
         self._index_rows.append((index_key(queue.number, lookup), plain))
@@ -380,7 +379,7 @@ class Batch(PacketRows):
 
     def is_in_run(self, queue: ManagedQueue, lookup: int) -> bool:
         """Whether a message is in a run, as this commit leaves it so far."""
-        return self._runs.has(queue.number, lookup)
+        return self.runs.has(queue.number, lookup)
 
     def move(
         self, queue: ManagedQueue, lookup: int, raw: bytes, target: ManagedQueue, by: str
@@ -426,11 +425,17 @@ class Batch(PacketRows):
             self._delayed_deletes += waited
         self._count(queue, -len(gone), -total)
 
+    def remove_slice(self, queue: ManagedQueue, part: RunSlice) -> bool:
+        """Take messages out of their run; False if some of them are not in it any longer."""
+        size = self.runs.remove_all(queue.number, part.first, part.end)
+        self._count(queue, -len(part) if size else 0, -size)
+        return bool(size)
+
     def _remove_members(
         self, queue: ManagedQueue, members: Sequence[int]
     ) -> list[tuple[int, bytes]]:
         """Take messages out of their runs; those that left them before, with their rows."""
-        count, size, others = self._runs.remove(queue.number, members)
+        count, size, others = self.runs.remove(queue.number, members)
         self._count(queue, -count, -size)
         rows = ((lookup, self.record(queue, lookup)) for lookup in others)
         return [(lookup, raw) for lookup, raw in rows if raw is not None]
@@ -480,7 +485,7 @@ class Batch(PacketRows):
             writer.delete_many(Table.INDEX, self._index_deletes)
         if self._packet_deletes:
             writer.delete_many(Table.PACKETS, self._packet_deletes)
-        self._runs.write()
+        self.runs.write()
         if self._expiry_deletes:
             writer.delete_many(Table.EXPIRY, self._expiry_deletes)
         if self._expiry_rows:
@@ -516,7 +521,7 @@ class Batch(PacketRows):
                 yield queue, size
 
     def apply(self) -> None:
-        """It is on disk: let the queues, the history and the statistics show it."""
+        """It is on disk: let queues, history and statistics show it ([MS-MQDMPR] 3.1.7.2.2)."""
         for queue, (messages, size) in self._touched.items():
             queue.messages += messages
             queue.size += size

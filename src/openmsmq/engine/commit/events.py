@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event, History, identifiers, pack_event, pack_range
 from openmsmq.engine.storage.runs import blob_of, is_member, is_part_of_run
 from openmsmq.engine.storage.tables import Writer
@@ -83,6 +84,15 @@ class Events:
         if self._history.limit:
             ids = identifiers([start])
             piece = pack_range(event, queue.number, lookup, count, ids, by, extra)
+            self._pieces.append(piece)
+
+    def note_slice(
+        self, event: Event, queue: ManagedQueue, part: RunSlice, by: str, extra: str = ""
+    ) -> None:
+        """The same of a slice."""
+        if self._history.limit:
+            ids = part.identifier
+            piece = pack_range(event, queue.number, part.first, len(part), ids, by, extra)
             self._pieces.append(piece)
 
     def write(self, writer: Writer) -> None:

@@ -39,6 +39,7 @@ class Submit(Protocol):
         failed: Callable[[BaseException], None],
         *,
         grows: bool = False,
+        commutes: bool = False,
     ) -> None: ...
 
 
@@ -77,22 +78,37 @@ class Operations:
         "How many of these are applied, and how many are answered."
         self._most: int | None = None
         "How many the next commit takes; None for all."
+        self.gathered = 0
+        "Calls that an operation does besides the one it was added for."
+        self.turn = 0
+        """Changes with each commit, and when something is asked for that keeps its place in order.
+
+        While it stays the same, an operation that waits may be given more to do.
+        """
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, operation: Operation) -> None:
-        """Let the next commit do something more."""
+    def add(self, operation: Operation, *, commutes: bool = False) -> None:
+        """Let the next commit do something more.
+
+        One that `commutes` may as well come after single sends that are asked for later.
+        """
         self._waiting.append(operation)
+        if not commutes:
+            self.turn += 1
 
     def join(self, start: int) -> None:
         """Make one of all operations that wait behind the first `start`."""
         parts = self._waiting[start:]
+        self.turn += 1
         if len(parts) > 1:
             self._waiting[start:] = [joined(parts)]
 
     def take(self) -> list[Operation]:
         """Those that wait, for a commit that begins."""
+        self.turn += 1
+        self.gathered = 0
         self._writing = self._waiting[: self._most]
         del self._waiting[: len(self._writing)]
         self._most = None

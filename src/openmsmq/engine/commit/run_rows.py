@@ -115,6 +115,17 @@ class RunRows:
             others += before
         return count, size, others
 
+    def remove_all(self, queue: int, first: int, end: int) -> int:
+        """Take consecutive messages out of their run; their bytes.
+
+        0, and nothing is changed, if some are not in it.
+        """
+        run = self.find(queue, first)
+        lookups = range(first, end)
+        if run is None or end > run.end or run.missing(lookups):
+            return 0
+        return run.remove(lookups)[1]
+
     @property
     def sparse(self) -> list[MessageRun]:
         """The runs that this commit leaves with few messages."""

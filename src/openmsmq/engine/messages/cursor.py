@@ -82,5 +82,5 @@ class QueueCursor:
         self.state = CursorState.UNREAD
 
     def gone(self) -> MessageAlreadyReceived:
-        """What to raise when the message under the cursor is not there any longer."""
+        """What to raise when the message under it is gone ([MS-MQDMPR] 3.1.7.1.15)."""
         return MessageAlreadyReceived("the message under the cursor was taken by another reader")

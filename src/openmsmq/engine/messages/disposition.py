@@ -17,6 +17,7 @@ from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue, journal_of
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.queues.registry import Queues
+from openmsmq.engine.queues.slices import Parts, expanded
 from openmsmq.engine.queues.waiting_readers import WaitingReaders
 from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event, identifiers
@@ -180,6 +181,28 @@ class Dispositions:
                 starts += packets[place : place + 1] if packets else ()
         self.finalize(batch, queue, taken, reason, by, starts or None)
 
+    def removed_parts(
+        self, batch: Batch, queue: ManagedQueue, parts: Parts, reason: MessageClass, by: str
+    ) -> None:
+        """The same for messages that are in the store, of which those of runs may be slices.
+
+        For these nothing is owed. If they go to a journal, or some have rows of their own since
+        they were read, they are removed one by one, in their order among the others.
+        """
+        left = []
+        is_journaled = self._is_journaled(queue, reason)
+        for part in parts:
+            if is_journaled or isinstance(part, Entry) or not batch.remove_slice(queue, part):
+                left.append(part)
+                continue
+            batch.count(EVENTS[reason].word, len(part))
+            batch.note_slice(EVENTS[reason], queue, part, by, _words(reason, queue))
+        if left:
+            entries = expanded(left)
+            gone = [(entry[0], entry[1]) for entry in entries]
+            packets = [entry[2] for entry in entries]
+            self.removed(batch, queue, gone, reason, by, packets if all(packets) else None)
+
     def finalize(
         self,
         batch: Batch,
@@ -273,7 +296,7 @@ class Dispositions:
     # Copies
 
     def _is_journaled(self, queue: ManagedQueue, reason: MessageClass) -> bool:
-        """Whether what was received from a queue goes to its journal (A-38)."""
+        """Whether what was received goes to the journal ([MS-MQDMPR] 3.1.1.2, A-38)."""
         kinds = (QueueKind.PRIVATE, QueueKind.PUBLIC, QueueKind.SUBQUEUE)
         is_received = reason is MessageClass.ACK_RECEIVE
         return is_received and queue.properties.journal and queue.kind in kinds

@@ -8,6 +8,7 @@ from typing import Any
 
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.commit.gather import Gathering
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.dedup import find_duplicate
 from openmsmq.engine.messages.limits import EXPRESS_SIZE_MAX
@@ -34,6 +35,7 @@ class Enqueuer:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._gathering = Gathering(core)
 
     def send(
         self,
@@ -50,11 +52,19 @@ class Enqueuer:
         self.check(queue, messages, transaction)
         if transaction is not None:
             return self._send_in(transaction, queue, messages, result)
+        if len(messages) == 1 and not messages[0].express and not messages[0].flags:
+            return self._gathering.send(queue, messages[0], caller.name, result)
+        return self._send_now(queue, messages, caller.name, result)
+
+    def _send_now(
+        self, queue: ManagedQueue, messages: list[NewMessage], by: str, result: object
+    ) -> Future[Any]:
+        """Put messages into a queue outside transactions; some may be express."""
         pending: Future[Any] = Future()
         express = [message for message in messages if message.express]
         durable = [message for message in messages if not message.express] if express else messages
         size = _size(messages)
-        core, by = self._core, caller.name
+        core = self._core
         places: list[int] = []
         core.reserve(queue, size)
 
@@ -225,4 +235,4 @@ def _insert_between(
 
 def _size(messages: list[NewMessage]) -> int:
     """The bytes of messages, as quotas count them."""
-    return sum([len(message.packet) for message in messages])
+    return sum([len(message[0]) for message in messages])

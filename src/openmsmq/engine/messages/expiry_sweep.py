@@ -100,7 +100,9 @@ class ExpirySweep:
         self._state.submit(apply, committed, lambda error: self._expiry.fail_sweep())
 
     def _expire(self, batch: Batch, keys: list[bytes], sent: Sent) -> None:
-        """Messages that a reader holds wait for the outcome (A-34); `sent` names those in transit.
+        """Those that are still there ([MS-MQDMPR] 3.1.2.4); `sent` names those in transit.
+
+        Messages that a reader holds wait for the outcome (A-34).
 
         Those in transit have no outcome to wait for but the acknowledgement that is overdue.
         """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
@@ -11,6 +13,7 @@ from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.messages.scan import (
     NO_LIMIT,
     fetch,
+    fetch_parts,
     first_fitting,
     first_readable,
     hold,
@@ -20,6 +23,7 @@ from openmsmq.engine.messages.scan import (
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING, Holder
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import Part, Parts, RunSlice, expanded, lookups_of
 from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import place_and_expiry
@@ -36,9 +40,10 @@ from openmsmq.errors import (
 )
 from openmsmq.properties.message import MessageClass
 from openmsmq.types.caller import INTERNAL, Caller
-from openmsmq.types.lookup import LOOKUP_MAX
+from openmsmq.types.lookup import LOOKUP_MAX, Range
 from openmsmq.types.read import Seek
 
+T = TypeVar("T")
 Entries = list[Entry]
 OVER = "the transaction ended while the read was waiting"
 
@@ -63,14 +68,15 @@ class Receiver:
         pending: Future[Entries] = Future()
 
         def attempt(_: list[int]) -> bool:
+            snapshot = self._core.snapshot
             found = first_fitting(
-                self._core.snapshot, queue, count, after, self._core.expiry.overdue, size_max
+                snapshot, queue, count, after, self._core.expiry.overdue, size_max
             )
             if found:
-                pending.succeed(fetch(self._core.snapshot, queue, found))
+                pending.succeed(expanded(fetch_parts(snapshot, queue, found)))
             return bool(found)
 
-        return self._start(queue, Waiter(attempt, pending, owner), wait=wait)
+        return self._start(queue, Waiter(attempt, pending, owner, from_head=not after), wait=wait)
 
     def receive(
         self,
@@ -87,23 +93,65 @@ class Receiver:
 
         `holder` is a transaction, or for a read in two steps whoever will end it (.11).
         """
+        return self._receive(
+            queue,
+            count,
+            owner,
+            expanded,
+            wait=wait,
+            holder=holder,
+            size_max=size_max,
+            caller=caller,
+        )
+
+    def receive_parts(
+        self,
+        queue: ManagedQueue,
+        count: int,
+        owner: object,
+        *,
+        wait: bool,
+        holder: Holder = REMOVING,
+        size_max: int = NO_LIMIT,
+        caller: Caller = INTERNAL,
+    ) -> Future[Parts]:
+        """The same with messages of runs as slices."""
+        return self._receive(
+            queue, count, owner, _same, wait=wait, holder=holder, size_max=size_max, caller=caller
+        )
+
+    def _receive(
+        self,
+        queue: ManagedQueue,
+        count: int,
+        owner: object,
+        shape: Callable[[Parts], T],
+        *,
+        wait: bool,
+        holder: Holder,
+        size_max: int,
+        caller: Caller,
+    ) -> Future[T]:
         _check_holder(queue, holder)
-        pending: Future[Entries] = Future()
+        pending: Future[T] = Future()
 
         def attempt(_: list[int]) -> bool:
             if _is_over(holder):
                 pending.fail(TransactionSequence(OVER))
                 return True
-            found = first_fitting(
-                self._core.snapshot, queue, count, 0, self._core.expiry.overdue, size_max
-            )
+            snapshot = self._core.snapshot
+            found = first_fitting(snapshot, queue, count, 0, self._core.expiry.overdue, size_max)
             if found:
-                entries = fetch(self._core.snapshot, queue, found)
-                hold(queue, entries, holder, from_start=True)
-                self._taken(queue, entries, holder, pending, caller)
+                parts: Parts = fetch_parts(snapshot, queue, found)
+                if not holder.holds_slices:
+                    parts = expanded(parts)
+                hold(queue, parts, holder, from_start=True)
+                self._taken(queue, parts, holder, pending, shape, caller)
             return bool(found)
 
-        return self._start(queue, Waiter(attempt, pending, owner), wait=wait)
+        is_over = partial(_is_over, holder) if isinstance(holder, ManagedTransaction) else None
+        waiter = Waiter(attempt, pending, owner, from_head=True, is_over=is_over)
+        return self._start(queue, waiter, wait=wait)
 
     def put_back(self, queue: ManagedQueue, entries: Entries, caller: Caller = INTERNAL) -> None:
         """Undo a receive whose caller is gone: the messages return to their places."""
@@ -136,7 +184,7 @@ class Receiver:
     def end(
         self,
         queue: ManagedQueue,
-        lookups: Sequence[int],
+        ranges: Sequence[Range],
         holder: Holder,
         *,
         delete: bool,
@@ -147,39 +195,59 @@ class Receiver:
         `holder` is what has taken them.
         """
         _check_queue(queue)
-        _check_held(queue, lookups, holder)
+        parts = self._held(queue, ranges, holder)
         pending: Future[None] = Future()
-        gone = lookups if delete else ()
+        gone: Parts = parts if delete else ()
         if gone and queue.has_purged:
-            gone = [lookup for lookup in lookups if not queue.is_purged(lookup)]
-        if len(gone) < len(lookups):
-            staying = set(gone)
+            gone = [entry for entry in expanded(parts) if not queue.is_purged(entry.lookup)]
+        if gone is not parts:
+            staying = set(lookups_of(gone))
             self._core.removal.release(
-                queue, [lookup for lookup in lookups if lookup not in staying]
+                queue, [lookup for lookup in lookups_of(parts) if lookup not in staying]
             )
             self._core.readers.settle()
-        read = queue.holds.read_by(holder)
-        entries = [read.get(lookup) or self._entry(queue, lookup) for lookup in gone]
-        queue.holds.hold(gone, REMOVING)
-        self._remove(queue, entries, lambda: pending.succeed(None), pending.fail, caller)
+        for part in gone:
+            if isinstance(part, RunSlice):
+                queue.holds.hold_slice(part, REMOVING)
+        queue.holds.hold([part.lookup for part in gone if isinstance(part, Entry)], REMOVING)
+        self._remove(queue, gone, lambda: pending.succeed(None), pending.fail, caller)
         return pending
 
     def enlist(
         self,
         queue: ManagedQueue,
-        lookups: Sequence[int],
+        ranges: Sequence[Range],
         holder: Holder,
         transaction: ManagedTransaction,
     ) -> None:
         """Let a transaction decide on messages that a read in two steps holds."""
         _check_queue(queue)
         _check_holder(queue, transaction)
-        _check_held(queue, lookups, holder)
-        read = queue.holds.read_by(holder)
-        for lookup in lookups:
-            entry = read.get(lookup) or self._entry(queue, lookup)
-            transaction.received[queue, lookup] = entry.record
-        queue.holds.hold(lookups, transaction)
+        entries = expanded(self._held(queue, ranges, holder))
+        for entry in entries:
+            transaction.received[queue, entry.lookup] = entry.record
+        queue.holds.hold([entry.lookup for entry in entries], transaction)
+
+    def _held(self, queue: ManagedQueue, ranges: Sequence[Range], holder: Holder) -> list[Part]:
+        """Messages as they were read, all of which this one holds.
+
+        A read that did not happen cannot be ended, nor one that something else ends.
+        """
+        holds, read = queue.holds, queue.holds.read_by(holder)
+        parts: list[Part] = []
+        for at, end in ranges:
+            while at < end:
+                span = holds.span_at(at)
+                if span is not None and span.holder is holder:
+                    stop = min(end, span.end)
+                    parts.append(span.read.part(at, stop))
+                    at = stop
+                elif span is None and holds.holder_of(at) is holder:
+                    parts.append(read.get(at) or self._entry(queue, at))
+                    at += 1
+                else:
+                    raise TransactionSequence(f"message {at} is not held by this handle")
+        return parts
 
     def _entry(self, queue: ManagedQueue, lookup: int) -> Entry:
         """A message that is there for certain."""
@@ -209,7 +277,7 @@ class Receiver:
             pending.succeed(entries)
         else:
             hold(queue, entries, holder, from_start=False)
-            self._taken(queue, entries, holder, pending, caller)
+            self._taken(queue, entries, holder, pending, expanded, caller)
         return pending
 
     def _seek(
@@ -315,7 +383,7 @@ class Receiver:
             cursor.received(found[0][0])
             entries = fetch(self._core.snapshot, queue, found)
             hold(queue, entries, holder, from_start=False)
-            self._taken(queue, entries, holder, pending, caller)
+            self._taken(queue, entries, holder, pending, expanded, caller)
 
         if after is None:
             take([self._under(queue, cursor)])
@@ -370,7 +438,7 @@ class Receiver:
 
     def _start(
         self, queue: ManagedQueue, waiter: Waiter, *, wait: bool, destructive: bool = False
-    ) -> Future[Entries]:
+    ) -> Future[Any]:
         """Try at once, else wait ([MS-MQDMPR] 3.1.7.3.1), in one step (A-57)."""
         _check_queue(queue)
         if waiter.attempt([]):
@@ -398,31 +466,37 @@ class Receiver:
     def _taken(
         self,
         queue: ManagedQueue,
-        entries: Entries,
+        parts: Parts,
         holder: Holder,
-        pending: Future[Entries],
+        pending: Future[T],
+        shape: Callable[[Parts], T],
         caller: Caller,
     ) -> None:
         """Messages were taken: remove them, or leave that to a transaction or a second step."""
         if isinstance(holder, ManagedTransaction):
-            holder.received.update(((queue, e.lookup), e.record) for e in entries)
+            holder.received.update(((queue, e.lookup), e.record) for e in expanded(parts))
         if holder is not REMOVING:
-            pending.succeed(entries)
+            pending.succeed(shape(parts))
             return
-        self._remove(queue, entries, lambda: pending.succeed(entries), pending.fail, caller)
+        self._remove(queue, parts, lambda: pending.succeed(shape(parts)), pending.fail, caller)
 
     def _remove(
         self,
         queue: ManagedQueue,
-        entries: Entries,
+        parts: Parts,
         succeed: Callable[[], None],
         fail: Callable[[BaseException], None],
         caller: Caller,
     ) -> None:
         """Messages that are held were received."""
         self._core.removal.remove(
-            queue, entries, MessageClass.ACK_RECEIVE, succeed, fail, caller.name
+            queue, parts, MessageClass.ACK_RECEIVE, succeed, fail, caller.name
         )
+
+
+def _same(parts: Parts) -> Parts:
+    """Slices stay slices."""
+    return parts
 
 
 def _note_back(note: Callable[..., None], queue: ManagedQueue, entries: Entries, by: str) -> None:
@@ -446,12 +520,6 @@ def _check_holder(queue: ManagedQueue, holder: Holder) -> None:
 
 def _is_over(holder: Holder) -> bool:
     return isinstance(holder, ManagedTransaction) and not holder.is_open
-
-
-def _check_held(queue: ManagedQueue, lookups: Sequence[int], holder: Holder) -> None:
-    """Refuse to end reads that did not happen, or that something else ends."""
-    if any(other is not holder for other in set(map(queue.holds.holder_of, lookups))):
-        raise TransactionSequence("no read in two steps holds this message")
 
 
 def _check_cursor(cursor: QueueCursor) -> None:

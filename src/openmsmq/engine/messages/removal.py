@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from struct import pack
 
 from openmsmq.engine.commit.batch import Batch
@@ -12,6 +12,7 @@ from openmsmq.engine.messages.express import ExpressStore
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import Parts, RunSlice, lookups_of
 from openmsmq.engine.queues.waiting_readers import WaitingReaders
 from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.layout import PURGED_ROW, queue_key
@@ -40,36 +41,38 @@ class Removal:
     def remove(
         self,
         queue: ManagedQueue,
-        entries: Sequence[Entry],
+        parts: Parts,
         reason: MessageClass,
         succeed: Callable[[], None],
         fail: Callable[[BaseException], None],
         by: str = "",
     ) -> None:
         """Take held messages out of the store, then say so; express ones are in memory only."""
-        lookups = [entry.lookup for entry in entries]
-        express = [entry for entry in entries if entry.express]
-        stored = [entry for entry in entries if not entry.express] if express else entries
+        express = [part for part in parts if isinstance(part, Entry) and part.express]
+        stored = parts
+        if express:
+            stored = [part for part in parts if not isinstance(part, Entry) or not part.express]
 
         def apply(batch: Batch) -> None:
             # Even if the queue is being deleted: that was asked for later.
-            gone = [(entry[0], entry[1]) for entry in stored]
-            packets = [entry[2] for entry in stored]
-            self._dispositions.removed(batch, queue, gone, reason, by, packets)
+            self._dispositions.removed_parts(batch, queue, stored, reason, by)
 
         def committed() -> None:
-            self.forget(queue, lookups)
+            for part in parts:
+                if isinstance(part, RunSlice):
+                    self._forget_slice(queue, part)
+            self.forget(queue, [part.lookup for part in parts if isinstance(part, Entry)])
             if express:
                 self._dispositions.removed_express(queue, express, reason, by)
                 self._readers.settle()
             succeed()
 
         def failed(error: BaseException) -> None:
-            self.release(queue, lookups)
+            self.release(queue, lookups_of(parts))
             fail(error)
 
         if stored:
-            self._state.submit(apply, committed, failed)
+            self._state.submit(apply, committed, failed, commutes=True)
         else:
             committed()
 
@@ -80,6 +83,12 @@ class Removal:
             queue.purge_pending.difference_update(lookups)
         if queue.express:
             self._express.drop(queue, [lookup for lookup in lookups if lookup in queue.express])
+
+    def _forget_slice(self, queue: ManagedQueue, part: RunSlice) -> None:
+        """The same for messages of a run."""
+        queue.holds.release_slice(part)
+        if queue.purge_pending:
+            queue.purge_pending.difference_update(range(part.first, part.end))
 
     def release(self, queue: ManagedQueue, lookups: Iterable[int]) -> None:
         """Make held messages readable again, unless they were purged or expired meanwhile."""

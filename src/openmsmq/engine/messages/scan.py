@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from heapq import merge
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice, takewhile
 from typing import Final
 
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import Part, Parts, RunSlice, is_worth_it
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
     Owed,
@@ -26,7 +27,10 @@ from openmsmq.engine.storage.runs import (
     first_arrival,
     is_member,
     members_of,
+    plain_after,
+    read_blob,
     read_members,
+    runs_after,
     stored,
     stored_back,
 )
@@ -35,8 +39,6 @@ from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK, LOOKUP_MAX
 
 NO_LIMIT: Final = sys.maxsize
-LOOK_AHEAD: Final = 500
-"Messages that are looked at together, when bytes are limited."
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 
@@ -49,15 +51,76 @@ def readable(
     (Seek Available Message Position, [MS-MQDMPR] 3.1.7.3.2.) Messages that expire before
     `overdue` have expired and wait to be removed.
     """
-    found = _present(snapshot, queue, after)
-    if len(queue.holds) or queue.has_purged or overdue:
-        found = _available(queue, found, overdue)
-    yield from found
+    for item in readable_parts(snapshot, queue, after, overdue):
+        if isinstance(item, RunSlice):
+            yield from item.found()
+        else:
+            yield item
+
+
+def readable_parts(
+    snapshot: Snapshot, queue: ManagedQueue, after: int, overdue: int = 0
+) -> Iterator[Found | RunSlice]:
+    """The same, with messages of a run that lie together as a slice, without its packets.
+
+    While a purge is under way they come one by one, since it may spare some of a run.
+    """
+    if queue.has_purged:
+        yield from _available(queue, _present(snapshot, queue, after), overdue)
+        return
+    for first, last in queue.parts_after(after):
+        yield from _parts_between(snapshot, queue, first, last, overdue)
+
+
+def _parts_between(
+    snapshot: Snapshot, queue: ManagedQueue, after: int, last: int, overdue: int
+) -> Iterator[Found | RunSlice]:
+    """Those above `after`, without a look at those behind `last`."""
+    if after >= LOOKUP_MAX:
+        return
+    others = plain_after(snapshot, queue.number, after)
+    if queue.express:
+        others = merge(others, _express(queue.express.after(after)))
+    if last < LOOKUP_MAX:
+        others = takewhile(lambda item: item[0] <= last, others)
+    if len(queue.holds) or overdue:
+        others = _available(queue, others, overdue)
+    other = next(others, None)
+    for piece in _slices_between(snapshot, queue, after, last):
+        while other is not None and other[0] < piece.first:
+            yield other
+            other = next(others, None)
+        yield piece
+    if other is not None:
+        yield other
+        yield from others
+
+
+def _slices_between(
+    snapshot: Snapshot, queue: ManagedQueue, after: int, last: int
+) -> Iterator[RunSlice]:
+    """Slices of runs above `after`, cut behind `last`: the rest comes with the next part."""
+    for run in runs_after(snapshot, queue.number, after):
+        if run.first > last:
+            return
+        held = queue.holds.held_bits(run.first, run.count)
+        for first, end in run.pieces(after, held):
+            if first <= last:
+                yield RunSlice(run, first, min(end, last + 1))
 
 
 def _present(snapshot: Snapshot, queue: ManagedQueue, after: int) -> Iterator[Found]:
     """All messages above lookup identifier `after`, and above the part that is held in one go."""
-    after = max(after, queue.start)
+    parts = queue.parts_after(after)
+    if len(parts) == 1:
+        return _all(snapshot, queue, parts[0][0])
+    (after, last), (behind, _) = parts
+    front = takewhile(lambda item: item[0] <= last, _all(snapshot, queue, after))
+    return chain(front, _all(snapshot, queue, behind))
+
+
+def _all(snapshot: Snapshot, queue: ManagedQueue, after: int) -> Iterator[Found]:
+    """All messages above lookup identifier `after`."""
     if after >= LOOKUP_MAX:
         return iter(())
     found = stored(snapshot, queue.number, after)
@@ -120,7 +183,7 @@ def _express(entries: Iterator[Entry]) -> Iterator[Found]:
 
 
 def fetch(snapshot: Snapshot, queue: ManagedQueue, found: list[Found]) -> list[Entry]:
-    """The packets of messages that were found."""
+    """The packets of messages that were found, as they were sent ([MS-MQDMPR] 3.1.1.12)."""
     members = members_of(found)
     if members:
         return _fetch_members(snapshot, queue, found, members)
@@ -174,18 +237,33 @@ def first_readable(
 
 def first_fitting(
     snapshot: Snapshot, queue: ManagedQueue, count: int, after: int, overdue: int, size_max: int
-) -> list[Found]:
-    """The same with `size_max` bytes together, without a look at many more; at least one."""
-    rows = readable(snapshot, queue, after, overdue)
-    found = list(islice(rows, min(count, LOOK_AHEAD)))
-    size = 0
-    while LOOK_AHEAD <= len(found) < count:
-        size += sum([packet_place(raw)[1] for _, raw, _ in found[-LOOK_AHEAD:]])
-        more = list(islice(rows, min(count - len(found), LOOK_AHEAD))) if size < size_max else []
-        if not more:
+) -> list[Found | RunSlice]:
+    """The same, with those of runs as slices, and `size_max` bytes together; at least one."""
+    found: list[Found | RunSlice] = []
+    for item in readable_parts(snapshot, queue, after, overdue):
+        if isinstance(item, RunSlice):
+            whole = item
+            if len(item) > count:
+                item = item.part(item.first, item.first + count)
+            if item.size > size_max:
+                fitting = item.up_to(size_max)
+                item = fitting if found or len(fitting) else item.part(item.first, item.first + 1)
+            if len(item):
+                found.append(item)
+            count -= len(item)
+            size_max -= item.size
+            if len(item) < len(whole):
+                break
+        else:
+            size = packet_place(item[1])[1]
+            if found and size > size_max:
+                break
+            found.append(item)
+            count -= 1
+            size_max -= size
+        if not count:
             break
-        found += more
-    return up_to(found, size_max)
+    return found
 
 
 def up_to(found: list[Found], size_max: int) -> list[Found]:
@@ -197,18 +275,49 @@ def up_to(found: list[Found], size_max: int) -> list[Found]:
     return found[: max(fitting, 1)]
 
 
-def hold(queue: ManagedQueue, found: list[Entry], holder: Holder, *, from_start: bool) -> None:
+def fetch_parts(
+    snapshot: Snapshot, queue: ManagedQueue, found: list[Found | RunSlice]
+) -> list[Part]:
+    """The packets of messages that were found, those of runs as slices."""
+    parts: list[Part] = []
+    single: list[Found] = []
+    for item in found:
+        if not isinstance(item, RunSlice):
+            single.append(item)
+            continue
+        if single:
+            parts += fetch(snapshot, queue, single)
+            single = []
+        number = item.run.record.packet_number
+        whole = item.with_packets(read_blob(snapshot, number, item.start, item.stop))
+        if is_worth_it(whole):
+            parts.append(whole)
+        else:
+            parts += whole.entries()
+    if single:
+        parts += fetch(snapshot, queue, single)
+    return parts
+
+
+def hold(queue: ManagedQueue, parts: Parts, holder: Holder, *, from_start: bool) -> None:
     """Make messages unreadable for everybody but `holder`.
 
     `from_start` says that they are the first readable ones: nothing up to the last of them is
     readable any longer, and nobody needs to look there again.
     """
+    entries: list[Entry] = []
+    for part in parts:
+        if isinstance(part, RunSlice):
+            queue.holds.hold_slice(part, holder)
+        else:
+            entries.append(part)
     if holder.keeps_entries:
-        queue.holds.hold_read(found, holder)
+        queue.holds.hold_read(entries, holder)
     else:
-        queue.holds.hold([entry.lookup for entry in found], holder)
-    if from_start and found:
-        queue.start = found[-1].lookup
+        queue.holds.hold([entry.lookup for entry in entries], holder)
+    if from_start and parts:
+        last = parts[-1]
+        queue.start = last.end - 1 if isinstance(last, RunSlice) else last.lookup
 
 
 def oldest(snapshot: Snapshot, queue: ManagedQueue) -> int | None:

@@ -81,6 +81,8 @@ class _Model(NamedTuple):
     """What a packet shares with others of its size, if they are like it, and what becomes of it."""
 
     size: int
+    start: bytes
+    "All that is before the MessageID: a program writes the same there as a rule."
     base: bytes
     "What is before the source."
     lifetime: bytes
@@ -148,7 +150,16 @@ class Stamper:
         model: _Model | None = None
         size = 0
         for number, packet in enumerate(packets, first_id):
-            if model is not None and model.is_like(packet):
+            if model is not None and (
+                (
+                    len(packet) == model.size
+                    and packet.startswith(model.start)
+                    and packet.startswith(model.written, FLAGS)
+                    and packet.startswith(model.sizes, model.sizes_at)
+                    and packet.startswith(model.null, model.null_at)
+                )
+                or model.is_like(packet)
+            ):
                 parts = (
                     model.front,
                     u32(number & U32_MAX),
@@ -212,6 +223,7 @@ class Stamper:
         label = packet[offset + 1]
         return _Model(
             len(packet),
+            packet[:_MESSAGE_ID],
             packet[:_SOURCE],
             packet[_RECEIVE:_SENT],
             packet[FLAGS : offset + _CORRELATION],

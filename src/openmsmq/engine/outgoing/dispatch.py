@@ -1,7 +1,7 @@
 """From outgoing queues to transports: which message goes next, and what becomes of it.
 
-A transport is told which queues have messages and takes them when it can. They stay in their queues
-until it is known that they have reached the next hop.
+A transport is notified of queues with messages and takes them when it can. They stay in their
+queues until it is known that they have reached the next hop.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def needs_sequence(queue: ManagedQueue, arrival: int) -> bool:
 def load_sequences(
     snapshot: Snapshot, queues: dict[int, ManagedQueue], numbers: SequenceNumbers
 ) -> None:
-    """Give the outgoing queues their sequences; new messages begin others."""
+    """Give outgoing queues their sequences ([MS-MQQB] 3.1.1.3.1); new messages begin others."""
     for key, row in snapshot.scan(Table.TRANSFER, OUTGOING, OUTGOING + b"\xff" * 9):
         sequence = OutgoingSequence.unpack(key, row)
         if sequence.queue in queues:

@@ -135,15 +135,15 @@ class Sequences:
         """PreviousTxSequenceNumber of the message that is sent now (AMB-27).
 
         It is that of the message sent before it, or of the last one acknowledged: so gaps close
-        that messages leave which expire.
+        that messages leave which expire. One that was acknowledged itself, and is sent again since
+        it could not be removed, does not follow those behind it: a receiver that was restored
+        from a backup would miss what never was before it.
         """
-        previous = 0
-        for known, last in (self._acked, self._sent):
-            if known == sequence.id:
-                previous = max(previous, last)
+        known = (last for of, last in (self._acked, self._sent) if of == sequence.id)
+        previous = max((last for last in known if last < number), default=0)
         self._sent = sequence.id, number
         self._highest = max(self._highest, self._sent)
-        return min(previous, number - 1)
+        return previous
 
     def limit(self, sequence: OutgoingSequence) -> int:
         """The highest number that can be acknowledged: what was not sent cannot have arrived."""

@@ -63,6 +63,6 @@ class Transfer:
             self.state = TransferState.INACTIVE
 
     def set_state(self, state: TransferState) -> None:
-        """Take over what the transport says; a queue on hold stays so."""
+        """Take over what the transport says ([MS-MQDMPR] 3.1.1.3); a queue on hold stays so."""
         if self.is_open:
             self.state = state

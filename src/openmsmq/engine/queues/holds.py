@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
 from openmsmq.engine.queues.entry import Entry
+from openmsmq.engine.queues.slices import RunSlice
+from openmsmq.engine.queues.spans import Span, Spans
+from openmsmq.types.lookup import ranges_of
 
 _NONE: Final[Mapping[int, Entry]] = {}
 _START: Final = 60
@@ -24,38 +27,87 @@ class Holder:
 
     keeps_entries: ClassVar[bool] = False
     "It ends messages by and by, and needs to know them as they were read."
+    holds_slices: ClassVar[bool] = False
+    "It can hold messages of a run together."
 
 
-REMOVING: Final = Holder()
+class _Removing(Holder):
+    """Removes messages with the next commit."""
+
+    __slots__ = ()
+    holds_slices = True
+
+
+REMOVING: Final[Holder] = _Removing()
 "Holds messages that are received and leave the store with the next commit."
 IN_TRANSIT: Final = Holder()
 "Holds messages that were handed to the port."
 
 
 class Holds:
-    """The holders of the messages of one queue, by lookup identifier."""
+    """The holders of the messages of one queue.
 
-    __slots__ = ("_holders", "_read", "holder_of", "is_held")
+    Messages of a run that were taken together are a span; any other has an entry of its own.
+    """
+
+    __slots__ = ("_holders", "_read", "_spans")
 
     def __init__(self) -> None:
         self._holders: dict[int, Holder] = {}
         self._read: dict[Holder, dict[int, Entry]] = {}
         "Messages as they were read, of those that are held by what will end them by and by."
-        self.holder_of: Callable[[int], Holder | None] = self._holders.get
-        "What holds a message; None if it is free. Bound once, since scans ask for every message."
-        self.is_held: Callable[[int], bool] = self._holders.__contains__
+        self._spans: Spans[Holder] = Spans()
 
     def __len__(self) -> int:
-        return len(self._holders)
+        return len(self._holders) + self._spans.count
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._holders)
+        yield from self._holders
+        for span in self._spans:
+            yield from range(span.first, span.end)
+
+    def holder_of(self, lookup: int) -> Holder | None:
+        """What holds a message; None if it is free."""
+        holder = self._holders.get(lookup)
+        if holder is None and self._spans.count:
+            span = self._spans.at(lookup)
+            return None if span is None else span.holder
+        return holder
+
+    @property
+    def is_held(self) -> Callable[[int], bool]:
+        """Tells whether a message is held; bound once by scans, which ask for every message."""
+        return self._is_held if self._spans.count else self._holders.__contains__
+
+    def _is_held(self, lookup: int) -> bool:
+        return lookup in self._holders or self._spans.at(lookup) is not None
+
+    def held_bits(self, first: int, count: int) -> int:
+        """A bit for each of `count` messages that is held."""
+        bits, end = 0, first + count
+        if self._spans.count:
+            for span in self._spans.within(first, end):
+                low, high = max(span.first, first), min(span.end, end)
+                bits |= (1 << high - low) - 1 << low - first
+        singles = self._holders
+        if not singles:
+            return bits
+        if len(singles) < count:
+            held = [lookup for lookup in singles if first <= lookup < end]
+        else:
+            held = [lookup for lookup in range(first, end) if lookup in singles]
+        for lookup in held:
+            bits |= 1 << lookup - first
+        return bits
 
     def hold(self, lookups: Iterable[int], holder: Holder) -> None:
         """Let something hold messages, whatever held them before."""
-        if self._read:
+        if self._read or self._spans.count:
             lookups = list(lookups)
             self._forget(lookups)
+            if self._spans.count:
+                for first, end in ranges_of(lookups):
+                    self._spans.take(first, end)
         self._holders.update(dict.fromkeys(lookups, holder))
 
     def hold_read(self, entries: Iterable[Entry], holder: Holder) -> None:
@@ -71,19 +123,49 @@ class Holds:
         self._holders.update(dict.fromkeys(found, holder))
         self._read.setdefault(holder, {}).update(found)
 
+    def hold_slice(self, part: RunSlice, holder: Holder) -> None:
+        """Let something hold messages of a run that are free, or are in a span now."""
+        self._spans.take(part.first, part.end)
+        self._spans.add(Span(part.first, part.end, holder, part.without_packets()))
+
+    def span_at(self, lookup: int) -> Span[Holder] | None:
+        """The span that a message is held in, if it is."""
+        return self._spans.at(lookup) if self._spans.count else None
+
     def read_by(self, holder: Holder) -> Mapping[int, Entry]:
-        """The messages that a reader holds, as they were read."""
+        """The messages that a reader holds one by one, as they were read."""
         return self._read.get(holder, _NONE)
+
+    def held_by(self, reader: Holder) -> list[int]:
+        """All messages that a reader holds which keeps what it has read."""
+        found = list(self.read_by(reader))
+        for span in self._spans:
+            if span.holder is reader:
+                found += range(span.first, span.end)
+        return found
 
     def release(self, lookups: Iterable[int]) -> None:
         """Let go of messages that are held."""
-        if self._read:
+        if self._read or self._spans.count:
             lookups = list(lookups)
             self._forget(lookups)
-        for lookup in lookups:
-            del self._holders[lookup]
+        if not self._spans.count:
+            for lookup in lookups:
+                del self._holders[lookup]
+            return
+        others = [lookup for lookup in lookups if self._holders.pop(lookup, None) is None]
+        before = self._spans.count
+        for first, end in ranges_of(others):
+            self._spans.take(first, end)
+        assert before - self._spans.count == len(others), "a message is not held"
+
+    def release_slice(self, part: RunSlice) -> None:
+        """Let go of messages of a run."""
+        self._spans.take(part.first, part.end)
 
     def _forget(self, lookups: list[int]) -> None:
+        if not self._read:
+            return
         for lookup in lookups:
             holder = self._holders.get(lookup)
             read = None if holder is None else self._read.get(holder)

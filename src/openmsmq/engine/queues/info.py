@@ -8,6 +8,7 @@ from typing import Final
 
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.scan import oldest
+from openmsmq.engine.queues.ownership import is_restricted
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.system import HIDDEN
 from openmsmq.limits import NO_QUOTA
@@ -50,6 +51,7 @@ def queue_info(queue: ManagedQueue, core: Core) -> QueueInfo:
         format_name=_format_name(queue, core),
         created=properties.created,
         modified=properties.modified,
+        restricted=is_restricted(properties.permissions),
     )
 
 

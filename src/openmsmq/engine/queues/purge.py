@@ -181,7 +181,7 @@ def _end(queue: ManagedQueue, mark: int) -> None:
     queue.purge_mark = max(queue.purges, default=0)
     if not queue.purges:
         queue.spared.clear()
-    queue.start = 0
+    queue.start, queue.gap = 0, (0, 0)
 
 
 def _rows(writer: Writer, queue: ManagedQueue, after: int) -> Rows:

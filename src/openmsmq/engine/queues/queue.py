@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Protocol
@@ -19,7 +20,7 @@ from openmsmq.engine.storage.layout import DELAYED_BIT, JOURNAL_BIT
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.limits import NO_QUOTA, QUEUE_LABEL_MAX, U32_MAX
 from openmsmq.types.access import Mode
-from openmsmq.types.lookup import ARRIVAL_MASK
+from openmsmq.types.lookup import ARRIVAL_MASK, LOOKUP_MAX
 from openmsmq.types.outgoing import TransferState
 from openmsmq.types.queues import Poison, QueueKind
 
@@ -70,6 +71,8 @@ class QueueProperties:
     "Where poison goes."
     purpose: Purpose = Purpose.SEND
     "Of an outgoing queue: why there is one."
+    permissions: str = ""
+    "Its security descriptor in SDDL; nothing for one that belongs to administrators and is open."
 
     def __post_init__(self) -> None:
         """Refuse values outside their sets ([MS-MQMQ] 2.3.1)."""
@@ -97,6 +100,11 @@ class QueueProperties:
         if self.poison not in tuple(Poison):
             words = " or ".join(Poison)
             raise IllegalPropertyValue(f"poison {self.poison!r}: {words} is possible")
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether it does not take every message that other managers send."""
+        return bool(self.permissions) or self.authenticate or self.privacy != 1
 
     def changed(self, now: int, **changes: Any) -> QueueProperties:
         """The same with some values changed."""
@@ -150,6 +158,8 @@ class ManagedQueue:
     "How the open handles were opened."
     start: int = 0
     "No message at or below this lookup identifier is readable."
+    gap: tuple[int, int] = (0, 0)
+    "Nothing above the first and up to the second of these lookup identifiers is readable."
     purge_mark: int = 0
     "While a purge is under way: messages that arrived up to this number are not there any more."
     purges: list[int] = field(default_factory=list)
@@ -251,10 +261,33 @@ class ManagedQueue:
         if self.purges:
             self.spared.update(lookups)
 
-    def readable_from(self, lookup: int) -> None:
-        """Take note that a message above `lookup` - 1 can be read again, or is new."""
-        if lookup <= self.start:
-            self.start = lookup - 1
+    def readable_again(self, lookups: Sequence[int]) -> None:
+        """Take note that messages, in their order, can be read again, or are new.
+
+        If they are in front of others that are held, the `gap` between is not walked again.
+        """
+        first, end = self.gap
+        if self.start >= end:
+            if lookups[0] > self.start:
+                return
+            first, end = 0, self.start
+        back = bisect_right(lookups, end)
+        if back:
+            self.gap = max(first, lookups[back - 1]), end
+            self.start = min(self.start, lookups[0] - 1)
+
+    def parts_after(self, after: int) -> list[tuple[int, int]]:
+        """Ranges of lookup identifiers above `after` in which messages may be readable.
+
+        Each begins above its first number and ends with its second.
+        """
+        after = max(after, self.start)
+        first, end = self.gap
+        if after >= end:
+            return [(after, LOOKUP_MAX)]
+        if after >= first:
+            return [(end, LOOKUP_MAX)]
+        return [(after, first), (end, LOOKUP_MAX)]
 
 
 def journal_of(queue: ManagedQueue) -> ManagedQueue:

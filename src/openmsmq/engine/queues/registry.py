@@ -126,7 +126,7 @@ class Queues:
         return self.by_number.get(number)
 
     def find(self, name: str) -> ManagedQueue:
-        """The queue with this path below the computer; `QueueNotFound` if there is none."""
+        """The queue with this path below the computer; `QueueNotFound` ([MS-MQDMPR] 3.1.7.1.5)."""
         folded = fold(name)
         queue = self._by_name.get(folded)
         if queue is None and folded.endswith(JOURNAL_SUFFIX):

@@ -127,12 +127,14 @@ class Resolver:
         return (host_key(name.address), name.port or usual) == self.http_place
 
     def _numbered(self, name: PrivateName) -> str:
+        """The private queue with a number ([MS-MQDMPR] 3.1.7.1.5)."""
         queue = self._queues.get(name.number)
         if queue is None or queue.kind is not QueueKind.PRIVATE:
             raise QueueNotFound(str(name))
         return _with_suffix(queue.name, name.suffix)
 
     def _public(self, name: PublicName) -> str | None:
+        """The queue that is published under an identifier: no private one ([MS-MQDMPR] 3.1.1.2)."""
         for queue in self._queues:
             if queue.kind is QueueKind.PUBLIC and queue.properties.id == name.guid:
                 return _with_suffix(queue.name, name.suffix)

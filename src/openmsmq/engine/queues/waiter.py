@@ -19,6 +19,10 @@ class Waiter(NamedTuple):
     "The handle it reads through."
     cursor: QueueCursor | None = None
     "The cursor it reads with, if any."
+    from_head: bool = False
+    "It reads what is first in the queue: where one such read finds nothing, all others do not."
+    is_over: Callable[[], bool] | None = None
+    "Whether the transaction that it reads in has ended; None if it reads in none."
 
     def give_up(self) -> None:
         """It waits no longer."""

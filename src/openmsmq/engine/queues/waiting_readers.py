@@ -29,7 +29,7 @@ class WaitingReaders:
         """
         found = sorted(lookups)
         if found:
-            queue.readable_from(found[0])
+            queue.readable_again(found)
             for follower in queue.followers:
                 follower.came(found)
             self._awake.append((queue, found))
@@ -50,6 +50,8 @@ class WaitingReaders:
     def settle(self) -> None:
         """Message Position Available ([MS-MQDMPR] 3.1.7.2.2): waiting readers, oldest first.
 
+        One that only looks leaves the message to the next ([MS-MQDMPR] 3.1.7.1.14).
+
         What readers make readable in turn is dealt with after them, never in their midst.
         """
         if self._is_busy:
@@ -60,9 +62,7 @@ class WaitingReaders:
                 queue, lookups = self._awake.pop(0)
                 if queue.kind is QueueKind.OUTGOING:
                     self._transports.ready(queue)
-                for waiter in list(queue.waiters):
-                    if waiter.attempt(lookups):
-                        queue.waiters.remove(waiter)
+                _attempt(queue, lookups)
         finally:
             self._is_busy = False
 
@@ -81,3 +81,18 @@ class WaitingReaders:
         for waiter in list(queue.waiters):
             if cursor is None or waiter.cursor is cursor:
                 self.cancel(queue, waiter.pending, error)
+
+
+def _attempt(queue: ManagedQueue, lookups: list[int]) -> None:
+    """Let the readers that wait on a queue look again, but for those that cannot find anything.
+
+    With a thousand of them, one message costs little more than with one.
+    """
+    is_empty = False
+    for waiter in list(queue.waiters):
+        if is_empty and waiter.from_head and not (waiter.is_over and waiter.is_over()):
+            continue
+        if waiter.attempt(lookups):
+            queue.waiters.remove(waiter)
+        else:
+            is_empty = is_empty or waiter.from_head

@@ -61,7 +61,7 @@ COUNTERS_ROW: Final = 1
 DELETED_ROW: Final = 2
 "Marks a queue that is deleted but whose messages are not all removed yet."
 PURGED_ROW: Final = 3
-"Messages that were purged while somebody held them, by lookup identifier."
+"Messages that were purged while a reader held them, by lookup identifier."
 SUBSCRIPTION_ROW: Final = 4
 "How far a subscription has come."
 READ_ROW: Final = 5
@@ -135,7 +135,7 @@ class Record(NamedTuple):
         """The record of the same message in another subqueue.
 
         AbortCounter counts failures without a success between ([MS-MQRR] 2.2.5.3): to be moved is
-        one, and whoever moves a message back wants it to be tried again.
+        one, and a message that is moved back is to be tried again.
         """
         return self._replace(abort_count=0, move_count=self.move_count + 1, last_move_time=now)
 

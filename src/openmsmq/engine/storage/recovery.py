@@ -164,7 +164,7 @@ def start_over(writer: Writer, numbers: Numbers, now: int, passed: int, entropy:
 
 
 def _load_queues(snapshot: Snapshot) -> tuple[dict[int, ManagedQueue], list[ManagedQueue]]:
-    """The queues, and those that were deleted but not emptied."""
+    """The queues as they were ([MS-MQDMPR] 3.1.1, 3.1.1.3), and those deleted but not emptied."""
     found: dict[int, ManagedQueue] = {}
     emptying = []
     # A queue's own number is lower than those of what belongs to it, so that it is met before.
@@ -223,6 +223,7 @@ def _drop_orphans(writer: Writer, queues: dict[int, ManagedQueue]) -> None:
 
 
 def _load_numbers(snapshot: Snapshot, entropy: bytes) -> Numbers:
+    """Numbers that were never given, also to private queues ([MS-MQDMPR] 3.1.1.2)."""
     arrival = _number(snapshot, ARRIVAL_KEY)
     message_id = _number(snapshot, MESSAGE_ID_KEY)
     return Numbers(

@@ -181,6 +181,21 @@ class MessageRun:
             if not holes or not gone >> place & 1:
                 yield first + place, head + _offset(place * stride) + tail, False
 
+    def pieces(self, after: int, held: int) -> Iterator[tuple[int, int]]:
+        """Where its messages above a lookup identifier lie together: first, and behind the last.
+
+        Those that are gone and those whose bit is set in `held` are left out.
+        """
+        first = self.first
+        start = max(after + 1 - first, 0)
+        free = ~(self.gone | held) & (1 << self.count) - 1
+        free = free >> start << start
+        while free:
+            low = (free & -free).bit_length() - 1
+            high = low + _trailing_ones(free >> low)
+            yield first + low, first + high
+            free = free >> high << high
+
     def members_back(self, before: int) -> Iterator[Found]:
         """Its messages below a lookup identifier, in falling order."""
         for lookup in range(min(before, self.end) - 1, self.first - 1, -1):
@@ -276,10 +291,9 @@ def record_of(snapshot: Snapshot, queue: int, lookup: int) -> bytes | None:
 
 def stored(snapshot: Snapshot, queue: int, after: int = 0) -> Iterator[Found]:
     """All messages of a queue above a lookup identifier, those of runs and the others, in order."""
-    end = index_key(queue + 1, 0)
-    plain = _plain(snapshot.scan(Table.INDEX, _behind(queue, after), end))
+    plain = plain_after(snapshot, queue, after)
     item = next(plain, None)
-    for run in _runs(snapshot, queue, after):
+    for run in runs_after(snapshot, queue, after):
         while item is not None and item[0] < run.first:
             yield item
             item = next(plain, None)
@@ -312,12 +326,18 @@ def stored_back(snapshot: Snapshot, queue: int, before: int) -> Iterator[Found]:
         yield from plain
 
 
+def plain_after(snapshot: Snapshot, queue: int, after: int) -> Iterator[Found]:
+    """The messages of a queue above a lookup identifier that are in no run."""
+    rows = snapshot.scan(Table.INDEX, _behind(queue, after), index_key(queue + 1, 0))
+    return _plain(rows)
+
+
 def _plain(rows: Iterator[tuple[bytes, bytes]]) -> Iterator[Found]:
     for key, raw in rows:
         yield split_index_key(key)[1], raw, False
 
 
-def _runs(snapshot: Snapshot, queue: int, after: int) -> Iterator[MessageRun]:
+def runs_after(snapshot: Snapshot, queue: int, after: int) -> Iterator[MessageRun]:
     """The runs with messages above a lookup identifier, perhaps."""
     if after:
         run = find_run(snapshot, queue, after)

@@ -1,7 +1,7 @@
 """What the rules need of a store: ordered tables, one writer, commits that last.
 
 The rules never touch a disk themselves: they read a snapshot of what was last committed and write
-through a transaction that somebody else begins and commits, so that one sync serves many callers.
+through a transaction that its caller begins and commits, so that one sync serves many callers.
 """
 
 from __future__ import annotations

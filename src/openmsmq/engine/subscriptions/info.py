@@ -22,9 +22,13 @@ READ_SIZE_MAX: Final = room_for(COUNT_MAX)
 "Bytes of the packets that are read at once, unless it is a single one: they fit a frame."
 
 
-def subscription_infos(local: QueueManager) -> list[SubscriptionInfo]:
-    """All subscriptions, by queue and name."""
-    found = [_info(subscription, local) for subscription in local.reservations]
+def subscription_infos(local: QueueManager, name: str = "") -> list[SubscriptionInfo]:
+    """All subscriptions, or those with a name, by queue and name."""
+    found = [
+        _info(subscription, local)
+        for subscription in local.reservations
+        if not name or fold(subscription.name) == fold(name)
+    ]
     return sorted(found, key=lambda info: (fold(info.queue), fold(info.name)))
 
 
@@ -96,6 +100,8 @@ def bind_subscription(
         owner,
         take_over=binding.take_over,
         read=binding.read,
+        run=binding.run,
+        begins=binding.begins,
     )
 
 

@@ -18,7 +18,7 @@ from openmsmq.engine.subscriptions.limits import OWNER_MAX, PAST_MAX, RANGES_MAX
 from openmsmq.engine.subscriptions.ranges import Ranges
 from openmsmq.engine.subscriptions.rows import write_state
 from openmsmq.engine.subscriptions.subscription import DurableSubscription
-from openmsmq.errors import InvalidParameter, QueueNotFound, SubscriptionTaken
+from openmsmq.errors import InvalidParameter, QueueNotFound, RunReplaced, SubscriptionTaken
 
 
 def check_owner(subscription: DurableSubscription, owner: str) -> None:
@@ -39,19 +39,27 @@ def bind(
     *,
     take_over: bool = False,
     read: int = 0,
+    run: str = "",
+    begins: bool = False,
 ) -> Future[None]:
     """Let a subscription belong to an owner, if it has none, or to do so again.
 
     On purpose (`take_over`) it passes from another one, which cannot take it back: two readers that
     both may would go on so for ever. What that one has read does not count then. Without an owner
     it may have been read up to the position `read` before there were owners.
+
+    An owner may run twice by mistake, from a copy of its state: the run that began last is the one
+    that reads. Runs are not stored, since a restart of the manager ends none.
     """
     if not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
         raise InvalidParameter(f"{owner!r}: an owner has 1 to {OWNER_MAX} printable characters")
+    if len(run) > OWNER_MAX:
+        raise InvalidParameter(f"a run has {OWNER_MAX} characters at most, not {len(run)}")
 
     def work(pending: Future[None]) -> None:
         has = subscription.owner
         if has == owner:
+            _check_run(subscription, run, begins=begins)
             pending.succeed(None)
             return
         if has and (owner in subscription.past or not take_over):
@@ -66,6 +74,7 @@ def bind(
 
         def committed() -> None:
             subscription.owner, subscription.past, subscription.read = owner, past, known
+            subscription.run = run
             subscription.is_changing = False
             pending.succeed(None)
 
@@ -77,6 +86,17 @@ def bind(
         core.submit(apply, committed, failed)
 
     return subscription.in_turn(work)
+
+
+def _check_run(subscription: DurableSubscription, run: str, *, begins: bool) -> None:
+    """Refuse a run of the owner that another one has replaced."""
+    if run and subscription.run not in ("", run) and not begins:
+        raise RunReplaced(
+            f"another run of the stream that subscription {subscription.name} of"
+            f" {subscription.source.name} belongs to has begun since, from the same checkpoint or a"
+            " copy of it: only one may run"
+        )
+    subscription.run = run or subscription.run
 
 
 def mark_read(

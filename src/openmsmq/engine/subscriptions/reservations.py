@@ -314,6 +314,11 @@ class Reservations:
             found.append((place_of(raw)[0], raw, False))
         return fetch(self._core.snapshot, subscription.store, found)
 
+    def size(self, subscription: DurableSubscription, after: int, last: int) -> int:
+        """The bytes of the reserved messages after one position up to another."""
+        _check_place(subscription, after, last)
+        return sum(packet_place(raw)[1] for _, raw in self._rows(subscription, after, last))
+
     def _rows(
         self, subscription: DurableSubscription, after: int, last: int
     ) -> Iterator[tuple[int, bytes]]:
@@ -410,9 +415,9 @@ class Reservations:
                 batch.place(target, lookup, Record.unpack(raw).moved(batch.now))
             note(batch, Event.MOVED, target, gone, by, source.name)
         else:
-            self._settle(batch, source, gone, MessageClass.ACK_RECEIVE, by)
+            self._finalize(batch, source, gone, MessageClass.ACK_RECEIVE, by)
 
-    def _settle(
+    def _finalize(
         self,
         batch: Batch,
         source: ManagedQueue,
@@ -465,7 +470,7 @@ class Reservations:
             if subscription.way is SubscriptionMode.COPY:
                 _drop_packets(batch, gone)
             elif source.deleted:
-                self._settle(batch, source, gone, MessageClass.NACK_Q_DELETED, by)
+                self._finalize(batch, source, gone, MessageClass.NACK_Q_DELETED, by)
             else:
                 for lookup, raw in gone:
                     batch.place(source, lookup, Record.unpack(raw))

@@ -62,6 +62,8 @@ class DurableSubscription:
     "Owners that it was taken from, the last one first."
     read: Ranges = field(default_factory=Ranges)
     "What its owner has read and not committed."
+    run: str = ""
+    "The run of its owner that began last; only known since the manager started."
     is_changing: bool = False
     "It is being bound to another owner, or it ends."
     _turns: deque[Callable[[], None]] = field(default_factory=deque)
@@ -82,6 +84,12 @@ class DurableSubscription:
     def unread(self) -> int:
         """Messages that were committed without having been read."""
         return self.store.messages - (self.reserved - self.committed)
+
+    @property
+    def marked(self) -> int:
+        """The last position that its owner has marked as read, or the last committed one."""
+        pairs = self.read.pairs
+        return max(self.committed, pairs[-1][1] if pairs else 0)
 
     def pack(self, *, committed: int, reserved: int, owners: tuple[str, ...]) -> bytes:
         """The bytes to store for these positions, with its owner and former owners."""

@@ -1,10 +1,10 @@
 """Units: transactions that other managers and databases have a part in, decided here.
 
 All others have prepared their parts when this manager commits its own, and with it, in one commit
-of the store, the decision: the unit's name and those who have to be told. Nobody writes down that
-a unit is aborted (presumed abort): one that is neither at work nor decided will never be committed,
-since its transaction here was begun first and is gone. A decision is kept until all have confirmed
-that they did their parts.
+of the store, the decision: the unit's name and those who have to be notified. That a unit is
+aborted is not written (presumed abort): one that is neither active nor decided will never be
+committed, since its transaction here was begun first and is gone. A decision is kept until all have
+confirmed that they did their parts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class UnconfirmedUnit:
 
     @property
     def state(self) -> UnitState:
-        """Whether its program is at work on it."""
+        """Whether its program is active."""
         return UnitState.COMMITTING if self.is_attended else UnitState.COMMITTED
 
 
@@ -112,7 +112,7 @@ class Units:
             )
 
     def state(self, name: str) -> UnitState:
-        """Where a unit stands. One that nobody knows is aborted."""
+        """Where a unit stands. An unknown one is aborted."""
         unit = self._decided.get(name)
         if unit is not None:
             return unit.state
@@ -121,7 +121,7 @@ class Units:
         return UnitState.COMMITTED if self._core.decisions.get(name) else UnitState.ABORTED
 
     def finish(self, name: str, confirmed: Collection[str]) -> Future[None]:
-        """Some have confirmed, and whoever says so does no more about it; again does no harm."""
+        """Some have confirmed the decision; idempotent."""
         pending: Future[None] = Future()
         unit = self._decided.get(name)
         if unit is None:

@@ -38,7 +38,7 @@ class Epoch:
 
     number: int
     owner: str = ""
-    "Who numbers the epochs; empty if nobody said so."
+    "Who numbers the epochs; empty if that was not said."
     token: str = ""
     "Of the program that has decided it."
 
@@ -170,7 +170,7 @@ class Epochs:
 def _is_of(writer: str, before: Epoch | None, now: Epoch, caller: Caller) -> bool:
     """Whether it is proven that the writer is the same as before; refuse one that is not.
 
-    The owner is known to nobody else: who can name it may use another token than before.
+    The owner is a secret: a program that can name it may use another token than before.
     """
     if before is None:
         return False

@@ -1,4 +1,4 @@
-"""How prepared transactions ended, so that to ask for the same again does no harm."""
+"""How prepared transactions ended, so that commit and abort are idempotent."""
 
 from __future__ import annotations
 

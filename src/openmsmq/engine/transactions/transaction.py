@@ -2,8 +2,8 @@
 
 What a transaction sends is kept in memory while it is little and in the store beyond that; what
 it receives stays where it is, held. Nothing of either can be seen by others before the commit.
-A transaction that is prepared has written down all it did and waits for the word of whoever
-coordinates it, through crashes if need be.
+A transaction that is prepared has written all it did to the store and waits for the decision of its
+coordinator, through crashes if need be.
 """
 
 from __future__ import annotations
@@ -140,9 +140,9 @@ class ManagedTransaction(Holder):
         self.token = ""
         "Of the program that has begun it, who may end it; empty if it needed none."
         self.used = 0.0
-        "When its program last did something with it, for whoever minds programs that do nothing."
+        "When its program last did something with it, for the limit on idle transactions."
         self.prepared_at: int | None = None
-        "When it was prepared, in seconds as lifetimes count them; None if nobody knows."
+        "When it was prepared, in seconds as lifetimes count them; None if that is unknown."
         self.is_doomed = False
         "As the state says, but known while it is ending too."
         self.is_special = False
@@ -171,7 +171,7 @@ class ManagedTransaction(Holder):
 
     @property
     def is_undecided(self) -> bool:
-        """Whoever began it still has to end it."""
+        """It has begun, and is not ended."""
         return self.state in (TransactionState.ACTIVE, TransactionState.DOOMED)
 
     def is_plain_to(self, queue: ManagedQueue) -> bool:
@@ -347,7 +347,7 @@ class ManagedTransaction(Holder):
         return away
 
     def drop_sent(self, batch: Batch) -> None:
-        """Drop what was written to the store; nobody ever saw it."""
+        """Drop what was written to the store, which was never visible."""
         for sent in self._take_sent_rows(batch):
             batch.drop_packet(sent.number, sent.size)
 
@@ -412,7 +412,7 @@ def load_transactions(
 ) -> tuple[list[ManagedTransaction], list[ManagedTransaction]]:
     """The transactions a crash left behind: those that were prepared, and those that were not.
 
-    Prepared ones hold again what they had received, until they are told the outcome.
+    Prepared ones hold again what they had received, until they are decided.
     """
     found: dict[int, ManagedTransaction] = {}
     prepared = []

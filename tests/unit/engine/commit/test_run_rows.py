@@ -8,10 +8,12 @@ import pytest
 from tests.unit.engine.runs import BODIES, check, fill, history, letters, rows, runs, take_at
 from tests.unit.engine.world import NOW, OWNER, World, letter
 
-from openmsmq.engine.commit.batch import NewMessage
+from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event
 from openmsmq.engine.storage.tables import Table
 from openmsmq.errors import StorageFailed
+from openmsmq.properties.message import MessageClass
 from openmsmq.types.queues import Poison
 
 
@@ -241,3 +243,44 @@ def test_each_message_of_a_run_has_its_own_history(world: World) -> None:
 
 def _identifier(message: NewMessage) -> bytes:
     return message.packet[16:32] + message.packet[56:60]
+
+
+def test_a_slice_of_which_some_have_left_the_run_is_removed_one_by_one(world: World) -> None:
+    """What was read as a slice may have rows of its own when its removal is committed."""
+    queue = world.queue()
+    fill(world, queue)
+    (run,) = runs(world)
+    held = RunSlice(run, run.first + 1, run.first + 6)
+
+    def explode_and_remove(batch: Batch) -> None:
+        lookup = run.first + 3
+        raw = run.member(lookup)
+        assert raw is not None
+        batch.explode(queue, lookup, raw)
+        assert not batch.remove_slice(queue, held)
+        world.core.dispositions.removed_parts(
+            batch, queue, [held], MessageClass.ACK_RECEIVE, "reader"
+        )
+
+    world.core.submit(explode_and_remove, lambda: None, lambda error: pytest.fail(str(error)))
+    world.commit()
+    assert world.bodies(queue) == ["a", "g", "h"]
+    assert queue.messages == 3
+    check(world)
+
+
+def test_bytes_are_counted_over_several_runs_and_single_messages(world: World) -> None:
+    queue = world.queue()
+    world.send(queue, *letters())
+    world.send(queue, *letters(first=20))
+    world.send(queue, letter("x", number=40))
+    entries = world.done(world.receiver.peek(queue, 100, OWNER, wait=False))
+    sizes = [len(entry.packet) for entry in entries]
+    assert len(sizes) == 17
+    for count in range(1, 18):
+        for spare in (0, sizes[0] - 1):
+            limit = sum(sizes[:count]) + (spare if count < 17 else 0)
+            found = world.receiver.peek(queue, 100, OWNER, wait=False, size_max=limit)
+            assert world.done(found) == entries[:count]
+    assert world.done(world.receiver.peek(queue, 9, OWNER, wait=False)) == entries[:9]
+    assert world.done(world.receiver.peek(queue, 9, OWNER, wait=False, size_max=1)) == entries[:1]

@@ -28,6 +28,7 @@ from openmsmq.errors import StorageFailed, StorageFull
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass
+from openmsmq.types.lookup import ranges_of
 from openmsmq.types.queues import QueueKind
 from openmsmq.types.read import Seek
 from openmsmq.types.settings import Settings
@@ -277,6 +278,23 @@ def test_a_copy_of_what_was_received_stays_in_the_journal_of_the_queue(
     assert not world.rows(Table.PACKETS)
 
 
+def test_the_history_says_why_a_message_is_a_dead_letter_and_needs_no_reason_for_a_copy(
+    world: World,
+) -> None:
+    queue = world.queue(journal=True)
+    late, read = letter("a", dead_letter=True, expires=NOW + 1), letter("b", number=2)
+    world.send(queue, late)
+    world.tick(5)
+    world.send(queue, read)
+    world.take(queue)
+    found = {}
+    for sent in (late, read):
+        happened = world.core.history.of(world.core.snapshot, PacketView(sent.packet).identifier)
+        found.update({Event(item.event): item.extra for item in happened})
+    assert found[Event.DEAD_LETTERED] != ""
+    assert found[Event.JOURNALED] == ""
+
+
 @pytest.mark.parametrize("way", ["receive", "two steps", "lookup", "transaction"])
 def test_every_way_of_receiving_leaves_a_copy(world: World, way: str) -> None:
     """DMPR-399."""
@@ -288,7 +306,7 @@ def test_every_way_of_receiving_leaves_a_copy(world: World, way: str) -> None:
             world.take(queue)
         case "two steps":
             world.take(queue, 1, READER)
-            world.done(world.receiver.end(queue, [lookup], READER, delete=True))
+            world.done(world.receiver.end(queue, ranges_of([lookup]), READER, delete=True))
         case "lookup":
             entries = world.receiver.by_lookup(queue, lookup, Seek.CURRENT, peek=False)
             world.done(entries)
@@ -715,7 +733,7 @@ def test_the_second_step_of_a_read_acknowledges_what_it_removes(
     world.send(queue, letter("a", express=express, acknowledge=asked, admin=ADMIN))
     (taken,) = world.take(queue, 1, READER)
     assert classes(world, admin) == []
-    world.done(world.receiver.end(queue, [taken.lookup], READER, delete=delete))
+    world.done(world.receiver.end(queue, ranges_of([taken.lookup]), READER, delete=delete))
     assert classes(world, admin) == [MessageClass.ACK_RECEIVE] * delete
     assert count(queue) == int(not delete)
 

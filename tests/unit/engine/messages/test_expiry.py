@@ -18,6 +18,7 @@ from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import NEVER
 from openmsmq.errors import MessageNotFound, StorageFailed
+from openmsmq.types.lookup import ranges_of
 from openmsmq.types.read import Seek
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
@@ -138,7 +139,7 @@ def test_a_message_given_back_again_and_again_is_known_once(
     send(world, queue, "a", 1000, express=True)
     for _ in range(100):
         (entry,) = world.take(queue, 1, READER)
-        world.done(world.receiver.end(queue, [entry.lookup], READER, delete=False))
+        world.done(world.receiver.end(queue, ranges_of([entry.lookup]), READER, delete=False))
         assert len(world.core.expiry._heap) <= 11
     world.tick(1001)
     assert world.count("expired") == 1

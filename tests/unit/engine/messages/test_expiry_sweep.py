@@ -27,6 +27,7 @@ from openmsmq.errors import ReceiveTimeout
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
+from openmsmq.types.lookup import ranges_of
 from openmsmq.types.queues import QueueKind
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
@@ -338,7 +339,7 @@ def test_a_wait_for_a_message_that_expires_first_goes_on(world: World, queue: Ma
     entry = world.take(queue, 1, READER)[0]
     waiting = world.wait_receive(queue)
     world.tick(5)
-    world.done(world.receiver.end(queue, [entry.lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, ranges_of([entry.lookup]), READER, delete=False))
     world.tick()
     assert not waiting.done
     world.core.readers.cancel(queue, waiting, ReceiveTimeout())

@@ -29,7 +29,7 @@ from openmsmq.errors import (
     TransactionUsage,
 )
 from openmsmq.properties.message import Acknowledge, MessageClass
-from openmsmq.types.lookup import LOOKUP_MAX
+from openmsmq.types.lookup import LOOKUP_MAX, ranges_of
 from openmsmq.types.read import Seek
 
 "Whoever reads in two steps."
@@ -271,11 +271,12 @@ def test_a_read_that_waits_can_be_cancelled(world: World, empty: ManagedQueue) -
 
 
 def test_a_read_that_does_not_wait_cannot_be_cancelled(world: World, empty: ManagedQueue) -> None:
-    """DMPR-272, DMPR-273."""
-    waiting = world.wait_receive(empty)
+    """Others are (DMPR-272, DMPR-273)."""
+    waiting, other = world.wait_receive(empty), world.wait_receive(empty)
     stranger: Future[list[Entry]] = Future()
     assert not world.core.readers.cancel(empty, stranger, OperationCancelled())
     assert not stranger.done
+    assert world.core.readers.cancel(empty, other, OperationCancelled())
     world.send(empty, "a")
     assert not world.core.readers.cancel(empty, waiting, OperationCancelled())
     assert packets(waiting.result()) == ["a"]
@@ -374,7 +375,9 @@ def test_a_read_in_two_steps_locks_what_it_began_with(world: World, queue: Manag
 def test_the_second_step_removes_what_was_read(world: World, queue: ManagedQueue) -> None:
     """DMPR-216."""
     taken = world.take(queue, 2, READER)
-    world.done(world.receiver.end(queue, [entry.lookup for entry in taken], READER, delete=True))
+    world.done(
+        world.receiver.end(queue, ranges_of([entry.lookup for entry in taken]), READER, delete=True)
+    )
     assert world.read(queue) == list("cde")
     assert queue.total_size == 3
 
@@ -385,9 +388,9 @@ def test_the_second_step_gives_it_back_to_its_place(world: World, queue: Managed
     waiting = world.wait_receive(queue, count=9)
     assert result(world, waiting) == list("cde")
     waiting = world.wait_receive(queue)
-    world.done(world.receiver.end(queue, [second.lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, ranges_of([second.lookup]), READER, delete=False))
     assert result(world, waiting) == ["b"]
-    world.done(world.receiver.end(queue, [first.lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, ranges_of([first.lookup]), READER, delete=False))
     assert world.read(queue) == ["a"]
     assert world.lookups(queue) == [first.lookup]
 
@@ -402,7 +405,7 @@ def test_a_message_purged_meanwhile_is_removed_by_the_second_step(
     kept = world.take(queue, 1, READER)[0]
     waiting = world.wait_receive(queue)
     lookups = [purged.lookup, kept.lookup]
-    world.done(world.receiver.end(queue, lookups, READER, delete=False))
+    world.done(world.receiver.end(queue, ranges_of(lookups), READER, delete=False))
     assert result(world, waiting) == ["new"]
     assert world.read(queue) == []
     assert queue.total_size == 0
@@ -419,7 +422,7 @@ def test_the_sender_hears_that_it_was_purged(
     world.send(queue, letter("x", acknowledge=asked, admin=HERE + "admin"))
     (taken,) = world.take(queue, 1, READER)
     world.done(world.core.queue_lifecycle.purge(queue))
-    world.done(world.receiver.end(queue, [taken.lookup], READER, delete=delete))
+    world.done(world.receiver.end(queue, ranges_of([taken.lookup]), READER, delete=delete))
     assert [view.message_class for view in world.views(admin)] == [MessageClass.NACK_Q_PURGED]
 
 
@@ -431,20 +434,20 @@ def test_only_what_was_begun_can_be_ended(world: World, held: ManagedQueue) -> N
     begun = world.receiver.receive(held, 1, OWNER, wait=False, holder=READER).result()[0]
     for wrong in (lookups[0], lookups[1], lookups[3], 12345):
         with pytest.raises(TransactionSequence) as info:
-            world.receiver.end(held, [begun.lookup, wrong], READER, delete=True)
+            world.receiver.end(held, ranges_of([begun.lookup, wrong]), READER, delete=True)
         assert info.value.hresult == 0xC00E0051
     assert world.read(held) == ["d", "e"]
-    world.done(world.receiver.end(held, [begun.lookup], READER, delete=True))
+    world.done(world.receiver.end(held, ranges_of([begun.lookup]), READER, delete=True))
     with pytest.raises(TransactionSequence):
-        world.receiver.end(held, [begun.lookup], READER, delete=True)
+        world.receiver.end(held, ranges_of([begun.lookup]), READER, delete=True)
 
 
 def test_a_second_step_that_fails_gives_the_message_back(world: World, empty: ManagedQueue) -> None:
     world.send(empty, "a")
     taken = world.take(empty, 1, READER)[0]
-    pending = world.receiver.end(empty, [taken.lookup], READER, delete=True)
+    pending = world.receiver.end(empty, ranges_of([taken.lookup]), READER, delete=True)
     with pytest.raises(TransactionSequence):
-        world.receiver.end(empty, [taken.lookup], READER, delete=False)
+        world.receiver.end(empty, ranges_of([taken.lookup]), READER, delete=False)
     world.commit(StorageFailed("disk"))
     assert isinstance(failure(pending), StorageFailed)
     assert world.read(empty) == ["a"]
@@ -463,7 +466,7 @@ def test_a_deleted_queue_cannot_be_read(world: World, queue: ManagedQueue) -> No
     reads: list[Callable[[], Future[Any]]] = [
         lambda: world.receiver.receive(queue, 1, OWNER, wait=True),
         lambda: world.receiver.peek(queue, 1, OWNER, wait=False),
-        lambda: world.receiver.end(queue, [taken.lookup], READER, delete=True),
+        lambda: world.receiver.end(queue, ranges_of([taken.lookup]), READER, delete=True),
         lambda: world.receiver.by_lookup(queue, lookup, Seek.CURRENT, peek=True),
         lambda: world.receiver.by_lookup(queue, 0, Seek.FIRST, peek=False),
         lambda: world.cursor_peek(queue, cursor),
@@ -498,9 +501,9 @@ def test_a_transaction_may_decide_on_what_a_read_in_two_steps_holds(world: World
     lookups = [entry.lookup for entry in world.take(queue, 2, READER)]
     for commits in (False, True):
         transaction = world.transactions.begin()
-        world.receiver.enlist(queue, lookups, READER, transaction)
+        world.receiver.enlist(queue, ranges_of(lookups), READER, transaction)
         with pytest.raises(TransactionSequence):
-            world.receiver.end(queue, lookups, READER, delete=True)
+            world.receiver.end(queue, ranges_of(lookups), READER, delete=True)
         if commits:
             world.done(world.transactions.commit(transaction))
         else:
@@ -517,15 +520,15 @@ def test_a_transaction_decides_on_nothing_else(world: World, queue: ManagedQueue
     transaction, over = world.transactions.begin(), world.transactions.begin()
     world.done(world.transactions.commit(over))
     with pytest.raises(TransactionSequence):
-        world.receiver.enlist(ledger, [*held, free[0]], READER, transaction)
+        world.receiver.enlist(ledger, ranges_of([*held, free[0]]), READER, transaction)
     with pytest.raises(TransactionSequence):
-        world.receiver.enlist(ledger, held, READER, over)
+        world.receiver.enlist(ledger, ranges_of(held), READER, over)
     with pytest.raises(TransactionUsage):
-        world.receiver.enlist(queue, [], READER, transaction)
+        world.receiver.enlist(queue, ranges_of([]), READER, transaction)
     assert ledger.holds.holder_of(held[0]) is READER
     world.done(world.core.queue_lifecycle.delete(ledger))
     with pytest.raises(QueueNotAvailable):
-        world.receiver.enlist(ledger, held, READER, transaction)
+        world.receiver.enlist(ledger, ranges_of(held), READER, transaction)
 
 
 # Lookup identifiers
@@ -570,7 +573,7 @@ def test_a_lookup_receive_in_two_steps_locks_the_message(world: World, queue: Ma
     world.receiver.by_lookup(queue, second, Seek.CURRENT, peek=False, holder=READER)
     assert world.read(queue) == list("acde")
     assert not world.core.wants_commit
-    world.done(world.receiver.end(queue, [second], READER, delete=False))
+    world.done(world.receiver.end(queue, ranges_of([second]), READER, delete=False))
     assert world.read(queue) == list("abcde")
 
 
@@ -819,7 +822,11 @@ def test_a_receive_that_waited_in_vain_leaves_the_cursor_at_the_end(
     world.core.readers.cancel(empty, waiting, ReceiveTimeout())
     assert isinstance(failure(waiting), ReceiveTimeout)
     assert cursor.position == taken[1].lookup
-    world.done(world.receiver.end(empty, [entry.lookup for entry in taken], READER, delete=False))
+    world.done(
+        world.receiver.end(
+            empty, ranges_of([entry.lookup for entry in taken]), READER, delete=False
+        )
+    )
     assert isinstance(world.cursor_receive(empty, cursor).error, MessageNotFound)
 
 

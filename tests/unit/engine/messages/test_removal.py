@@ -13,6 +13,7 @@ from tests.unit.engine.world import (
 
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.tables import Table
+from openmsmq.types.lookup import ranges_of
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
 
@@ -51,7 +52,7 @@ def test_what_a_reader_gives_back_too_late_has_expired(
     (entry,) = world.take(queue, 1, READER)
     world.tick(10)
     assert queue.messages + len(queue.express) == 1
-    world.done(world.receiver.end(queue, [entry.lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, ranges_of([entry.lookup]), READER, delete=False))
     assert world.read(queue) == []
     world.tick()
     assert (queue.messages + len(queue.express), world.count("expired")) == (0, 1)
@@ -64,7 +65,7 @@ def test_what_a_reader_gives_back_in_time_expires_later(
     send(world, queue, "a", 5, express=express)
     (entry,) = world.take(queue, 1, READER)
     world.tick(3)
-    world.done(world.receiver.end(queue, [entry.lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, ranges_of([entry.lookup]), READER, delete=False))
     assert world.read(queue) == ["a"]
     world.tick(3)
     assert (queue.messages + len(queue.express), world.count("expired")) == (0, 1)
@@ -91,7 +92,7 @@ def test_what_was_purged_and_given_back_goes_with_a_queue_deleted_meanwhile(
     world.send(queue, "a")
     (entry,) = world.take(queue, 1, READER)
     world.done(world.core.queue_lifecycle.purge(queue))
-    pending = world.receiver.end(queue, [entry.lookup], READER, delete=False)
+    pending = world.receiver.end(queue, ranges_of([entry.lookup]), READER, delete=False)
     world.core.queue_lifecycle.delete(queue)
     world.done(pending)
     for table in (Table.INDEX, Table.PACKETS, Table.QUEUES):
@@ -107,6 +108,10 @@ def test_a_purge_leaves_locked_messages_to_whoever_holds_them(world: World) -> N
     world.send(queue, "d")
     assert world.done(world.core.queue_lifecycle.purge(queue)) == 1
     assert queue.total_size == 3
-    world.done(world.receiver.end(queue, [entry.lookup for entry in taken], READER, delete=False))
+    world.done(
+        world.receiver.end(
+            queue, ranges_of([entry.lookup for entry in taken]), READER, delete=False
+        )
+    )
     assert world.read(queue) == []
     assert queue.total_size == 0

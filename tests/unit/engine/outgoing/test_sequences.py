@@ -101,12 +101,14 @@ def test_what_is_sent_again_names_the_last_that_was_acknowledged() -> None:
 
 
 def test_no_message_names_itself_or_a_later_one_as_the_one_before_it() -> None:
-    """A receiver may acknowledge what it should not."""
+    """It was acknowledged, but could not be removed; the receiver may be restored meanwhile."""
     sequences = Sequences()
     sequence = OutgoingSequence(NOW, 1, 9, 1)
     sequences.begin(sequence)
-    sequences.acknowledged(sequence, 99)
-    assert sequences.follow(sequence, 4) == 3
+    assert [sequences.follow(sequence, number) for number in (1, 3, 5)] == [0, 1, 3]
+    sequences.acknowledged(sequence, 5)
+    sequences.start_over()
+    assert [sequences.follow(sequence, number) for number in (3, 5, 9)] == [0, 3, 5]
 
 
 def test_a_new_sequence_knows_nothing_of_the_one_before() -> None:

@@ -45,6 +45,16 @@ def test_in_hardened_mode_only_http_is_open() -> None:
     assert Transfer.to(HTTP, hardened=True).is_open
 
 
+def test_a_queue_is_in_one_of_eight_states() -> None:
+    """DMPR-047."""
+    made = Transfer.to(OS, hardened=False)
+    assert len(TransferState) == 8
+    for state in TransferState:
+        made.set_state(state)
+        assert made.state is state
+        made.state = TransferState.INACTIVE
+
+
 def test_a_pause_holds_until_it_is_ended() -> None:
     """DMPR-316."""
     made = Transfer.to(OS, hardened=False)
@@ -65,7 +75,6 @@ def test_what_is_not_paused_is_not_resumed() -> None:
 
 
 def test_the_last_attempts_are_remembered() -> None:
-    """DMPR-049."""
     made = Transfer.to(OS, hardened=False)
     for number in range(ATTEMPTS_MAX + 5):
         made.attempts.append(Attempt(ConnectionStatus.ESTABLISHED, NOW + number, 0, ("a",)))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING, Holder, Holds
+from openmsmq.engine.queues.slices import RunSlice
+from openmsmq.engine.storage.layout import NEVER, Record
+from openmsmq.engine.storage.runs import MessageRun
 
 READER = Holder()
 
@@ -48,4 +51,31 @@ def test_what_another_holds_or_is_free_is_not_read_any_more() -> None:
     holds.release([1, 2, 4])
     assert not holds.read_by(READER)
     assert not holds.read_by(other)
+    assert not holds
+
+
+def piece(first: int, end: int) -> RunSlice:
+    run = MessageRun(1, 0, Record(5, 100_000, 3, NEVER), [1000] * 100)
+    return RunSlice(run, first, end)
+
+
+def test_messages_of_a_run_are_held_together() -> None:
+    holds, other = Holds(), Holder()
+    holds.hold_slice(piece(10, 20), READER)
+    holds.hold([30], REMOVING)
+    assert (len(holds), sorted(holds)) == (11, [*range(10, 20), 30])
+    assert holds.holder_of(12) is READER
+    assert holds.is_held(19)
+    assert not holds.is_held(20)
+    assert holds.held_bits(8, 5) == 0b11100
+    assert holds.held_bits(18, 100) == 0b1000000000011
+    holds.hold([12], other)
+    holds.hold_slice(piece(15, 17), REMOVING)
+    found = [holds.holder_of(at) for at in (11, 12, 14, 15, 16, 17)]
+    assert found == [READER, other, READER, REMOVING, REMOVING, READER]
+    assert holds.held_by(READER) == [10, 11, 13, 14, 17, 18, 19]
+    holds.release([12, 13, 15])
+    assert sorted(holds) == [10, 11, 14, 16, 17, 18, 19, 30]
+    holds.release_slice(piece(16, 20))
+    holds.release([10, 11, 14, 30])
     assert not holds

@@ -19,6 +19,7 @@ from openmsmq.errors import (
     StorageFailed,
     StorageFull,
 )
+from openmsmq.types.lookup import ranges_of
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_a_purge_that_fails_leaves_the_messages_readable(world: World, small_ste
     world.commit(StorageFailed("disk"))
     assert isinstance(pending.error, StorageFailed)
     assert packets(waiting.result()) == ["c"]
-    world.done(world.receiver.end(queue, [taken[0].lookup], READER, delete=False))
+    world.done(world.receiver.end(queue, ranges_of([taken[0].lookup]), READER, delete=False))
     assert world.read(queue) == list("acde")
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.engine.world import NOW, World, message, properties
 
 from openmsmq.engine.outgoing.state import Transfer
@@ -17,6 +19,7 @@ from openmsmq.engine.storage.layout import JOURNAL_BIT
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.limits import NO_QUOTA, QUEUE_LABEL_MAX
 from openmsmq.types.access import Mode
+from openmsmq.types.lookup import LOOKUP_MAX
 from openmsmq.types.queues import QueueKind
 
 TYPE = UUID("12345678-1234-4234-8234-123456789abc")
@@ -190,12 +193,58 @@ def test_a_kind_is_stored_and_read_back(kind: QueueKind) -> None:
 
 def test_reading_starts_again_before_a_message_that_became_readable() -> None:
     queue = ManagedQueue(16, properties(), start=50)
-    queue.readable_from(51)
+    queue.readable_again([51])
     assert queue.start == 50
-    queue.readable_from(50)
+    queue.readable_again([50])
     assert queue.start == 49
-    queue.readable_from(7)
+    queue.readable_again([7])
     assert queue.start == 6
+
+
+def test_what_is_held_behind_a_message_that_became_readable_is_not_walked_again() -> None:
+    queue = ManagedQueue(16, properties(), start=50)
+    assert queue.parts_after(0) == [(50, LOOKUP_MAX)]
+    queue.readable_again([7, 9, 60])
+    assert queue.parts_after(0) == [(6, 9), (50, LOOKUP_MAX)]
+    assert queue.parts_after(8) == [(8, 9), (50, LOOKUP_MAX)]
+    assert queue.parts_after(70) == [(70, LOOKUP_MAX)]
+    queue.start = 9
+    assert queue.parts_after(0) == [(50, LOOKUP_MAX)]
+    queue.readable_again([20])
+    assert queue.parts_after(0) == [(9, 20), (50, LOOKUP_MAX)]
+    queue.start = 60
+    queue.readable_again([55])
+    assert queue.parts_after(0) == [(54, 55), (60, LOOKUP_MAX)]
+
+
+@given(st.data())
+def test_no_readable_message_is_ever_left_out(data: st.DataObject) -> None:
+    """Readers take from the start or from anywhere, and give back what they took."""
+    queue = ManagedQueue(16, properties())
+    known: set[int] = set()
+    free: set[int] = set()
+    for _ in range(data.draw(st.integers(1, 30))):
+        action = data.draw(st.sampled_from(["came", "back", "take", "pick"]))
+        if action == "came":
+            new = data.draw(st.sets(st.integers(1, 40), min_size=1, max_size=3)) - known
+            known |= new
+            free |= new
+            if new:
+                queue.readable_again(sorted(new))
+        elif action == "back" and known - free:
+            back = data.draw(st.sets(st.sampled_from(sorted(known - free)), min_size=1))
+            free |= back
+            queue.readable_again(sorted(back))
+        elif action == "take" and free:
+            taken = sorted(free)[: data.draw(st.integers(1, 3))]
+            free -= set(taken)
+            queue.start = taken[-1]
+        elif action == "pick" and free:
+            free.discard(data.draw(st.sampled_from(sorted(free))))
+        after = data.draw(st.integers(0, 40))
+        parts = queue.parts_after(after)
+        seen = {at for at in known for first, last in parts if first < at <= last}
+        assert {at for at in free if at > after} <= seen
 
 
 def test_queues_are_told_apart_by_identity() -> None:

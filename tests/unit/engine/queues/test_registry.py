@@ -29,6 +29,7 @@ from openmsmq.errors import (
 from openmsmq.names.format import parse_format_name
 from openmsmq.store.memory import MemoryStore
 from openmsmq.types.access import Access, Mode, Share
+from openmsmq.types.lookup import ranges_of
 from openmsmq.types.queues import QueueKind
 
 THERE = parse_format_name("DIRECT=OS:there\\private$\\orders")
@@ -164,7 +165,7 @@ def test_a_subqueue_that_somebody_reads_in_two_steps_stays(
     (entry,) = world.take(sub, 1, READER)
     world.send(queue, "b")
     assert not sub.deleted
-    world.done(world.receiver.end(sub, [entry.lookup], READER, delete=True))
+    world.done(world.receiver.end(sub, ranges_of([entry.lookup]), READER, delete=True))
     commit_all(world.core)
     assert sub.deleted
 

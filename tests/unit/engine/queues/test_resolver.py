@@ -144,8 +144,11 @@ def test_a_public_queue_is_known_by_its_identifier(names: Resolver, public: Mana
     assert names.local(parse_name(name + ";JOURNAL")) == "Sales;JOURNAL"
 
 
-def test_private_and_system_queues_are_not_public(world: World, names: Resolver) -> None:
+def test_private_and_system_queues_are_not_public(
+    world: World, names: Resolver, public: ManagedQueue
+) -> None:
     """DMPR-042."""
+    assert names.local(parse_name(f"PUBLIC={public.properties.id}")) == public.name
     queues = [world.queue("private$\\a"), world.core.queues.dead_letter]
     for queue in queues:
         assert names.local(parse_name(f"PUBLIC={queue.properties.id}")) is None

@@ -1,0 +1,71 @@
+"""Slices of runs, and ranges that end them, byte by byte."""
+
+from __future__ import annotations
+
+from struct import pack
+
+import pytest
+from tests.samples import MESSAGES
+from tests.unit.app_protocol.test_payloads import refusal
+
+from openmsmq.app_protocol.payloads import Action
+from openmsmq.app_protocol.slices import EndRanges, QueuedSlice, Slices
+from openmsmq.errors import Malformed
+
+PLAIN, TRACED = MESSAGES["plain"].encode(), MESSAGES["debug"].encode()
+SLICE = QueuedSlice(5, 6, 7, 8, 9, 2, PLAIN + TRACED)
+
+
+def test_messages_of_a_run_are_one_slice() -> None:
+    head = "0500000000000000 06000000 07000000 08000000 0900"
+    payload = b"".join(
+        (
+            pack("<I", 1),
+            bytes.fromhex(head),
+            pack("<II", len(PLAIN + TRACED), 2),
+            PLAIN,
+            TRACED,
+        )
+    )
+    assert Slices((SLICE,)).encode() == payload
+    assert Slices.decode(payload) == Slices((SLICE,))
+    assert SLICE.split() == [PLAIN, TRACED]
+
+
+def test_a_slice_of_one_message_is_all_its_own() -> None:
+    single = SLICE._replace(messages=1)
+    assert Slices.decode(Slices((single,)).encode()).slices == (single,)
+    assert single.split() == [PLAIN + TRACED]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        SLICE._replace(messages=3),
+        SLICE._replace(packets=(PLAIN + TRACED)[:-4]),
+        SLICE._replace(packets=bytes(240)),
+        SLICE._replace(packets=PLAIN + TRACED + PLAIN),
+    ],
+)
+def test_packets_that_do_not_fill_their_slice_are_refused(wrong: QueuedSlice) -> None:
+    with pytest.raises(Malformed):
+        Slices.decode(Slices((wrong,)).encode()).slices[0].split()
+
+
+@pytest.mark.parametrize("messages", [0, 3, 1 << 31])
+def test_a_slice_says_how_many_it_can_have(messages: int) -> None:
+    payload = Slices((SLICE._replace(packets=bytes(250), messages=messages),)).encode()
+    assert refusal(Slices.decode, payload)[0] == "slices[0].count"
+
+
+def test_ranges_are_ended() -> None:
+    end = EndRanges(1, 2, Action.REMOVE, ((5, 8), (1 << 60, (1 << 60) + 1)))
+    payload = end.encode()
+    assert payload[17:29] == bytes.fromhex("0500000000000000 03000000")
+    assert EndRanges.decode(payload) == end
+
+
+@pytest.mark.parametrize(("first", "count"), [(5, 0), ((1 << 64) - 1, 1), ((1 << 64) - 9, 1000)])
+def test_a_range_that_cannot_be_is_refused(first: int, count: int) -> None:
+    payload = EndRanges(1, 2, Action.REMOVE, ((5, 8),)).encode()[:17] + pack("<QI", first, count)
+    assert refusal(EndRanges.decode, payload)[0] == "ranges"
