@@ -9,8 +9,8 @@ FUZZ_RUNS ?= 20000
 SEEDS ?= 1000
 MUTANTS ?= 200
 DATA ?= build/data
-# What takes Hypothesis seconds on every commit may take it minutes where somebody waits for it.
-# Tests of one group, those of Spark, share a process and its session.
+# Tests start hundreds of processes, and pytest rewrites 700 modules: what is compiled is kept.
+unexport PYTHONDONTWRITEBYTECODE
 COVERED := $(addprefix tests/unit/,app_protocol bodies errors names packet properties security soap types wire \
 	test_clock.py test_limits.py) tests/vectors tests/hostile
 PYTEST := $(BIN)/python -m pytest -n auto
@@ -30,7 +30,7 @@ check: $(READY)  ## format, lint, types, house rules, fast tests; before every c
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
-	$(PYTEST) -q -m "not slow and not torture and not acceptance"
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -q -m "not slow and not extra and not torture and not acceptance"
 
 fix: $(READY)  ## format, mend lint, write the generated pages again
 	$(BIN)/ruff check --fix --quiet
@@ -70,11 +70,11 @@ bench-peers: $(READY)  ## the service beside RabbitMQ, NATS and Redis; root gets
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends \
 			rabbitmq-server nats-server redis-server; fi
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet --group bench
 	$(BIN)/python -m bench.peers
 
 fuzz: $(READY)  ## coverage-guided fuzzing of every decoder; FUZZ_RUNS=n inputs each
-	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	$(BIN)/python -m pip install --quiet --group fuzz
 	$(BIN)/python -m tests.fuzz --runs $(FUZZ_RUNS)
 
 mutants: $(READY)  ## do tests notice wrong code? MUTANTS=n of engine, sessions and store; SEED=n repeats

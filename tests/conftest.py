@@ -11,14 +11,16 @@ from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from openmsmq.runtime import startup as opening
+from tests.quick import EXAMPLES, QUICK
 
 SPARK = "tests/spark/"
 ALONE = ("test_cluster.py", "test_kill.py", "test_pipeline_process.py")
 "Tests of Spark that start sessions of their own."
-QUICK = ("tests/unit/", "tests/docs/", "tests/tidy/", "tests/hostile/", "tests/fuzz/")
+BY_FILE = ("tests/unit/", "tests/docs/", "tests/tidy/", "tests/hostile/", "tests/fuzz/")
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=5000)
+settings.register_profile(QUICK, settings.get_profile("default"), max_examples=EXAMPLES)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 # Java that lives for seconds has no use for its second compiler, which takes a quarter of its time.
@@ -39,7 +41,7 @@ class OneSession(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(QUICK):
+        if nodeid.startswith(BY_FILE):
             return nodeid.partition("::")[0]
         is_shared = nodeid.startswith(SPARK) and not nodeid[len(SPARK) :].startswith(ALONE)
         return SPARK if is_shared else nodeid

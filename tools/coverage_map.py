@@ -21,6 +21,8 @@ TESTS: Final = (
     *("tests/unit/app_server", "tests/unit/client", "tests/property", "tests/vectors"),
     "tests/simulation",
 )
+QUICK: Final = "not slow and not torture and not acceptance"
+"The marks of tests that are asked."
 FOLDER: Final = ROOT / "build" / "mutants"
 
 Lines = Mapping[int, frozenset[str]]
@@ -41,7 +43,7 @@ def measure(data_file: Path, jobs: int, tests: Sequence[str]) -> None:
     settings = FOLDER / "coveragerc"
     packages = "".join(f"\n    openmsmq.{package}" for package in PACKAGES)
     settings.write_text(f"[run]\ndata_file = {data_file}\nsource_pkgs ={packages}\n")
-    options = ("-q", "-m", "not slow and not torture", "-n", str(jobs), "--tb=short")
+    options = ("-q", "-m", QUICK, "-n", str(jobs), "--tb=short")
     coverage = ("--cov", "--cov-report=", "--cov-context=test", f"--cov-config={settings}")
     # A test that only fails when it is measured is no reason to stop: the others are there.
     subprocess.run(  # noqa: S603  # our own interpreter

@@ -9,6 +9,9 @@
     docs/protocol/mqqb.md   every number of a checklist: code and test, or why there is none;
                             likewise dmpr.md, srmp.md and system.md
 
+and the JSON schemas of TOML files, in src/openmsmq/assets (see generate_schemas.py).
+
+
 A test compares the pages with what this would write, so that neither can drift.
 """
 
@@ -16,12 +19,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tools import generate_architecture, generate_cli, generate_config, generate_limits
+from tools import (
+    generate_architecture,
+    generate_cli,
+    generate_config,
+    generate_limits,
+    generate_schemas,
+)
 
 ROOT = Path(__file__).parents[1]
 PROTOCOL = ROOT / "docs" / "protocol"
@@ -75,6 +85,7 @@ class Reason:
         return f"{self.state}: {self.text}"
 
 
+@cache
 def pages() -> dict[Path, str]:
     """The generated pages and their text."""
     maps = {PROTOCOL / f"{name}.md": checklist_page(name) for name in CHECKLISTS}
@@ -85,7 +96,8 @@ def pages() -> dict[Path, str]:
         ROOT / "docs" / "configuration.md": generate_config.page(),
         ROOT / "docs" / "limits.md": generate_limits.page(),
     }
-    return {PROTOCOL / "mqmq.md": structures_page(), **maps, **reference}
+    schemas = generate_schemas.schemas()
+    return {PROTOCOL / "mqmq.md": structures_page(), **maps, **reference, **schemas}
 
 
 @cache
@@ -93,8 +105,7 @@ def definitions() -> tuple[Definition, ...]:
     """Everything in the package whose docstring cites a section."""
     found = []
     for path in sorted((ROOT / "src").rglob("*.py")):
-        tree = ast.parse(path.read_text())
-        for node in ast.walk(tree):
+        for node in _statements(path, CITATION):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 sections = cited(ast.get_docstring(node) or "")
                 if sections:
@@ -102,6 +113,20 @@ def definitions() -> tuple[Definition, ...]:
                     is_class = isinstance(node, ast.ClassDef)
                     found.append(Definition(node.name, module, sections, is_class))
     return tuple(found)
+
+
+def _statements(path: Path, needed: re.Pattern[str]) -> Iterator[ast.AST]:
+    """All statements of a module; none if it has nothing that is looked for."""
+    text = path.read_text()
+    if not needed.search(" ".join(text.split())):
+        return
+    found: deque[ast.AST] = deque([ast.parse(text)])
+    while found:
+        node = found.popleft()
+        yield node
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inside = getattr(node, part, None)
+            found.extend(inside if isinstance(inside, list) else ())
 
 
 def cited(text: str) -> tuple[str, ...]:
@@ -191,7 +216,7 @@ def citing_tests() -> tuple[tuple[Path, str, frozenset[str]], ...]:
     """Module, name and numbers of every test; `MQQB-012 to MQQB-025` cites a range."""
     found = []
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in _statements(path, NUMBER):
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
             given = frozenset(numbers(ast.get_docstring(node) or ""))

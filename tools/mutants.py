@@ -13,12 +13,14 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
-from tools.coverage_map import PACKAGES, TESTS, Lines, chosen, coverage_map, tests_of
+from tools.coverage_map import PACKAGES, QUICK, TESTS, Lines, chosen, coverage_map, tests_of
+from tools.forked_tests import ForkedTests
 from tools.mutation import Mutant, mutants, mutated
 from tools.sandbox import SOURCE, Outcome, Sandbox
 
@@ -74,33 +76,38 @@ def equivalent(text: str) -> dict[str, str]:
 
 def try_all(drawn: Iterable[Mutant], covered: Mapping[Path, Lines], jobs: int) -> Iterator[Verdict]:
     """Give each mutant to its tests, some at a time."""
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
-        free: SimpleQueue[Sandbox] = SimpleQueue()
-        for number in range(jobs):
-            free.put(Sandbox(Path(folder) / str(number)))
+    files = sorted({test.partition("::")[0] for test in _tests(covered)})
+    with ExitStack() as stack:
+        free: SimpleQueue[ForkedTests] = SimpleQueue()
+        for _ in range(jobs):
+            free.put(stack.enter_context(ForkedTests(files, QUICK)))
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
 
         def judge(mutant: Mutant) -> Verdict:
-            sandbox = free.get()
+            forked = free.get()
             try:
-                return judged(mutant, covered.get(mutant.module, {}), sandbox)
+                return judged(mutant, covered.get(mutant.module, {}), forked)
             finally:
-                free.put(sandbox)
+                free.put(forked)
 
         yield from pool.map(judge, drawn)
 
 
-def judged(mutant: Mutant, lines: Lines, sandbox: Sandbox) -> Verdict:
-    """Give a mutant to the tests that run its line."""
+def _tests(covered: Mapping[Path, Lines]) -> Iterator[str]:
+    return (test for lines in covered.values() for tests in lines.values() for test in tests)
+
+
+def judged(mutant: Mutant, lines: Lines, forked: ForkedTests) -> Verdict:
+    """Give a mutant to the tests that run its line, or else to those of its module."""
     tests = chosen(lines.get(mutant.line, ()), mutant.module, TESTS_MAX)
-    if not tests:
-        return Verdict(mutant, Outcome.NO_TESTS, 0)
-    # Those of its own module notice most of it, and pytest need not look at other files for them.
-    own = [test for test in tests if test.startswith(tests_of(mutant.module))]
+    if not tests:  # perhaps a process that a test starts runs it, where nothing is measured
+        tests = [tests_of(mutant.module).removesuffix("::")]
     text = mutated((SOURCE / mutant.module).read_text(), mutant)
-    outcome = Outcome.NO_TESTS
-    for some in (own, tests[len(own) :]):
-        if some and outcome is not Outcome.FAILED:
-            outcome = sandbox.ask(mutant.module, text, some, timeout=TIMEOUT)
+    outcome = forked.ask(mutant.module, text, tests, timeout=TIMEOUT)
+    if outcome is Outcome.STOPPED:  # the package has to be imported with it
+        with tempfile.TemporaryDirectory() as folder:
+            sandbox = Sandbox(Path(folder))
+            outcome = sandbox.ask(mutant.module, text, tests, timeout=TIMEOUT)
     return Verdict(mutant, outcome, len(tests))
 
 

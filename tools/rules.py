@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
+from tools.forked_tests import ForkedTests
 from tools.generate_docs import (
     CHECKLISTS,
     ROOT,
@@ -29,6 +30,7 @@ from tools.sandbox import SOURCE, Outcome, Sandbox, without_effect
 SLOW: Final = ("tests/e2e/", "tests/spark/", "tests/docs/", "tests/property/", "tests/simulation/")
 "Where tests take long, or say little about a single function."
 TIMEOUT: Final = 60.0
+"Seconds for the tests of a rule, which may wait for ever for what does not come."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +71,47 @@ def rules() -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def noticed(rule: Rule, sandbox: Sandbox) -> Function | None:
-    """The first function of a rule without whose effect its tests fail; None if they never do."""
-    for function in rule.functions:
-        text = without_effect((SOURCE / function.module).read_text(), function.name)
-        outcome = sandbox.ask(function.module, text, rule.tests, timeout=TIMEOUT)
-        if outcome is Outcome.FAILED:
-            return function
-    return None
+class Witnesses:
+    """The tests of some rules, ready to be asked about them."""
+
+    def __init__(self, asked: Iterable[Rule], folder: Path) -> None:
+        self._forked = ForkedTests(sorted({f for rule in asked for f in _files(rule.tests)}))
+        self._folder = folder
+        self._sandbox: Sandbox | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._forked.close()
+
+    def noticed(self, rule: Rule) -> Function | None:
+        """The first function of a rule without whose effect its tests fail; None if they never do.
+
+        What forked tests do not notice is asked once more of a package that was broken before it
+        was imported.
+        """
+        return self._first(rule, self._forked) or self._first(rule, self._broken())
+
+    def _broken(self) -> Sandbox:
+        self._sandbox = self._sandbox or Sandbox(self._folder)
+        return self._sandbox
+
+    def _first(self, rule: Rule, asked: ForkedTests | Sandbox) -> Function | None:
+        for function in rule.functions:
+            text = without_effect((SOURCE / function.module).read_text(), function.name)
+            if asked.ask(function.module, text, rule.tests, timeout=TIMEOUT) is Outcome.FAILED:
+                return function
+        return None
+
+
+def _files(tests: Iterable[str]) -> set[str]:
+    return {test.partition("::")[0] for test in tests}
 
 
 def _distance(tests: tuple[str, ...]) -> Callable[[Function], bool]:
     """Functions of the modules that the tests are about come first."""
-    files = {test.partition("::")[0] for test in tests}
+    files = _files(tests)
 
     def is_elsewhere(function: Function) -> bool:
         *folders, name = function.module.parts[1:]

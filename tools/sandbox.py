@@ -146,14 +146,5 @@ def find(tree: ast.Module, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef 
 
 
 def _empty(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    """Take the body away; a generator gives nothing out."""
-    yields = any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(function))
-    function.body = ast.parse("return\nyield" if yields else "return None").body
-
-
-def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    """What belongs to a function, without functions inside of it."""
-    for child in ast.iter_child_nodes(function):
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield child
-            yield from _own_nodes(child)
+    """Return before anything is done; a generator stays one, and gives nothing out."""
+    function.body.insert(0, ast.Return())

@@ -38,7 +38,10 @@ EXAMPLES = [
         "srmp_url",
         "srmp_ca",
         "srmp_proxy",
+        "rpc_managers",
         "srmp_destinations",
+        "srmp_signing_key",
+        "srmp_senders",
     )
 ]
 "Options that have no default worth an example."

@@ -31,7 +31,7 @@ def test_every_picture_is_shown_and_every_shown_picture_is_there() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_pictures_are_told_in_words(page: Path) -> None:
+def test_pictures_have_a_text_alternative(page: Path) -> None:
     assert all(words for words, _ in IMAGE.findall(page.read_text()))
 
 

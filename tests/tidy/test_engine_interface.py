@@ -19,6 +19,7 @@ USED = {
     | {"insert_own", "next_message_id", "submit", "together"},
     "app_server": {"identity", "name", "resolver", "settings"}
     | {"change_queue", "create_queue", "delete_queue", "dispatcher", "open_queue", "retry"}
+    | {"permissions", "set_permissions"}
     | {"abandoned", "abort", "abort_prepared", "begin", "commit", "commit_epoch"}
     | {"commit_prepared", "is_prepared", "may_end_prepared", "prepare", "prepared_ages", "units"}
     | {"configure", "counts", "explain", "reservations"},

@@ -43,7 +43,6 @@ ALLOWED = {
     ("src/openmsmq/security/sid.py", "nobody"): "the name of the well-known SID S-1-0-0",
     ("src/openmsmq/cli/packets/decode.py", "told"): "told apart: distinguished",
     ("docs/cli.md", "told"): "told apart: distinguished (help of `decode`)",
-    ("docs/limits.md", "told"): "generated from docstrings, which may still have the word",
 }
 FIELD = (
     *("deduplication", "idempotent", "backpressure", "flow control", "at-least-once"),
@@ -55,7 +54,7 @@ FIELD = (
 "What a reader searches for who knows another broker."
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-INTERNAL_MOST = {"src": 365, "tests": 930}
+INTERNAL_MOST = {"src": 152, "tests": 790}
 "Occurrences in docstrings, comments and names; lower these numbers, never raise them."
 
 

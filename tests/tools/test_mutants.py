@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tools.mutants import EQUIVALENT, Verdict, equivalent, judged, modules
+from tools.forked_tests import ForkedTests
+from tools.mutants import EQUIVALENT, Verdict, equivalent, judged, modules, try_all
 from tools.mutation import mutants
-from tools.sandbox import SOURCE, Outcome, Sandbox
+from tools.sandbox import SOURCE, Outcome
 
 MODULE = Path("openmsmq/engine/messages/cursor.py")
 TEST = "tests/unit/engine/messages/test_cursor.py::test_a_new_cursor_is_before_the_first_message"
@@ -32,8 +34,16 @@ def test_all_three_parts_have_mutants() -> None:
     assert parts == {"engine", "transports", "store"}
 
 
-def test_a_mutant_that_no_test_runs_survives(tmp_path: Path) -> None:
-    verdict = judged(next(mutants((SOURCE / MODULE).read_text(), MODULE)), {}, Sandbox(tmp_path))
+@pytest.fixture(scope="module")
+def forked() -> Iterator[ForkedTests]:
+    with ForkedTests([TEST]) as tests:
+        yield tests
+
+
+@pytest.mark.slow
+def test_a_mutant_that_no_test_runs_survives(forked: ForkedTests) -> None:
+    other = Path("openmsmq/engine/messages/receive.py")
+    verdict = judged(next(mutants((SOURCE / other).read_text(), other)), {}, forked)
     assert (verdict.outcome, verdict.is_killed) == (Outcome.NO_TESTS, False)
     assert "SURVIVED" in str(verdict)
 
@@ -45,10 +55,16 @@ def test_only_what_fails_was_noticed(outcome: Outcome) -> None:
 
 
 @pytest.mark.slow
-def test_a_mutant_is_given_to_the_tests_of_its_line(tmp_path: Path) -> None:
+def test_a_mutant_is_given_to_the_tests_of_its_line(forked: ForkedTests) -> None:
     source = (SOURCE / MODULE).read_text()
     found = [m for m in mutants(source, MODULE) if m.function == "QueueCursor.seek_peek"]
-    sandbox = Sandbox(tmp_path)
-    verdicts = [judged(m, {m.line: frozenset({TEST})}, sandbox) for m in found]
+    verdicts = [judged(m, {m.line: frozenset({TEST})}, forked) for m in found]
     assert any(verdict.is_killed for verdict in verdicts)
-    assert (sandbox.source / MODULE).read_text() == source
+    assert (SOURCE / MODULE).read_text() == source
+
+
+@pytest.mark.slow
+def test_all_are_tried_in_the_order_in_which_they_were_drawn() -> None:
+    drawn = list(mutants((SOURCE / MODULE).read_text(), MODULE))[:4]
+    covered = {MODULE: {mutant.line: frozenset({TEST}) for mutant in drawn}}
+    assert [verdict.mutant for verdict in try_all(drawn, covered, 1)] == drawn

@@ -68,7 +68,7 @@ def test_a_change_has_its_place_and_leaves_the_rest() -> None:
     assert first.name == "openmsmq/here.py:A.f: n + n -> n - n"
 
 
-def test_changes_that_look_the_same_are_told_apart() -> None:
+def test_changes_that_look_the_same_are_distinguished() -> None:
     found = [m.name for m in mutants("def f(a):\n    a.x = a + a\n    a.y = a + a\n", HERE)]
     same = "openmsmq/here.py:f: a + a -> a - a"
     assert [name for name in found if name.startswith(same)] == [same, f"{same} (2)"]

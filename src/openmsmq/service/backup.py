@@ -17,7 +17,7 @@ from openmsmq.access.users import USERS_FILE
 from openmsmq.errors import BackupDamaged
 from openmsmq.service.configuration import CONFIG_FILE, Config, ConfigError, load_config
 from openmsmq.service.options import OPTIONS
-from openmsmq.service.values import OFF, PeerEntry
+from openmsmq.service.values import OFF, HttpDestination, PeerEntry, RemoteManagerEntry
 from openmsmq.store import copy as copying
 from openmsmq.types.caller import Grant
 
@@ -80,8 +80,8 @@ def _toml(value: object) -> str:
             return str(value)
         case tuple():
             return f"[{', '.join(map(_toml, value))}]"
-        case PeerEntry():
-            return _toml(_peer_table(value))
+        case PeerEntry() | HttpDestination() | RemoteManagerEntry():
+            return _toml(_table(value))
         case Grant():
             rights = tuple(value.role.split("+"))
             return _toml({"rights": rights, "queues": value.patterns} if value.patterns else rights)
@@ -91,8 +91,14 @@ def _toml(value: object) -> str:
     return json.dumps(str(value), ensure_ascii=False)
 
 
-def _peer_table(entry: PeerEntry) -> object:
-    """A peer as the file says it: its address alone, or a table with what else there is."""
+def _table(entry: PeerEntry | HttpDestination | RemoteManagerEntry) -> object:
+    """A peer as the file says it: its address alone, or a table with what else there is.
+
+    Of an HTTP destination and a manager to read it is a table of what is set.
+    """
+    if isinstance(entry, HttpDestination | RemoteManagerEntry):
+        found = {one.name: getattr(entry, one.name) for one in fields(entry)}
+        return {name: value for name, value in found.items() if value not in (None, "")}
     if entry == PeerEntry(entry.address):
         return entry.address
     pinned = {} if entry.id is None else {"id": str(entry.id)}

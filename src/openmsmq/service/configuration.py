@@ -1,4 +1,4 @@
-"""What a queue manager that runs as a service can be told: in a file, or on the command line."""
+"""The configuration of a service: from a file, or from the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openmsmq.errors import InvalidParameter
 from openmsmq.names.parts import host_key
 from openmsmq.net.addresses import is_loopback
 from openmsmq.service.options import OPTIONS, PORT, SECONDS, TABLES, Option
-from openmsmq.service.values import OFF, HttpDestination, PeerEntry
+from openmsmq.service.values import OFF, HttpDestination, PeerEntry, RemoteManagerEntry
 from openmsmq.types.caller import Grant
 
 CONFIG_FILE: Final = "openmsmq.toml"
@@ -29,7 +29,7 @@ class ConfigError(InvalidParameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """All that a service is told before it starts; `OPTIONS` says what each of it means."""
+    """The configuration of a service; `OPTIONS` says what each field means."""
 
     data: Path
     name: str | None = None
@@ -42,6 +42,7 @@ class Config:
 
     app_port: int | None = 1811
     app_socket: Path | None = None
+    loopback: Literal["admin", "anonymous"] = "admin"
     clients_max: int = 10_000
     requests_max: int = 1024
     request_bytes_max: int = 16 << 20
@@ -67,6 +68,7 @@ class Config:
     rpc_deny_workgroup_clients: bool = False
     rpc_allow_anonymous: bool = False
     rpc_accept_integrity: bool = False
+    rpc_managers: Mapping[str, RemoteManagerEntry] = field(default_factory=dict)
     srmp_port: int | None = None
     srmp_bind: str | None = None
     srmp_url: str | None = None
@@ -74,6 +76,8 @@ class Config:
     srmp_proxy: str | None = None
     srmp_posts_max: int = 8
     srmp_destinations: Mapping[str, HttpDestination] = field(default_factory=dict)
+    srmp_signing_key: Path | None = None
+    srmp_senders: Mapping[str, Path] = field(default_factory=dict)
 
     tls_cert: Path | None = None
     tls_key: Path | None = None

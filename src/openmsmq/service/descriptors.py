@@ -38,7 +38,7 @@ def raise_limit(wanted: int) -> int:
         return most if soft == resource.RLIM_INFINITY else soft
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (goal, hard))
-    except (OSError, ValueError):  # somebody does not allow it: then with what there is
+    except (OSError, ValueError):  # not allowed: continue with what there is
         return soft
     return goal
 

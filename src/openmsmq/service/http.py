@@ -7,10 +7,9 @@ It is open before the manager is ready, so that health checks can tell. More pag
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from ipaddress import ip_address
 from ssl import SSLContext
 from typing import Final
@@ -20,8 +19,7 @@ from aiohttp.typedefs import Handler
 
 from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import InvalidParameter
-from openmsmq.runtime.listener import Listener, bind
-from openmsmq.runtime.logs import log_event
+from openmsmq.runtime.http import HttpListener
 from openmsmq.service.limits import CONSOLE_MAX, HTTP_DRAIN_S
 from openmsmq.service.metrics.exposition import CONTENT_TYPE
 from openmsmq.service.metrics.samples import EXHAUSTED, TOO_MANY_CONSOLE, ServiceMetrics, render
@@ -29,7 +27,6 @@ from openmsmq.types.manager_state import ManagerState
 
 COMPRESS_BESIDE: Final = 64 * 1024
 "Bytes of an answer from which on a thread compresses it."
-_log: Final = logging.getLogger(__name__)
 HEADERS: Final = {
     "Server": "OpenMSMQ",
     "Cache-Control": "no-store",
@@ -37,8 +34,12 @@ HEADERS: Final = {
 }
 
 
-class ConsoleListener:
-    """An HTTP server on the console port; on this computer anybody may look."""
+class ConsoleListener(HttpListener):
+    """An HTTP server on the console port; on this computer it needs no token."""
+
+    name = "console"
+    too_many = TOO_MANY_CONSOLE
+    out_of_sockets = EXHAUSTED
 
     def __init__(
         self,
@@ -51,9 +52,9 @@ class ConsoleListener:
         allow_insecure: bool = False,
         connections_max: int = CONSOLE_MAX,
     ) -> None:
-        """`admits` says whether a token is good; without it everybody is let in.
+        """`admits` says whether a token is good; without it no token is asked for.
 
-        From other computers nobody is, unless there are tokens and TLS or `allow_insecure`.
+        An address that other computers can reach needs tokens and TLS, or `allow_insecure`.
         """
         is_secure = tls is not None and admits is not None
         if not (is_loopback(host) or is_secure or allow_insecure):
@@ -63,80 +64,42 @@ class ConsoleListener:
         self.manager: QueueManager | None = None
         "The queue manager, as soon as there is one."
         self._metrics = metrics
-        self._address = host, port
         self._admits = admits
         self.app = web.Application(middlewares=[self._guard])
         self.app.router.add_get("/metrics", self._show_metrics)
         self.app.router.add_get("/healthz", self._show_health)
         self.app.on_response_prepare.append(_add_headers)
-        self._runner = web.AppRunner(
-            self.app, access_log=None, handle_signals=False, shutdown_timeout=HTTP_DRAIN_S
+        super().__init__(
+            self.app,
+            (host, port),
+            connections_max=connections_max,
+            tls=tls,
+            shutdown_timeout=HTTP_DRAIN_S,
         )
-        self._connections_max = connections_max
         self._busy: Counter[asyncio.BaseProtocol] = Counter()
         "Connections whose requests are being answered."
-        self._listener = Listener(self._accept, self, tls=tls)
         self._rendering: asyncio.Task[bytes] | None = None
 
-    async def start(self) -> tuple[str, int]:
-        """Start to listen; the address."""
-        await self._runner.setup()
-        try:
-            bound = await bind(*self._address)
-        except OSError:
-            await self._runner.cleanup()
-            raise
-        return self._listener.start(bound)
-
     async def stop(self, reason: str) -> None:
-        """Stop listening; HTTP has no way to tell the reason."""
-        await self._listener.close()
-        await self._runner.cleanup()
+        """Stop listening, and gathering metrics."""
+        await super().stop(reason)
         if self._rendering is not None:
             self._rendering.cancel()
             await asyncio.wait([self._rendering])
 
-    def _accept(self) -> asyncio.Protocol:
-        return self._server()
-
-    @property
-    def _server(self) -> web.Server:
-        server = self._runner.server
-        assert server is not None, "it was set up"
-        return server
-
-    def has_room(self) -> bool:
-        """Whether one more connection may come.
-
-        The oldest on which nothing is asked for gives way to it: silent connections do not keep a
-        health check out.
-        """
-        connections = self._server.connections
-        if len(connections) + self._listener.arriving < self._connections_max:
-            return True
-        if self._listener.displace():
-            return True
-        self.refused(TOO_MANY_CONSOLE)
-        for one in connections:
-            transport = None if one in self._busy else one.transport
-            if transport is not None and not transport.is_closing():
-                transport.abort()
-                return True
-        return False
+    def replaceable(
+        self, connections: Collection[asyncio.BaseProtocol]
+    ) -> Iterator[asyncio.BaseProtocol]:
+        """Idle connections, so that they do not keep a health check out."""
+        return (one for one in connections if one not in self._busy)
 
     def refused(self, reason: str) -> None:
-        """A connection was not made, or cut off."""
+        """Count a connection that was refused or closed."""
         self._metrics.refused(reason)
-
-    def exhausted(self, error: OSError) -> None:
-        """The system has no connection to give."""
-        self.refused(EXHAUSTED)
-        level = logging.ERROR
-        log_event(_log, "cannot accept connections", level=level, error=error, listener="console")
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let nobody in without a token but those who ask for the health only."""
+        """Ask for a token, except where the health is asked for."""
         self._busy[request.protocol] += 1
         try:
             return await self._answer(request, handler)
@@ -160,7 +123,7 @@ class ConsoleListener:
         return web.json_response({"state": str(state)}, status=status)
 
     async def _show_metrics(self, request: web.Request) -> web.Response:
-        """The metrics; who asks while they are gathered for another gets the same."""
+        """The metrics; requests that come while they are gathered share the result."""
         if self._rendering is None or self._rendering.done():
             gathering = render(self.manager, self._metrics, time.time())
             self._rendering = asyncio.create_task(gathering)

@@ -37,3 +37,21 @@ HTTP_DRAIN_S: Final = 2.0
 """Seconds that HTTP answers under way may take when the service stops. At the limit: connections
 are closed.
 """
+
+PROXIED_MANAGERS_MAX: Final = 100
+"""Managers that programs read through this one, over all programs. At the limit: to open a queue of
+one more fails.
+"""
+
+PROXIED_CONNECTIONS_MAX: Final = 16
+"""Connections of a program to another manager that it reads through this one, each with one call
+under way. At the limit: a further read fails.
+"""
+
+PROXIED_BATCH_MAX: Final = 16
+"""Messages that one read takes from another manager, each with a call of its own. At the limit: the
+rest is for the next read.
+"""
+
+PASSWORD_FILE_MAX: Final = 1024
+"Bytes of a file with a password. At the limit: it is refused."

@@ -19,6 +19,7 @@ from openmsmq.capture.recorder import Recorder
 from openmsmq.clock import SystemClock
 from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.manager import QueueManager
+from openmsmq.interfaces.limits import TRANSACTION_IDLE_AFTER
 from openmsmq.interfaces.remote_read.levels import LevelPolicy
 from openmsmq.interfaces.service import RpcService, RpcSettings
 from openmsmq.runtime.drivers import LoopDriver
@@ -27,7 +28,9 @@ from openmsmq.service.configuration import Config, ConfigError
 from openmsmq.service.descriptors import needed, shares
 from openmsmq.service.http import ConsoleListener
 from openmsmq.service.metrics.samples import ServiceMetrics
+from openmsmq.service.read_proxy import ManagersElsewhere
 from openmsmq.service.service import ServiceListener
+from openmsmq.service.signatures import load_signatures
 from openmsmq.transports.mqqb.listener import BinaryListener
 from openmsmq.transports.mqqb.ping_listener import PingListener
 from openmsmq.transports.srmp.client import ClientSettings, DestinationSettings
@@ -59,11 +62,12 @@ class StandardListeners:
         self._metrics = ServiceMetrics(config.data)
         self._certificates = Certificates(config.tls_clients)
         self._console: ConsoleListener | None = None
-        # Those who watch show tokens; nobody is asked for a certificate to see the health.
+        # Monitoring presents tokens; a health check needs no certificate.
         self._console_tls = server_tls(config)
         self._app_tls = server_tls(config, ask_clients=True)
         self._srmp_tls = server_tls(config, ask_clients=True)
         self._client_tls: list[ssl.SSLContext] = []
+        self._srmp: SrmpService | None = None
 
     def early(self, config: Config, tokens: Tokens) -> Mapping[str, ServiceListener]:
         """The console."""
@@ -72,7 +76,7 @@ class StandardListeners:
 
         def admits(text: str) -> bool:
             grant = tokens.check(text)
-            return grant is not None and is_allowed(Caller("metrics", grant), "read")
+            return grant is not None and is_allowed(Caller("metrics", grant), "watch")
 
         self._console = ConsoleListener(
             self._metrics,
@@ -105,6 +109,7 @@ class StandardListeners:
                 tokens,
                 metrics=self._metrics,
                 certificates=self._certificates,
+                read_proxy=self._read_proxy(config),
             )
             listeners["app"] = AppListener(server, self._app_tls)
         binary = None
@@ -113,7 +118,7 @@ class StandardListeners:
         if config.takes_remote_calls:
             listeners.update(self._rpc(local, driver, config).listeners())
         if config.srmp_port is not None:
-            listeners["srmp"] = SrmpService(
+            listeners["srmp"] = self._srmp = SrmpService(
                 local,
                 driver,
                 SystemClock(),
@@ -122,6 +127,7 @@ class StandardListeners:
                 url=config.srmp_url or "",
                 tls=self._srmp_tls,
                 settings=self._srmp_settings(config),
+                signatures=load_signatures(config),
             )
         if config.ping_port is not None:
             recorder = None if config.record is None else Recorder(config.record)
@@ -136,13 +142,16 @@ class StandardListeners:
             )
         return listeners
 
+    def _read_proxy(self, config: Config) -> ManagersElsewhere | None:
+        """Queues of other managers that programs read through this one, if any is configured."""
+        if not config.rpc_managers:
+            return None
+        _require_cipher("rpc.managers")
+        return ManagersElsewhere(config.rpc_managers, config.data)
+
     def _rpc(self, local: QueueManager, driver: LoopDriver, config: Config) -> RpcService:
-        """Remote calls; NTLM needs a cipher that the extra `rpc` brings."""
-        if find_spec("cryptography") is None:
-            raise ConfigError(
-                "remote calls (--rpc-port) need the package cryptography:"
-                " pip install 'openmsmq[rpc]'"
-            )
+        """Remote calls."""
+        _require_cipher("remote calls (--rpc-port)")
         policy = LevelPolicy(
             config.rpc_allow_unauthenticated,
             config.rpc_deny_workgroup_clients,
@@ -156,6 +165,7 @@ class StandardListeners:
             config.endpoint_mapper_port,
             policy,
             config.rpc_connections_max,
+            config.idle_transaction_limit or TRANSACTION_IDLE_AFTER,
         )
         users = Users(config.data)
         return RpcService(local, driver, users, SystemClock(), settings, self._metrics)
@@ -181,14 +191,22 @@ class StandardListeners:
         What others may do with theirs counts at once.
         """
         self._certificates.entries = config.tls_clients
+        if self._srmp is not None:
+            self._srmp.listener.senders = load_signatures(config).senders
         contexts = (self._console_tls, self._app_tls, self._srmp_tls, *self._client_tls)
         for context in contexts:
             if context is not None and self._config.tls_cert is not None:
                 _load_certificate(context, self._config)
 
 
+def _require_cipher(what: str) -> None:
+    """NTLM needs a cipher that the extra `rpc` brings."""
+    if find_spec("cryptography") is None:
+        raise ConfigError(f"{what}: needs the package cryptography: pip install 'openmsmq[rpc]'")
+
+
 def _require_safe(config: Config, tokens: Tokens) -> None:
-    """Let nobody in from other computers without TLS and a way to tell who it is."""
+    """Refuse to listen for other computers without TLS and a login."""
     is_safe = config.tls_cert is not None and (bool(config.tls_clients) or bool(tokens))
     if not (config.is_local or config.allow_insecure or is_safe):
         raise ConfigError(
@@ -235,7 +253,7 @@ def _load_certificate(context: ssl.SSLContext, config: Config) -> None:
     assert config.tls_cert is not None
     assert config.tls_key is not None
     try:
-        # Nobody is there to be asked for a password: a key that needs one cannot be read.
+        # There is no terminal to ask for a password: a key that needs one cannot be read.
         context.load_cert_chain(config.tls_cert, config.tls_key, password=str)
     except OSError as error:  # errors of TLS are among them
         raise ConfigError(

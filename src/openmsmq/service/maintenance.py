@@ -165,12 +165,12 @@ def restore(
 
 
 def check(directory: Directory, progress: Progress | None = None) -> Report:
-    """Look at every page and row of a store that nobody works with."""
+    """Look at every page and row of a store that is not open."""
     return checking.check(_absolute(directory), progress or no_progress)
 
 
 def compact(directory: Directory, progress: Progress | None = None) -> Compacted:
-    """Give the unused space of a store that nobody works with back to the disk."""
+    """Give the unused space of a store that is not open back to the disk."""
     return Compacted(*copying.compact(_absolute(directory), progress or no_progress))
 
 

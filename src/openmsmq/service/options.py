@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from openmsmq.access.certificates import read_clients
 from openmsmq.limits import U16_MAX
 from openmsmq.service.values import (
-    Read,
-    one_of,
+    OFF,
     read_computer,
     read_computers,
     read_destinations,
-    read_flag,
     read_identity,
+    read_managers,
     read_origin,
     read_path,
     read_peers,
     read_proxy,
+    read_senders,
     read_text,
-    whole,
-    whole_or_off,
 )
+from openmsmq.toml import Value, one_of, or_word, read_flag, whole
 
 LOG_FORMATS: Final = ("text", "json")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
@@ -36,7 +35,7 @@ class Option:
 
     place: str
     "In a file: the table and the key."
-    read: Read
+    read: Value[Any]
     help: str
     flag: str = ""
     "On the command line, with what follows it; empty: only a file can say it."
@@ -54,9 +53,9 @@ class Option:
         return self.place.partition(".")[2]
 
 
-PORT: Final = whole_or_off(0, U16_MAX)
+PORT: Final = or_word(whole(0, U16_MAX), OFF)
 _LIMIT: Final = whole(1, 1 << 40)
-SECONDS: Final = whole_or_off(1, _SECONDS_MAX)
+SECONDS: Final = or_word(whole(1, _SECONDS_MAX), OFF)
 
 OPTIONS: Final[Mapping[str, Option]] = {
     "data": Option("manager.data", read_path, "The directory of the queue manager.", "--data DIR"),
@@ -106,6 +105,12 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "app_port": Option("app.port", PORT, "For programs.", "--app-port PORT"),
     "app_socket": Option(
         "app.socket", read_path, "A Unix socket for programs, beside the port.", "--app-socket PATH"
+    ),
+    "loopback": Option(
+        "app.loopback",
+        one_of("admin", "anonymous"),
+        "What a program of this computer is that connects to the port without a token: an"
+        " administrator, or anonymous, which reads and sends where permissions allow it.",
     ),
     "clients_max": Option("app.clients_max", _LIMIT, "Connections of programs at a time."),
     "requests_max": Option(
@@ -231,6 +236,13 @@ OPTIONS: Final[Mapping[str, Option]] = {
         read_flag,
         "Take calls of other computers that are signed and not encrypted (DebugRpc of MSMQ).",
     ),
+    "rpc_managers": Option(
+        "rpc.managers",
+        read_managers,
+        "Managers of other computers whose queues programs read through this one, by the computer"
+        ' in DIRECT=OS: names: NAME = { user = "...", password_file = "...", address = "HOST:PORT",'
+        ' level = "privacy" }. Programs need the right to read these names.',
+    ),
     "srmp_port": Option(
         "srmp.port",
         PORT,
@@ -277,6 +289,20 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "srmp.destinations",
         read_destinations,
         "Other settings for some destinations, by host or host:port: proxy, ca, posts_max.",
+    ),
+    "srmp_signing_key": Option(
+        "srmp.signing_key",
+        read_path,
+        "The RSA key, in PEM, that messages over HTTP are signed with. The receivers need its"
+        " certificate, which does not travel with a message.",
+        "--srmp-signing-key FILE",
+    ),
+    "srmp_senders": Option(
+        "srmp.senders",
+        read_senders,
+        "The certificates that signatures of messages over HTTP are checked with: PEM files by the"
+        " identifier of the queue manager that sends. Without an entry the certificate that the"
+        " client shows in TLS counts. They are read again on SIGHUP.",
     ),
     "tls_cert": Option(
         "tls.cert",

@@ -1,7 +1,7 @@
 """The life of a queue manager that runs as a service: store, listeners, work, and shutdown.
 
-A signal ends it in good order (SIGTERM, SIGINT; a second one ends it at once), or has it read again
-what it was told (SIGHUP).
+A signal ends it in good order (SIGTERM, SIGINT; a second one ends it at once), or has it read
+its configuration again (SIGHUP).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from openmsmq.types.manager_state import ManagerState
 
 RETRY_AFTER: Final = (120.0, 900.0)
 "Seconds until a start that failed is tried again, at first and later ([MS-MQSO] 6.4.4.1)."
-DOORS: Final = (
+LISTENERS: Final = (
     *("binary", "ping", "app", "rpc", "rpc_alternate", "endpoint_mapper", "srmp", "console"),
 )
 "All there will be; the ready file names each."
@@ -65,7 +65,7 @@ class ServiceListener(Protocol):
         ...
 
     async def stop(self, reason: str) -> None:
-        """Let nobody in any longer, tell those who are in why, and see them out.
+        """Accept no connections, say why on those that are open, and drain them.
 
         Comes also if the start failed.
         """
@@ -105,7 +105,7 @@ class Service:
         reload: Callable[[], Config],
         retry_after: tuple[float, float] = RETRY_AFTER,
     ) -> None:
-        """`reload` gives what the manager would be told if it started now."""
+        """`reload` gives the configuration as it would be at a start now."""
         self.config = config
         self.state = ManagerState.STOPPED
         self._listeners = listeners
@@ -132,7 +132,7 @@ class Service:
         (States and their order, [MS-MQSO] 5.1.1.1, 6.6.2.) An error that ends the start, or a store
         that fails later, is raised when all that had been opened is closed again.
         """
-        self._remove_ready_file()  # what somebody left there who was killed
+        self._remove_ready_file()  # a killed process may have left one
         with self._signals():
             try:
                 await self._open_listeners(self._listeners.early(self.config, self._tokens))
@@ -154,7 +154,7 @@ class Service:
             raise self._failure
 
     def _break_off(self, error: MQError) -> None:
-        """The store failed: nobody is served any more, and whoever watches starts it anew."""
+        """The store failed: stop serving, so that a supervisor starts it anew."""
         self._failure = error
         self._enter(ManagerState.STOPPING)
         self.stop(f"cannot go on: {error}")
@@ -193,7 +193,7 @@ class Service:
             host_names=(socket.gethostname(), socket.getfqdn()),
             takes_all=config.ignore_os_name_validation,
         )
-        self._local, self._driver = local, LoopDriver(local, local.tick)
+        self._local, self._driver = local, LoopDriver(local, local.tick, inline=True)
         self._driver.on_broken = self._break_off
         self._enter(ManagerState.INITIALIZING)
         return local, self._driver
@@ -216,7 +216,7 @@ class Service:
         identity = str(local.identity)
         if self.config.ready_file is not None:
             document = {"pid": os.getpid(), "id": identity, "name": local.name}
-            places = {name: self._addresses.get(name) for name in DOORS}
+            places = {name: self._addresses.get(name) for name in LISTENERS}
             _write_at_once(self.config.ready_file, json.dumps({**document, **places}) + "\n")
         log_event(
             _log, "ready", name=local.name, id=identity, data=self.config.data, pid=os.getpid()
@@ -260,7 +260,7 @@ class Service:
                 self.config.ready_file.unlink(missing_ok=True)
 
     def reload(self) -> None:
-        """Read again what the manager is told, and change what can change while it runs."""
+        """Read the configuration again, and change what can change while it runs."""
         try:
             new = self._reload()
             self._tokens.refresh()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.arrivals.peers import Identity
@@ -14,6 +13,7 @@ from openmsmq.errors import MQError
 from openmsmq.limits import U16_MAX
 from openmsmq.names.parts import host_key
 from openmsmq.names.path import parse_path_name
+from openmsmq.toml import TEXT_SCHEMA, read_flag, table_schema, value, whole
 
 OFF: Final = "off"
 _ADDRESS: Final = re.compile(
@@ -21,8 +21,25 @@ _ADDRESS: Final = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 
-Read = Callable[[object], Any]
-"What a file or an option gives as the value of a field; `ValueError` in words if it is none."
+_ADDRESS_SCHEMA: Final = {**TEXT_SCHEMA, "description": "HOST or HOST:PORT"}
+_PROXY_SCHEMA: Final = {**TEXT_SCHEMA, "description": "http://HOST:PORT, or none"}
+_POSTS: Final = whole(1, 1000)
+_PEER_SCHEMA: Final = table_schema(
+    {"address": _ADDRESS_SCHEMA, "id": TEXT_SCHEMA, "relay": read_flag.schema}, ["address"]
+)
+_DESTINATION_SCHEMA: Final = table_schema(
+    {"proxy": _PROXY_SCHEMA, "ca": TEXT_SCHEMA, "posts_max": _POSTS.schema}
+)
+LEVELS: Final = ("none", "connect", "integrity", "privacy")
+"How calls to another manager are protected."
+_MANAGER_SCHEMA: Final = table_schema(
+    {
+        "user": TEXT_SCHEMA,
+        "password_file": TEXT_SCHEMA,
+        "address": _ADDRESS_SCHEMA,
+        "level": {"enum": list(LEVELS)},
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +63,19 @@ class HttpDestination:
     posts_max: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteManagerEntry:
+    """What the configuration says of a manager whose queues programs read through this one."""
+
+    user: str = ""
+    "How this manager logs on there; `DOMAIN\\\\user` is possible."
+    password_file: Path | None = None
+    "Relative to the directory of the manager; only its owner may be able to read it."
+    address: str = ""
+    "HOST or HOST:PORT, if the name of the computer is not the host."
+    level: str = "privacy"
+
+
 def split_address(text: str, port: int) -> tuple[str, int]:
     """Host and port of `HOST[:PORT]`, where `port` is the one if none is given."""
     found = _ADDRESS.fullmatch(text)
@@ -57,21 +87,24 @@ def split_address(text: str, port: int) -> tuple[str, int]:
     return found["six"] or found["host"], number
 
 
-def read_text(value: object) -> str:
+@value(TEXT_SCHEMA)
+def read_text(given: object) -> str:
     """A text without spaces around it."""
-    if isinstance(value, str) and value.strip() == value != "" and value.isprintable():
-        return value
+    if isinstance(given, str) and given.strip() == given != "" and given.isprintable():
+        return given
     raise ValueError("a text is needed")
 
 
-def read_path(value: object) -> Path:
+@value(TEXT_SCHEMA)
+def read_path(given: object) -> Path:
     """A file or directory."""
-    return value if isinstance(value, Path) else Path(read_text(value))
+    return given if isinstance(given, Path) else Path(read_text(given))
 
 
-def read_computer(value: object) -> str:
+@value(TEXT_SCHEMA)
+def read_computer(given: object) -> str:
     """The name of a computer."""
-    name = read_text(value)
+    name = read_text(given)
     try:
         parse_path_name(f"{name}\\queue")
     except MQError as error:
@@ -79,41 +112,49 @@ def read_computer(value: object) -> str:
     return name
 
 
-def read_computers(value: object) -> tuple[str, ...]:
+@value({"type": "array", "items": TEXT_SCHEMA})
+def read_computers(given: object) -> tuple[str, ...]:
     """Names of computers."""
-    if isinstance(value, list | tuple):
-        return tuple(map(read_computer, value))
+    if isinstance(given, list | tuple):
+        return tuple(map(read_computer, given))
     raise ValueError("a list of names is needed")
 
 
-def read_peers(value: object) -> dict[str, PeerEntry]:
+@value(
+    {
+        "type": "object",
+        "additionalProperties": {"anyOf": [_ADDRESS_SCHEMA, _PEER_SCHEMA]},
+    }
+)
+def read_peers(given: object) -> dict[str, PeerEntry]:
     """Other computers by name."""
-    if isinstance(value, dict):
-        found = {name: _read_peer(entry) for name, entry in value.items()}
-        if len({host_key(read_computer(name)) for name in value}) == len(value):
+    if isinstance(given, dict):
+        found = {name: _read_peer(entry) for name, entry in given.items()}
+        if len({host_key(read_computer(name)) for name in given}) == len(given):
             return found
     raise ValueError("a table of different names and their addresses is needed")
 
 
-def _read_peer(value: object) -> PeerEntry:
+def _read_peer(given: object) -> PeerEntry:
     """An address, or a table with it and what else is known of the manager there."""
-    if not isinstance(value, dict):
-        split_address(read_text(value), 1)
-        return PeerEntry(read_text(value))
-    unknown = value.keys() - {"address", "id", "relay"}
-    if unknown or "address" not in value:
+    if not isinstance(given, dict):
+        split_address(read_text(given), 1)
+        return PeerEntry(read_text(given))
+    unknown = given.keys() - {"address", "id", "relay"}
+    if unknown or "address" not in given:
         raise ValueError("a peer has an address and may have an id and relay = true")
-    split_address(read_text(value["address"]), 1)
+    split_address(read_text(given["address"]), 1)
     try:
-        identity = UUID(read_text(value["id"])) if "id" in value else None
+        identity = UUID(read_text(given["id"])) if "id" in given else None
     except ValueError:
-        raise ValueError(f"{value['id']!r} is not a GUID") from None
-    return PeerEntry(value["address"], identity, read_flag(value.get("relay", False)))
+        raise ValueError(f"{given['id']!r} is not a GUID") from None
+    return PeerEntry(given["address"], identity, read_flag(given.get("relay", False)))
 
 
-def read_origin(value: object) -> str:
+@value({**TEXT_SCHEMA, "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://"})
+def read_origin(given: object) -> str:
     """Scheme, host and port of an HTTP server."""
-    text = read_text(value).rstrip("/")
+    text = read_text(given).rstrip("/")
     scheme, _, host = text.partition("://")
     if scheme.lower() not in ("http", "https") or not host or set(host) & set("/?#@ "):
         raise ValueError("http:// or https:// with a host is needed, and maybe a port")
@@ -121,74 +162,70 @@ def read_origin(value: object) -> str:
     return text
 
 
-def read_proxy(value: object) -> str:
+@value(_PROXY_SCHEMA)
+def read_proxy(given: object) -> str:
     """The URL of an HTTP proxy, or `none`."""
-    return "none" if value == "none" else read_origin(value)
+    return "none" if given == "none" else read_origin(given)
 
 
-def read_destinations(value: object) -> dict[str, HttpDestination]:
+@value({"type": "object", "additionalProperties": _DESTINATION_SCHEMA})
+def read_destinations(given: object) -> dict[str, HttpDestination]:
     """Settings of HTTP destinations by host or host:port."""
-    if isinstance(value, dict):
-        return {read_text(name).lower(): _read_destination(entry) for name, entry in value.items()}
+    if isinstance(given, dict):
+        return {read_text(name).lower(): _read_destination(entry) for name, entry in given.items()}
     raise ValueError("a table of hosts and their settings is needed")
 
 
-def _read_destination(value: object) -> HttpDestination:
-    if not isinstance(value, dict) or value.keys() - {"proxy", "ca", "posts_max"}:
+def _read_destination(given: object) -> HttpDestination:
+    if not isinstance(given, dict) or given.keys() - {"proxy", "ca", "posts_max"}:
         raise ValueError("a destination may have proxy, ca and posts_max")
     return HttpDestination(
-        read_proxy(value["proxy"]) if "proxy" in value else None,
-        read_path(value["ca"]) if "ca" in value else None,
-        whole(1, 1000)(value["posts_max"]) if "posts_max" in value else None,
+        read_proxy(given["proxy"]) if "proxy" in given else None,
+        read_path(given["ca"]) if "ca" in given else None,
+        _POSTS(given["posts_max"]) if "posts_max" in given else None,
     )
 
 
-def read_identity(value: object) -> Identity:
+@value({"type": "object", "additionalProperties": _MANAGER_SCHEMA})
+def read_managers(given: object) -> dict[str, RemoteManagerEntry]:
+    """Managers whose queues are read through this one, by the computer of their names."""
+    if isinstance(given, dict):
+        return {host_key(read_computer(name)): _manager(entry) for name, entry in given.items()}
+    raise ValueError("a table of computers and how to log on there is needed")
+
+
+def _manager(given: object) -> RemoteManagerEntry:
+    known = {"user", "password_file", "address", "level"}
+    if not isinstance(given, dict) or given.keys() - known:
+        raise ValueError("a manager may have user, password_file, address and level")
+    level = given.get("level", "privacy")
+    if level not in LEVELS:
+        raise ValueError(f"level: one of {', '.join(LEVELS)} is needed")
+    address = read_text(given["address"]) if "address" in given else ""
+    if address:
+        split_address(address, 1)
+    if level == "none":
+        return RemoteManagerEntry(address=address, level=level)
+    if not {"user", "password_file"} <= given.keys():
+        raise ValueError("a manager needs user and password_file, or level = 'none'")
+    user, path = read_text(given["user"]), read_path(given["password_file"])
+    return RemoteManagerEntry(user, path, address, level)
+
+
+@value({"type": "object", "additionalProperties": {"type": "string"}})
+def read_senders(given: object) -> dict[str, Path]:
+    """Files with certificates by the GUID of a queue manager."""
+    if not isinstance(given, dict):
+        raise ValueError("a table of queue managers and files is needed")  # noqa: TRY004
+    try:
+        return {str(UUID(name)): read_path(path) for name, path in given.items()}
+    except ValueError as error:
+        raise ValueError(f"a GUID and a file are needed: {error}") from error
+
+
+@value({"enum": list(Identity)})
+def read_identity(given: object) -> Identity:
     """What is asked of a session before it may speak for a manager."""
-    if value in tuple(Identity):
-        return Identity(str(value))
+    if given in tuple(Identity):
+        return Identity(str(given))
     raise ValueError(f"one of {', '.join(Identity)} is needed")
-
-
-def read_flag(value: object) -> bool:
-    """True or false."""
-    if isinstance(value, bool):
-        return value
-    raise ValueError("true or false is needed")
-
-
-def _is_whole(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def whole(least: int, most: int) -> Read:
-    """A whole number."""
-
-    def read(value: object) -> object:
-        if _is_whole(value, least, most):
-            return value
-        raise ValueError(f"a whole number from {least} to {most} is needed")
-
-    return read
-
-
-def whole_or_off(least: int, most: int) -> Read:
-    """A whole number, or `off`."""
-
-    def read(value: object) -> object:
-        if value == OFF or _is_whole(value, least, most):
-            return None if value == OFF else value
-        raise ValueError(f'a whole number from {least} to {most}, or "{OFF}" is needed')
-
-    return read
-
-
-def one_of(*words: str) -> Read:
-    """One of these words."""
-
-    def read(value: object) -> object:
-        if value in words:
-            return value
-        raise ValueError(f"one of {', '.join(words)} is needed")
-
-    return read

@@ -18,7 +18,7 @@ from openmsmq.errors import BackupDamaged, StoreExists
 from openmsmq.service.backup import FILES, KEY_FILE, SERVING_FILE, config_text, write_down
 from openmsmq.service.configuration import Config, load_config
 from openmsmq.service.maintenance import backup, read_backup, restore
-from openmsmq.service.values import PeerEntry
+from openmsmq.service.values import HttpDestination, PeerEntry, RemoteManagerEntry
 from openmsmq.types.caller import Grant
 
 CERT, KEY, CA = b"certificate", b"private key", b"authorities"
@@ -35,6 +35,15 @@ def started(directory: Path, **given: Any) -> Config:
             "bank": PeerEntry("192.0.2.8", UUID(int=7)),
             "hub": PeerEntry("192.0.2.9", relay=True),
         },
+        rpc_managers={
+            "SHOP02": RemoteManagerEntry("backend", Path("shop02.password"), "shop02:2105"),
+            "SHOP03": RemoteManagerEntry(level="none"),
+        },
+        srmp_destinations={
+            "bank.example:443": HttpDestination("none", Path("bank.pem"), 1),
+            "shop": HttpDestination(posts_max=2),
+        },
+        srmp_senders={str(UUID(int=7)): Path("supplier.pem")},
         identity=Identity.PINNED,
         app_port=None,
         binary_port=2801,

@@ -219,7 +219,7 @@ def test_half_of_a_certificate_is_none(tmp_path: Path, text: str) -> None:
         load_config(write(tmp_path, text), {"data": tmp_path})
 
 
-def test_rights_of_certificates_need_somebody_who_asks_for_them(tmp_path: Path) -> None:
+def test_rights_of_certificates_need_a_client_ca(tmp_path: Path) -> None:
     text = '[tls]\ncert = "c"\nkey = "k"\nclients = { "CN=x" = ["read"] }\n'
     with pytest.raises(ConfigError, match=r"tls\.clients needs tls\.client_ca"):
         load_config(write(tmp_path, text), {"data": tmp_path})

@@ -172,7 +172,7 @@ def test_more_pages_can_be_added() -> None:
     asyncio.run(run())
 
 
-def test_garbage_is_answered_and_harms_nobody() -> None:
+def test_garbage_is_answered_and_affects_no_other_request() -> None:
     async def test(visited: Visit) -> None:
         too_long = b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n"
         for garbage in (b"\0\xff\r\n\r\n", b"GET /metrics HTTP/9\r\n\r\n", too_long):
@@ -337,7 +337,7 @@ def test_the_listener_closes_though_a_page_is_under_way(slow: Slow) -> None:
 # Opening and closing
 
 
-def test_after_it_closed_nobody_answers() -> None:
+def test_a_closed_listener_does_not_answer() -> None:
     async def test(visited: Visit) -> None:
         await visited.get("/healthz")
         await visited.listener.stop("enough")
@@ -365,7 +365,7 @@ def test_a_port_that_is_taken_is_reported_and_nothing_stays_open() -> None:
     assert cleaned == [listener.app]
 
 
-def test_the_listener_is_on_this_computer_unless_told_otherwise() -> None:
+def test_the_listener_is_on_this_computer_by_default() -> None:
     async def test(visited: Visit) -> None:
         assert visited.address[0] == "127.0.0.1"
         assert visited.address[1] > 0

@@ -176,11 +176,12 @@ def test_the_console_asks_other_computers_for_a_token(config: Config, made: Path
         assert await status(where, "/metrics", trust, "omq_00000000_x") == 401
         for role, patterns, expected in (
             ("read", (), 200),
+            ("watch", (), 200),
             ("admin", (), 200),
             ("send", (), 401),
             ("read", ("orders",), 401),
         ):
-            _, token = tokens.create(role, patterns)  # type: ignore[arg-type]  # a role
+            _, token = tokens.create(role, patterns)
             assert await status(where, "/metrics", trust, token) == expected, (role, patterns)
         await console.stop("enough")
 
@@ -244,7 +245,7 @@ def test_a_bad_certificate_is_refused_in_words(
         StandardListeners(replace(secure, **given))
 
 
-def test_nobody_is_asked_for_the_password_of_a_key(
+def test_an_encrypted_key_is_refused_without_a_prompt(
     config: Config, made: Path, tmp_path: Path
 ) -> None:
     locked = tmp_path / "locked.key"

@@ -338,7 +338,7 @@ def test_a_directory_with_other_files_can_take_a_store(copy: Path, tmp_path: Pat
     assert labels(place) == LABELS
 
 
-def test_nobody_may_work_with_the_store_that_is_replaced(copy: Path, data: Path) -> None:
+def test_a_store_in_use_cannot_be_replaced(copy: Path, data: Path) -> None:
     with openmsmq.open(data), pytest.raises(StoreInUse, match="process"):
         restore(copy, data, force=True)
     with copying.read_along(data), pytest.raises(StoreInUse, match="backup"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openmsmq.service.options import OPTIONS, TABLES, Option
+from openmsmq.service.options import OPTIONS, PORT, TABLES, Option
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -22,5 +22,5 @@ def test_no_two_options_share_a_place_or_a_flag() -> None:
 
 
 def test_a_place_is_a_table_and_a_key() -> None:
-    option = Option("srmp.port", str, "A port.")
+    option = Option("srmp.port", PORT, "A port.")
     assert (option.table, option.key) == ("srmp", "port")

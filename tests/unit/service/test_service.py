@@ -518,7 +518,7 @@ def test_a_reload_that_fails_leaves_everything_as_it_is(
 
 
 @pytest.mark.parametrize("abstract", [False, True], ids=["file", "abstract"])
-def test_systemd_is_told(
+def test_systemd_is_notified(
     house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, abstract: bool
 ) -> None:
     path = f"@openmsmq-test-{os.getpid()}" if abstract else str(tmp_path / "notify")

@@ -10,23 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openmsmq.engine.arrivals.peers import Identity
+from openmsmq.names.parts import host_key
 from openmsmq.service.values import (
-    OFF,
     HttpDestination,
     PeerEntry,
-    one_of,
+    RemoteManagerEntry,
     read_computers,
     read_destinations,
-    read_flag,
     read_identity,
+    read_managers,
     read_origin,
     read_path,
     read_peers,
     read_proxy,
     read_text,
     split_address,
-    whole,
-    whole_or_off,
 )
 
 BANK = "6fa1c2b3-8e1d-4f0a-9c57-2b1d3e4f5a6b"
@@ -116,10 +114,6 @@ def test_any_other_identity_is_refused(given: object) -> None:
         (read_text, "a b", " a"),
         (read_path, "a/b", 1),
         (read_computers, ["a", "b"], "a"),
-        (read_flag, True, 1),
-        (whole(1, 5), 5, 6),
-        (whole_or_off(1, 5), OFF, 0),
-        (one_of("a", "b"), "b", "c"),
     ],
 )
 def test_each_reader_takes_its_own_values_and_refuses_others(
@@ -151,3 +145,30 @@ def test_what_is_no_http_server_is_refused(given: object) -> None:
 def test_what_are_no_settings_of_http_destinations_is_refused(given: object) -> None:
     with pytest.raises(ValueError, match=r"destination|settings|whole|number|from"):
         read_destinations(given)
+
+
+def test_managers_to_read_are_read() -> None:
+    given = {
+        "Shop01": {"user": "backend", "password_file": "shop01.password"},
+        "10.0.0.5": {"level": "none", "address": "10.0.0.5:2105"},
+    }
+    assert read_managers(given) == {
+        host_key("shop01"): RemoteManagerEntry("backend", Path("shop01.password")),
+        "10.0.0.5": RemoteManagerEntry(address="10.0.0.5:2105", level="none"),
+    }
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        1,
+        {"a": 1},
+        {"a": {"user": "u"}},
+        {"a": {"user": "u", "password": "in clear"}},
+        {"a": {"user": "u", "password_file": "f", "level": "most"}},
+        {"a": {"user": "u", "password_file": "f", "address": "x:0"}},
+    ],
+)
+def test_what_is_no_manager_to_read_is_refused(given: object) -> None:
+    with pytest.raises(ValueError, match=r"needed|manager|port|one of"):
+        read_managers(given)

@@ -1,4 +1,4 @@
-r"""What Prometheus is told about a queue manager and the service around it.
+r"""The metrics of a queue manager and of the service around it.
 
 The names that exporters for Windows use are kept, so that dashboards made for them go on working:
 `windows_msmq_*` of windows_exporter with its instance names, `machine\private$\orders` in lower
@@ -34,7 +34,7 @@ from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
 from openmsmq.names.path import shown
 from openmsmq.properties.message import describe_class
-from openmsmq.runtime.drivers import Commit
+from openmsmq.runtime.commit_cost import Commit
 from openmsmq.runtime.listener import FAILED, UNFINISHED
 from openmsmq.service.limits import METRIC_KINDS_MAX
 from openmsmq.service.metrics.exposition import Histogram, Page, escaped, number
@@ -73,7 +73,7 @@ INCIDENTS: Final = (
 )
 "What the statistics count beside events of messages; always reported, that a rise is seen."
 ABORTS: Final = ("idle", "abandoned")
-"Why transactions are aborted that nobody has asked to abort."
+"Why transactions are aborted by the service itself."
 TOO_MANY: Final = "too many clients"
 TOO_MANY_CONSOLE: Final = "too many console connections"
 EXHAUSTED: Final = "no file descriptor left"
@@ -133,7 +133,7 @@ class ServiceMetrics:
         _tally(self.rejected, reason)
 
     def login_refused(self) -> None:
-        """Somebody showed a token or certificate that is not good."""
+        """A token or certificate was refused."""
         self.logins_refused += 1
 
     def transaction_began(self) -> None:
@@ -145,7 +145,7 @@ class ServiceMetrics:
         self.transactions -= 1
 
     def transaction_aborted(self, reason: str) -> None:
-        """A transaction was aborted although nobody asked for it."""
+        """A transaction was aborted by the service itself."""
         self.aborted[reason] += 1
 
     def committed(self, commit: Commit) -> None:
@@ -181,7 +181,7 @@ class ServiceMetrics:
 
 
 def _tally(counter: Counter[str], what: str) -> None:
-    """Count, but let nobody outside fill the memory with names."""
+    """Count, within a bound: names come from outside."""
     counter[what if what in counter or len(counter) < METRIC_KINDS_MAX else "other"] += 1
 
 
@@ -190,7 +190,7 @@ def _report_disk(page: Page, directory: Path) -> None:
     try:
         store, disk = os.stat(directory / DATA_FILE), os.statvfs(directory)
     except OSError:
-        return  # not made yet, or gone: whoever writes to it will say so
+        return  # not made yet, or gone: the next write reports it
     page.add("openmsmq_store_bytes", store.st_blocks * 512)
     page.add("openmsmq_disk_free_bytes", disk.f_bavail * disk.f_frsize)
 

@@ -27,7 +27,7 @@ from openmsmq.engine.subscriptions.owners import bind
 from openmsmq.engine.subscriptions.subscription import SubscriptionMode
 from openmsmq.names.format import parse_format_name
 from openmsmq.names.parts import fold
-from openmsmq.runtime.drivers import Commit
+from openmsmq.runtime.commit_cost import Commit
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.limits import METRIC_KINDS_MAX
 from openmsmq.service.metrics.names import METRICS, PROCESS_METRICS
@@ -122,7 +122,7 @@ def test_a_queue_is_reported_with_what_is_in_it(watched: Watched) -> None:
     assert found["openmsmq_quota_bytes"] == 7 * 1024
 
 
-def test_the_age_is_right_though_nobody_called_for_a_while(watched: Watched) -> None:
+def test_the_age_of_the_oldest_message_is_right_without_recent_calls(watched: Watched) -> None:
     queue = watched.manager.create()
     watched.manager.send(queue, Message(b"a"))
     for passed, age in ((3600, 3600), (-60, 0)):
@@ -188,7 +188,7 @@ def test_dead_letters_and_the_journal_of_sent_messages_are_the_computers_queues(
         assert not any(metric.startswith("windows") for metric in own), "counted twice"
 
 
-def test_queues_that_nobody_gets_to_see_are_not_reported(watched: Watched) -> None:
+def test_hidden_queues_are_not_reported(watched: Watched) -> None:
     names = {dict(labels).get("name", "") for _, labels in watched.scrape()}
     assert not any("order_queue$" in name or "notify_queue$" in name for name in names)
 
@@ -200,7 +200,7 @@ def test_what_a_subscription_was_given_is_no_queue(watched: Watched) -> None:
     assert not any("lake" in name for name in names)
 
 
-def test_subscriptions_are_reported_with_what_waits_for_them(watched: Watched) -> None:
+def test_subscriptions_are_reported_with_their_lag(watched: Watched) -> None:
     manager = watched.manager
     queue = manager.create()
     lake = manager.done(manager.local.reservations.open("lake", queue, SubscriptionMode.TAKE))
@@ -487,7 +487,7 @@ def test_prepared_transactions_are_counted(watched: Watched) -> None:
     assert watched.value("openmsmq_prepared_transactions") == 1
 
 
-def test_every_metric_of_the_catalogue_is_told(watched: Watched, tmp_path: Path) -> None:
+def test_every_metric_of_the_catalogue_is_exposed(watched: Watched, tmp_path: Path) -> None:
     watched.service = ServiceMetrics(tmp_path)
     (tmp_path / "data.mdb").touch()
     manager = watched.manager
@@ -544,7 +544,7 @@ def test_clients_and_what_they_do_are_counted(watched: Watched) -> None:
     assert watched.value("openmsmq_rejected_total", reason="too large") == 1
 
 
-def test_nobody_fills_the_memory_with_names(watched: Watched) -> None:
+def test_the_number_of_label_values_is_bounded(watched: Watched) -> None:
     for number in range(METRIC_KINDS_MAX + 50):
         watched.service.requested(f"kind {number}")
     watched.service.requested("kind 1")
@@ -553,7 +553,7 @@ def test_nobody_fills_the_memory_with_names(watched: Watched) -> None:
     assert watched.value("openmsmq_requests_total", kind="kind 1") == 2
 
 
-def test_what_commits_cost_is_told_and_failures_apart(watched: Watched) -> None:
+def test_durations_of_commits_are_exposed_and_failures_apart(watched: Watched) -> None:
     watched.service.committed(Commit(3, 0.02, 0.004))
     watched.service.committed(Commit(40, 3.0, 2.0))
     watched.service.committed(Commit(7, 60.0, 60.0, failed=True))
@@ -569,7 +569,7 @@ def test_what_commits_cost_is_told_and_failures_apart(watched: Watched) -> None:
     assert scrape["openmsmq_commit_failures_total", frozenset()] == 1
 
 
-def test_the_room_on_the_disk_is_told(watched: Watched, tmp_path: Path) -> None:
+def test_the_free_space_of_the_disk_is_exposed(watched: Watched, tmp_path: Path) -> None:
     watched.service = ServiceMetrics(tmp_path)
     assert ("openmsmq_store_bytes", frozenset()) not in watched.scrape()
     local = open_directory(tmp_path, name="Server1", receipts=RECEIPTS)
@@ -613,7 +613,7 @@ def test_a_thousand_queues_are_reported_quickly(watched: Watched) -> None:
     assert page.count(b"\nwindows_msmq_messages_in_queue{") == 1001
 
 
-def test_what_clients_ask_for_is_told_as_it_is_now(watched: Watched) -> None:
+def test_requests_of_clients_are_exposed_as_they_are_now(watched: Watched) -> None:
     assert watched.value("openmsmq_held_up_clients") == 0
     watched.service.load = lambda: Load(3, 5000)
     assert watched.value("openmsmq_held_up_clients") == 3

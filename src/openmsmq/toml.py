@@ -1,0 +1,95 @@
+"""Values of TOML files: each reader knows the JSON schema of what it accepts.
+
+Editors complete and check files with these schemas (`openmsmq assets`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+T = TypeVar("T", covariant=True)
+Schema = Mapping[str, Any]
+"A JSON schema, draft 7: the one that editors know best."
+
+TEXT_SCHEMA: Final[Schema] = {"type": "string", "minLength": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Value(Generic[T]):
+    """Reads a value of a file; raises `ValueError` with the reason if it is wrong."""
+
+    read: Callable[[object], T]
+    schema: Schema
+
+    def __call__(self, given: object) -> T:
+        return self.read(given)
+
+
+def value(schema: Schema) -> Callable[[Callable[[object], T]], Value[T]]:
+    """Make a function that reads a value a `Value`."""
+
+    def decorate(read: Callable[[object], T]) -> Value[T]:
+        return Value(read, schema)
+
+    return decorate
+
+
+@value({"type": "boolean"})
+def read_flag(given: object) -> bool:
+    """True or false."""
+    if isinstance(given, bool):
+        return given
+    raise ValueError("true or false is needed")
+
+
+def whole(least: int, most: int) -> Value[int]:
+    """A whole number."""
+
+    @value({"type": "integer", "minimum": least, "maximum": most})
+    def read(given: object) -> int:
+        if isinstance(given, int) and not isinstance(given, bool) and least <= given <= most:
+            return given
+        raise ValueError(f"a whole number from {least} to {most} is needed")
+
+    return read
+
+
+def one_of(*words: str) -> Value[str]:
+    """One of these words."""
+
+    @value({"enum": list(words)})
+    def read(given: object) -> str:
+        if given in words:
+            return str(given)
+        raise ValueError(f"one of {', '.join(words)} is needed")
+
+    return read
+
+
+def or_word(other: Value[T], word: str) -> Value[T | None]:
+    """What another reader accepts, or a word that means None."""
+
+    @value({"anyOf": [other.schema, {"const": word}]})
+    def read(given: object) -> T | None:
+        if given == word:
+            return None
+        try:
+            return other(given)
+        except ValueError as error:
+            needed = str(error).removesuffix(" is needed")
+            raise ValueError(f'{needed}, or "{word}" is needed') from None
+
+    return read
+
+
+def table_schema(properties: Mapping[str, Schema], required: Iterable[str] = ()) -> dict[str, Any]:
+    """The schema of a table that has these keys and no others."""
+    needed = {"required": list(required)} if required else {}
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "additionalProperties": False,
+        **needed,
+    }

@@ -1,0 +1,178 @@
+"""The half of `tools.forked_tests` that runs inside pytest.
+
+All tests are collected once. For each question a child is forked, in which the functions of a
+module get the code of another text of it, and which runs the tests asked for until one fails.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from signal import SIGKILL
+from types import CodeType, FunctionType
+from typing import Final
+
+import pytest
+from hypothesis import Phase, settings
+
+CONNECTION: Final = "FORKED_TESTS_CONNECTION"
+"The environment variable with the descriptor that questions come from."
+PASSED: Final = 0
+FAILED: Final = 1
+UNCHANGEABLE: Final = 3
+"The functions that run cannot be given the code of the text."
+NO_TESTS: Final = 5
+TIMEOUT: Final = 6
+
+_FORKS: Final = get_context("fork")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Do these tests fail with that text of a module?"""
+
+    tests: tuple[str, ...]
+    timeout: float
+    file: str = ""
+    "The path that the module was loaded from; empty to leave all as it is."
+    module: str = ""
+    "`openmsmq.engine.queues.queue`"
+    text: str = ""
+
+
+@dataclass(slots=True)
+class Collected:
+    """The tests of a session by node id, and by node id without parameters."""
+
+    items: Iterable[pytest.Item]
+    by_id: dict[str, list[pytest.Item]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        for item in self.items:
+            bare = item.nodeid.partition("[")[0]
+            for name in {item.nodeid, bare, bare.partition("::")[0]}:
+                self.by_id[name].append(item)
+
+    def chosen(self, tests: Iterable[str]) -> list[pytest.Item]:
+        """The tests that are asked for, in the order in which they are."""
+        found = (item for test in tests for item in self.by_id.get(test, ()))
+        return list(dict.fromkeys(found))
+
+
+class UnchangeableError(Exception):
+    """A function that runs has no counterpart in the other text, or other free variables."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """That a test fails is enough: its example need not be made small."""
+    phases = (Phase.explicit, Phase.reuse, Phase.generate)
+    settings.register_profile("noticing", settings.get_profile("default"), phases=phases)
+    settings.load_profile("noticing")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool:
+    """Answer questions until there are no more."""
+    collected, functions = Collected(session.items), _functions()
+    gc.collect()
+    gc.freeze()  # what is not looked at stays shared with the children
+    connection = Connection(int(os.environ[CONNECTION]))
+    connection.send(len(session.items))
+    with suppress(EOFError):
+        while True:
+            question: Question = connection.recv()
+            connection.send(_answer(session, collected.chosen(question.tests), functions, question))
+    return True
+
+
+def _answer(
+    session: pytest.Session,
+    items: list[pytest.Item],
+    functions: Mapping[str, list[FunctionType]],
+    question: Question,
+) -> int:
+    if not items:
+        return NO_TESTS
+    child = _FORKS.Process(target=_run, args=(session, items, functions, question), daemon=True)
+    child.start()
+    child.join(question.timeout)
+    late = child.is_alive()
+    assert child.pid is not None
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, SIGKILL)  # those that it started, too
+    child.join()
+    if late:
+        return TIMEOUT
+    return FAILED if child.exitcode is None or child.exitcode < 0 else child.exitcode
+
+
+def _run(
+    session: pytest.Session,
+    items: list[pytest.Item],
+    functions: Mapping[str, list[FunctionType]],
+    question: Question,
+) -> None:
+    """Run the tests in the child, which ends here."""
+    os.setsid()
+    if question.file:
+        try:
+            _change(functions, question)
+        except (UnchangeableError, SyntaxError):
+            os._exit(UNCHANGEABLE)
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.testsfailed:
+            os._exit(FAILED)
+    os._exit(PASSED)
+
+
+def _change(functions: Mapping[str, list[FunctionType]], question: Question) -> None:
+    """Give the functions of a module the code that they have in the other text."""
+    codes: dict[str, list[CodeType]] = defaultdict(list)
+    for code in _codes(compile(question.text, question.file, "exec")):
+        codes[code.co_qualname].append(code)
+    loaded = functions.get(question.file)
+    if loaded is None:
+        importlib.import_module(question.module)
+        loaded = _functions().get(question.file, [])
+    by_name: dict[str, list[FunctionType]] = defaultdict(list)
+    for function in sorted(loaded, key=lambda function: function.__code__.co_firstlineno):
+        by_name[function.__code__.co_qualname].append(function)
+    for name, same in by_name.items():
+        if len(same) != len(codes[name]):
+            raise UnchangeableError(name)
+        for function, code in zip(same, codes[name], strict=True):
+            if function.__code__.co_freevars != code.co_freevars:
+                raise UnchangeableError(name)
+            function.__code__ = code
+
+
+def _functions() -> dict[str, list[FunctionType]]:
+    """The functions and methods that exist, by file; not those inside of others."""
+    found: dict[str, list[FunctionType]] = defaultdict(list)
+    for thing in gc.get_objects():
+        if type(thing) is FunctionType and "<" not in thing.__code__.co_qualname:
+            found[thing.__code__.co_filename].append(thing)
+    return found
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of functions and methods in that of a module or class, first to last."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and not constant.co_name.startswith("<"):
+            if constant.co_flags & _OPTIMIZED:
+                yield constant
+            else:  # the body of a class
+                yield from _codes(constant)
+
+
+_OPTIMIZED: Final = 0x01
+"The flag of code with local variables: that of functions (`inspect.CO_OPTIMIZED`)."

@@ -1,0 +1,99 @@
+"""Tests that are collected once and asked about many changes: a child is forked for each.
+
+Quicker by far than a process for each question (`tools.sandbox`), which imports and collects all
+anew. It cannot show changes outside of functions, nor in processes that tests start.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final, Self
+
+from tools import fork_plugin
+from tools.fork_plugin import CONNECTION, Question
+from tools.sandbox import ROOT, SOURCE, Outcome
+
+_OUTCOMES: Final = {
+    fork_plugin.PASSED: Outcome.PASSED,
+    fork_plugin.FAILED: Outcome.FAILED,
+    fork_plugin.UNCHANGEABLE: Outcome.STOPPED,
+    fork_plugin.NO_TESTS: Outcome.NO_TESTS,
+    fork_plugin.TIMEOUT: Outcome.TIMEOUT,
+}
+
+
+class ForkedTests:
+    """A process of pytest that answers questions about the tests it has collected."""
+
+    def __init__(self, paths: Sequence[str], marks: str = "") -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="forked-")
+        folder = Path(self._folder.name)
+        (folder / "tests.txt").write_text("\n".join(paths))
+        ours, theirs = socket.socketpair()
+        options = (
+            "-q",
+            "-n0",
+            "--no-header",
+            "--tb=no",
+            "-m",
+            marks,
+            "--basetemp",
+            str(folder / "tests"),
+        )
+        plugins = ("tools.fork_plugin", "no:randomly", "no:cacheprovider")
+        command = [sys.executable, "-m", "pytest", *options, *(f"-p{name}" for name in plugins)]
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603  # our own interpreter
+                [*command, "-o", "tmp_path_retention_policy=none", f"@{folder / 'tests.txt'}"],
+                cwd=ROOT,
+                env={
+                    **os.environ,
+                    CONNECTION: str(theirs.fileno()),
+                    "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "hypothesis"),
+                },
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        self._connection = Connection(ours.detach())
+        try:
+            self.count: int = self._connection.recv()
+        except EOFError:
+            self.close()
+            raise RuntimeError(f"pytest cannot collect {' '.join(paths)}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        self._connection.close()
+        self._process.wait()
+        self._folder.cleanup()
+
+    def ask(self, module: Path, text: str, tests: Sequence[str], *, timeout: float) -> Outcome:
+        """What tests say about another text of a module: `FAILED` if they notice it.
+
+        `STOPPED`: the text cannot be tried this way.
+        """
+        name = ".".join(module.with_suffix("").parts)
+        outcome = self._asked(Question(tuple(tests), timeout, str(SOURCE / module), name, text))
+        if outcome is Outcome.TIMEOUT:
+            unchanged = self._asked(Question(tuple(tests), timeout))
+            return Outcome.FAILED if unchanged is Outcome.PASSED else Outcome.NO_TESTS
+        return outcome
+
+    def _asked(self, question: Question) -> Outcome:
+        self._connection.send(question)
+        return _OUTCOMES[self._connection.recv()]
