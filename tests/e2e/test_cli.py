@@ -72,6 +72,7 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "data")
 
 
+@pytest.mark.slow
 def test_the_first_steps_of_a_new_user(shell: Shell) -> None:
     shell.run("queue", "create", "orders", "--transactional", "--label", "orders of the shop")
     shell.run("queue", "create", "offers")

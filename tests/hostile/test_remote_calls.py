@@ -176,3 +176,31 @@ def test_what_a_user_may_not_read_is_refused_like_what_is_not_there() -> None:
     for name in (ORDERS, "DIRECT=OS:HOST\\private$\\missing"):
         status = reader.fault(ReadOpnum.OPEN_QUEUE, open_arguments(name, RECEIVE_ACCESS))
         assert status == 0xC00E0025
+
+
+def test_a_hundred_clients_with_half_a_pdu_are_bounded_and_closed_in_time() -> None:
+    """Each may keep back what one fragment can have, and not for long."""
+    server, _ = make_server()
+    body = encode_call(0, 0, ECHO) + bytes(5000)
+    request = encode_header(PduType.REQUEST, WHOLE, 9, 16 + len(body), 0) + body
+    half = request[: len(request) // 2]
+    pairs = [Pair(server) for _ in range(100)]
+    for pair in pairs:
+        pair.run()
+        pair.server.receive_data(half, 0)
+    kept = [pair.server.pending for pair in pairs]
+    assert max(kept) <= len(half)
+    for pair in pairs:
+        assert pair.server.next_deadline is not None, "half a PDU is not waited for without end"
+        pair.server.tick(pair.server.next_deadline)
+        assert pair.server.is_closed
+    silent = []
+    for _ in range(100):
+        wire = TestWire()
+        connection = ServerConnection(server, wire, 2103, 0)
+        connection.receive_data(half[:10], 0)
+        silent.append((wire, connection))
+    for wire, connection in silent:
+        assert connection.next_deadline is not None
+        connection.tick(connection.next_deadline)
+        assert wire.is_closed

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 import pytest
+from tests.quick import first_quick
 from tests.unit.engine import handles
 
 from openmsmq.engine.commit.future import Future
@@ -286,7 +287,7 @@ def crash_points(seed: int) -> int:
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", first_quick(SEEDS))
 def test_a_crash_at_any_write_loses_nothing_acknowledged(
     seed: int, after: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

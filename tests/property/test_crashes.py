@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.quick import first_quick
 from tests.strategies.queue_run import Run
 from tests.strategies.queues import FaultyStore, program
 
@@ -97,13 +98,13 @@ def die_everywhere(seed: int, *, only_commits: bool) -> None:
         run.empty(commit=write % 2 == 0)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", first_quick(range(40)))
 def test_a_crash_at_any_commit_leaves_what_was_answered(seed: int) -> None:
     """DMPR-001, DMPR-003, DMPR-028, DMPR-030, DMPR-097, DMPR-105, DMPR-108, DMPR-392."""
     die_everywhere(seed, only_commits=True)
 
 
-@pytest.mark.parametrize("seed", range(40, 44))
+@pytest.mark.parametrize("seed", first_quick(range(40, 44)))
 def test_so_does_a_crash_at_any_write(seed: int) -> None:
     die_everywhere(seed, only_commits=False)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.quick import first_quick
 from tests.strategies.queue_run import Run
 from tests.strategies.queues import FaultyStore, Step, program
 
@@ -102,7 +103,7 @@ def try_programs(seeds: range, *, without: tuple[str, ...] = ()) -> None:
             raise AssertionError(f"seed {seed}, with\n{lines}") from failure(fewer)
 
 
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", first_quick(range(10)))
 def test_a_manager_does_what_the_model_does(part: int) -> None:
     try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS))
 
@@ -113,13 +114,13 @@ def test_it_does_so_in_many_more_programs(part: int) -> None:
     try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS))
 
 
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", first_quick(range(5)))
 def test_it_does_so_with_more_transactions(part: int) -> None:
     """Many messages are aborted, wait, and become poison."""
     try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS), without=RARELY)
 
 
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", first_quick(range(3)))
 def test_it_does_so_if_every_commit_is_written_twice(part: int) -> None:
     """What an operation left in memory when it was written in vain changes nothing."""
     for seed in range(part * PROGRAMS, part * PROGRAMS + 60):

@@ -19,8 +19,9 @@ from contextlib import suppress
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.quick import examples
 from tests.unit.engine.world import OWNER, World, commit_all, letter
 
 from openmsmq.engine.commit.future import Future
@@ -46,6 +47,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE
 from openmsmq.store.check.check import check_tables
 from openmsmq.store.memory import Crash
+from openmsmq.types.lookup import ranges_of
 
 MANY: Final = 1 << 40
 NAMES: Final = {
@@ -303,7 +305,7 @@ class Run:
             decide = world.transactions.commit if remove else world.transactions.abort
             return decide(holder)
         lookups = [entry.lookup for entry in entries]
-        return world.receiver.end(self.queue, lookups, holder, delete=remove)
+        return world.receiver.end(self.queue, ranges_of(lookups), holder, delete=remove)
 
     def do_move(self, number: int) -> None:
         self.move(self.queue, self.world.core.queues.subqueue(self.queue, "later"), number)
@@ -599,7 +601,7 @@ def name_of(number: int) -> str:
     return list(NAMES)[number % len(NAMES)]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(STEPS, st.booleans())
 def test_what_was_given_is_given_again_and_nothing_twice_or_never(
     steps: list[tuple[str, int]], transactional: bool

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.quick import examples
 
 from openmsmq.engine.storage.tables import Snapshot, Store, Table, Writer
 from openmsmq.store.lmdb import LmdbStore
@@ -168,7 +169,7 @@ def test_a_store_in_memory_is_a_dictionary_that_lasts(transactions: list[Batch])
     run(MemoryStore(), transactions, reopen)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(batches)
 def test_a_store_on_disk_is_a_dictionary_that_lasts(transactions: list[Batch]) -> None:
     with TemporaryDirectory() as directory:
@@ -196,7 +197,7 @@ def work(store: MemoryStore, transactions: list[Batch]) -> list[Model]:
     return states
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(batches, st.booleans())
 def test_a_crash_at_any_write_leaves_whole_transactions(
     transactions: list[Batch], after: bool

@@ -10,16 +10,18 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from openmsmq.app_protocol import payloads as app
-from openmsmq.app_protocol.calls import Hello, Welcome, decode_error
+from openmsmq.app_protocol.calls import RUNS, Hello, Welcome, decode_error
 from openmsmq.app_protocol.frames import FROM_SERVER, Frame, Framer, Kind
 from openmsmq.app_protocol.frames import encode_frame as encode
 from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
 from openmsmq.app_protocol.members import Members
+from openmsmq.app_protocol.slices import EndRanges, Slices
 from openmsmq.errors import ReceiveTimeout, TransactionTimedOut
 from openmsmq.names.direct import DirectName
 from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
+from openmsmq.types.lookup import ranges_of
 from openmsmq.types.pack import Packer
 from tests.simulation.connection import ProgramConnection
 from tests.simulation.ledger import NORMAL, Letter, Receipt, Sort, State
@@ -103,6 +105,7 @@ class Client:
         self._framer = Framer(FROM_SERVER)
         self._numbers = count(1)
         self._is_welcome = False
+        self._knows_runs = False
         self._requests: dict[int, Answered] = {}
         self._due: dict[int, float] = {}
         "When requests should be answered that do not wait for ever."
@@ -173,8 +176,11 @@ class Client:
         self._reset()
         if not self.is_on:
             self._close()
-        elif self._chance.random() < 0.95:
-            self._ask(Kind.HELLO, Hello(self.name).encode(), self._welcomed)
+        elif (choice := self._chance.random()) < 0.95:
+            self._knows_runs = choice < 0.6
+            known = (RUNS,) if self._knows_runs else ()
+            hello = Hello(self.name, capabilities=known)
+            self._ask(Kind.HELLO, hello.encode(), self._welcomed)
         else:
             wire.write(encode(Kind.HELLO, 1, Hello(self.name).encode())[:-3])  # and no more
         return ProgramConnection(self, wire)
@@ -196,7 +202,7 @@ class Client:
     def _take(self, frame: Frame) -> None:
         if frame.kind is Kind.CLOSING:
             return  # the connection is closed in a moment
-        if frame.kind is Kind.DELIVERY:
+        if frame.kind in (Kind.DELIVERY, Kind.DELIVERED_SLICES):
             self._delivered(frame)
         elif frame.kind is Kind.ERROR and frame.id == self._stream:
             self._stream = 0
@@ -415,12 +421,11 @@ class Client:
 
     def _found(self, name: str, handle: int, frame: Frame) -> list[tuple[str, int, int]]:
         """What came, as long as it is one of the messages that are watched."""
-        messages = app.Messages.decode(frame.payload).messages
         found = []
-        for message in messages:
-            view = PacketView(message.packet)
+        for lookup, packet in _messages(frame):
+            view = PacketView(packet)
             uid = view.app_specific if view.message_class == NORMAL else 0
-            found.append((name.removeprefix(".\\"), message.lookup_id, uid))
+            found.append((name.removeprefix(".\\"), lookup, uid))
         return found
 
     def _hold(self, handle: int, found: list[tuple[str, int, int]]) -> None:
@@ -447,8 +452,13 @@ class Client:
             elif frame.kind is Kind.DONE:
                 self._got(taken)
 
-        end = app.End(handle, 0, action, tuple(lookups)).encode()
-        self._ask(Kind.END, end, answered)
+        if self._knows_runs:
+            ranges = tuple(ranges_of(lookups))
+            end = EndRanges(handle, 0, action, ranges).encode()
+            self._ask(Kind.END_RANGES, end, answered)
+        else:
+            end = app.End(handle, 0, action, tuple(lookups)).encode()
+            self._ask(Kind.END, end, answered)
         if self._stream:
             self._credit += len(lookups)
             credit = app.Credit(self._stream, len(lookups)).encode()
@@ -488,3 +498,16 @@ def _refuse(letters: list[Letter]) -> None:
     """Nobody will send these."""
     for letter in letters:
         letter.state = State.REFUSED
+
+
+def _messages(frame: Frame) -> list[tuple[int, bytes]]:
+    """Lookup identifiers and packets of what came, in slices or not."""
+    if frame.kind in (Kind.MESSAGES, Kind.DELIVERY):
+        queued = app.Messages.decode(frame.payload).messages
+        return [(message.lookup_id, message.packet) for message in queued]
+    slices = Slices.decode(frame.payload).slices
+    return [
+        (lookup, packet)
+        for one in slices
+        for lookup, packet in enumerate(one.split(), one.lookup_id)
+    ]

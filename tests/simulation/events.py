@@ -10,15 +10,11 @@ from itertools import count
 class Event:
     """Something that will be done, unless it is cancelled."""
 
-    __slots__ = ("at", "call", "order")
+    __slots__ = ("at", "call")
 
-    def __init__(self, at: float, order: int, call: Callable[[], None]) -> None:
+    def __init__(self, at: float, call: Callable[[], None]) -> None:
         self.at = at
-        self.order = order
         self.call: Callable[[], None] | None = call
-
-    def __lt__(self, other: Event) -> bool:
-        return (self.at, self.order) < (other.at, other.order)
 
     def cancel(self) -> None:
         """It will not be done."""
@@ -30,25 +26,26 @@ class Scheduler:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self._events: list[Event] = []
+        self._events: list[tuple[float, int, Event]] = []
+        "By time, and of one time in the order in which they were asked for."
         self._order = count()
 
     def after(self, seconds: float, call: Callable[[], None]) -> Event:
         """Have something done later."""
-        event = Event(self.now + max(seconds, 0.0), next(self._order), call)
-        heappush(self._events, event)
+        event = Event(self.now + max(seconds, 0.0), call)
+        heappush(self._events, (event.at, next(self._order), event))
         return event
 
     @property
     def waiting(self) -> list[Event]:
         """What is to be done, the earliest first."""
-        return sorted(event for event in self._events if event.call is not None)
+        return [event for _, _, event in sorted(self._events) if event.call is not None]
 
     def step(self, until: float) -> bool:
         """Do the next thing, if its time comes until then; whether there was one."""
-        while self._events and self._events[0].at <= until:
-            event = heappop(self._events)
-            self.now = max(self.now, event.at)
+        while self._events and self._events[0][0] <= until:
+            at, _, event = heappop(self._events)
+            self.now = max(self.now, at)
             if event.call is not None:
                 event.call()
                 return True

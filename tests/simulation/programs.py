@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.queues.entry import Entry
@@ -37,7 +37,7 @@ def set_up(node: Node) -> None:
     """Make the queues of a manager."""
     assert node.local is not None
     for name in (*PLAIN, *TRANSACTIONAL, ADMIN):
-        quota = {"quota": SMALL} if "small" in name else {}
+        quota: dict[str, Any] = {"quota": SMALL} if "small" in name else {}
         node.local.create_queue(f".\\{name}", transactional=name in TRANSACTIONAL, **quota)
 
 

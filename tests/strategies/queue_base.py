@@ -61,8 +61,16 @@ RULES: Final = (NO_RULES, NO_RULES, Rules(2, 1), Rules(2, 0, poison_is_dead=True
 CORRECTION: Final = 5.0
 "Seconds by which the clock may be set without that being a jump."
 OWNER: Final = object()
-TWO_STEPS: Final = Holder()
-"Whoever reads in two steps."
+
+
+class TwoSteps(Holder):
+    """What reads in two steps, as a handle does: it keeps what it reads, and slices of runs."""
+
+    keeps_entries = True
+    holds_slices = True
+
+
+TWO_STEPS: Final = TwoSteps()
 
 
 @dataclass(eq=False)
@@ -153,7 +161,7 @@ class Base:
             name,
             transactional=KINDS[number],
             journal=journaling,
-            **({} if quota is None else {"journal_quota": quota}),
+            **({} if quota is None else dict[str, Any](journal_quota=quota)),
             **real_rules(RULES[number]),
         )
         real = self.manager.find_queue(name)

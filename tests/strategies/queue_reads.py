@@ -7,6 +7,7 @@ from openmsmq.engine.queues.holds import REMOVING as REALLY_REMOVING
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.transactions.transaction import ManagedTransaction as RealTransaction
 from openmsmq.errors import ReceiveTimeout
+from openmsmq.types.lookup import ranges_of
 from openmsmq.types.read import Seek
 from tests.strategies.model.parts import (
     REMOVING,
@@ -106,9 +107,15 @@ class Reads(Base):
                 for other in [begun for begun in self.begun if begun[0] is of]:
                     self.begun.remove(other)
                     positions = positions + other[1]
+            elif step.has(2):  # a part of them, from somewhere to somewhere
+                low, high = sorted((step.pick % (len(positions) + 1), step.pick % 3))
+                rest = positions[:low] + positions[high:]
+                positions = positions[low:high]
+                if rest:
+                    self.begun.append((of, rest))
             self.ask(
                 lambda: self.manager.receiver.end(
-                    of.real, [p.lookup for p in positions], TWO_STEPS, delete=step.has(0)
+                    of.real, ranges_of([p.lookup for p in positions]), TWO_STEPS, delete=step.has(0)
                 ),
                 lambda _: self.model.end(of.model, positions, delete=step.has(0)),
             )

@@ -25,7 +25,7 @@ def test_a_message_passes_at_most_29_routing_servers() -> None:
     assert limits.HOP_COUNT_MAX == 29
 
 
-def test_a_window_has_64_messages_unless_told_otherwise() -> None:
+def test_a_window_has_64_messages_by_default() -> None:
     """MQQB-112."""
     assert limits.WINDOW_SIZE == 64
 

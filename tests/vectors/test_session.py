@@ -101,7 +101,7 @@ def test_the_handshake_is_answered_as_in_the_example() -> None:
     assert session.take_events() == [Opened(header.client_guid)]
 
 
-def test_our_own_window_is_offered_unless_told_otherwise() -> None:
+def test_our_own_window_is_offered_by_default() -> None:
     """MQQB-190: and of the two the smaller one counts, which is that of the example."""
     own = established(ESTABLISH).header.server_guid
     session = Session(own, now=0, is_initiator=False)

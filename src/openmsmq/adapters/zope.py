@@ -66,7 +66,7 @@ class QueueDataManager:
         self.work.prepare()
 
     def tpc_finish(self, transaction: object) -> None:
-        """Let it take effect; if the manager is gone for long, it waits to be told by name."""
+        """Commit it; if the manager is away for long, it stays prepared and is decided by name."""
         self._is_decided = True
         self._manager.commit_prepared(self._name)
 
@@ -75,7 +75,7 @@ class QueueDataManager:
         self.abort(transaction)
 
     def abort(self, transaction: object) -> None:
-        """Undo it, unless all others were told to commit; Zope may ask for it more than once."""
+        """Undo it, unless the others were asked to commit; Zope may call this more than once."""
         if self._is_decided:
             return
         with contextlib.suppress(TransactionSequence):  # it is undone already

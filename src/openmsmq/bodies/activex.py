@@ -29,7 +29,7 @@ BYTES_VECTOR: Final = VECTOR | VarType.VT_UI1
 BYTES_ARRAY: Final = 0x2000 | VarType.VT_UI1
 "An array of bytes as COM declares it: `VT_ARRAY|VT_UI1`."
 OBJECTS: Final = frozenset({VarType.VT_STREAMED_OBJECT, VarType.VT_STORED_OBJECT})
-"COM objects that wrote themselves; only their class could read them, and nobody should try."
+"COM objects that wrote themselves; only their class could read them, and none is ever loaded."
 
 _BYTES = (BYTES_VECTOR, BYTES_ARRAY, VarType.VT_BLOB, *sorted(OBJECTS))
 # The first that fits is the type .NET would take.

@@ -1,4 +1,4 @@
-"""Reading captures: the frames in a pcap or pcapng file, whoever wrote it."""
+"""Reading captures: the frames in a pcap or pcapng file of any program."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from openmsmq.capture.pcap import TCP, UDP, Endpoint
 from openmsmq.errors import Malformed
 
 LINKS: Final = {
-    0: 4,  # null and loopback: the family of addresses, in somebody's order of bytes
+    0: 4,  # null and loopback: the family of addresses, in the byte order of the writer
     108: 4,
     1: 14,  # Ethernet
     12: 0,  # IP as it is, under its many numbers

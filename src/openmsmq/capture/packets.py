@@ -1,4 +1,4 @@
-"""The MSMQ packets in a capture: conversations told apart, streams put together and described."""
+"""The MSMQ packets in a capture: conversations separated, streams reassembled and described."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIGNATURE_PLACE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class CapturedPacket:
-    """A packet that somebody sent to somebody."""
+    """A packet, with its source and destination."""
 
     time: int
     "Nanoseconds since 1970 UTC, when its last byte came."

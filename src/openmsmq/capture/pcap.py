@@ -1,7 +1,7 @@
 """Writing captures: what was said on a connection, as a pcap file that network tools open.
 
-The packets are made up: there was a connection, but nobody saw its IP headers. They are such as a
-capture without losses would hold, checksums included, so that tools find nothing to complain of.
+The packets are made up: there was a connection, but its IP headers were not seen. They are such as
+a capture without losses would hold, checksums included, so that tools report no errors.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ class Recorder:
     """Writes each session to a file of its own in `folder`, and all datagrams to another.
 
     For one thread or event loop. Files are named by time, peer and a number, and open only while
-    they are written to, for no longer than `FLUSH_AFTER` if somebody calls `flush` that often.
-    They hold messages: nobody else may read them.
+    they are written to, for no longer than `FLUSH_AFTER` if `flush` is called that often.
+    They hold messages: no other user may read them.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Recorder:
         self._datagrams.add(datagram(source, target, data, now), now)
 
     def flush(self, now: float) -> None:
-        """Write what waits; to be called about every second, and at the end."""
+        """Write what is buffered; to be called about every second, and at the end."""
         self._flushed = now
         waiting, self._waiting = self._waiting, {}
         for recording in waiting:
@@ -100,7 +100,7 @@ class Recorder:
         return name in self._files and (self._folder / name).exists()
 
     def end_file(self, name: str) -> None:
-        """Nobody writes to a file any more."""
+        """Close the file of a connection."""
         if name in self._files:
             self._files[name] = None
 
@@ -192,7 +192,7 @@ class Recording:
             self.write(now)
 
     def write(self, now: float) -> None:
-        """Write what waits, to a new file if there is none or it is full."""
+        """Write what is buffered, to a new file if there is none or it is full."""
         data, self._buffer = bytes(self._buffer), bytearray()
         if not (data and self._recorder.is_on):
             return

@@ -46,12 +46,22 @@ def apply(
     is transactional for life, and --prune leaves queues with messages to --force.
 
     \b
-    A file, with all keys:
+    A file, with all keys; with the first line an editor checks it (openmsmq assets):
+      #:schema apply.schema.json
       [settings]
       quota = 1048576             # KiB for all messages, or "none"
       journal_quota = "none"
       history = 64                # MiB of what explain tells; 0 switches it off
       time_to_reach_queue = 345600  # seconds, for messages that do not say
+      confirmation_grace = 2      # seconds after its time to be received
+      dedup_count = 100000        # deduplication ids that are remembered,
+      dedup_time = 86400          # and for how many seconds
+      clock_tolerance = 60        # seconds that other managers' clocks may be behind
+      keep_refused = true         # keep messages that are not accepted in Refused$
+      reports = false             # send reports about traced messages
+      insecure_nacks = false      # say also that a queue does not exist
+      hardened = false            # transfer over HTTP only, from the next start on
+      inherited_names = []        # earlier names of this computer
       [queue.orders]              # .\\private$\\orders
       transactional = true
       journal = true
@@ -62,6 +72,9 @@ def apply(
       privacy = "optional"        # none, optional, body
       base_priority = 0
       type = "6fa1c2b3-8e1d-4f0a-9c57-2b1d3e4f5a6b"
+      abort_limit = 5             # aborts until a message is poison; 0 for never
+      retry_delay = 10            # seconds before it is read again after an abort
+      poison = "subqueue"         # or "dead-letter"
       [queue.'private$\\invoices']
 
     \b

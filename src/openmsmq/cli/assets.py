@@ -17,10 +17,11 @@ from openmsmq.cli.output import print_json
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 @json_option
 def assets(directory: Path, *, force: bool, as_json: bool) -> None:
-    """Copy the systemd unit, Grafana dashboard, alert rules and health check to DIR.
+    """Copy the systemd unit, Grafana dashboard, alert rules, health check and schemas to DIR.
 
     The directory is created if it does not exist. Files that are there are left as they are,
-    and the command fails, unless --force is given.
+    and the command fails, unless --force is given. With the JSON schemas an editor completes and
+    checks TOML files: write `#:schema configuration.schema.json` in the first line of a file.
 
     \b
     Examples:

@@ -47,7 +47,7 @@ COMMANDS: Final = {
     ),
     "assets": (
         "assets:assets",
-        "Copy the systemd unit, Grafana dashboard, alert rules and health check to DIR.",
+        "Copy the systemd unit, Grafana dashboard, alert rules, health check and schemas to DIR.",
     ),
     "backup": (
         "maintenance:backup",

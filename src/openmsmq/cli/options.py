@@ -304,13 +304,13 @@ def complete(
     incomplete: str,
     names: Callable[[Manager], list[tuple[str, str]]],
 ) -> list[CompletionItem]:
-    """Names, each with some words, that begin so; none if there is nobody to ask."""
+    """Names, each with some words, that begin so; none if no manager can be asked."""
     from click.shell_completion import CompletionItem
 
     try:
         with locate(context).open(patience=HINT_WITHIN) as manager:
             found = names(manager)
-    except (MQError, OSError, click.UsageError):  # nobody is there, or somebody else works there
+    except (MQError, OSError, click.UsageError):  # no manager, or its directory is in use
         return []
     return [
         CompletionItem(name, help=words or None)

@@ -33,7 +33,7 @@ from openmsmq.names.path import PathName
 from openmsmq.types.outgoing import OutgoingInfo, TransferState
 
 HELD: Final = (str(TransferState.ON_HOLD), str(TransferState.LOCKED))
-"States of queues from which nothing is sent until somebody says so."
+"States of queues from which nothing is sent until they are resumed."
 
 
 @click.group()

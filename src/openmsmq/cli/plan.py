@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Final
@@ -14,6 +14,7 @@ from openmsmq.errors import MQError
 from openmsmq.limits import NO_QUOTA, QUEUE_LABEL_MAX
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import THIS_COMPUTER, PathName, parse_path_name
+from openmsmq.toml import Value, one_of, or_word, read_flag, value, whole
 from openmsmq.types.queues import Poison, QueueInfo
 from openmsmq.types.settings import CLOCK_TOLERANCE_MAX, DEDUP_COUNT_MAX
 
@@ -21,9 +22,6 @@ NONE: Final = "none"
 _PRIVATE: Final = "private$\\"
 _SECONDS_MAX: Final = 0xFFFFFFFE
 _HISTORY_MAX: Final = 1 << 20
-
-Read = Callable[[object], object]
-"The value of a key as the API takes it; `ValueError` in words if it is none."
 
 
 class FileError(ValueError):
@@ -61,93 +59,62 @@ class Step:
         return {name: new for name, (_, new) in self.changes.items()}
 
 
-def _flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise ValueError("true or false is needed")
-
-
-def _whole(least: int, most: int) -> Read:
-    def read(value: object) -> int:
-        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
-            return value
-        raise ValueError(f"a whole number from {least} to {most} is needed")
-
-    return read
-
-
-def _or_none(read: Read) -> Read:
-    def read_optional(value: object) -> object:
-        if value == NONE:
-            return None
-        try:
-            return read(value)
-        except ValueError as error:
-            raise ValueError(
-                f'{str(error).removesuffix(" is needed")}, or "none" is needed'
-            ) from None
-
-    return read_optional
-
-
-def _label(value: object) -> str:
-    if isinstance(value, str) and len(value) <= QUEUE_LABEL_MAX:
-        return value
+@value({"type": "string", "maxLength": QUEUE_LABEL_MAX})
+def _label(given: object) -> str:
+    if isinstance(given, str) and len(given) <= QUEUE_LABEL_MAX:
+        return given
     raise ValueError(f"a text of at most {QUEUE_LABEL_MAX} characters is needed")
 
 
-def _privacy(value: object) -> int:
-    if value in PRIVACY:
-        return PRIVACY.index(str(value))
-    raise ValueError(f"one of {', '.join(PRIVACY)} is needed")
+@value({"enum": list(PRIVACY)})
+def _privacy(given: object) -> int:
+    return PRIVACY.index(one_of(*PRIVACY)(given))
 
 
-def _guid(value: object) -> UUID:
+@value({"type": "string"})
+def _guid(given: object) -> UUID:
     try:
-        return UUID(str(value))
+        return UUID(str(given))
     except ValueError:
         raise ValueError("a GUID is needed") from None
 
 
-def _poison(value: object) -> str:
-    if value in tuple(Poison):
-        return str(value)
-    raise ValueError(f"{' or '.join(Poison)} is needed")
-
-
-_KIB: Final = _or_none(_whole(0, NO_QUOTA - 1))
-
-
-def _names(value: object) -> tuple[str, ...]:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
+@value({"type": "array", "items": {"type": "string"}})
+def _names(given: object) -> tuple[str, ...]:
+    if isinstance(given, list) and all(isinstance(item, str) for item in given):
+        return tuple(given)
     raise ValueError("a list of names of computers is needed")
 
 
-QUEUE_KEYS: Final[Mapping[str, Read]] = {
-    "transactional": _flag,
-    "journal": _flag,
+_KIB: Final = or_word(whole(0, NO_QUOTA - 1), NONE)
+
+QUEUE_KEYS: Final[Mapping[str, Value[Any]]] = {
+    "transactional": read_flag,
+    "journal": read_flag,
     "quota": _KIB,
     "journal_quota": _KIB,
     "label": _label,
-    "authenticate": _flag,
+    "authenticate": read_flag,
     "privacy": _privacy,
-    "base_priority": _whole(-0x8000, 0x7FFF),
+    "base_priority": whole(-0x8000, 0x7FFF),
     "type": _guid,
-    "abort_limit": _whole(0, _SECONDS_MAX),
-    "retry_delay": _whole(0, _SECONDS_MAX),
-    "poison": _poison,
+    "abort_limit": whole(0, _SECONDS_MAX),
+    "retry_delay": whole(0, _SECONDS_MAX),
+    "poison": one_of(*Poison),
 }
-SETTINGS_KEYS: Final[Mapping[str, Read]] = {
+SETTINGS_KEYS: Final[Mapping[str, Value[Any]]] = {
     "quota": _KIB,
     "journal_quota": _KIB,
-    "history": _whole(0, _HISTORY_MAX),
-    "time_to_reach_queue": _or_none(_whole(0, _SECONDS_MAX)),
-    "confirmation_grace": _whole(0, _SECONDS_MAX),
-    "keep_refused": _flag,
-    "dedup_count": _whole(1, DEDUP_COUNT_MAX),
-    "dedup_time": _whole(1, _SECONDS_MAX),
-    "clock_tolerance": _whole(0, CLOCK_TOLERANCE_MAX),
+    "history": whole(0, _HISTORY_MAX),
+    "time_to_reach_queue": or_word(whole(0, _SECONDS_MAX), NONE),
+    "confirmation_grace": whole(0, _SECONDS_MAX),
+    "keep_refused": read_flag,
+    "reports": read_flag,
+    "insecure_nacks": read_flag,
+    "hardened": read_flag,
+    "dedup_count": whole(1, DEDUP_COUNT_MAX),
+    "dedup_time": whole(1, _SECONDS_MAX),
+    "clock_tolerance": whole(0, CLOCK_TOLERANCE_MAX),
     "inherited_names": _names,
 }
 _TABLES: Final = ("settings", "queue")
@@ -196,7 +163,7 @@ def _table(where: str, value: object) -> Mapping[str, object]:
     raise FileError(f"{where}: a table is needed")
 
 
-def _read_table(where: str, value: object, keys: Mapping[str, Read]) -> dict[str, Any]:
+def _read_table(where: str, value: object, keys: Mapping[str, Value[Any]]) -> dict[str, Any]:
     table = _table(where, value)
     _check_names(f"{where}.", table, keys)
     found = {}

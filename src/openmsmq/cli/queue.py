@@ -28,6 +28,7 @@ from openmsmq.cli.output import (
     time_json,
     time_text,
 )
+from openmsmq.cli.security.permissions import permissions
 from openmsmq.errors import QueueExists
 from openmsmq.limits import NO_QUOTA
 from openmsmq.types.queues import Poison, QueueInfo
@@ -63,12 +64,12 @@ def _properties(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--authenticate/--no-authenticate",
             default=None,
-            help="Take signed messages only; kept, not enforced yet.",
+            help="Take signed messages from other queue managers only.",
         ),
         click.option(
             "--privacy",
             type=click.Choice(PRIVACY),
-            help="Take clear messages, both, or encrypted ones only; kept, not enforced yet.",
+            help="Take clear messages, both, or encrypted ones only, from other queue managers.",
         ),
         click.option("--base-priority", type=int, help="Its weight among queues on the way here."),
         click.option("--type", type=click.UUID, help="A GUID that says what kind of queue it is."),
@@ -114,6 +115,9 @@ def queue() -> None:
       openmsmq queue show '.\\private$\\orders\\Journal$'
       openmsmq queue list --all '*Journal$'
     """
+
+
+queue.add_command(permissions)
 
 
 @queue.command()
@@ -336,6 +340,7 @@ def _shown(info: QueueInfo) -> list[tuple[str, object]]:
         ("poison", _poison(info)),
         ("authenticate", "signed messages only" if info.authenticate else "no"),
         ("privacy", PRIVACY[info.privacy]),
+        ("permissions", "restricted" if info.restricted else "open"),
         ("base priority", info.base_priority),
         ("type", info.type if info.type.int else ""),
         ("created", time_text(info.created)),

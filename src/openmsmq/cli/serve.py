@@ -60,7 +60,7 @@ class PeerOption(click.ParamType[tuple[str, str]]):
 
 
 def _manager_options(function: Callable[..., None]) -> Callable[..., None]:
-    """All that a service can be told on the command line."""
+    """All options of a service on the command line."""
     for name, option in reversed(list(OPTIONS.items())):
         flag, _, metavar = option.flag.partition(" ")
         if flag:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import click
 
-from openmsmq.access.tokens import Token, Tokens, role_of
+from openmsmq.access.tokens import Token, Tokens
 from openmsmq.cli.options import directory_options
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
-from openmsmq.types.caller import Right
+from openmsmq.types.caller import RIGHTS, Right, role_of
 
 _DAY: Final = 86_400
 _DAYS_MAX: Final = 36_500
@@ -41,8 +41,9 @@ def token() -> None:
     "rights",
     required=True,
     multiple=True,
-    type=click.Choice(get_args(Right)),
-    help="read: peek, receive, move; send: send; admin: everything. Can be given several times.",
+    type=click.Choice(RIGHTS),
+    help="watch: counts; peek: look at messages; read: receive and move them, too; send: send;"
+    " operate: pause, resume, retry; admin: everything. Can be given several times.",
 )
 @click.option(
     "--queue",

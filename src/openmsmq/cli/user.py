@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
-from openmsmq.access.tokens import role_of
 from openmsmq.access.users import ANONYMOUS, User, Users
 from openmsmq.cli.options import directory_options
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
-from openmsmq.types.caller import Right
+from openmsmq.types.caller import RIGHTS, Right, role_of
 
 _password_option = click.option(
     "--password-stdin",
@@ -47,9 +46,9 @@ def user() -> None:
     "rights",
     required=True,
     multiple=True,
-    type=click.Choice(get_args(Right)),
-    help="read: peek, receive, move, purge; send: send; admin: everything. Can be given several"
-    " times.",
+    type=click.Choice(RIGHTS),
+    help="peek: look at messages; read: receive, move and purge them, too; send: send; admin:"
+    " everything. Can be given several times.",
 )
 @click.option(
     "--queue",

@@ -1,4 +1,4 @@
-"""What the API asks of whoever keeps the queues: this process itself, or a service elsewhere."""
+"""What the API asks of the keeper of the queues: this process itself, or a service elsewhere."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class DbCursor(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release it."""
         ...
 
 
@@ -61,7 +61,7 @@ class DbConnection(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release it."""
         ...
 
 
@@ -93,7 +93,7 @@ class Inbox:
         self._limit = limit
         self._until_trim = 0
         marks = f"{self._mark}, {self._mark}"
-        # The name of the table was checked: nothing of anybody else's gets into these.
+        # The name of the table was checked: no foreign text gets into these.
         self._adding = f"INSERT INTO {table} VALUES ({marks}) ON CONFLICT DO NOTHING"  # noqa: S608
         last = f"SELECT processed FROM {table} ORDER BY processed DESC LIMIT 1 OFFSET {self._mark}"  # noqa: S608
         self._trimming = f"DELETE FROM {table} WHERE processed <= ({last})"  # noqa: S608

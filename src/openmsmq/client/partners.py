@@ -16,7 +16,7 @@ class Partner:
     """A database or another manager, as one that decides units knows it."""
 
     name: str = ""
-    "What it is called in a decision; empty if nobody has asked yet."
+    "What it is called in a decision; empty until it is asked for."
     recovered: float | None = None
     "When units that were left behind were last looked for there."
 

@@ -1,4 +1,4 @@
-"""What the clients of a service ask for and are told, as the application protocol says it."""
+"""Requests and answers of the clients of a service, in the application protocol."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from openmsmq.app_protocol import payloads as app
-from openmsmq.app_protocol.calls import Welcome
+from openmsmq.app_protocol.calls import RUNS, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import Members
+from openmsmq.app_protocol.slices import EndRanges, Slices
 from openmsmq.client.limits import WAIT_MAX
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.limits import U32_MAX, U64_MAX
@@ -20,12 +21,12 @@ from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.history import HistoryEvent
 from openmsmq.types.ids import MessageIds, SentId, sent_id
-from openmsmq.types.lookup import ARRIVAL_MASK
+from openmsmq.types.lookup import ARRIVAL_MASK, ranges_of
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.types.peers import PeerInfo
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read
-from openmsmq.types.received import ReceivedMessage
+from openmsmq.types.received import ReceivedMessage, received_together
 from openmsmq.types.settings import Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
 from openmsmq.types.units import UnitInfo, UnitState
@@ -173,6 +174,30 @@ def received(found: Sequence[app.QueuedMessage]) -> list[ReceivedMessage]:
         )
         for lookup, arrived, aborts, moves, reason, packet in found
     ]
+
+
+def messages_in(frame: Frame) -> list[ReceivedMessage]:
+    """The messages of a MESSAGES, DELIVERY, SLICES or DELIVERED_SLICES."""
+    if frame.kind in (Kind.MESSAGES, Kind.DELIVERY):
+        return received(app.Messages.decode(frame.payload).messages)
+    found: list[ReceivedMessage] = []
+    for part in Slices.decode(frame.payload).slices:
+        lookup, arrived, aborts, moves, reason, _, _ = part
+        found += received_together(part.split(), lookup, arrived, aborts, moves, reason)
+    return found
+
+
+def end_of(
+    welcome: Welcome, handle: int, lookups: Sequence[int], *, remove: bool, transaction: int = 0
+) -> tuple[Kind, bytes]:
+    """What says what becomes of messages that were read: ranges, if that is shorter."""
+    action = app.Action.REMOVE if remove else app.Action.RETURN
+    if RUNS in welcome.capabilities and len(lookups) > 1:
+        ranges = ranges_of(lookups)
+        if 2 * len(ranges) <= len(lookups):
+            found = EndRanges(handle, transaction, action, tuple(ranges))
+            return Kind.END_RANGES, found.encode()
+    return Kind.END, app.End(handle, transaction, action, tuple(lookups)).encode()
 
 
 def packed(messages: Sequence[ReceivedMessage]) -> bytes:

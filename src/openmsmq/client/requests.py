@@ -9,8 +9,8 @@ from typing import Final
 from openmsmq.app_protocol.calls import Closing, Welcome, decode_error
 from openmsmq.app_protocol.frames import FROM_SERVER, Frame, Framer, Kind
 from openmsmq.app_protocol.limits import FRAME_SIZE_MAX
-from openmsmq.app_protocol.payloads import Messages, QueuedMessage
 from openmsmq.client.diagnosis import explain_answer
+from openmsmq.client.payloads import messages_in
 from openmsmq.errors import (
     ConnectionLost,
     InsufficientResources,
@@ -20,6 +20,7 @@ from openmsmq.errors import (
     TokenRefused,
 )
 from openmsmq.limits import U32_MAX
+from openmsmq.types.received import ReceivedMessage
 
 Answered = Callable[[Frame | MQError], None]
 "What is done with the answer to a request, or with the reason why there is none."
@@ -38,7 +39,7 @@ class Deliveries:
     __slots__ = ("error", "on_change", "waiting")
 
     def __init__(self) -> None:
-        self.waiting: deque[tuple[QueuedMessage, ...]] = deque()
+        self.waiting: deque[list[ReceivedMessage]] = deque()
         self.error: MQError | None = None
         "Why no more will come."
         self.on_change: Callable[[], None] = _nothing
@@ -49,7 +50,7 @@ class Deliveries:
         return bool(self.waiting) or self.error is not None
 
     def drain(self) -> list[int]:
-        """What nobody will take any more, by lookup identifier."""
+        """Messages that will not be read any more, by lookup identifier."""
         lookups = [message.lookup_id for batch in self.waiting for message in batch]
         self.waiting.clear()
         return lookups
@@ -60,15 +61,15 @@ class Deliveries:
         self.error = error
         self.on_change()
 
-    def take(self, most: int = 1) -> list[QueuedMessage] | None:
+    def take(self, most: int = 1) -> list[ReceivedMessage] | None:
         """The next messages; None if there are none yet.
 
         Those that came at one time are taken together, and with them those of other times, as long
-        as all of them are not more than `most`: whoever acknowledges all that came together keeps
-        up with a server that sends them one by one.
+        as all of them are not more than `most`: a program that acknowledges all that came together
+        keeps up with a server that sends them one by one.
         """
         if self.waiting:
-            found = list(self.waiting.popleft())
+            found = self.waiting.popleft()
             while self.waiting and len(found) + len(self.waiting[0]) <= most:
                 found += self.waiting.popleft()
             return found
@@ -97,7 +98,7 @@ class PendingRequests:
 
     @property
     def error(self) -> MQError | None:
-        """Why the connection is over; a new error for each who is told."""
+        """Why the connection is over; a new error for each caller."""
         if self._over is None:
             return None
         kind, reason = self._over
@@ -166,9 +167,9 @@ class PendingRequests:
             self._end(TokenRefused if is_refused else ConnectionLost, closing.reason)
             return
         deliveries = self._deliveries.get(frame.id)
-        if frame.kind is Kind.DELIVERY:
+        if frame.kind in (Kind.DELIVERY, Kind.DELIVERED_SLICES):
             if deliveries is not None:
-                deliveries.waiting.append(Messages.decode(frame.payload).messages)
+                deliveries.waiting.append(messages_in(frame))
                 deliveries.on_change()
             return
         error = decode_error(frame.payload) if frame.kind is Kind.ERROR else None
@@ -185,7 +186,7 @@ class PendingRequests:
         self._end(OperationCancelled, "the queue manager was closed")
 
     def lost(self, reason: str = "") -> None:
-        """The connection is over: whoever waits is told."""
+        """The connection is over: fail all calls that wait."""
         self._end(ConnectionLost, reason or PEER_CLOSED)
 
     def _end(self, kind: type[MQError], reason: str) -> None:
@@ -200,4 +201,4 @@ class PendingRequests:
 
 
 def _nothing() -> None:
-    """Nobody waits."""
+    """The call is not waited for."""

@@ -57,7 +57,7 @@ class SharedSocket:
         return bool(self._outgoing.select(seconds))
 
     def _has_decrypted(self) -> bool:
-        """TLS has bytes that nobody has read yet."""
+        """TLS has bytes that were not read yet."""
         if not isinstance(self._socket, ssl.SSLSocket):
             return False
         with self._turn:
@@ -80,12 +80,12 @@ class SharedSocket:
                 return 0
 
     def shut_down(self) -> None:
-        """Let whoever waits find that it is over."""
+        """Wake the reader, which finds that it is over."""
         with self._turn, contextlib.suppress(OSError):
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close it; nobody may wait any longer."""
+        """Close it; no call may wait any longer."""
         with self._turn:
             self._socket.close()
 

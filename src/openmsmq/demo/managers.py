@@ -20,7 +20,7 @@ PATIENCE: Final = 60.0
 
 
 def free_port() -> int:
-    """A port that nobody has now; a manager that starts again wants the same one."""
+    """A port that is free now; a manager that starts again needs the same one."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]

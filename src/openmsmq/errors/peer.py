@@ -1,4 +1,4 @@
-"""What a peer did wrong. Its session is closed; nobody else notices."""
+"""What a peer did wrong. Its session is closed; no other one is affected."""
 
 from __future__ import annotations
 

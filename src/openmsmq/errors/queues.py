@@ -49,6 +49,10 @@ class SubscriptionTaken(SharingViolation):
     """The subscription belongs to another reader, or has no owner where one is required."""
 
 
+class RunReplaced(SubscriptionTaken):
+    """Another run of the same reader has begun since, from the same state or a copy of it."""
+
+
 class UnsupportedAccessMode(MQError):
     """The queue cannot be opened with this combination of access and sharing."""
 

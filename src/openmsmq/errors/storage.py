@@ -1,7 +1,7 @@
 """The store: what keeps messages on disk cannot be opened, read or written.
 
 None of these has a code of its own. To a remote caller they are what a queue manager says of a
-disk that failed; a store that somebody else holds is a sharing violation.
+disk that failed; a store that another process has open is a sharing violation.
 """
 
 from __future__ import annotations

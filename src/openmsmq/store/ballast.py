@@ -51,7 +51,7 @@ class Ballast:
                 os.close(file)
 
     def give_up(self) -> bool:
-        """Give the room to whoever writes next; False if there is none to give.
+        """Free the ballast for the next write; False if there is none.
 
         The file stays, since to remove it and make it again takes room. It is synced, since some
         file systems do not give blocks out again before that.

@@ -1,4 +1,4 @@
-"""Copying a store: all of it at one moment, though somebody may go on working with it.
+"""Copying a store: all of it at one moment, even while it is in use.
 
 LMDB lets a second process read the file: it sees what the last commit left, and the pages it reads
 are not used again before it is done. Copies hold no unused pages.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from openmsmq.store.rows import Transaction
 
 Progress = Callable[[str, int, int], None]
-"Told what is being done, how much of it, and of how much."
+"Called with the step, how much of it is done, and of how much."
 COPYING: Final = "copying"
 CHECKING: Final = "checking pages"
 _BLOCK: Final = 1 << 20
@@ -42,7 +42,7 @@ _STAGING: Final = "openmsmq.staging"
 
 
 def no_progress(what: str, done: int, total: int) -> None:
-    """Nobody wants to know."""
+    """Show no progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class StoreReader:
         try:
             copied = _write(source, target, self._size(), progress)
         finally:
-            os.close(source)  # who still writes to it is told so
+            os.close(source)  # a writer gets an error
             sender.join()
         if failed:
             raise storage_error(failed[0], target)
@@ -114,7 +114,7 @@ def read_along(directory: Path) -> Iterator[StoreReader]:
 
 @contextmanager
 def alone(directory: Path) -> Iterator[None]:
-    """Nobody else works with the store in `directory` or copies it."""
+    """Keep others from opening or copying the store in `directory`."""
     lock = DirectoryLock(directory)
     try:
         with keep_files(directory, alone=True):
@@ -125,7 +125,7 @@ def alone(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def open_reader(directory: Path) -> Iterator[StoreReader]:
-    """Read a store whose pages were checked; the caller sees to it that its files stay."""
+    """Read a store whose pages were checked; the caller keeps its files in place."""
     try:
         environment = files.open_environment(directory, MAP_SIZE, readonly=True)
     except (lmdb.Error, OSError) as error:
@@ -179,7 +179,7 @@ def compact(directory: Path, progress: Progress = no_progress) -> tuple[int, int
 
 
 def check_pages(directory: Path, progress: Progress = no_progress) -> None:
-    """Look at every page of a file that nobody writes to; `StoreDamaged` if one is wrong."""
+    """Look at every page of a file that is not written to; `StoreDamaged` if one is wrong."""
     data = directory / DATA_FILE
     size = data.stat().st_size
     progress(CHECKING, 0, size)
@@ -197,7 +197,7 @@ def put_in_place(folder: Path, directory: Path) -> None:
 
 
 def copy_file(source: Path, target: Path, progress: Progress = no_progress) -> Copied:
-    """Write a copy of a file that nobody writes to."""
+    """Write a copy of a file that is not written to."""
     try:
         with source.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -207,7 +207,7 @@ def copy_file(source: Path, target: Path, progress: Progress = no_progress) -> C
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file that nobody writes to."""
+    """The SHA-256 of a file that is not written to."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -242,10 +242,9 @@ def _write(source: int, target: Path, total: int, progress: Progress) -> Copied:
 
 
 def _check_at_rest(directory: Path) -> None:
-    """Look at the pages of a store that nobody works with.
+    """Look at the pages of a store that is not open.
 
-    While somebody does, they change under the eyes of whoever looks; but then they were checked
-    when he began.
+    The pages of an open store change meanwhile; they were checked when it was opened.
     """
     if is_held(directory):
         return

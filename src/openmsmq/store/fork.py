@@ -32,7 +32,7 @@ def watch(opened: Inherited) -> None:
 
 def never_free(thing: object) -> None:
     """Let an object outlive the interpreter, so that nothing is done when it would be freed."""
-    # Not imported where nobody forks: a service may be denied the memory that it takes at once.
+    # Not imported without a fork: a service may be denied the memory that it takes at once.
     ctypes = import_module("ctypes")
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 

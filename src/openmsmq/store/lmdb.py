@@ -100,7 +100,7 @@ class LmdbStore:
 
     @classmethod
     def verify(cls, directory: str | os.PathLike[str]) -> None:
-        """Look at every page of a store that nobody has open; `StoreDamaged` if one is wrong."""
+        """Look at every page of a store that is not open; `StoreDamaged` if one is wrong."""
         cls.open(directory, create=False, walk_max=sys.maxsize).close()
 
     @classmethod
@@ -180,7 +180,7 @@ class LmdbStore:
     def _end(self) -> Transaction:
         transaction = self._transaction
         assert transaction is not None, "no write transaction is open"
-        # LMDB's lock belongs to the thread: let go by another, the next `begin` waits for ever.
+        # LMDB's lock belongs to the thread: released by another, the next `begin` hangs.
         assert self._thread == threading.get_ident(), "begun on another thread"
         self._transaction = None
         return transaction

@@ -1,8 +1,8 @@
 """One process at a time: a lock file in the directory, held as long as the store is open.
 
 The kernel holds the lock for the open file, so that of a process that died is gone with it and
-the file it left blocks nobody. A forked child shares the open file and thereby the lock; it lets go
-of it at once (`forking.py`).
+the file it left blocks no other process. A forked child shares the open file and thereby the lock;
+it releases it at once (`forking.py`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class DirectoryLock:
 
 
 def is_held(directory: Path) -> bool:
-    """Whether somebody works with the store in this directory now."""
+    """Whether the store in this directory is open now."""
     try:
         file = os.open(directory / LOCK_FILE, os.O_RDONLY)
     except FileNotFoundError:
@@ -78,7 +78,7 @@ def is_held(directory: Path) -> bool:
 
 @contextlib.contextmanager
 def keep_files(directory: Path, *, alone: bool = False) -> Iterator[None]:
-    """Nobody puts other files in the place of a store's while this lasts.
+    """Keep the files of a store from being replaced while this lasts.
 
     Those who copy a store share this lock with one another, those who replace its files hold it
     `alone`; who works with the store needs neither. It is on the directory itself, so that

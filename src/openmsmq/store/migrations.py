@@ -65,7 +65,7 @@ def to_2(writer: Writer) -> None:
 def to_3(writer: Writer) -> None:
     """Format 3: a table for transfers between managers, which begins empty.
 
-    What waits to be sent in a transaction was never numbered and cannot have been sent: its
+    Transactional messages in outgoing queues were never numbered and cannot have been sent: their
     sequence begins with the first message of each queue.
     """
     for ordinal, (queue, first) in enumerate(_first_transactional(writer).items(), 1):
@@ -143,7 +143,7 @@ def _seen_messages(writer: Writer) -> None:
 def migrate_4_to_5_names(writer: Writer) -> None:
     """Keep the names of this computer under which transactional messages have come.
 
-    Nobody checked them before. Those of which something came last are kept, up to a bound.
+    They were not checked before. Those used last are kept, up to a bound.
     """
     times: dict[str, int] = {}
     for _, row in writer.scan(Table.TRANSFER, INCOMING, INCOMING + _END * 2):

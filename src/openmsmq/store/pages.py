@@ -87,7 +87,7 @@ def check(path: Path, *, walk_max: int = WALK_MAX) -> None:
 
 
 def _walk(path: Path) -> None:
-    """Look at every page of the file, which nobody may write to meanwhile."""
+    """Look at every page of the file, which must not be written to meanwhile."""
     try:
         # The library has types for its main module only.
         faults = lmdb.verify.verify(str(path), subdir=False)  # type: ignore[no-untyped-call]

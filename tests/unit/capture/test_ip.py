@@ -134,7 +134,7 @@ def test_a_frame_cut_short_gives_what_is_there_or_nothing(link: int, data: bytes
         assert found is None or b"data".startswith(found.data)
 
 
-def test_flags_are_told_apart() -> None:
+def test_flags_are_distinguished() -> None:
     assert [Segment(*SHORT, 0, flags, b"").opens for flags in (0x02, 0x12, 0x10)] == [1, 1, 0]
     assert [Segment(*SHORT, 0, flags, b"").acknowledges for flags in (0x02, 0x12)] == [0, 1]
 

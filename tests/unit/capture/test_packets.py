@@ -68,7 +68,7 @@ def with_data(frames: list[CapturedFrame], source: Endpoint = REMOTE) -> list[in
     ]
 
 
-def test_both_sides_are_told_in_the_order_of_time() -> None:
+def test_packets_of_both_sides_are_shown_in_order_of_time() -> None:
     packets = found(session(PLAIN, ALL))
     assert [(p.time, p.source, p.target, p.description.kind) for p in packets] == [
         (2_000_000_000, REMOTE, LOCAL, "UserMessage"),
@@ -88,7 +88,7 @@ def test_offsets_count_from_the_start_of_a_direction() -> None:
     ]
 
 
-def test_a_packet_in_many_segments_is_told_with_the_last() -> None:
+def test_a_packet_in_many_segments_is_shown_with_the_last() -> None:
     conversation = Conversation(LOCAL, REMOTE)
     records = conversation.opened(1.0)
     for number in range(len(ALL)):
@@ -102,7 +102,7 @@ def test_a_packet_larger_than_a_segment_is_put_together() -> None:
     assert said(found(session(LARGE, PLAIN))) == [LARGE, PLAIN]
 
 
-def test_conversations_are_told_apart() -> None:
+def test_conversations_are_distinguished() -> None:
     other = ("192.0.2.8", 50_000)
     first, second = session(PLAIN, ALL), session(ALL, PLAIN, remote=other)
     mixed = [frame for pair in zip(first, second, strict=True) for frame in pair]
@@ -167,7 +167,7 @@ def test_on_its_own_port_it_is_malformed(port: int | None) -> None:
     assert packet.description.data == HTTP
 
 
-def test_nothing_is_told_of_a_direction_after_what_is_malformed() -> None:
+def test_a_direction_ends_with_a_malformed_packet() -> None:
     bad = patch(PLAIN, 4, b"LIAR")
     packets = found(session(PLAIN, bad, ALL, ALL))
     assert [p.description.error is None for p in packets if p.source == REMOTE] == [True, False]
@@ -192,7 +192,7 @@ def test_what_looks_like_a_ping_in_a_stream_is_malformed() -> None:
     assert packet.description.error is not None
 
 
-def test_a_hole_is_told_and_jumped_over() -> None:
+def test_a_gap_in_a_stream_is_reported_and_skipped() -> None:
     sent = session(PLAIN, ALL, PLAIN, ALL)
     lost = with_data(sent)[1]
     packets = found(sent[:lost] + sent[lost + 1 :])
@@ -231,7 +231,7 @@ def test_what_is_malformed_behind_a_hole_ends_a_direction() -> None:
     ]
 
 
-def test_a_packet_without_its_end_is_told_last() -> None:
+def test_a_truncated_packet_is_shown_last() -> None:
     sent = session(PLAIN, LARGE)
     packets = found(sent[: with_data(sent)[-1]])
     last = packets[-1]

@@ -54,13 +54,13 @@ def test_a_packet_has_its_time_to_the_microsecond() -> None:
 
 
 @pytest.mark.parametrize(("now", "seconds"), [(-5.0, 0), (2.0**32 + 7, 7)])
-def test_a_time_that_has_no_place_does_no_harm(now: float, seconds: int) -> None:
+def test_a_time_beyond_the_format_is_clamped(now: float, seconds: int) -> None:
     [frame] = frames(datagram(*SHORT, b"x", now))
     assert frame.time == seconds * 1_000_000_000
 
 
 @pytest.mark.parametrize("accepted", [True, False])
-def test_whoever_connected_begins(*, accepted: bool) -> None:
+def test_the_side_that_connected_begins(*, accepted: bool) -> None:
     local, remote = SHORT
     made = segments(Conversation(local, remote, accepted=accepted).opened(NOW))
     client, server = (remote, local) if accepted else (local, remote)

@@ -58,7 +58,7 @@ def test_a_session_is_a_file_from_the_first_byte_to_the_last(tmp_path: Path) -> 
     assert (flags[:3], flags[-3:]) == ([0x02, 0x12, 0x10], [0x11, 0x11, 0x10])
 
 
-def test_whoever_connected_can_be_told(tmp_path: Path) -> None:
+def test_a_recording_shows_which_side_connected(tmp_path: Path) -> None:
     Recorder(tmp_path).session(LOCAL, REMOTE, NOW, accepted=False).closed(NOW)
     first = carried(files(tmp_path)[0])[0]
     assert first.source == LOCAL
@@ -87,7 +87,7 @@ def test_any_address_makes_a_name(tmp_path: Path, address: str, shown: str) -> N
     assert path.name == f"20231114T221320.250Z-{shown}_5-000001.pcap"
 
 
-def test_nobody_else_may_read_the_files(tmp_path: Path) -> None:
+def test_recordings_are_readable_for_their_owner_only(tmp_path: Path) -> None:
     folder = tmp_path / "recorded"
     record(Recorder(folder), b"secret")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -112,7 +112,7 @@ def test_any_session_has_all_written(tmp_path: Path) -> None:
     assert said(files(tmp_path)[0]) == [("192.0.2.1", b"last words")]
 
 
-def test_what_waits_can_be_written_at_any_time(tmp_path: Path) -> None:
+def test_buffered_packets_can_be_flushed_at_any_time(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     recording = recorder.session(LOCAL, REMOTE, NOW)
     recording.sent(b"a", NOW + 0.1)
@@ -203,7 +203,7 @@ def test_a_session_whose_file_was_removed_goes_on_in_another(tmp_path: Path) -> 
     assert [said(path)[0][1] for path in files(tmp_path)] == [b"1", b"after"]
 
 
-def test_a_file_that_somebody_removed_is_begun_again(tmp_path: Path) -> None:
+def test_a_recording_that_was_removed_is_begun_again(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     recording = recorder.session(LOCAL, REMOTE, NOW)
     files(tmp_path)[0].unlink()

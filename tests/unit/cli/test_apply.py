@@ -126,7 +126,7 @@ def test_queues_are_pruned(cli: Cli, file: Path) -> None:
     assert sorted(queues(cli)) == ["bills", "orders"]
 
 
-def test_a_program_is_told_what_is_deleted(cli: Cli, file: Path) -> None:
+def test_json_has_what_is_deleted(cli: Cli, file: Path) -> None:
     cli.fill("full", b"1", b"2")
     plan = cli.objects("apply", str(file), "--prune", "--force", "--dry-run")
     assert plan[-1] == {"action": "delete", "name": r".\private$\full", "messages": 2}

@@ -55,7 +55,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["demo", "--orders", "100", *arguments])
 
 
-def test_exact_counts_are_told() -> None:
+def test_exact_counts_are_shown() -> None:
     result = run()
     assert result.exit_code == 0
     assert "exactly once" in result.stdout
@@ -89,7 +89,7 @@ def test_what_is_kept_can_be_looked_at_and_ended() -> None:
     assert "kill 4711 4711 && rm -r /tmp/somewhere" in result.stdout
 
 
-def test_what_is_missing_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_requirement_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object, **__: object) -> Play:
         raise PipelineError("there is no Java")
 

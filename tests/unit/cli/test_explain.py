@@ -17,7 +17,7 @@ def sent(cli: Cli) -> str:
     return message_id
 
 
-def test_the_life_of_a_message_is_told_in_order(cli: Cli, sent: str) -> None:
+def test_the_history_of_a_message_is_shown_in_order(cli: Cli, sent: str) -> None:
     events = cli.objects("explain", sent)
     assert len(events) >= 2
     assert [event["time"] for event in events] == sorted(event["time"] for event in events)

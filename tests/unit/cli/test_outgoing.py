@@ -88,7 +88,7 @@ def states(cli: Cli) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["embedded", "served"])
-def test_queues_are_listed_with_what_waits_and_why(
+def test_outgoing_queues_are_listed_with_their_backlog_and_its_reason(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
     cli: Cli = request.getfixturevalue(kind)
@@ -140,7 +140,7 @@ def test_a_queue_is_shown_with_the_last_attempts(busy: Cli) -> None:
     assert not [line for line in shown if line.startswith(("failures", "notes"))]
 
 
-def test_times_are_told_to_programs_as_everywhere(busy: Cli) -> None:
+def test_times_in_json_are_those_of_other_commands(busy: Cli) -> None:
     [connected] = busy.objects("outgoing", "show", OFFICE)
     [failed] = busy.objects("outgoing", "show", STORE)
     assert connected["connected_since"] == "2001-09-09T01:46:40Z"

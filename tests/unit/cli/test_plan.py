@@ -29,6 +29,9 @@ history = 0
 time_to_reach_queue = 60
 confirmation_grace = 5
 keep_refused = false
+reports = true
+insecure_nacks = true
+hardened = true
 dedup_count = 500
 dedup_time = 3600
 clock_tolerance = 30
@@ -68,6 +71,9 @@ def test_a_file_says_every_property() -> None:
         "time_to_reach_queue": 60,
         "confirmation_grace": 5,
         "keep_refused": False,
+        "reports": True,
+        "insecure_nacks": True,
+        "hardened": True,
         "dedup_count": 500,
         "dedup_time": 3600,
         "clock_tolerance": 30,

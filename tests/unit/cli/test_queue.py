@@ -43,7 +43,7 @@ def test_a_queue_is_created_with_its_properties(cli: Cli) -> None:
     assert cli.objects("queue", "show", "orders") == [made]
 
 
-def test_a_queue_is_plain_unless_told_otherwise(cli: Cli) -> None:
+def test_a_queue_is_plain_by_default(cli: Cli) -> None:
     assert cli.lines("queue", "create", "orders") == [r"created .\private$\orders"]
     [found] = cli.objects("queue", "show", "orders")
     assert set(PROMISED) <= found.keys()
@@ -212,7 +212,7 @@ def test_an_empty_queue_needs_no_yes(cli: Cli, command: str) -> None:
 
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("command", ["delete", "purge"])
-def test_nobody_is_asked_about_an_empty_queue(cli: Cli, command: str) -> None:
+def test_an_empty_queue_is_deleted_without_a_question(cli: Cli, command: str) -> None:
     cli("queue", "create", "orders")
     assert "?" not in cli("queue", command, "orders").output
 
@@ -234,7 +234,7 @@ def test_in_a_plain_queue_nothing_is_aborted(cli: Cli) -> None:
     assert "abort_limit: nothing is aborted in a plain queue" in refused.stderr
 
 
-def test_what_waits_is_asked_about_too(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delayed_messages_are_asked_about_too(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("queue", "create", "orders")
     cli("message", "send", "orders", "--delay", "3600")
     [purged] = cli.objects("queue", "purge", "orders", "--yes")

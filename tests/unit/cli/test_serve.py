@@ -1,4 +1,4 @@
-"""`openmsmq serve`: what it is told; e2e tests see it run."""
+"""`openmsmq serve`: what it starts; e2e tests see it run."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from openmsmq.service.options import OPTIONS
 from openmsmq.service.values import PeerEntry
 
 
-class Told:
-    """Stands for the service, and takes what it is told."""
+class Started:
+    """Stands for the service, and keeps what it is given."""
 
     config: Config
     reload: Callable[[], Config]
@@ -31,7 +31,9 @@ class Told:
     loop: asyncio.AbstractEventLoop
     collects_after = 0
 
-    def __call__(self, config: Config, listeners: object, *, reload: Callable[[], Config]) -> Told:
+    def __call__(
+        self, config: Config, listeners: object, *, reload: Callable[[], Config]
+    ) -> Started:
         self.config, self.reload = config, reload
         return self
 
@@ -49,53 +51,53 @@ class Told:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
-    """What the service is told; the process of the tests is as it was when it is over."""
-    told, thresholds = Told(), gc.get_threshold()
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Started]:
+    """What the service is started with; the process of the tests is as it was when it is over."""
+    started, thresholds = Started(), gc.get_threshold()
     monkeypatch.setitem(sys.modules, "uvloop", None)
-    monkeypatch.setattr(module, "Service", told)
-    monkeypatch.setattr(module, "StandardListeners", told.make_listeners)
+    monkeypatch.setattr(module, "Service", started)
+    monkeypatch.setattr(module, "StandardListeners", started.make_listeners)
     monkeypatch.setattr(module, "raise_limit", lambda wanted: wanted + 1)
-    monkeypatch.setattr(module, "set_up_logs", told.set_up_logs)
-    yield told
+    monkeypatch.setattr(module, "set_up_logs", started.set_up_logs)
+    yield started
     gc.unfreeze()
     gc.set_threshold(*thresholds)
 
 
 def test_a_quicker_event_loop_is_used_where_it_is_installed(
-    cli: Cli, told: Told, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, started: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Quick(asyncio.SelectorEventLoop):
         """Stands for it."""
 
     cli("serve")
-    assert not isinstance(told.loop, Quick)
+    assert not isinstance(started.loop, Quick)
     found = ModuleType("uvloop")
     found.new_event_loop = Quick  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "uvloop", found)
     cli("serve")
-    assert isinstance(told.loop, Quick)
+    assert isinstance(started.loop, Quick)
     cli("serve", "--event-loop", "asyncio")
-    assert not isinstance(told.loop, Quick)
+    assert not isinstance(started.loop, Quick)
 
 
-def test_the_garbage_collector_looks_less_often(cli: Cli, told: Told) -> None:
+def test_the_garbage_collector_looks_less_often(cli: Cli, started: Started) -> None:
     cli("serve")
-    assert told.collects_after == module.COLLECTIONS[0]
+    assert started.collects_after == module.COLLECTIONS[0]
 
 
-def test_there_are_to_be_descriptors_for_all_connections(cli: Cli, told: Told) -> None:
+def test_there_are_to_be_descriptors_for_all_connections(cli: Cli, started: Started) -> None:
     cli("serve")
-    assert told.descriptors == needed(told.config) + 1
+    assert started.descriptors == needed(started.config) + 1
 
 
-def test_a_directory_is_enough(cli: Cli, told: Told) -> None:
+def test_a_directory_is_enough(cli: Cli, started: Started) -> None:
     cli("serve")
-    assert told.config == Config(data=cli.directory)
-    assert told.logs == ("text", "info")
+    assert started.config == Config(data=cli.directory)
+    assert started.logs == ("text", "info")
 
 
-def test_every_option_reaches_the_service(cli: Cli, told: Told, tmp_path: Path) -> None:
+def test_every_option_reaches_the_service(cli: Cli, started: Started, tmp_path: Path) -> None:
     cli(
         "serve", "--data", "other", "--name", "shop01", "--alias", "a", "--alias", "b",
         "--bind", "::1", "--peer", "office=10.0.0.7:1801", "--peer", "depot=depot.example",
@@ -105,7 +107,7 @@ def test_every_option_reaches_the_service(cli: Cli, told: Told, tmp_path: Path) 
         "--srmp-port", "off", "--tls-cert", "c", "--tls-key", "k", "--tls-client-ca", "ca",
         "--allow-insecure", "--log-format", "json", "--log-level", "debug",
     )  # fmt: skip
-    assert told.config == Config(
+    assert started.config == Config(
         data=Path("other"),
         name="shop01",
         aliases=("a", "b"),
@@ -127,7 +129,7 @@ def test_every_option_reaches_the_service(cli: Cli, told: Told, tmp_path: Path) 
         log_format="json",
         log_level="debug",
     )
-    assert told.logs == ("json", "debug")
+    assert started.logs == ("json", "debug")
 
 
 @pytest.mark.parametrize("name", [name for name, option in OPTIONS.items() if option.flag])
@@ -139,24 +141,24 @@ def test_the_help_tells_every_option(name: str) -> None:
     assert OPTIONS[name].help in shown
 
 
-def test_options_count_for_more_than_the_file(cli: Cli, told: Told, tmp_path: Path) -> None:
+def test_options_count_for_more_than_the_file(cli: Cli, started: Started, tmp_path: Path) -> None:
     file = tmp_path / "some.toml"
     file.write_text('[manager]\ndata = "here"\nretry = true\nname = "a"\n[app]\nport = 5\n')
     CliRunner().invoke(main, ["serve", "--config", str(file)], catch_exceptions=False)
-    assert told.config == Config(data=tmp_path / "here", retry=True, name="a", app_port=5)
+    assert started.config == Config(data=tmp_path / "here", retry=True, name="a", app_port=5)
     cli("serve", "--config", str(file), "--no-retry", "--app-port", "6")
-    assert told.config == Config(data=cli.directory, name="a", app_port=6)
+    assert started.config == Config(data=cli.directory, name="a", app_port=6)
 
 
-def test_the_file_is_read_again_under_the_same_options(cli: Cli, told: Told) -> None:
+def test_the_file_is_read_again_under_the_same_options(cli: Cli, started: Started) -> None:
     cli("serve", "--name", "a")
     cli.directory.mkdir()
     file = cli.directory / "openmsmq.toml"
     file.write_text('[manager]\nname = "b"\n[log]\nlevel = "error"\n')
-    assert told.reload() == Config(data=cli.directory, name="a", log_level="error")
+    assert started.reload() == Config(data=cli.directory, name="a", log_level="error")
     file.write_text("nonsense")
     with pytest.raises(ConfigError):
-        told.reload()
+        started.reload()
 
 
 @pytest.mark.parametrize(
@@ -173,7 +175,7 @@ def test_the_file_is_read_again_under_the_same_options(cli: Cli, told: Told) -> 
     ],
     ids=" ".join,
 )
-def test_what_makes_no_sense_is_wrong_usage(cli: Cli, told: Told, options: list[str]) -> None:
+def test_what_makes_no_sense_is_wrong_usage(cli: Cli, started: Started, options: list[str]) -> None:
     cli("serve", *options, code=2)
 
 
@@ -187,21 +189,21 @@ def test_what_makes_no_sense_is_wrong_usage(cli: Cli, told: Told, options: list[
     ],
 )
 def test_what_cannot_be_is_refused_in_words(
-    cli: Cli, told: Told, options: list[str], words: str
+    cli: Cli, started: Started, options: list[str], words: str
 ) -> None:
     done = cli("serve", *options, code=1)
     assert "openmsmq: ConfigError (0xC00E0006): " in done.stderr
     assert words in done.stderr
 
 
-def test_it_needs_a_directory(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_needs_a_directory(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENMSMQ_DATA", raising=False)
     done = CliRunner().invoke(main, ["serve"])
     assert done.exit_code == 1
     assert "which directory? Give --data DIR" in done.stderr
     monkeypatch.setenv("OPENMSMQ_DATA", "somewhere")
     assert CliRunner().invoke(main, ["serve"]).exit_code == 0
-    assert told.config.data == Path("somewhere")
+    assert started.config.data == Path("somewhere")
 
 
 def test_a_bad_certificate_is_refused(cli: Cli, tmp_path: Path) -> None:

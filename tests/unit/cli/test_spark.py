@@ -21,7 +21,7 @@ def test_the_archive_is_written(tmp_path: Path) -> None:
     assert found["bytes"] == path.stat().st_size
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["spark", "package", str(tmp_path / "no" / "a.zip")])
     assert result.exit_code == 1
     assert "No such file" in result.stderr

@@ -60,7 +60,7 @@ def test_tokens_are_listed_for_people(cli: Cli, monkeypatch: pytest.MonkeyPatch)
     assert cli.lines("token", "list")[2].endswith("UTC (over)")
 
 
-def test_a_revoked_token_lets_nobody_in(cli: Cli) -> None:
+def test_a_revoked_token_is_refused(cli: Cli) -> None:
     text = cli.lines("token", "create", "--role", "read")[0]
     tokens = Tokens.load(cli.directory)
     identifier = text.split("_")[1]
@@ -91,7 +91,7 @@ def test_a_pattern_that_is_none_is_refused(cli: Cli) -> None:
     assert not (cli.directory / TOKENS_FILE).exists()
 
 
-def test_damaged_tokens_are_told(cli: Cli) -> None:
+def test_a_damaged_file_of_tokens_is_reported(cli: Cli) -> None:
     cli.directory.mkdir()
     (cli.directory / TOKENS_FILE).write_text("nonsense")
     assert "TokensDamaged" in cli("token", "list", code=1).stderr

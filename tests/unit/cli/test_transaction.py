@@ -92,7 +92,7 @@ def test_a_unit_that_waits_says_for_whom(cli: Cli, database: Database) -> None:
     assert line.endswith("postgresql 1/shop: committed, run `recover`")
 
 
-def test_a_unit_at_work_is_not_left_to_anybody(cli: Cli) -> None:
+def test_an_active_unit_cannot_be_forgotten(cli: Cli) -> None:
     with cli.open() as manager:
         name = unit_name(UUID(manager.id), "0" * 24)
         manager.backend.commit(manager.transaction(name).begun(), ["manager 7"])

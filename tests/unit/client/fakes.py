@@ -24,6 +24,7 @@ from openmsmq.client._sync import channel as channel_sync
 from openmsmq.client.address import Address
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import PacketBuilder
+from openmsmq.types.received import ReceivedMessage
 
 MANAGER = UUID("aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000")
 WELCOME = Welcome("a fake", MANAGER, "HOST", FRAME_SIZE_MAX, 8, 1 << 24, "admin")
@@ -151,6 +152,6 @@ def messages(*lookups: int) -> bytes:
     return Messages(tuple(QueuedMessage(lookup, 0, 0, 0, 0, packet) for lookup in lookups)).encode()
 
 
-def lookups(found: Sequence[QueuedMessage]) -> list[int]:
+def lookups(found: Sequence[QueuedMessage | ReceivedMessage]) -> list[int]:
     """Which messages these are."""
     return [message.lookup_id for message in found]

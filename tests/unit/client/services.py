@@ -23,6 +23,8 @@ from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.configuration import Config
 from openmsmq.service.metrics.samples import ServiceMetrics
+from openmsmq.service.read_proxy import ManagersElsewhere
+from openmsmq.service.values import RemoteManagerEntry
 from openmsmq.transports.receipts import RECEIPTS
 
 T = TypeVar("T")
@@ -50,8 +52,16 @@ class Loop:
 class Service:
     """A service on a store, which can be stopped and started again in the same place."""
 
-    def __init__(self, data: Path, *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *,
+        tls: ssl.SSLContext | None = None,
+        managers: dict[str, RemoteManagerEntry] | None = None,
+    ) -> None:
+        """With `managers`, programs read the queues of these through it."""
         self.data = data
+        self.reads = ManagersElsewhere(managers, data) if managers else None
         self.folder = Path(tempfile.mkdtemp())  # short: the name of a Unix socket must be
         self.path = self.folder / "app"
         self.address = f"unix:{self.path}"
@@ -72,7 +82,12 @@ class Service:
             place = {"app_port": 0, "app_socket": None}
         config = Config(data=self.data, **place)
         tokens, metrics = Tokens.load(self.data), ServiceMetrics()
-        server = AppServer(local, driver, config, tokens, metrics=metrics, refusal_delay_s=0)
+        server = AppServer(
+            *(local, driver, config, tokens),
+            metrics=metrics,
+            refusal_delay_s=0,
+            read_proxy=self.reads,
+        )
         listener = AppListener(server, self._tls)
         found = await listener.start()
         if isinstance(found, tuple):
@@ -133,18 +148,19 @@ class Relay:
                     await writer.drain()
         writer.close()
 
-    def mute(self, *, on: bool = True) -> None:
-        """Let what is asked for get through, and no answer come back."""
-        self._is_mute = on
+    def mute(self) -> None:
+        """Let what is asked for get through, and no answer come back, until the line is cut."""
+        self._is_mute = True
 
     def cut(self) -> None:
-        """End all connections, without a word."""
+        """End all connections, without a word; on new ones no answer is lost."""
         self._loop.run(self._cut())
 
     async def _cut(self) -> None:
         writers, self._writers = self._writers, []
         for writer in writers:
             writer.transport.abort()
+        self._is_mute = False
 
     def close(self) -> None:
         """End it for good."""

@@ -50,7 +50,7 @@ def test_a_failed_handshake_says_that_there_is_no_tls() -> None:
     assert "TLSV1_ALERT" in explain_failure(refused("TLSV1_ALERT"), HERE)
 
 
-def test_a_certificate_that_is_not_trusted_is_told_with_the_reason() -> None:
+def test_an_untrusted_certificate_is_reported_with_the_reason() -> None:
     error = ssl.SSLCertVerificationError(1, "certificate verify failed")
     error.verify_message = "self-signed certificate."
     assert explain_failure(error, HERE) == (
@@ -58,7 +58,7 @@ def test_a_certificate_that_is_not_trusted_is_told_with_the_reason() -> None:
     )
 
 
-def test_system_errors_are_told_without_their_numbers() -> None:
+def test_system_errors_are_reported_without_their_numbers() -> None:
     assert explain_failure(ConnectionRefusedError(111, "Connection refused"), HERE) == (
         "127.0.0.1:1811: Connection refused"
     )

@@ -9,10 +9,13 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.samples import MESSAGES
 from tests.unit.client.fakes import WELCOME, messages
 
 from openmsmq.app_protocol import payloads as app
+from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import JsonObject, Members
+from openmsmq.app_protocol.slices import EndRanges, QueuedSlice, Slices
 from openmsmq.client import payloads as remote
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.types.access import Access, Mode, Share
@@ -22,6 +25,7 @@ from openmsmq.types.read import Read, Seek
 from openmsmq.types.settings import Settings
 
 GUID = UUID(int=7)
+PACKET = MESSAGES["plain"].encode()
 FOR_EVER = 0xFFFFFFFF
 
 
@@ -139,3 +143,24 @@ def test_what_an_older_service_does_not_know_is_not_asked_of_it() -> None:
     with pytest.raises(UnsupportedOperation):
         remote.require(WELCOME, "reserve")
     remote.require(replace(WELCOME, capabilities=("reserve",)), "reserve")
+
+
+def test_messages_are_ended_by_ranges_if_the_service_takes_these_and_they_are_shorter() -> None:
+    modern = replace(WELCOME, capabilities=("runs",))
+    kind, payload = remote.end_of(modern, 3, [5, 6, 7, 9, 10], remove=True, transaction=4)
+    assert kind is Kind.END_RANGES
+    assert EndRanges.decode(payload) == EndRanges(3, 4, 1, ((5, 8), (9, 11)))
+    for welcome, lookups in ((WELCOME, [5, 6, 7]), (modern, [5, 7, 9]), (modern, [5])):
+        kind, payload = remote.end_of(welcome, 3, lookups, remove=False)
+        assert kind is Kind.END
+        assert app.End.decode(payload) == app.End(3, 0, 0, tuple(lookups))
+
+
+def test_messages_of_a_slice_are_what_they_are_one_by_one() -> None:
+    packets = [PACKET, PACKET]
+    part = QueuedSlice(5, 6, 0, 0, 0, 2, b"".join(packets))
+    single = [app.QueuedMessage(5 + at, 6, 0, 0, 0, one) for at, one in enumerate(packets)]
+    slices = Frame(Kind.SLICES, 1, Slices((part,)).encode())
+    messages = Frame(Kind.MESSAGES, 1, app.Messages(tuple(single)).encode())
+    assert remote.messages_in(slices) == remote.messages_in(messages)
+    assert [one.lookup_id for one in remote.messages_in(slices)] == [5, 6]

@@ -81,7 +81,7 @@ def test_pings_are_given_to_be_answered() -> None:
     ]
 
 
-def test_an_answer_that_nobody_waits_for_is_passed_over() -> None:
+def test_an_answer_to_a_cancelled_call_is_ignored() -> None:
     link = PendingRequests()
     for kind in (Kind.DONE, Kind.DELIVERY, Kind.ERROR):
         payload = encode_error(QueueNotFound()) if kind is Kind.ERROR else b""
@@ -133,7 +133,7 @@ def test_after_the_end_nothing_can_be_asked() -> None:
     assert first.value is not second.value  # each has a traceback of its own
 
 
-def test_who_waits_when_the_program_closes_it_is_told_so() -> None:
+def test_closing_a_channel_fails_the_calls_that_wait() -> None:
     link = PendingRequests()
     _, answer = ask(link)
     link.closed()

@@ -135,7 +135,7 @@ def test_who_waits_can_also_wait_for_room(pair: Pair) -> None:
     assert wire.wait_to_receive(PATIENCE, or_to_send=True)
 
 
-def test_to_shut_it_down_wakes_whoever_waits(pair: Pair) -> None:
+def test_shutting_a_socket_down_wakes_its_reader(pair: Pair) -> None:
     wire, _ = pair
     waiting = start(lambda: [wire.wait_to_receive(PATIENCE) for _ in range(3)])
     wire.shut_down()

@@ -35,7 +35,7 @@ def test_a_terminal_shows_how_far_it_is() -> None:
     assert "100 of 100" in file.getvalue()
 
 
-def test_who_is_dead_is_told() -> None:
+def test_a_manager_that_died_is_reported() -> None:
     console = Console(file=StringIO(), width=100)
     with console.capture() as captured:
         console.print(transfer_view(100, Moment(0.1, 60, 50, RUNNING)))

@@ -285,7 +285,7 @@ async def test_it_counts_further_if_the_other_side_does_not_take_it() -> None:
 
 
 @looped
-async def test_nobody_is_told_of_room_at_the_end() -> None:
+async def test_the_end_of_a_connection_reports_no_room() -> None:
     call = Call()
     call.connection.write(bytes(WRITE_BUFFER + 1))
     call.connection.close()

@@ -151,7 +151,7 @@ def test_acknowledgement_requests_add_up_as_applications_know_them() -> None:
     assert [Acknowledge[name] for name in sums] == [0, 4, 5, 12, 14]
 
 
-def test_flags_keep_bits_nobody_knows() -> None:
+def test_flags_keep_unknown_bits() -> None:
     assert int(Acknowledge(0xF1)) == 0xF1
 
 

@@ -68,7 +68,7 @@ def test_where_there_is_no_room_there_is_none(
     assert taken(tmp_path) == 0
 
 
-def test_a_file_that_somebody_removed_gives_nothing(tmp_path: Path) -> None:
+def test_a_ballast_file_that_was_removed_frees_nothing(tmp_path: Path) -> None:
     ballast = Ballast(tmp_path, SIZE)
     ballast.take()
     (tmp_path / BALLAST_FILE).unlink()

@@ -193,7 +193,7 @@ def test_a_reader_that_was_killed_keeps_no_pages(directory: Path) -> None:
         assert str(child.pid) not in store._environment.readers()
 
 
-def test_the_process_that_works_with_a_store_is_told_to_stop_first(directory: Path) -> None:
+def test_a_store_in_use_cannot_be_compacted(directory: Path) -> None:
     with closing(LmdbStore.open(directory)) as store:
         with pytest.raises(StoreInUse, match="this process itself"), read_along(directory):
             pass
@@ -333,7 +333,7 @@ def test_compaction_shrinks_the_file_and_keeps_every_row(directory: Path) -> Non
     ]
 
 
-def test_compaction_waits_for_nobody(directory: Path) -> None:
+def test_compaction_does_not_wait_for_other_processes(directory: Path) -> None:
     with closing(LmdbStore.open(directory)), pytest.raises(StoreInUse, match="process"):
         compact(directory)
     with keep_files(directory), pytest.raises(StoreInUse, match="a backup"):

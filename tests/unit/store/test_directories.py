@@ -10,7 +10,7 @@ import pytest
 from openmsmq.store.directories import sync_directory
 
 
-def test_a_directory_is_synced_and_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_is_synced_and_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
 
     def fsync(file: int) -> None:

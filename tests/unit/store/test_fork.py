@@ -55,7 +55,7 @@ def test_a_child_frees_and_closes_nothing_of_its_parent(tmp_path: Path, is_writi
     LmdbStore.open(tmp_path).close()
 
 
-def test_a_child_keeps_nobody_out_when_the_parent_is_done(tmp_path: Path) -> None:
+def test_a_forked_child_does_not_keep_the_lock_of_its_parent(tmp_path: Path) -> None:
     store = LmdbStore.open(tmp_path)
     reader, writer = os.pipe()
     child = os.fork()
@@ -92,7 +92,7 @@ class Thing:
         self.left += 1
 
 
-def test_only_what_is_watched_and_still_there_is_told() -> None:
+def test_only_watched_objects_that_exist_are_notified() -> None:
     kept, gone = Thing(), Thing()
     watch(kept)
     watch(gone)

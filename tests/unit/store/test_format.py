@@ -21,7 +21,7 @@ def test_a_newer_version_is_refused() -> None:
 
 
 @pytest.mark.parametrize("row", [None, b"", b"1", b"Other 1"])
-def test_a_row_of_somebody_else_is_foreign(row: bytes | None) -> None:
+def test_a_row_of_another_program_is_foreign(row: bytes | None) -> None:
     with pytest.raises(StoreForeign, match="here"):
         read_format(row, "here")
 

@@ -475,3 +475,12 @@ def test_the_file_stays_as_it_is_when_messages_come_and_go(tmp_path: Path) -> No
             sizes.append((tmp_path / "data.mdb").stat().st_size)
         assert sizes[-1] == sizes[30]
         assert len(list(store.snapshot.scan(Table.PACKETS, b"", END))) == 50
+
+
+def test_ballast_that_was_given_up_is_taken_again_when_there_is_room(tmp_path: Path) -> None:
+    with closing(LmdbStore.open(tmp_path, ballast=1 << 20)) as store:
+        store._ballast.give_up()
+        assert store.has_room()
+        store.begin()
+        store.commit()
+        assert store._ballast.is_held

@@ -24,7 +24,7 @@ HOLD = """
 """
 
 
-def test_the_second_in_the_same_process_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
+def test_a_second_lock_in_one_process_is_refused_with_its_owner(tmp_path: Path) -> None:
     lock = DirectoryLock(tmp_path)
     with pytest.raises(StoreInUse) as caught:
         DirectoryLock(tmp_path)
@@ -87,7 +87,7 @@ def test_a_directory_that_cannot_be_locked_says_why(
     assert after == before
 
 
-def test_whether_somebody_works_with_a_store_can_be_asked(tmp_path: Path) -> None:
+def test_a_store_in_use_is_recognised(tmp_path: Path) -> None:
     assert not is_held(tmp_path)
     assert list(tmp_path.iterdir()) == []
     lock = DirectoryLock(tmp_path)

@@ -17,6 +17,8 @@ from typing import Final
 import lmdb
 
 from openmsmq import Manager
+from openmsmq.cli.doctor.http import exposure, http_advice, is_http
+from openmsmq.cli.doctor.remote_read import remote_read_risks
 from openmsmq.cli.messages.read import walk
 from openmsmq.cli.options import ManagerLocation, describe
 from openmsmq.cli.outgoing import HELD, notes
@@ -35,17 +37,17 @@ from openmsmq.properties.message import describe_class
 from openmsmq.store.format import FORMAT
 from openmsmq.store.limits import RESERVE
 from openmsmq.types.outgoing import OFFLINE, STATUS_WORDS, ConnectionStatus, OutgoingInfo
-from openmsmq.types.queues import POISON_SUBQUEUE, REFUSED_QUEUE, QueueInfo, QueueKind
+from openmsmq.types.queues import POISON_SUBQUEUE, REFUSED_QUEUE, VISIBLE, QueueInfo, QueueKind
 from openmsmq.types.units import UnitState, decider_of
 
 NEARLY_FULL: Final = 0.8
-"The part of a quota from which on somebody should look."
+"The part of a quota above which `doctor` warns."
 DISK_LOW: Final = 1 << 30
-"Bytes free on the disk from which on somebody should look."
+"Free bytes on the disk below which `doctor` warns."
 OLD: Final = 86_400
-"Seconds after which a message that nobody reads is worth a word."
+"Seconds after which a message that is not received is reported."
 JOURNAL_LONG: Final = 10_000
-"Messages in a journal that somebody should be reading."
+"Messages in a journal above which `doctor` warns."
 DEAD_LETTERS_READ: Final = 10_000
 "Dead letters that are looked at for their reasons."
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -71,7 +73,7 @@ class Finding:
 
     @property
     def needs_attention(self) -> bool:
-        """Whether somebody should do something."""
+        """Whether it is a problem."""
         return self.level in (Level.RISK, Level.PROBLEM)
 
 
@@ -150,6 +152,16 @@ def _directory(directory: Path) -> Iterator[Finding]:
         )
     else:
         yield Finding(Level.FINE, "disk", f"{size_text(free)} are free")
+    if found := exposure(directory):
+        yield Finding(
+            Level.RISK,
+            "HTTP",
+            found,
+            "Let only those in who have a certificate (--tls-cert, --tls-key, --tls-client-ca), or"
+            " put a proxy before it that knows who may post.",
+        )
+    for risk in remote_read_risks(directory):
+        yield Finding(Level.RISK, "remote read", risk.text, risk.advice)
     if sys.platform != "win32" and directory.stat().st_mode & _OTHERS:
         yield Finding(
             Level.NOTE,
@@ -321,7 +333,7 @@ def _history(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
 
 
 def _names(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
-    """Names of this computer that nobody has given it."""
+    """Names of this computer that are not configured."""
     own = fold(manager.name)
     found = [name for name in manager.settings().inherited_names if fold(name) != own]
     if found:
@@ -384,6 +396,8 @@ def _outgoing_advice(info: OutgoingInfo) -> str:
         return "They leave when a service runs on this store and reaches the other computer."
     if info.state in HELD:
         return f"openmsmq outgoing resume '{info.name}' lets them go."
+    if is_http(info):
+        return http_advice(info)
     if info.resends:
         return "Does the queue manager there know the way back? It may need --peer."
     unknown = STATUS_WORDS[ConnectionStatus.DNS_FAILURE]
@@ -409,8 +423,26 @@ Look = Callable[[Manager, list[QueueInfo]], Iterator[Finding]]
 _REFUSED: Final = fold(shown(REFUSED_QUEUE))
 _POISON: Final = fold(f";{POISON_SUBQUEUE}")
 _READ_BY_APPLICATIONS: Final = ("private", "public", "subqueue")
+
+
+def _permissions(manager: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
+    """Queues that every queue manager in reach may send to."""
+    made = [queue for queue in queues if queue.kind in VISIBLE]
+    is_open = [queue for queue in made if not queue.restricted]
+    if not is_open:
+        return
+    named = f": {is_open[0].name}" if len(is_open) == 1 else ""
+    yield Finding(
+        Level.NOTE,
+        "permissions",
+        f"{len(is_open)} of {count_text(len(made), 'queue')} without permissions{named}: open",
+        "Roles decide alone, and every queue manager in reach may send: queue permissions set.",
+    )
+
+
 _LOOKS: Final[tuple[Look, ...]] = (
     _whole,
+    _permissions,
     _history,
     _quotas,
     _dead_letters,

@@ -76,7 +76,7 @@ def _write(manager: Manager, queue: Queue, file: IO[str], *, remove: bool) -> in
     written: list[int] = []
     count = 0
 
-    def settle() -> None:
+    def flush() -> None:
         file.flush()
         if remove:
             _sync(file)
@@ -89,9 +89,9 @@ def _write(manager: Manager, queue: Queue, file: IO[str], *, remove: bool) -> in
             written.append(message.lookup_id)
             count += 1
             if len(written) == BATCH:
-                settle()
+                flush()
                 advance(BATCH)
-        settle()
+        flush()
     return count
 
 

@@ -154,7 +154,7 @@ def _message(raw: bytes) -> Message:
 
 
 def _size(file: IO[bytes]) -> int:
-    """How many bytes there are to read; 0 if nobody knows."""
+    """How many bytes there are to read; 0 if that is unknown."""
     if not file.seekable():
         return 0
     position = file.tell()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 from uuid import UUID
 
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from openmsmq.bodies.headers import decode_headers
 from openmsmq.cli.output import console, printable, size_text, time_text
-from openmsmq.properties.message import Acknowledge, describe_class
+from openmsmq.properties.message import Acknowledge, SignatureType, describe_class
 from openmsmq.properties.vartype import vartype_name
 from openmsmq.types.received import ReceivedMessage
 
@@ -24,6 +24,12 @@ _REPORTS: Final = {
     Acknowledge.POS_RECEIVE: "receive",
     Acknowledge.NEG_ARRIVAL: "failure to arrive",
     Acknowledge.NEG_RECEIVE: "failure to be received",
+}
+_SIGNATURES: Final[Mapping[int, str]] = {
+    SignatureType.MSMQ_1_0: "verified (MSMQ 1.0)",
+    SignatureType.MSMQ_2_0: "verified (MSMQ 2.0)",
+    SignatureType.MSMQ_3_0: "verified (MSMQ 3.0)",
+    SignatureType.XML: "verified (XML)",
 }
 
 
@@ -86,6 +92,7 @@ def _optional(message: ReceivedMessage) -> Iterator[tuple[str, str]]:
     yield "correlation id", _correlation(message.correlation_id)
     yield "app specific", str(message.app_specific or "")
     yield "sender", message.sender_id or ""
+    yield "signature", _SIGNATURES.get(message.signature_type, "")
     yield "aborted", _times(message.abort_count)
     yield "moved", _times(message.move_count)
     yield "extension", _extension(message.extension)

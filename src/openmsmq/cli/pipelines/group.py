@@ -74,9 +74,9 @@ def run(file: Path, *, master: str, runs: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"event": "end", **_document(done)})
     else:
-        told = "".join(f", {name} {value}" for name, value in done.facts.items())
+        facts = "".join(f", {name} {value}" for name, value in done.facts.items())
         batches = _batches_text(done.batches)
-        click.echo(f"{done.name} {done.state}: {count_text(done.rows, 'row')}, {batches}{told}")
+        click.echo(f"{done.name} {done.state}: {count_text(done.rows, 'row')}, {batches}{facts}")
 
 
 @pipeline.command(name="list")

@@ -55,6 +55,11 @@ class SubscriptionBackend(Protocol):
         """The owner when it was last queried."""
         ...
 
+    @property
+    def marked(self) -> int:
+        """The last position that was marked as read when it was opened."""
+        ...
+
     async def bind(self, binding: Binding) -> None:
         """Let it belong to the owner that it was opened for."""
         ...
@@ -65,6 +70,10 @@ class SubscriptionBackend(Protocol):
 
     async def reserve(self, after: int, count: int, size_max: int) -> int:
         """Up to which position there is something to read."""
+        ...
+
+    async def size(self, after: int, last: int) -> int:
+        """The bytes of reserved messages behind one position up to another."""
         ...
 
     async def read(self, after: int, last: int) -> list[ReceivedMessage]:
@@ -134,6 +143,14 @@ class Backend(Protocol):
         """Give a queue other properties."""
         ...
 
+    async def permissions(self, handle: Handle) -> str:
+        """The permissions of a queue, in SDDL."""
+        ...
+
+    async def set_permissions(self, handle: Handle, sddl: str) -> None:
+        """Give a queue other permissions."""
+        ...
+
     async def purge(self, handle: Handle) -> int:
         """Remove all messages of a queue; how many there were."""
         ...
@@ -180,8 +197,8 @@ class Backend(Protocol):
         """The subscription with this name, begun if it is not there yet."""
         ...
 
-    async def subscriptions(self) -> list[SubscriptionInfo]:
-        """All subscriptions with a name."""
+    async def subscriptions(self, name: str) -> list[SubscriptionInfo]:
+        """All durable subscriptions, or those with this name."""
         ...
 
     async def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:

@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet
 
-from openmsmq.app_protocol.calls import Call, Hello, Welcome
+from openmsmq.app_protocol.calls import RUNS, Call, Hello, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
 from openmsmq.app_protocol.members import Arguments
-from openmsmq.app_protocol.payloads import Action, Cancel, End, Messages, QueuedMessage
+from openmsmq.app_protocol.payloads import Cancel
 from openmsmq.client.address import Address
 from openmsmq.client.diagnosis import explain_failure, explain_silence
+from openmsmq.client.payloads import end_of, messages_in
 from openmsmq.client.requests import ENDED, PEER_CLOSED, SLOW, Answered, Deliveries, PendingRequests
 from openmsmq.errors import (
     Malformed,
@@ -30,6 +31,7 @@ from openmsmq.errors import (
 from openmsmq.net.connection import Connection
 from openmsmq.net.wire import Machine
 from openmsmq.process import this_process
+from openmsmq.types.received import ReceivedMessage
 
 Answer = asyncio.Future[Frame | MQError]
 
@@ -125,7 +127,7 @@ class Channel:
         )
 
     async def _greet(self, address: Address) -> None:
-        hello = Hello(this_process(), token=address.token).encode()
+        hello = Hello(this_process(), token=address.token, capabilities=(RUNS,)).encode()
         try:
             self.welcome = Welcome.decode((await self.request(Kind.HELLO, hello)).payload)
         except TokenRefused as error:
@@ -146,7 +148,10 @@ class Channel:
 
     async def request(self, kind: Kind, *parts: bytes, wait: float | None = 0) -> Frame:
         """Send a request and wait for its answer, `wait` seconds longer than usual."""
-        if kind is not Kind.END:  # what becomes of messages is said at once, whoever gives up
+        if kind not in (
+            Kind.END,
+            Kind.END_RANGES,
+        ):  # what becomes of messages is said at once, whoever gives up
             await self._make_room()
         _, answer = self._begin(kind, parts)
         return await self._answer(answer, wait)
@@ -159,8 +164,7 @@ class Channel:
 
         def came_late(result: Frame | MQError) -> None:
             if held and isinstance(result, Frame):
-                found = Messages.decode(result.payload).messages
-                self._give_back(held, [message.lookup_id for message in found])
+                self._give_back(held, [message.lookup_id for message in messages_in(result)])
 
         await self._make_room()
         number, answer = self._begin(Kind.READ, (payload,), waits=wait != 0, late=came_late)
@@ -175,8 +179,8 @@ class Channel:
 
     async def remove(self, handle: int, lookups: Sequence[int]) -> None:
         """Have messages removed that are held; whatever happens now, they are the caller's."""
-        end = End(handle, 0, Action.REMOVE, tuple(lookups)).encode()
-        _, answer = self._begin(Kind.END, (end,))
+        kind, end = end_of(self.welcome, handle, lookups, remove=True)
+        _, answer = self._begin(kind, (end,))
         # If it is lost nobody knows whether they are gone: better twice than never.
         with contextlib.suppress(*ENDED, OperationCancelled):
             try:
@@ -258,7 +262,7 @@ class Channel:
     def _give_back(self, handle: int, lookups: Sequence[int]) -> None:
         """Return messages that are held to their places, some time soon."""
         if lookups and not self._link.is_over:
-            self._tell(Kind.END, End(handle, 0, Action.RETURN, tuple(lookups)).encode())
+            self._tell(*end_of(self.welcome, handle, lookups, remove=False))
 
     def _tell(self, kind: Kind, payload: bytes) -> None:
         """Send a request whose answer nobody waits for."""
@@ -303,7 +307,7 @@ class Channel:
 
     async def next(
         self, deliveries: Deliveries, timeout: float | None, most: int = 1
-    ) -> list[QueuedMessage]:
+    ) -> list[ReceivedMessage]:
         """The next messages of a subscription; `ReceiveTimeout` if none came in time."""
         found = deliveries.take(most)
         if found is not None:

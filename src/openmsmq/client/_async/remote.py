@@ -226,6 +226,12 @@ class Remote(RemoteCalls):
     async def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
         await self._call_queue(handle, "set_queue", **remote.written(changes))
 
+    async def permissions(self, handle: Handle) -> str:
+        return (await self._call_queue(handle, "permissions")).text("permissions")
+
+    async def set_permissions(self, handle: Handle, sddl: str) -> None:
+        await self._call_queue(handle, "set_permissions", permissions=sddl)
+
     async def purge(self, handle: Handle) -> int:
         return (await self._call_queue(handle, "purge", None)).integer("count", maximum=1 << 62)
 
@@ -316,10 +322,10 @@ class Remote(RemoteCalls):
         payload = remote.read_payload(number, read, wait, transaction=transaction, cursor=place)
         removes = read.take and work is None
         frame = await channel.read(payload, wait=wait, held=number if removes else 0)
-        found = app.Messages.decode(frame.payload).messages
+        found = remote.messages_in(frame)
         if removes:
             await channel.remove(number, [message.lookup_id for message in found])
-        return remote.received(found)
+        return found
 
     async def read_packed(self, handle: Handle, read: Read) -> bytes:
         async def again(channel: Channel) -> bytes:

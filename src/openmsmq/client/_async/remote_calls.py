@@ -20,8 +20,8 @@ class RemoteCalls:
         """Make a call that may be made again."""
         raise NotImplementedError
 
-    async def subscriptions(self) -> list[SubscriptionInfo]:
-        answer = await self._call("subscriptions")
+    async def subscriptions(self, name: str) -> list[SubscriptionInfo]:
+        answer = await self._call("subscriptions", **({"name": name} if name else {}))
         return [remote.subscription_info(item) for item in answer.objects("subscriptions")]
 
     async def prepared(self) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from openmsmq.app_protocol import payloads as app
@@ -109,8 +109,7 @@ class RemoteStream:
         if not self._deliveries.waiting and timeout is not None:
             # What is there is sent before the answer comes: time counts from then on.
             await self._channel.request(Kind.PING)
-        found = await self._channel.next(self._deliveries, timeout, self._most)
-        return remote.received(found)
+        return await self._channel.next(self._deliveries, timeout, self._most)
 
     async def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
         """Remove messages or return them; as many more may come."""
@@ -119,9 +118,10 @@ class RemoteStream:
                 raise ConnectionLost("the messages are back in their places")
             return
         transaction = 0 if work is None else self._backend.number_of(work)
-        action = app.Action.REMOVE if remove else app.Action.RETURN
-        payload = app.End(self._queue, transaction, action, tuple(lookups)).encode()
-        await self._channel.request(Kind.END, payload, wait=SLOW)
+        kind, payload = remote.end_of(
+            self._channel.welcome, self._queue, lookups, remove=remove, transaction=transaction
+        )
+        await self._channel.request(kind, payload, wait=SLOW)
         self._channel.tell(Kind.CREDIT, app.Credit(self._number, len(lookups)).encode())
 
     async def close(self) -> None:
@@ -149,6 +149,8 @@ class RemoteSubscription:
         "The last reserved position."
         self.owner = ""
         "Who it belonged to when it was opened."
+        self.marked = 0
+        "The last position that was marked as read when it was opened."
 
     async def number(self, channel: Channel) -> int:
         """What it is called on this connection."""
@@ -160,11 +162,15 @@ class RemoteSubscription:
             self.committed = max(self.committed, answer.integer("committed", maximum=U64_MAX))
             self.reserved = max(self.reserved, answer.integer("reserved", maximum=U64_MAX))
             self.owner = answer.text("owner", "")
+            self.marked = answer.integer("marked", 0, maximum=U64_MAX)
         return self._opened[1]
 
     async def bind(self, binding: Binding) -> None:
         """Let it belong to the owner that it was opened for."""
-        await self._backend.call_subscription(self, "bind", **asdict(binding))
+        if self._opened is None or "reader-runs" not in self._opened[0].welcome.capabilities:
+            binding = replace(binding, run="", begins=False)  # an older service has no runs
+        given = {name: value for name, value in asdict(binding).items() if value}
+        await self._backend.call_subscription(self, "bind", **given)
         self.owner = self._owner
 
     async def mark_read(self, after: int, last: int) -> None:
@@ -178,6 +184,13 @@ class RemoteSubscription:
         reserved = answer.integer("reserved", maximum=U64_MAX)
         self.reserved = max(self.reserved, reserved)
         return reserved
+
+    async def size(self, after: int, last: int) -> int:
+        """The bytes of reserved messages."""
+        answer = await self._backend.call_subscription(
+            self, "reserved_size", after=after, last=last
+        )
+        return answer.integer("size", maximum=U64_MAX)
 
     async def read(self, after: int, last: int) -> list[ReceivedMessage]:
         """Messages that it was given behind a position; as many as fit a frame."""

@@ -43,15 +43,25 @@ class Subscription:
         """The owner when it was last queried; empty if the subscription has none."""
         return self._backend.owner
 
-    async def bind(self, *, take_over: bool = False, read: int = 0) -> None:
+    @property
+    def marked(self) -> int:
+        """The last position that its owner had marked as read when it was opened."""
+        return self._backend.marked
+
+    async def bind(
+        self, *, take_over: bool = False, read: int = 0, run: str = "", begins: bool = False
+    ) -> None:
         """Bind it to the owner it was opened for; `SubscriptionTaken` if it has another owner.
 
         With `take_over` it passes from any other owner. If it has none, `read` is the position up
         to which the same reader has read before there were owners. Idempotent.
+
+        An owner that may be started twice names its `run`: the one that `begins` last reads, the
+        one before it is refused.
         """
         if not 0 <= read <= U64_MAX:
             raise InvalidParameter(f"read {read}")
-        await self._backend.bind(Binding(take_over, read))
+        await self._backend.bind(Binding(take_over, read, run, begins))
 
     async def mark_read(self, after: int, last: int) -> None:
         """Record that the owner has read the messages after `after` up to `last`.
@@ -71,6 +81,12 @@ class Subscription:
         if not 0 <= after <= U64_MAX or count < 1 or size_max < 1:
             raise InvalidParameter(f"after {after}, count {count}, size_max {size_max}")
         return await self._backend.reserve(after, count, size_max)
+
+    async def size(self, after: int, last: int) -> int:
+        """The bytes of the reserved messages at positions `after` + 1 to `last`."""
+        if not 0 <= after <= last <= U64_MAX:
+            raise InvalidParameter(f"after {after}, last {last}")
+        return await self._backend.size(after, last)
 
     async def read(self, after: int, last: int) -> list[ReceivedMessage]:
         """The messages at positions `after` + 1 to `last`, as many of them as fit a frame.

@@ -56,6 +56,11 @@ class SubscriptionBackend(Protocol):
         """The owner when it was last queried."""
         ...
 
+    @property
+    def marked(self) -> int:
+        """The last position that was marked as read when it was opened."""
+        ...
+
     def bind(self, binding: Binding) -> None:
         """Let it belong to the owner that it was opened for."""
         ...
@@ -66,6 +71,10 @@ class SubscriptionBackend(Protocol):
 
     def reserve(self, after: int, count: int, size_max: int) -> int:
         """Up to which position there is something to read."""
+        ...
+
+    def size(self, after: int, last: int) -> int:
+        """The bytes of reserved messages behind one position up to another."""
         ...
 
     def read(self, after: int, last: int) -> list[ReceivedMessage]:
@@ -135,6 +144,14 @@ class Backend(Protocol):
         """Give a queue other properties."""
         ...
 
+    def permissions(self, handle: Handle) -> str:
+        """The permissions of a queue, in SDDL."""
+        ...
+
+    def set_permissions(self, handle: Handle, sddl: str) -> None:
+        """Give a queue other permissions."""
+        ...
+
     def purge(self, handle: Handle) -> int:
         """Remove all messages of a queue; how many there were."""
         ...
@@ -181,8 +198,8 @@ class Backend(Protocol):
         """The subscription with this name, begun if it is not there yet."""
         ...
 
-    def subscriptions(self) -> list[SubscriptionInfo]:
-        """All subscriptions with a name."""
+    def subscriptions(self, name: str) -> list[SubscriptionInfo]:
+        """All durable subscriptions, or those with this name."""
         ...
 
     def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:

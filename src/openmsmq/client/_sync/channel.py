@@ -14,12 +14,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from openmsmq.app_protocol.calls import Call, Hello, Welcome
+from openmsmq.app_protocol.calls import RUNS, Call, Hello, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
 from openmsmq.app_protocol.members import Arguments
-from openmsmq.app_protocol.payloads import Action, Cancel, End, Messages, QueuedMessage
+from openmsmq.app_protocol.payloads import Cancel
 from openmsmq.client.address import Address
 from openmsmq.client.diagnosis import explain_failure, explain_silence
+from openmsmq.client.payloads import end_of, messages_in
 from openmsmq.client.requests import ENDED, PEER_CLOSED, SLOW, Deliveries, PendingRequests
 from openmsmq.client.shared_socket import SharedSocket
 from openmsmq.errors import (
@@ -31,6 +32,7 @@ from openmsmq.errors import (
     TokenRefused,
 )
 from openmsmq.process import this_process
+from openmsmq.types.received import ReceivedMessage
 
 Answer = list[Frame | MQError]
 "Empty until it came."
@@ -72,7 +74,7 @@ class Channel:
         return channel
 
     def _greet(self, address: Address) -> None:
-        hello = Hello(this_process(), token=address.token).encode()
+        hello = Hello(this_process(), token=address.token, capabilities=(RUNS,)).encode()
         try:
             self.welcome = Welcome.decode(self.request(Kind.HELLO, hello).payload)
         except TokenRefused as error:
@@ -113,10 +115,10 @@ class Channel:
 
     def remove(self, handle: int, lookups: Sequence[int]) -> None:
         """Have messages removed that are held; whatever happens now, they are the caller's."""
-        end = End(handle, 0, Action.REMOVE, tuple(lookups)).encode()
+        kind, end = end_of(self.welcome, handle, lookups, remove=True)
         # If it is lost nobody knows whether they are gone: better twice than never.
         with contextlib.suppress(*ENDED, OperationCancelled):
-            self.request(Kind.END, end, wait=SLOW)
+            self.request(kind, end, wait=SLOW)
 
     def _begin(
         self, kind: Kind, parts: Sequence[bytes], *, waits: bool = False
@@ -233,15 +235,12 @@ class Channel:
         with contextlib.suppress(MQError):
             self.request(Kind.CANCEL, Cancel(number).encode())
             if held and answer and isinstance(answer[0], Frame):
-                found = Messages.decode(answer[0].payload).messages
-                self.give_back(held, [message.lookup_id for message in found])
+                self.give_back(held, [message.lookup_id for message in messages_in(answer[0])])
 
     def give_back(self, handle: int, lookups: Sequence[int]) -> None:
         """Return messages that are held to their places."""
         if lookups:
-            self.request(
-                Kind.END, End(handle, 0, Action.RETURN, tuple(lookups)).encode(), wait=SLOW
-            )
+            self.request(*end_of(self.welcome, handle, lookups, remove=False), wait=SLOW)
 
     def tell(self, kind: Kind, payload: bytes) -> None:
         """Send something that has no answer."""
@@ -275,7 +274,7 @@ class Channel:
 
     def next(
         self, deliveries: Deliveries, timeout: float | None, most: int = 1
-    ) -> list[QueuedMessage]:
+    ) -> list[ReceivedMessage]:
         """The next messages of a subscription; `ReceiveTimeout` if none came in time."""
         if not self._wait(lambda: deliveries.is_ready, timeout):
             raise ReceiveTimeout

@@ -10,12 +10,13 @@ from uuid import UUID
 
 from openmsmq.client._sync.backend import Backend
 from openmsmq.client._sync.cursor import Closable, Cursor
+from openmsmq.client._sync.queue_control import QueueControl
 from openmsmq.client._sync.stream import Stream
 from openmsmq.client._sync.subscription import Subscription
 from openmsmq.client._sync.transaction import Transaction, TwoPhase, work_of
-from openmsmq.client.backend import CursorHandle, Handle
+from openmsmq.client.backend import CursorHandle
 from openmsmq.client.partners import Partners
-from openmsmq.errors import InvalidHandle, InvalidParameter, QueueExists, ReceiveTimeout
+from openmsmq.errors import InvalidParameter, QueueExists, ReceiveTimeout
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.history import HistoryEvent
@@ -132,7 +133,7 @@ class Manager(Closable):
         their subqueues, `.\private$\orders;retry`, which appear when they are opened, and the
         manager's own: `.\Journal$`, `.\DeadLetter$` and `.\XactDeadLetter$`. Those can be read,
         not sent to. A queue of another computer, `DIRECT=OS:other\private$\orders`, can be sent
-        to, not read: what is sent waits in an outgoing queue.
+        to; it can be read if `rpc.managers` of the service says how to log on there.
         """
         return Queue(self._backend, self._backend.open_queue(name, Mode(access, share)))
 
@@ -156,9 +157,9 @@ class Manager(Closable):
         """Other queue managers: those that answered when dialled, and those with sessions here."""
         return self._backend.peers()
 
-    def subscriptions(self) -> list[SubscriptionInfo]:
-        """The subscriptions with a name, by queue."""
-        return self._backend.subscriptions()
+    def subscriptions(self, name: str = "") -> list[SubscriptionInfo]:
+        """The durable subscriptions by queue, all of them or those with a name."""
+        return self._backend.subscriptions(name)
 
     def drop_subscription(self, name: str, queue: str, *, unread: bool = False) -> int:
         """End a subscription of a queue: what it was given and is not done with is back there.
@@ -236,7 +237,7 @@ class Manager(Closable):
         """What is set for the whole manager."""
         return self._backend.settings()
 
-    def configure(self, **changes: int | bool | None) -> None:
+    def configure(self, **changes: int | bool | str | None) -> None:
         """Change settings, by the names they have in `Settings`; they last."""
         self._backend.configure(changes)
 
@@ -245,13 +246,8 @@ class Manager(Closable):
         self._backend.close()
 
 
-class Queue(Closable):
+class Queue(QueueControl):
     """An open queue."""
-
-    def __init__(self, backend: Backend, handle: Handle) -> None:
-        self._backend = backend
-        self._handle = handle
-        self._closed = False
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}{' (closed)' if self._closed else ''}>"
@@ -437,21 +433,6 @@ class Queue(Closable):
         self._require(Access.RECEIVE)
         self._backend.move(self._handle, lookup_id, target, work_of(transaction))
 
-    def pause(self) -> None:
-        """Let nothing be sent from this outgoing queue until it is resumed."""
-        self._require_open()
-        self._backend.pause(self._handle)
-
-    def resume(self) -> None:
-        """Undo `pause`."""
-        self._require_open()
-        self._backend.resume(self._handle)
-
-    def retry(self) -> None:
-        """Let the next attempt to send from this outgoing queue be now."""
-        self._require_open()
-        self._backend.retry(self._handle)
-
     def set(
         self,
         *,
@@ -493,10 +474,6 @@ class Queue(Closable):
     def _require(self, access: Access) -> None:
         self._require_open()
         self._handle.require(access)
-
-    def _require_open(self) -> None:
-        if self._closed:
-            raise InvalidHandle("the queue is closed")
 
     def _read(
         self, read: Read, transaction: Transaction | None, cursor: CursorHandle | None = None

@@ -227,6 +227,12 @@ class Remote(RemoteCalls):
     def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
         self._call_queue(handle, "set_queue", **remote.written(changes))
 
+    def permissions(self, handle: Handle) -> str:
+        return self._call_queue(handle, "permissions").text("permissions")
+
+    def set_permissions(self, handle: Handle, sddl: str) -> None:
+        self._call_queue(handle, "set_permissions", permissions=sddl)
+
     def purge(self, handle: Handle) -> int:
         return self._call_queue(handle, "purge", None).integer("count", maximum=1 << 62)
 
@@ -317,10 +323,10 @@ class Remote(RemoteCalls):
         payload = remote.read_payload(number, read, wait, transaction=transaction, cursor=place)
         removes = read.take and work is None
         frame = channel.read(payload, wait=wait, held=number if removes else 0)
-        found = app.Messages.decode(frame.payload).messages
+        found = remote.messages_in(frame)
         if removes:
             channel.remove(number, [message.lookup_id for message in found])
-        return remote.received(found)
+        return found
 
     def read_packed(self, handle: Handle, read: Read) -> bytes:
         def again(channel: Channel) -> bytes:

@@ -21,8 +21,8 @@ class RemoteCalls:
         """Make a call that may be made again."""
         raise NotImplementedError
 
-    def subscriptions(self) -> list[SubscriptionInfo]:
-        answer = self._call("subscriptions")
+    def subscriptions(self, name: str) -> list[SubscriptionInfo]:
+        answer = self._call("subscriptions", **({"name": name} if name else {}))
         return [remote.subscription_info(item) for item in answer.objects("subscriptions")]
 
     def prepared(self) -> dict[str, int]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Protocol
 
 from openmsmq.app_protocol import payloads as app
@@ -110,8 +110,7 @@ class RemoteStream:
         if not self._deliveries.waiting and timeout is not None:
             # What is there is sent before the answer comes: time counts from then on.
             self._channel.request(Kind.PING)
-        found = self._channel.next(self._deliveries, timeout, self._most)
-        return remote.received(found)
+        return self._channel.next(self._deliveries, timeout, self._most)
 
     def end(self, lookups: list[int], work: Work | None, *, remove: bool) -> None:
         """Remove messages or return them; as many more may come."""
@@ -120,9 +119,10 @@ class RemoteStream:
                 raise ConnectionLost("the messages are back in their places")
             return
         transaction = 0 if work is None else self._backend.number_of(work)
-        action = app.Action.REMOVE if remove else app.Action.RETURN
-        payload = app.End(self._queue, transaction, action, tuple(lookups)).encode()
-        self._channel.request(Kind.END, payload, wait=SLOW)
+        kind, payload = remote.end_of(
+            self._channel.welcome, self._queue, lookups, remove=remove, transaction=transaction
+        )
+        self._channel.request(kind, payload, wait=SLOW)
         self._channel.tell(Kind.CREDIT, app.Credit(self._number, len(lookups)).encode())
 
     def close(self) -> None:
@@ -150,6 +150,8 @@ class RemoteSubscription:
         "The last reserved position."
         self.owner = ""
         "Who it belonged to when it was opened."
+        self.marked = 0
+        "The last position that was marked as read when it was opened."
 
     def number(self, channel: Channel) -> int:
         """What it is called on this connection."""
@@ -161,11 +163,15 @@ class RemoteSubscription:
             self.committed = max(self.committed, answer.integer("committed", maximum=U64_MAX))
             self.reserved = max(self.reserved, answer.integer("reserved", maximum=U64_MAX))
             self.owner = answer.text("owner", "")
+            self.marked = answer.integer("marked", 0, maximum=U64_MAX)
         return self._opened[1]
 
     def bind(self, binding: Binding) -> None:
         """Let it belong to the owner that it was opened for."""
-        self._backend.call_subscription(self, "bind", **asdict(binding))
+        if self._opened is None or "reader-runs" not in self._opened[0].welcome.capabilities:
+            binding = replace(binding, run="", begins=False)  # an older service has no runs
+        given = {name: value for name, value in asdict(binding).items() if value}
+        self._backend.call_subscription(self, "bind", **given)
         self.owner = self._owner
 
     def mark_read(self, after: int, last: int) -> None:
@@ -179,6 +185,11 @@ class RemoteSubscription:
         reserved = answer.integer("reserved", maximum=U64_MAX)
         self.reserved = max(self.reserved, reserved)
         return reserved
+
+    def size(self, after: int, last: int) -> int:
+        """The bytes of reserved messages."""
+        answer = self._backend.call_subscription(self, "reserved_size", after=after, last=last)
+        return answer.integer("size", maximum=U64_MAX)
 
     def read(self, after: int, last: int) -> list[ReceivedMessage]:
         """Messages that it was given behind a position; as many as fit a frame."""

@@ -94,7 +94,7 @@ class Report:
     findings: tuple[str, ...] = ()
     "What is wrong, in sentences."
     more: int = 0
-    "Findings that are not told."
+    "Findings that are not listed."
 
     @property
     def is_whole(self) -> bool:
@@ -103,7 +103,7 @@ class Report:
 
 
 def check(directory: Path, progress: Progress = no_progress) -> Report:
-    """Look at every page and row of a store that nobody works with."""
+    """Look at every page and row of a store that is not open."""
     copying.require(directory)
     lock = DirectoryLock(directory)
     size = (directory / DATA_FILE).stat().st_size

@@ -10,7 +10,7 @@ from openmsmq.transports.mqqb.outbound import Token
 
 
 class SessionEnd(StrEnum):
-    """Why a session ended, as counters and people are told."""
+    """Why a session ended, for counters and logs."""
 
     REFUSED = "refused"
     BAD_PACKET = "bad packet"
@@ -41,7 +41,7 @@ class Arrived(NamedTuple):
     packet: bytes
     "Without a SessionHeader."
     number: int
-    "To be told `stored` when it is on disk; 0 for express messages, which need not be."
+    "For `stored`, to be called when it is on disk; 0 for express messages, which need not be."
 
 
 class Acknowledged(NamedTuple):

@@ -1,4 +1,4 @@
-"""What came on a session, and what of it the peer has been told."""
+"""What came on a session, and what of it was acknowledged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Inbound:
 
     def __init__(self, window: int) -> None:
         self.window = window
-        "WindowSize, as the peer is told."
+        "WindowSize, as announced to the peer."
         self.received = 0
         "MessageReceivedCount ([MS-MQQB] 3.1.1.3.1), here without wrapping."
         self.unacked = 0
@@ -55,7 +55,7 @@ class Inbound:
         return self.recoverable
 
     def header(self, outbound: Outbound, window: int | None = None) -> SessionHeader:
-        """What the peer is told; from then on it knows ([MS-MQQB] 3.1.6.4)."""
+        """The acknowledgement for the peer, which is then up to date ([MS-MQQB] 3.1.6.4)."""
         count = min(self.to_confirm, FLAG_BITS)
         header = SessionHeader(
             ack_sequence_number=self.received & MASK,

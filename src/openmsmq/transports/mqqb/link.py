@@ -114,7 +114,7 @@ class Link:
         peer: UUID = NO_GUID,
         refuses: bool = False,
     ) -> None:
-        """`peer` is who an initiator wants to reach, nil for whoever is there."""
+        """`peer` is the manager that an initiator wants to reach, nil for any."""
         self._host = host
         self._wire = wire
         now = host.now()

@@ -114,7 +114,7 @@ class BinaryListener:
     # How much others may have of this manager
 
     def has_room(self) -> bool:
-        """Whether one more connection may come: for a session, or to be told that it may not.
+        """Whether one more connection may come: for a session, or for a refusal.
 
         The oldest connection on which no session was established gives way to it: silent
         connections do not keep others out.
@@ -208,7 +208,7 @@ class BinaryListener:
             self._driver.call(call)
 
     async def stop(self, reason: str) -> None:
-        """Close all sessions, and let nobody in any longer."""
+        """Close all sessions, and accept no more."""
         del reason  # the protocol has no words for it
         await self._listener.close()
         if self._looking is not None:
@@ -280,7 +280,7 @@ class Spoken:
         self._connection = connection
         self._is_over = False
         self._later: deque[bytes | Callable[[], None]] = deque()
-        "What waits for its turn: pieces of what came, and what is done when there is no more."
+        "The backlog: pieces of what came, and what is done when there is no more."
         self._tap = tap
         self._machine = driver.call(lambda: make(tap or connection))
         connection.on_eof = lambda: self._do_later(connection.finish)
@@ -337,7 +337,7 @@ class Spoken:
             self._listener.turns.add(self._take_turn)
 
     def _do_later(self, call: Callable[[], None]) -> None:
-        """Do something behind what waits, when it is its turn."""
+        """Do something after the backlog, when it is its turn."""
         self._later.append(call)
         if len(self._later) == 1:
             self._listener.turns.add(self._take_turn)

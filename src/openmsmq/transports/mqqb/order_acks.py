@@ -1,4 +1,4 @@
-"""When senders of transactional messages are told how far these have come ([MS-MQQB] 3.1.5.8.6)."""
+"""When senders of transactional messages get order acknowledgements ([MS-MQQB] 3.1.5.8.6)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class OrderAcks:
     """Sends OrderAcks, one for many messages."""
 
     def __init__(self, core: Core, find: Callable[[AckLink, UUID], AckLink | None]) -> None:
-        """`find` gives an open session on which the source of a message can be told of it."""
+        """`find` gives an open session to the source of a message."""
         self._core = core
         self._find = find
         self._due: dict[bytes, _Due] = {}

@@ -17,7 +17,7 @@ MASK: Final = 0xFFFF
 HALF: Final = 0x8000
 
 Token = object
-"Whatever the caller wants to be told when a message is acknowledged."
+"Whatever the caller wants back when a message is acknowledged."
 
 
 class Outbound:

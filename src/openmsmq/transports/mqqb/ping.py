@@ -1,6 +1,6 @@
 """Ping: whether a queue manager would accept a session ([MS-MQQB] 3.1.7.6 to 3.1.7.9).
 
-Current Windows neither sends pings nor answers them unless told to, and nor do we (Q<3>, Q<56>).
+Current Windows neither sends nor answers pings unless configured to, and nor do we (Q<3>, Q<56>).
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def final_ack(packet: bytes, reason: MessageClass, context: ReceiptContext) -> O
 
 
 def order_queue_of(packet: bytes, address: str) -> PrivateName | DirectName:
-    """Where the sender of a message wants to be told of it ([MS-MQQB] 2.2.4, AMB-33).
+    """Where the sender of a message wants its acknowledgement ([MS-MQQB] 2.2.4, AMB-33).
 
     `address` is where messages of its sequence came from.
     """

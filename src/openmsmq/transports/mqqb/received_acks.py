@@ -61,7 +61,7 @@ class ReceivedAcks:
         progressed: Callable[[ManagedQueue], None],
         identify: Callable[[ManagedQueue], None],
     ) -> None:
-        """`progressed` is told that messages of a queue have reached their destination, in order.
+        """`progressed` is called when messages of a queue have reached their destination, in order.
 
         `identify` is given a queue whose destination must be dialled to know who is there.
         """

@@ -1,4 +1,4 @@
-"""When transactional messages are sent again that nobody acknowledges ([MS-MQQB] 3.1.6.5)."""
+"""When transactional messages without an acknowledgement are sent again ([MS-MQQB] 3.1.6.5)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ResendTimers:
             self.stop(queue)
 
     def count(self, queue: ManagedQueue) -> int:
-        """How often in a row nobody answered (EodResendCount)."""
+        """How often in a row no answer came (EodResendCount)."""
         waiting = self._waiting.get(queue)
         return 0 if waiting is None else waiting.place
 

@@ -75,8 +75,8 @@ class Session:
     ) -> None:
         """Begin a session on a connection that is there.
 
-        `peer` is whom an initiator wants to speak to, nil for whoever it is; `answers_early` lets
-        a sender that skips the greetings know that somebody is here, as MSMQ does; `refuses` lets
+        `peer` is the manager that an initiator wants, nil for any; `answers_early` lets
+        a sender that skips the greetings know that a manager is here, as MSMQ does; `refuses` lets
         an acceptor that has too many sessions say so.
         """
         self.own = own
@@ -267,7 +267,7 @@ class Session:
         self._out.append(EstablishConnection(header).encode())
 
     def _answer_establish(self, packet: EstablishConnection) -> None:
-        """Accept whoever means us, refuse all others ([MS-MQQB] 3.1.5.3.1, AMB-24)."""
+        """Accept a peer that means this manager, refuse others ([MS-MQQB] 3.1.5.3.1, AMB-24)."""
         asked = packet.header
         is_meant = asked.server_guid in (self.own, NO_GUID)
         header = EstablishConnectionHeader(
@@ -396,7 +396,7 @@ class Session:
         return max(1, self.outbound.window // 2)
 
     def _answer_early(self) -> None:
-        """A message before the session is open: say that somebody is here, and no more."""
+        """A message before the session is open: say that a manager is here, and no more."""
         if self._answers_early and self.state is SessionState.WAITING_EC:
             self._out.append(SessionAck(SessionHeader(window_size=self.timing.window)).encode())
         self._end(SessionEnd.UNEXPECTED, "a message before the session was open")
@@ -404,7 +404,7 @@ class Session:
     # Acknowledgements
 
     def _on_header(self, header: SessionHeader, now: float) -> None:
-        """What the peer has, and what it has sent ([MS-MQQB] 3.1.5.5)."""
+        """What the peer has, and what it has sent ([MS-MQQB] 3.1.5.5, 3.1.6.3)."""
         tokens = self.outbound.acknowledge(header)
         self.outbound.narrow(header.window_size, now)
         if tokens:

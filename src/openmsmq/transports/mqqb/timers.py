@@ -20,7 +20,7 @@ class SessionTimers:
     establish: float = 60.0
     "Session Initialization Timer (3.1.2.1)."
     clean_up: float = 300.0
-    "Session Cleanup Timer (3.1.2.2): a session that nobody used for so long is closed."
+    "Session Cleanup Timer (3.1.2.2): a session that was idle for so long is closed."
     ack_wait: float = limits.ACK_TIMEOUT_MS[0] / 1000
     "Session Ack Wait Timer (3.1.2.4), which the initiator chooses for both sides."
     direct_factor: int = 2

@@ -42,7 +42,7 @@ from openmsmq.types.outgoing import ConnectionStatus, TransferState
 _log: Final = logging.getLogger(__name__)
 SWEEP_EVERY: Final = 60.0
 _QUIET: Final = frozenset({SessionEnd.IDLE, SessionEnd.STOPPED, SessionEnd.LOST})
-"Ends of sessions that are nobody's fault."
+"Ends of sessions that are not an error."
 
 
 class BinaryTransport:
@@ -135,9 +135,9 @@ class BinaryTransport:
         return None if key is None else self._peers.get(key)
 
     def link_of(self, peer: Peer[Link], queue: ManagedQueue) -> Link | None:
-        """An open session by which messages of a queue can go, whoever began it.
+        """An open session by which messages of a queue can go, from either side.
 
-        Anybody can say that it is the manager we found at a computer: it must come from there, too.
+        Any peer can claim to be the manager found at a computer: it must come from there, too.
         What is addressed to a manager by its identity goes only where that manager answered when
         we dialled it; acknowledgements also go by the sessions that brought the messages.
         """
@@ -328,7 +328,7 @@ class BinaryTransport:
         self._try_later(peer)
 
     def _try_later(self, peer: Peer[Link]) -> None:
-        """Session Retry Connect Timer ([MS-MQQB] 3.1.2.3), if there is something to send."""
+        """Session Retry Connect Timer ([MS-MQQB] 3.1.2.3, 3.1.5.9), if something is to be sent."""
         if self._is_stopped or not peer.is_idle or not self._is_wanted(peer):
             return
         delay = 0.0 if peer.candidates else peer.delay
@@ -353,7 +353,7 @@ class BinaryTransport:
 
     @property
     def is_away(self) -> bool:
-        """Nobody is let in."""
+        """No session is accepted."""
         return self._is_stopped or not self.dispatcher.is_online
 
     @property
@@ -362,7 +362,7 @@ class BinaryTransport:
         return self.is_full or self.is_away
 
     def accept(self, wire: Wire) -> Link:
-        """Somebody has connected ([MS-MQQB] 3.1.5.10)."""
+        """A peer has connected ([MS-MQQB] 3.1.5.10)."""
         link = Link(self, wire, is_initiator=False, refuses=self.is_full)
         self._links.add(link)
         if self.is_away:
@@ -448,7 +448,7 @@ class BinaryTransport:
         return [queue for _, queue in found]
 
     def _note_failure(self, peer: Peer[Link], end: Closed) -> None:
-        """Somebody was there, but no session came about ([MS-MQQB] 3.1.5.2)."""
+        """A peer answered, but no session came about ([MS-MQQB] 3.1.5.2)."""
         is_refused = end.reason is SessionEnd.REFUSED
         refused, unknown = ConnectionStatus.CONNECTION_REFUSED, ConnectionStatus.UNKNOWN_FAILURE
         peer.note(refused if is_refused else unknown, self._wall, peer.address)

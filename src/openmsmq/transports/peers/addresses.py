@@ -21,7 +21,7 @@ class Addresses:
         self._configured = {host_key(name): address for name, address in configured.items()}
 
     def of_host(self, key: str) -> list[tuple[str, int]]:
-        """Where a computer may be."""
+        """Where a computer may be: at port 1801 ([MS-MQQB] 2.1.1), unless configured."""
         return [self._configured.get(key, (key, PORT))]
 
     def of_manager(

@@ -135,7 +135,7 @@ class Peer(Generic[LinkT]):
                 queue.transfer.next_hops = hops
 
     def note(self, status: ConnectionStatus, now: int, address: str, error: int = 0) -> None:
-        """Remember how an attempt went (ConnectionHistory, [MS-MQQB] 3.1.5.2)."""
+        """Remember an attempt (ConnectionHistory, [MS-MQDMPR] 3.1.1.3, [MS-MQQB] 3.1.5.2)."""
         for queue in self.queues:
             if queue.transfer is not None:
                 queue.transfer.attempts.append(Attempt(status, now, error, (address,)))

@@ -61,7 +61,7 @@ def test_received_messages_may_go_to_a_pipe(orders: Cli) -> None:
     assert orders.bodies("orders") == []
 
 
-def test_a_program_is_told_how_many(orders: Cli, tmp_path: Path) -> None:
+def test_json_has_the_number_of_exported_messages(orders: Cli, tmp_path: Path) -> None:
     output = tmp_path / "orders.jsonl"
     assert orders.objects("message", "export", "orders", "-o", str(output)) == [
         {"name": r".\private$\orders", "exported": 7, "removed": False}

@@ -26,7 +26,7 @@ def sent(cli: Cli, *arguments: str, stdin: bytes | None = None) -> ReceivedMessa
         return manager.open_queue("orders").receive(timeout=0)
 
 
-def test_a_message_is_empty_unless_told_otherwise(orders: Cli) -> None:
+def test_a_message_is_empty_by_default(orders: Cli) -> None:
     message = sent(orders)
     assert (message.body, message.body_type, message.label) == (b"", 0, "")
     assert (message.priority, message.recoverable, message.app_specific) == (3, True, 0)

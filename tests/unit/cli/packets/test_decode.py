@@ -219,7 +219,7 @@ def test_a_bad_capture_is_explained(magic: str) -> None:
     assert "openmsmq: bad capture: " in result.stderr
 
 
-def test_a_time_beyond_the_calendar_does_no_harm() -> None:
+def test_a_time_beyond_the_calendar_is_shown_as_a_number() -> None:
     interface = pack("<IIHHIHHBxxxI", 1, 28, 101, 0, 0, 9, 1, 0, 28)
     packet = recorded()[40 : 40 + 40 + 8 + 24]
     size = 32 + len(packet)

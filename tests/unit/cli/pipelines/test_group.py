@@ -50,7 +50,7 @@ def test_nothing_is_listed_where_nothing_ran(tmp_path: Path) -> None:
     assert call("list", "--runs", str(tmp_path)).stdout == ""
 
 
-def test_one_is_told_about(runs: Runs) -> None:
+def test_the_status_of_one_pipeline_is_shown(runs: Runs) -> None:
     lines = dict(line.split(maxsplit=1) for line in call("status", "lake").stdout.splitlines())
     assert lines["state"] == "done"
     assert lines["last"] == "batch      100 rows in 2.0 s, 50 rows/s"

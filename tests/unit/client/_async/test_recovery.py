@@ -114,7 +114,6 @@ def test_an_answer_that_is_lost_is_asked_for(
             while not admin.units():
                 time.sleep(0.01)
             relay.cut()
-            relay.mute(on=False)
 
         def step(name: str) -> None:
             if name == "after tpc_prepare":

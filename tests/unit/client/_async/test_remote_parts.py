@@ -59,7 +59,6 @@ def test_what_was_done_and_not_answered_is_not_done_twice(
             [info] = direct.subscriptions()
             if (info.committed, info.reserved) == expected:
                 break
-        relay.mute(on=False)
         relay.cut()
         assert under_way.result(PATIENCE) in (2, None)
         [info] = direct.subscriptions()

@@ -131,7 +131,7 @@ def test_a_store_that_was_never_used_is_whole(tmp_path: Path) -> None:
     assert (report.queues, report.messages) == (0, 0)
 
 
-def test_progress_is_told_while_many_rows_are_looked_at(directory: Path) -> None:
+def test_progress_is_reported_while_many_rows_are_checked(directory: Path) -> None:
     with openmsmq.open(directory) as manager:
         manager.open_queue("orders").send_many([Message(b"x", time_to_be_received=9999)] * 3000)
     told: list[tuple[str, int, int]] = []
@@ -374,7 +374,7 @@ def test_a_packet_in_the_wrong_pieces_is_found(directory: Path) -> None:
     assert sentence.endswith(" of queue private$\\orders has a packet in the wrong pieces.")
 
 
-def test_packets_that_belong_to_nobody_are_found(directory: Path) -> None:
+def test_packets_without_a_message_are_found(directory: Path) -> None:
     def add(writer: Writer) -> None:
         writer.put(Table.PACKETS, packet_key(0, 0), b"first")
         writer.put(Table.PACKETS, packet_key(1 << 40, 0), b"last")
@@ -575,7 +575,7 @@ def test_a_transaction_needs_a_name_of_its_own(directory: Path, header: bytes) -
     assert report.transactions == 2
 
 
-def test_findings_are_told_up_to_a_limit_and_counted_beyond(
+def test_findings_are_listed_up_to_a_limit_and_counted_beyond(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "FINDINGS_MAX", 3)

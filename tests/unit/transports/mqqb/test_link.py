@@ -130,7 +130,7 @@ def test_what_was_on_its_way_is_sent_again(recoverable: bool) -> None:
 
 
 def test_the_receiver_takes_what_comes_again_once() -> None:
-    """MQQB-226, MQQB-349."""
+    """And acknowledges it each time (MQQB-226, MQQB-237, MQQB-349)."""
     net, a, b = pair()
     queue = a.out(TO_B)
     a.send(queue, *messages("1"))

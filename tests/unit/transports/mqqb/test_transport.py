@@ -129,11 +129,13 @@ def test_what_cannot_go_by_session_waits() -> None:
     assert (state(queue), net.tries) == (TransferState.NEED_VALIDATION, [])
 
 
-def test_messages_from_before_the_start_are_sent() -> None:
+@pytest.mark.parametrize("transactional", [False, True])
+def test_messages_from_before_the_start_are_sent(transactional: bool) -> None:
     """MQQB-350, MQQB-352."""
-    net, a, b = pair()
+    net, a, b = pair(transactional=transactional)
     b.die()
-    a.send(a.out(TO_B), *messages("1", "2"))
+    send = a.send_in if transactional else a.send
+    send(a.out(TO_B), *messages("1", "2"))
     net.wait(1)
     a = a.restart_here()
     b = b.restart_here()
@@ -452,6 +454,31 @@ def test_what_a_lost_session_carried_goes_by_another_that_is_open() -> None:
     assert b.texts("q") == ["first", "2", "3"]
     assert len(net.tries) == len(ends) == 2
     assert state(queue) is TransferState.CONNECTED
+
+
+def test_when_the_session_that_carried_it_instead_is_lost_another_is_begun() -> None:
+    """MQQB-349: the peer had begun that one, and has no reason to begin another."""
+    net, a, b = pair()
+    queue = connected(net, a)
+    a.create("back")
+    b.send(b.out(f"DIRECT=TCP:{a.host}\\private$\\back"), *messages("1"))
+    net.wait(1)
+    ends = net.between(a, b)
+    own = next(end for end in ends if end.machine is a.transport.peers["B"].link)
+    own.cut()
+    a.send(queue, *messages("2"))
+    net.run()
+    assert len(net.tries) == 2
+    for end in ends:
+        end.is_held = True
+    a.send(queue, *messages("3"))
+    net.run()
+    assert b.texts("q") == ["first", "2"]
+    for end in ends:
+        end.cut()
+    net.wait(5)
+    assert b.texts("q") == ["first", "2", "3"]
+    assert len(net.tries) == 3
 
 
 def test_of_two_sessions_with_a_manager_the_other_is_used_when_one_is_over() -> None:

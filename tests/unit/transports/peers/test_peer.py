@@ -94,7 +94,7 @@ def test_a_queue_on_hold_stays_so(queue: ManagedQueue) -> None:
 
 
 def test_an_attempt_is_remembered_with_status_time_error_and_address(queue: ManagedQueue) -> None:
-    """MQQB-182: not more than the last few."""
+    """MQQB-182, DMPR-048, DMPR-049: not more than the last few."""
     peer = Peer[str]("b")
     peer.queues[queue] = None
     assert queue.transfer is not None

@@ -14,8 +14,8 @@ from openmsmq.engine.manager import QueueManager, received
 from openmsmq.engine.messages import cursor as model_cursor
 from openmsmq.engine.outgoing.info import outgoing_infos
 from openmsmq.engine.queues import queue as model_queue
-from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.info import queue_infos
+from openmsmq.engine.queues.slices import Parts, expanded, lookups_of
 from openmsmq.engine.subscriptions import subscription as model_subscription
 from openmsmq.engine.subscriptions.info import (
     bind_subscription,
@@ -134,6 +134,11 @@ class EmbeddedSubscription:
         """Who it belongs to."""
         return self._subscription.owner
 
+    @property
+    def marked(self) -> int:
+        """The last position that was marked as read."""
+        return self._subscription.marked
+
     async def bind(self, binding: Binding) -> None:
         """Let it belong to the owner that it was opened for."""
         local, subscription, owner = self._local, self._subscription, self._owner
@@ -148,6 +153,11 @@ class EmbeddedSubscription:
         """Up to which position there is something to read."""
         reserve, subscription = self._local.reservations.reserve, self._subscription
         return await self._driver.wait(lambda: reserve(subscription, after, count, size_max))
+
+    async def size(self, after: int, last: int) -> int:
+        """The bytes of reserved messages."""
+        size, subscription = self._local.reservations.size, self._subscription
+        return self._driver.call(lambda: size(subscription, after, last))
 
     async def read(self, after: int, last: int) -> list[ReceivedMessage]:
         """Messages that it was given behind a position; as many as fit a frame."""
@@ -195,7 +205,7 @@ class Embedded:
     # Queues
 
     async def create_queue(self, name: str, properties: dict[str, Any]) -> None:
-        await self._driver.wait(lambda: self._local.create_queue(name, **properties))
+        await self._driver.wait(lambda: self._local.create_queue(name, self._caller, **properties))
 
     async def delete_queue(self, name: str) -> None:
         await self._driver.wait(lambda: self._local.delete_queue(name, self._caller))
@@ -220,7 +230,16 @@ class Embedded:
         return self._driver.call(_opened(handle).info)
 
     async def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
-        await self._driver.wait(lambda: self._local.change_queue(_queue(handle), **changes))
+        change, caller = self._local.change_queue, self._caller
+        await self._driver.wait(lambda: change(_queue(handle), caller, **changes))
+
+    async def permissions(self, handle: Handle) -> str:
+        permissions, caller = self._local.permissions, self._caller
+        return self._driver.call(lambda: permissions(_queue(handle), caller))
+
+    async def set_permissions(self, handle: Handle, sddl: str) -> None:
+        set_permissions, caller = self._local.set_permissions, self._caller
+        await self._driver.wait(lambda: set_permissions(_queue(handle), sddl, caller))
 
     async def purge(self, handle: Handle) -> int:
         return await self._driver.wait(_opened(handle).purge)
@@ -254,9 +273,9 @@ class Embedded:
             begun.require_active()
         removes = read.take and begun is None
 
-        def undo(entries: list[Entry]) -> None:
+        def undo(parts: Parts) -> None:
             if removes:
-                opened.put_back(entries)
+                opened.put_back(expanded(parts))
 
         return await self._wait(opened, _reader(opened, read, begun, cursor), read.timeout, undo)
 
@@ -269,12 +288,12 @@ class Embedded:
         """Take messages that `end` will remove or return."""
         opened = _opened(handle)
 
-        def undo(entries: list[Entry]) -> None:
-            opened.end([entry.lookup for entry in entries], remove=False)
+        def undo(parts: Parts) -> None:
+            opened.end(lookups_of(parts), remove=False)
 
         return await self._wait(
             opened,
-            lambda: opened.receive(count, wait=timeout != 0, hold=True),
+            lambda: opened.receive_parts(count, wait=timeout != 0, hold=True),
             timeout,
             undo,
         )
@@ -282,9 +301,9 @@ class Embedded:
     async def _wait(
         self,
         opened: QueueHandle,
-        make: Callable[[], Future[list[Entry]]],
+        make: Callable[[], Future[Any]],
         timeout: float | None,
-        undo: Callable[[list[Entry]], None],
+        undo: Callable[[Parts], None],
     ) -> list[ReceivedMessage]:
         return received(await self._driver.wait(make, timeout, opened.cancel, undo))
 
@@ -306,8 +325,8 @@ class Embedded:
         found = await driver.wait(lambda: open_subscription(local, queue, name, copy=copy))
         return EmbeddedSubscription(local, driver, found, owner, self._caller)
 
-    async def subscriptions(self) -> list[SubscriptionInfo]:
-        return self._driver.call(lambda: subscription_infos(self._local))
+    async def subscriptions(self, name: str) -> list[SubscriptionInfo]:
+        return self._driver.call(lambda: subscription_infos(self._local, name))
 
     async def drop_subscription(self, name: str, queue: str, *, unread: bool) -> int:
         found = self._driver.call(lambda: find_subscription(self._local, name, queue))
@@ -416,7 +435,7 @@ def _reader(
     read: Read,
     begun: model_transaction.ManagedTransaction | None,
     cursor: CursorHandle | None,
-) -> Callable[[], Future[list[Entry]]]:
+) -> Callable[[], Future[Any]]:
     """The call that reads what is asked for."""
     wait = read.timeout != 0
     if isinstance(cursor, EmbeddedCursor):
@@ -432,7 +451,7 @@ def _reader(
     if lookup is not None:
         return lambda: opened.peek_at(lookup, read.sought)
     if read.take:
-        return lambda: opened.receive(count, wait=wait, transaction=begun)
+        return lambda: opened.receive_parts(count, wait=wait, transaction=begun)
     return lambda: opened.peek(count, wait=wait)
 
 

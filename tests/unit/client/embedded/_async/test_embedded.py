@@ -20,7 +20,8 @@ from openmsmq.errors import (
     TransactionSequence,
     UnsupportedOperation,
 )
-from openmsmq.runtime.drivers import GiveUp, ThreadDriver
+from openmsmq.runtime.answers import GiveUp
+from openmsmq.runtime.drivers import ThreadDriver
 from openmsmq.store.memory import MemoryStore
 
 T = TypeVar("T")

@@ -1,0 +1,26 @@
+"""Permissions of a queue through the API, embedded and over a service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.client.adapter import Api
+
+from openmsmq.errors import AccessDenied, InvalidHandle
+
+
+def test_permissions_are_read_and_set(api: Api, tmp_path: Path) -> None:
+    with api.open(tmp_path) as manager:
+        queue = manager.create_queue("orders")
+        assert queue.permissions() == "O:BA"
+        queue.set_permissions("D:(A;;DC;;;BA)(A;;LC;;;WD)")
+        assert queue.permissions() == "O:BAD:(A;;DC;;;BA)(A;;LC;;;WD)"
+        queue.send("taken")
+        with pytest.raises(AccessDenied):
+            queue.receive(timeout=0)
+        queue.set_permissions("D:NO_ACCESS_CONTROL")
+        assert queue.receive(timeout=0).body
+        queue.close()
+        with pytest.raises(InvalidHandle):
+            queue.permissions()
