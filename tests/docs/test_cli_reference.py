@@ -39,7 +39,7 @@ def test_help_is_taken_apart_completely(entry: Entry) -> None:
 @EACH
 def test_every_option_is_listed_and_explained(entry: Entry) -> None:
     heading = f"# {entry.name}\n"
-    section = page().partition(heading)[2].partition("\n#")[0]
+    section = re.split(r"\n#+ ", page().partition(heading)[2])[0]
     for option in entry.command.params:
         if isinstance(option, click.Option):
             assert option.help
@@ -50,8 +50,8 @@ def test_every_option_is_listed_and_explained(entry: Entry) -> None:
 def test_examples_use_options_that_there_are(entry: Entry) -> None:
     for line in read_help(entry.command).examples:
         for call in _calls(line):
-            found = ENTRIES.get(" ".join(call[:3])) or ENTRIES[" ".join(call[:2])]
-            parameters = found.command.params
+            names = (" ".join(call[:length]) for length in (4, 3, 2))
+            parameters = next(ENTRIES[name] for name in names if name in ENTRIES).command.params
             known = {name for p in parameters for name in (*p.opts, *p.secondary_opts)}
             assert {word for word in call if re.fullmatch(r"--?[a-z][\w-]*", word)} <= known
 

@@ -36,6 +36,7 @@ Usage = namedtuple("Usage", "total used free")
 def info(name: str = r".\private$\orders", **facts: Any) -> Any:
     """A queue, as much of it as a check-up looks at."""
     defaults = {"messages": 0, "bytes": 0, "quota": None, "oldest_age": None, "kind": "private"}
+    defaults["restricted"] = True
     return SimpleNamespace(name=name, **{**defaults, **facts})
 
 
