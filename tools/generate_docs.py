@@ -7,7 +7,7 @@
     docs/limits.md          every bound (see generate_limits.py)
     docs/protocol/mqmq.md   every structure: section, module, test
     docs/protocol/mqqb.md   every number of a checklist: code and test, or why there is none;
-                            likewise dmpr.md, srmp.md and system.md
+                            likewise dmpr.md, mqrr.md, srmp.md, system.md and security.md
 
 and the JSON schemas of TOML files, in src/openmsmq/assets (see generate_schemas.py).
 
@@ -43,6 +43,7 @@ CHECKLISTS = {
     "mqrr": "Remote read",
     "srmp": "Messages over HTTP",
     "system": "The whole system",
+    "security": "Message security",
 }
 SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR", "S": "MC-MQSRM"} | {
     "SO": "MS-MQSO",
@@ -51,8 +52,12 @@ SPECS = {"Q": "MS-MQQB", "M": "MS-MQMQ", "R": "MS-MQRR", "D": "MS-MQDMPR", "S": 
     "CN": "MS-MQCN",
     "MS-RPCE": "MS-RPCE",
     "MS-NLMP": "MS-NLMP",
+    "AC": "MC-MQAC",
+    "RR": "MS-MQRR",
+    "DS": "MS-MQDS",
+    "DTYP": "MS-DTYP",
 }
-SECTION = re.compile(r"\b(SO|BR|MR|CN|MS-RPCE|MS-NLMP|[QMRDS]) (\d[\d.]*\d|\d)")
+SECTION = re.compile(rf"\b({'|'.join(SPECS)}) (\d[\d.]*\d|\d)")
 REASON = re.compile(r"^\| ([A-Z]{3,4}-\d{3}[^|]*) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 NUMBER = re.compile(r"\b([A-Z]{3,4})-(\d{3})\b(?:(?: to |\.\.| - )(?:[A-Z]{3,4}-)?(\d{3}))?")
 OTHERWISE = "otherwise"
@@ -260,12 +265,7 @@ def _modules_by_section() -> dict[str, set[Path]]:
 
 def sections_of(text: str) -> list[str]:
     """`M 2.2.19.1, Q 3.1.5` as the names of the specifications."""
-    return [
-        f"{SPECS[tag]} {section}"
-        for tag, section in re.findall(
-            r"\b(SO|BR|MR|CN|MS-RPCE|MS-NLMP|[QMRDS]) (\d[\d.]*\d|\d)", text
-        )
-    ]
+    return [f"{SPECS[tag]} {section}" for tag, section in SECTION.findall(text)]
 
 
 def _section_key(section: str) -> tuple[str, tuple[int, ...]]:
