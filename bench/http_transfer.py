@@ -24,7 +24,8 @@ from bench.transfer import BODY, Manager, fill
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import PacketBuilder
 from openmsmq.packet.view import PacketView
-from openmsmq.transports.srmp.exchange import Request, request_for
+from openmsmq.soap.request import Request
+from openmsmq.transports.srmp.exchange import request_for
 from openmsmq.transports.srmp.limits import POSTS_MAX
 
 KINDS = ("recoverable", "transactional")

@@ -358,14 +358,13 @@ class Arrivals:
             owed |= _STRANGER
             if owed & _ACKNOWLEDGED:
                 self._note_place(work, head)
-        if owed & _ACKNOWLEDGED:
-            owed |= work.origin.transport
+        owed |= work.origin.transport
         if not flags & UserFlags.TH:
             priority = head.base_flags & BaseFlags.PR
             return NewMessage(packet, priority, expires, not flags & UserFlags.DM, owed)
         wants_receipt = position is not None and position.wants_receipt
         if wants_receipt and self._may_answer(work.batch, work.origin, head):
-            owed |= _FINAL_ACK | work.origin.transport
+            owed |= _FINAL_ACK
         return NewMessage(packet, 0, expires, False, owed)
 
     def _note_place(self, work: ArrivalWork, head: Head) -> None:

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 import aiohttp
 from yarl import URL
 
-from openmsmq.transports.srmp.exchange import PostResult, Request
+from openmsmq.soap.request import Request
+from openmsmq.transports.srmp.exchange import PostResult
 from openmsmq.transports.srmp.limits import (
     ANSWER_S,
     CLIENT_CONNECTIONS_MAX,

@@ -6,46 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from http import HTTPStatus
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from openmsmq.errors import Malformed
 from openmsmq.packet.view import PacketView
-from openmsmq.soap.addresses import request_target
 from openmsmq.soap.envelope import BadSignature, Envelope, Signature, StreamReceipt
 from openmsmq.soap.kinds import SoapKind, kind_of
 from openmsmq.soap.mime import Content, join_content, split_content
 from openmsmq.soap.packets import from_packet, read_message, to_packet, write_message
+from openmsmq.soap.request import Request, request_to
 from openmsmq.soap.scalars import SoapMessageId
 from openmsmq.soap.signature import Signer, digest_fault
 from openmsmq.soap.writer import write_envelope
 from openmsmq.transports.srmp.streams import StreamPosition, position_of
 from openmsmq.transports.timer import Timer, Timers
-
-SOAP_ACTION: Final = '"MSMQMessage"'
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A POST that carries one message ([MC-MQSRM] 4.1)."""
-
-    target: str
-    "Path and query, as they stand in the request line."
-    host: str
-    "With the port, unless that is the usual one."
-    content_type: str
-    content: bytes
-
-    @property
-    def headers(self) -> tuple[tuple[str, str], ...]:
-        """The headers, in the order in which Windows writes them."""
-        return (
-            ("Host", self.host),
-            ("Content-Type", self.content_type),
-            ("Content-Length", str(len(self.content))),
-            ("SOAPAction", SOAP_ACTION),
-            ("Proxy-Accept", "NonInteractiveClient"),
-        )
 
 
 def request_for(
@@ -54,18 +29,13 @@ def request_for(
     """The request that carries the message of a packet ([MC-MQSRM] 3.1.7.2.4, 3.1.7.2.5)."""
     message = from_packet(view, receipts_to=receipts_to, signer=signer)
     content_type, content = join_content(write_message(message), manager, view.message_id)
-    return _request(message.envelope.path.to, content_type, content)
+    return request_to(message.envelope.path.to, content_type, content)
 
 
 def receipt_request(receipt: Envelope) -> Request:
     """The request that carries a receipt: an envelope alone ([MC-MQSRM] 2.2.2)."""
     content = Content(write_envelope(receipt).encode("utf-8"))
-    return _request(receipt.path.to, "text/xml", content.envelope)
-
-
-def _request(url: str, content_type: str, content: bytes) -> Request:
-    host = url.partition("://")[2].replace("\\", "/").partition("/")[0]
-    return Request(request_target(url), host, content_type, content)
+    return request_to(receipt.path.to, "text/xml", content.envelope)
 
 
 class PostResult(NamedTuple):

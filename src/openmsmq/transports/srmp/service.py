@@ -14,16 +14,10 @@ from openmsmq.engine.manager import QueueManager
 from openmsmq.names.parts import host_key
 from openmsmq.net.addresses import is_loopback
 from openmsmq.runtime.drivers import LoopDriver
+from openmsmq.soap.request import Request
 from openmsmq.soap.signature import Signer
 from openmsmq.transports.srmp.client import ClientSettings, SrmpClient
-from openmsmq.transports.srmp.exchange import (
-    PostResult,
-    PostSource,
-    Request,
-    Senders,
-    SrmpOutcome,
-    SrmpPost,
-)
+from openmsmq.transports.srmp.exchange import PostResult, PostSource, Senders, SrmpOutcome, SrmpPost
 from openmsmq.transports.srmp.listener import SrmpListener
 from openmsmq.transports.srmp.receipt_sender import ReceiptSender
 from openmsmq.transports.srmp.reception import SrmpReception

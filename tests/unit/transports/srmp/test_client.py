@@ -18,8 +18,9 @@ from openmsmq.packet.builder import PacketBuilder
 from openmsmq.packet.view import PacketView
 from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import read_message
+from openmsmq.soap.request import Request
 from openmsmq.transports.srmp.client import ClientSettings, DestinationSettings, SrmpClient
-from openmsmq.transports.srmp.exchange import Request, SrmpOutcome, receipt_request, request_for
+from openmsmq.transports.srmp.exchange import SrmpOutcome, receipt_request, request_for
 
 
 def message(port: int, body: bytes = b"<order/>", number: int = 7) -> Request:

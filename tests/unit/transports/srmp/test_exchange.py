@@ -23,11 +23,11 @@ from openmsmq.security.certificates import SenderCertificate
 from openmsmq.soap.kinds import SoapKind
 from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import read_message
+from openmsmq.soap.request import Request
 from openmsmq.soap.scalars import SoapMessageId, StreamId
 from openmsmq.soap.signature_keys import KnownSenders, XmlSigner
 from openmsmq.transports.srmp.exchange import (
     FinalReceipt,
-    Request,
     Senders,
     SrmpOutcome,
     SrmpPost,

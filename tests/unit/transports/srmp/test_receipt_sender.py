@@ -17,7 +17,8 @@ from tests.unit.transports.srmp.web import (
 )
 
 from openmsmq.properties.message import Acknowledge, MessageClass
-from openmsmq.transports.srmp.exchange import PostSource, Request
+from openmsmq.soap.request import Request
+from openmsmq.transports.srmp.exchange import PostSource
 from openmsmq.types.message import Message
 
 ADMIN = "DIRECT=HTTP://a/msmq/private$/admin"

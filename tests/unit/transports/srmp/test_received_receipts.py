@@ -14,7 +14,8 @@ from tests.unit.transports.srmp.web import (
     web_pair,
 )
 
-from openmsmq.transports.srmp.exchange import PostSource, Request
+from openmsmq.soap.request import Request
+from openmsmq.transports.srmp.exchange import PostSource
 from openmsmq.types.message import Message
 
 

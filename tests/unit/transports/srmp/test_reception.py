@@ -8,10 +8,11 @@ from uuid import UUID
 
 import pytest
 from tests.soap import envelope, msmq
-from tests.unit.engine.world import HandClock
+from tests.unit.engine.world import OWNER, HandClock
 
 from openmsmq.engine.arrivals.arrival import ArrivalOutcome, Refused
 from openmsmq.engine.manager import QueueManager
+from openmsmq.engine.storage.layout import Owed, Record
 from openmsmq.errors import StorageFull
 from openmsmq.packet.view import PacketView
 from openmsmq.runtime.drivers import LoopDriver
@@ -68,9 +69,26 @@ def durable(data: bytes = HERE) -> bytes:
     return data.replace(b"<Msmq", DURABLE + b"<Msmq", 1)
 
 
+def records(place: Place, name: str = "plain") -> list[Record]:
+    queue = place.local.find_queue(name)
+    found = place.local.receiver.peek(queue, 100, OWNER, wait=False).result()
+    return [Record.unpack(entry.record) for entry in found]
+
+
 def messages(place: Place, name: str = "plain") -> int:
     queue = place.local.find_queue(name)
     return queue.messages + len(queue.express)
+
+
+@pytest.mark.parametrize("data", [HERE, durable()])
+def test_the_record_says_that_a_message_came_over_http(data: bytes) -> None:
+    """Remote readers get the SRMP headers of these messages only."""
+
+    async def test(place: Place) -> None:
+        await place.take(data)
+        assert [record.flags & Owed.SRMP for record in records(place)] == [Owed.SRMP]
+
+    at_place(test)
 
 
 @pytest.mark.parametrize("data", [HERE, durable()])

@@ -17,7 +17,8 @@ from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
 from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import SoapMessage, read_message
-from openmsmq.transports.srmp.exchange import PostResult, Request
+from openmsmq.soap.request import Request
+from openmsmq.transports.srmp.exchange import PostResult
 from openmsmq.transports.srmp.transport import SrmpTransport
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 

@@ -16,12 +16,12 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import Malformed
 from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import SoapMessage, read_message
+from openmsmq.soap.request import Request
 from openmsmq.store.memory import Disk, MemoryStore
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.transports.srmp.exchange import (
     PostResult,
     PostSource,
-    Request,
     SrmpOutcome,
     read_post,
     status_of,
