@@ -6,13 +6,19 @@ from uuid import UUID
 
 import pytest
 from tests.strategies.remote_reader import ORDERS, Reader, RemoteWorld, open_arguments
-from tests.strategies.rpc import Pair, TestWire, data, make_channel, make_server
+from tests.strategies.rpc import WAIT, Data, Pair, TestWire, data, make_channel, make_server
 
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.server import RECEIVE_ACCESS
 from openmsmq.interfaces.remote_read.stubs import REMOTE_READ, ReadOpnum
 from openmsmq.rpc.auth.context import AuthLevel, AuthType
-from openmsmq.rpc.limits import CONNECTIONS_MAX, CONTEXTS_MAX, REQUEST_STUB_MAX, TOKEN_SIZE_MAX
+from openmsmq.rpc.limits import (
+    CONNECTIONS_MAX,
+    CONTEXTS_MAX,
+    REQUEST_STUB_MAX,
+    TOKEN_SIZE_MAX,
+    UNREAD_MAX,
+)
 from openmsmq.rpc.pdu import (
     WHOLE,
     Bind,
@@ -204,3 +210,49 @@ def test_a_hundred_clients_with_half_a_pdu_are_bounded_and_closed_in_time() -> N
         assert connection.next_deadline is not None
         connection.tick(connection.next_deadline)
         assert wire.is_closed
+
+
+class SlowWire(TestWire):
+    """Is full with the first answer, until it is read."""
+
+    @property
+    def write_buffer_full(self) -> bool:  # type: ignore[override]
+        return len(self.out) > 1000
+
+
+def test_requests_of_a_client_that_does_not_read_are_not_taken() -> None:
+    """Or a packet of small requests would be answered with all of memory."""
+    server, offered = make_server()
+    pair = Pair(server)
+    pair.server_wire = SlowWire()
+    pair.server = ServerConnection(server, pair.server_wire, 2103, 0)
+    pair.run()
+    for _ in range(200):
+        pair.call(ECHO, data(5000))
+    pair.server.receive_data(pair.client_wire.take(), 0)
+    assert len(offered.callers) == 1
+    assert pair.server.is_full
+    assert pair.server.next_deadline is None, "it is not the one that keeps something back"
+    for read in range(2, 201):
+        pair.client.receive_data(pair.server_wire.take(), 0)
+        pair.server.resume(0)
+        assert len(offered.callers) == read
+    pair.client.receive_data(pair.server_wire.take(), 0)
+    assert len(pair.answers) == 200
+
+
+def test_answers_that_become_ready_for_a_client_that_does_not_read_are_bounded() -> None:
+    server, offered = make_server()
+    pair = Pair(server)
+    pair.run()
+    for _ in range(100):
+        pair.call(WAIT, data(4))
+    pair.run()
+    assert len(offered.waiting) == 100
+    large = Data(1 << 20, bytes(1 << 20))
+    pair.server_wire.write_buffer_full = True
+    for call in offered.waiting:
+        call.respond(large)
+    assert pair.server_wire.is_closed
+    assert len(pair.server_wire.out) <= UNREAD_MAX + (1 << 20)
+    assert server.refusals["does not read"] == 1

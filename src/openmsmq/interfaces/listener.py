@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
 from openmsmq.errors import MQError
@@ -112,7 +112,6 @@ class RpcListener:
 class _Guarded:
     """A machine on a connection; when the manager is closed, the connection is, too."""
 
-    is_full = False
     is_known = True
 
     def __init__(
@@ -126,6 +125,11 @@ class _Guarded:
     def is_bound(self) -> bool:
         """The client has bound an interface."""
         return self._machine.is_bound
+
+    @property
+    def is_full(self) -> bool:
+        """Nothing is read from it for now."""
+        return self._machine.is_full
 
     @property
     def principal(self) -> str:
@@ -149,16 +153,20 @@ class _Guarded:
 
     def receive_data(self, data: bytes, now: float) -> None:
         """Take bytes from the client."""
-        try:
-            self._machine.receive_data(data, now)
-        except MQError as error:  # the manager is closed
-            self._listener.refused(error.name, self.address)
-            self.abort()
+        self._do(lambda: self._machine.receive_data(data, now))
         self._listener.came(self, len(data), self._machine.pending, now)
 
     def resume(self, now: float) -> None:
         """The write buffer has room again."""
-        self._machine.resume(now)
+        self._do(lambda: self._machine.resume(now))
+        self._listener.came(self, 0, self._machine.pending, now)
+
+    def _do(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except MQError as error:  # the manager is closed
+            self._listener.refused(error.name, self.address)
+            self.abort()
 
     def tick(self, now: float) -> None:
         """Do what is due."""

@@ -29,6 +29,10 @@ context is rejected.
 """
 CALLS_MAX: Final = 256
 "Calls of a connection that are not answered. At the limit: a call is answered with a fault."
+UNREAD_MAX: Final = 32 << 20
+"""Bytes of results that become ready while the client does not read those before them; requests
+that it has sent meanwhile are not taken. At the limit: the connection is closed.
+"""
 HANDLES_MAX: Final = 4096
 "Handles of an association. At the limit: the call that opens one more gets a fault."
 CONNECTIONS_MAX: Final = 64

@@ -25,6 +25,7 @@ from openmsmq.rpc.limits import (
     IDLE_CALL_WITHIN,
     REQUEST_STUB_MAX,
     STRAY_CALLS,
+    UNREAD_MAX,
 )
 from openmsmq.rpc.ndr.stream import NdrReader, Order
 from openmsmq.rpc.pdu import (
@@ -107,17 +108,22 @@ class ServerConnection:
         self._last_call = -1
         self._calls: dict[int, RpcCall] = {}
         self._is_closed = False
+        self._unread = 0
+        "Bytes of answers that were written although the client does not read."
         self._deadline: float | None = now + AUTHENTICATE_WITHIN
 
     # Time and memory
 
     @property
     def is_full(self) -> bool:
-        """It takes no more bytes for now: never, since calls are bounded."""
-        return False
+        """It takes no more bytes for now: the client does not read its answers."""
+        return self._wire.write_buffer_full
 
     def resume(self, now: float) -> None:
-        """The wire's write buffer has room again."""
+        """The wire's write buffer has room again: requests that waited for that are taken."""
+        self._unread = 0
+        if not self._is_closed:
+            self.receive_data(b"", now)
 
     @property
     def next_deadline(self) -> float | None:
@@ -168,12 +174,17 @@ class ServerConnection:
     # PDUs
 
     def receive_data(self, data: bytes, now: float) -> None:
-        """Take what the client sent."""
+        """Take what the client sent, as long as it reads what it is answered.
+
+        A request of a hundred bytes can have an answer of four million.
+        """
         try:
             for pdu in self._framer.feed(data):
                 if self._is_closed:
                     return
                 self._take(pdu, now)
+                if self._wire.write_buffer_full:
+                    break
         except Malformed:
             self._refuse("malformed PDU")
         self._adjust_deadline(now)
@@ -183,7 +194,7 @@ class ServerConnection:
             self._deadline = None
         elif self._association is None or self._authentication.is_unfinished:
             return  # as it began
-        elif self._assembly is None and not self._framer.pending:
+        elif self.is_full or (self._assembly is None and not self._framer.pending):
             self._deadline = None
         elif self._deadline is None:
             self._deadline = now + IDLE_CALL_WITHIN
@@ -446,6 +457,11 @@ class ServerConnection:
         if not self._is_closed:
             channel, size = self._authentication.channel, self._fragment_size
             kind = PduType.RESPONSE
+            if self._wire.write_buffer_full:
+                self._unread += len(stub)
+                if self._unread > UNREAD_MAX:
+                    self._refuse("does not read")
+                    return
             for fragment in channel.fragments(kind, call_id, context_id, 0, stub, size):
                 self._wire.write(fragment)
 
