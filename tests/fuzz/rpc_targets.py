@@ -6,10 +6,18 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from openmsmq.errors import Malformed
+from openmsmq.interfaces.endpoint_mapper import stubs as mapper_stubs
+from openmsmq.interfaces.queue_format import QueueFormatArgument
+from openmsmq.interfaces.remote_read import stubs
+from openmsmq.interfaces.remote_read.coordinator import OWN_TOKEN, TransactionArgument
+from openmsmq.interfaces.remote_read.stubs import ReadOpnum
+from openmsmq.names.format import parse_format_name
+from openmsmq.rpc import management
 from openmsmq.rpc.auth.context import AuthenticationFailed, AuthLevel, AuthType
 from openmsmq.rpc.client import Disconnected
 from openmsmq.rpc.ndr.stream import NdrReader, Order
 from openmsmq.rpc.ndr.structure import Structure
+from tests.strategies.remote_reader import ORDERS, RemoteWorld
 from tests.strategies.rpc import (
     ECHO,
     Data,
@@ -24,6 +32,21 @@ from tests.strategies.rpc import (
 from tests.strategies.rpc_stubs import Everything
 
 STRUCTURES: tuple[type[Structure], ...] = (Data, Handle, Number, Everything)
+INTERFACES = (stubs, mapper_stubs, management)
+ARGUMENTS: tuple[type[Structure], ...] = (
+    TransactionArgument,
+    *(
+        kind
+        for module in INTERFACES
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, Structure) and kind is not Structure
+    ),
+)
+"Arguments and results of every interface that is offered."
+UNIT = bytes(range(16))
+"The transaction that is enlisted before anything else."
+ANY_QUEUE = QueueFormatArgument.of(parse_format_name(ORDERS))
+CALLS_MAX = 20
 
 
 def rpc_server(stream: bytes) -> None:
@@ -86,6 +109,46 @@ def _stub(kind: type[Structure], stub: bytes, order: Order) -> None:
         assert kind.decode(value.encode()) == value
 
 
+def rpc_arguments(stub: bytes) -> None:
+    """Arguments and results of the real interfaces, the first byte says which."""
+    if stub:
+        kind = ARGUMENTS[stub[0] % len(ARGUMENTS)]
+        _stub(kind, stub[1:], "<" if stub[0] & 0x80 else ">")
+
+
+def remote_read(stream: bytes) -> None:
+    """Calls of RemoteRead with any arguments: each is answered, and nothing is left behind.
+
+    A call is its number, the number of bytes that follow, and these. The number's high bit puts
+    an open queue before them.
+    """
+    world = RemoteWorld()
+    world.create("ledger", transactional=True)
+    world.send("one", "two", "three")
+    reader = world.connect()
+    handles = reader.open(), reader.open("DIRECT=OS:HOST\\private$\\ledger")
+    token = stubs.EnlistRemoteTransaction(UNIT, len(OWN_TOKEN), OWN_TOKEN, ANY_QUEUE)
+    reader.call(ReadOpnum.ENLIST_REMOTE_TRANSACTION, token, stubs.Status32)
+    made = 0
+    while len(stream) > 2 and made < CALLS_MAX and not reader.pair.server_wire.is_closed:
+        opnum, size, arguments = stream[0], stream[1], stream[2 : 2 + stream[1]]
+        stream, made = stream[2 + size :], made + 1
+        if opnum & 0x80:
+            arguments = bytes(4) + handles[opnum >> 6 & 1].bytes_le + arguments
+        reader.pair.call(opnum & 0x1F, arguments)
+        reader.pair.run()
+    world.wait(400)
+    reader.pair.run()
+    assert len(reader.pair.answers) + reader.pair.server.open_calls == made
+    reader.lose()
+    queue = world.manager.find_queue("orders")
+    assert not queue.modes, "a queue is open"
+    assert not queue.holds, "a message is held"
+    assert not len(world.server.transactions), "a transaction is open"
+    assert world.server.reads.next_deadline is None, "a deadline is left"
+    assert len(world.rpc.associations) == 0
+
+
 def rpc_token(token: bytes) -> None:
     """Tokens of both protocols for both sides: an answer or `AuthenticationFailed`."""
     for auth_type in (AuthType.NTLM, AuthType.SPNEGO):
@@ -105,5 +168,6 @@ def rpc_token(token: bytes) -> None:
 
 
 RPC_TARGETS: dict[str, Callable[[bytes], None]] = {
-    target.__name__: target for target in (rpc_server, rpc_client, rpc_stub, rpc_token)
+    target.__name__: target
+    for target in (rpc_server, rpc_client, rpc_stub, rpc_arguments, remote_read, rpc_token)
 }
