@@ -354,7 +354,7 @@ def check_removed(ledger: Ledger, fates: Fates) -> None:
     """No message was removed in the name of a connected program that did not ask for it."""
     for letter in ledger.letters.values():
         for item in fates.happened[letter.target].get(letter.identifier, ()):
-            if item.event is Event.RECEIVED and item.by.startswith("program"):
+            if item.event is Event.RECEIVED and item.by.startswith(("program", "reader")):
                 assert letter.uid in ledger.asked, f"removed for nothing by {item.by}: {letter}"
 
 

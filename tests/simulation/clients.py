@@ -141,7 +141,9 @@ class Client:
         if self.wire is None:
             if not self._is_connecting:
                 self._is_connecting = True
-                self._net.connect_program(self, self.node, self._made, self._failed)
+                self._net.connect_program(
+                    self, self.node, self._made, self._failed, self.node.accept_program
+                )
         elif self._is_welcome:
             self._check_answers()
             self._step()

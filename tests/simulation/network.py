@@ -17,7 +17,6 @@ from tests.simulation.events import Event, Scheduler
 from tests.simulation.trace import Trace
 
 if TYPE_CHECKING:
-    from tests.simulation.clients import Client
     from tests.simulation.node import Node
 
 STUCK: Final = 4096
@@ -198,7 +197,7 @@ class Net:
         self._ends: dict[End, None] = {}
         self.program_chance = Random(0)
         "For the connections of programs."
-        self._programs: dict[Client, ProgramEnd] = {}
+        self._programs: dict[Party, ProgramEnd] = {}
         "The last connection of each."
 
     def connect(
@@ -262,12 +261,13 @@ class Net:
 
     def connect_program(
         self,
-        client: Client,
+        client: Party,
         node: Node,
         made: Callable[[ProgramEnd], Machine],
         failed: Callable[[], None],
+        accept: Callable[[ProgramEnd], Machine],
     ) -> None:
-        """A program connects to its manager."""
+        """A program connects to a manager, which accepts it as one of its kind."""
         chance = self.program_chance
 
         def arrive() -> None:
@@ -281,17 +281,17 @@ class Net:
                 here.rate = there.rate = 5000.0
             self._ends |= {here: None, there: None}
             self._programs[client] = here
-            there.begin(node.accept_program)
+            there.begin(accept)
             here.begin(made)
 
         self.scheduler.after(chance.random() * 0.01, arrive)
 
-    def is_cut(self, client: Client) -> bool:
+    def is_cut(self, client: Party) -> bool:
         """Whether the connection of a program is broken, though it may not know."""
         end = self._programs[client]
         return any(side.is_cut or side.is_over for side in (end, end.other))
 
-    def cut_program(self, client: Client) -> None:
+    def cut_program(self, client: Party) -> None:
         """The connection of a program breaks."""
         self.cut(self._programs[client], self.program_chance)
 

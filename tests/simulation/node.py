@@ -17,7 +17,12 @@ from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.manager import QueueManager
-from openmsmq.errors import InvalidHandle, OperationCancelled, StorageFailed, StorageFull
+from openmsmq.errors import (
+    InvalidHandle,
+    OperationCancelled,
+    StorageFailed,
+    StorageFull,
+)
 from openmsmq.net.wire import Machine, Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.service.configuration import Config
@@ -29,6 +34,7 @@ from openmsmq.transports.receipts import RECEIPTS
 from tests.simulation.events import Event, Scheduler
 from tests.simulation.ledger import Ledger
 from tests.simulation.network import Net, NodeNetwork
+from tests.simulation.served_readers import ServedReaders
 from tests.simulation.trace import Trace
 
 T = TypeVar("T")
@@ -129,6 +135,7 @@ class Node:
         self.server: AppServer | None = None
         "For programs."
         self._server_timer: Event | None = None
+        self.readers: ServedReaders | None = None
         self.store = MemoryStore()
         self.timing = SessionTimers()
         self.is_stopping = False
@@ -210,6 +217,7 @@ class Node:
         self.server = AppServer(
             self.local, NodeDriver(self), CONFIG, Tokens(FOLDER), metrics=ServiceMetrics()
         )
+        self.readers = ServedReaders(self, self._scheduler, NodeDriver(self))
         self.is_restored = False
         self.guid = self.core.identity
         self.on_start()
@@ -222,7 +230,7 @@ class Node:
         self._net.cut_all(self)
         self.on_death()
         self.local = None
-        self.transport = self.server = None
+        self.transport = self.server = self.readers = None
         self.generation += 1
 
     def restore(self, disk: Disk, since: float) -> None:
@@ -245,6 +253,11 @@ class Node:
         assert self.server is not None
         self._look_later()
         return self.server.accept(wire, self.elapsed(), is_trusted=True)
+
+    def accept_reader(self, wire: ProgramWire) -> Machine:
+        """A remote reader has connected."""
+        assert self.readers is not None
+        return self.readers.accept(wire)
 
     def _look_later(self) -> None:
         """Let the sweeper check all sessions, as long as there are programs."""
@@ -275,6 +288,8 @@ class Node:
         assert self.transport is not None
         assert self.server is not None
         self.server.close("the manager stops")
+        assert self.readers is not None
+        self.readers.stop()
         self.transport.stop()
         self.core.cancel_everywhere(OperationCancelled("stopped"))
         self.core.stop()

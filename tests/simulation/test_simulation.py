@@ -10,6 +10,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import inf
 from multiprocessing import Pool
 from pathlib import Path
@@ -38,8 +39,8 @@ from openmsmq.engine.arrivals.incoming import (
 )
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.numbers import Numbers
-from openmsmq.engine.core import Core
 from openmsmq.engine.messages import disposition as outcomes
+from openmsmq.engine.messages.removal import Removal
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers, write_floor
@@ -48,9 +49,16 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage import recovery
 from openmsmq.engine.storage.tables import Snapshot, Writer
 from openmsmq.engine.transactions.transaction import ManagedTransaction
+from openmsmq.errors import MQError
+from openmsmq.interfaces.remote_read.queue_context import QueueContext
+from openmsmq.interfaces.remote_read.reads import RemoteReads
+from openmsmq.interfaces.remote_read.server import RemoteReadServer
+from openmsmq.interfaces.remote_read.stubs import ACK, EndReceive, Status32
+from openmsmq.interfaces.remote_read.transactions import EnlistedTransaction, RemoteTransactions
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.transaction import TxSequenceID
 from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.rpc.interface import RpcCall
 from openmsmq.store.memory import MemoryStore
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.received_acks import ReceivedAcks
@@ -80,10 +88,10 @@ def _quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-def run(seeds: Iterable[int]) -> None:
+def run(seeds: Iterable[int], *, readers: bool = True) -> None:
     """One seed after the other, until one fails."""
     for seed in seeds:
-        simulate(seed)
+        simulate(seed, readers=readers)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -100,7 +108,7 @@ def test_nor_does_it_with_many_seeds(chunk: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", ONCE_FAILED)
 def test_nor_with_seeds_that_once_failed(seed: int) -> None:
-    simulate(seed)
+    simulate(seed, readers=False)
 
 
 @pytest.mark.torture
@@ -391,7 +399,7 @@ def held_messages_stay_after_a_disconnect(patch: pytest.MonkeyPatch) -> None:
 
     def wrong(session: AppSession) -> None:
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(Core, "release", lambda self, queue, lookups: None)
+            inner.setattr(Removal, "release", lambda self, queue, lookups: None)
             end(session)
 
     patch.setattr(AppSession, "_end", wrong)
@@ -447,6 +455,56 @@ def transactions_in_use_are_idle(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(AppSession, "transaction", wrong)
 
 
+# Mistakes about remote readers
+
+
+def what_readers_hold_stays_after_a_disconnect(patch: pytest.MonkeyPatch) -> None:
+    """What a remote reader was given is not returned when its connections are lost."""
+    close = RemoteReadServer._close
+
+    def wrong(server: RemoteReadServer, context: QueueContext) -> None:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(Removal, "release", lambda self, queue, lookups: None)
+            close(server, context)
+
+    patch.setattr(RemoteReadServer, "_close", wrong)
+
+
+def ends_of_reads_are_answered_before_the_disk(patch: pytest.MonkeyPatch) -> None:
+    """A remote reader is told that a message is removed before that is on disk."""
+
+    def wrong(server: RemoteReadServer, call: RpcCall, make: Callable[[], Any]) -> None:
+        try:
+            server._driver.begin(make, lambda pending: None)
+        except MQError as error:
+            call.respond(Status32(error.hresult))
+        else:
+            call.respond(Status32(0))
+
+    patch.setattr(RemoteReadServer, "_answer_when_done", wrong)
+
+
+def remote_reads_do_not_time_out(patch: pytest.MonkeyPatch) -> None:
+    """A remote read that is to wait for a while waits until there is a message."""
+    patch.setattr(RemoteReads, "next_deadline", None)
+
+
+def returned_messages_are_removed(patch: pytest.MonkeyPatch) -> None:
+    """A message that a remote reader does not want is removed all the same."""
+    end = RemoteReads.end
+
+    def wrong(reads: RemoteReads, context: QueueContext, asked: EndReceive) -> Any:
+        return end(reads, context, replace(asked, acknowledge=ACK))
+
+    patch.setattr(RemoteReads, "end", wrong)
+
+
+def transactions_of_lost_readers_stay(patch: pytest.MonkeyPatch) -> None:
+    """What a remote reader has received in a transaction is not returned when it is gone."""
+    patch.setattr(EnlistedTransaction, "run_down", lambda self: None)
+    patch.setattr(RemoteTransactions, "abort_idle", lambda self, limit: 0)
+
+
 RARE: dict[Callable[[pytest.MonkeyPatch], None], str] = {
     order_acks_from_anybody: "has_hostile",
     final_acks_from_anybody: "has_hostile",
@@ -466,6 +524,11 @@ RARE: dict[Callable[[pytest.MonkeyPatch], None], str] = {
     reads_do_not_time_out: "clients",
     deliveries_use_no_credit: "clients",
     transactions_in_use_are_idle: "clients",
+    what_readers_hold_stays_after_a_disconnect: "readers",
+    ends_of_reads_are_answered_before_the_disk: "readers",
+    remote_reads_do_not_time_out: "readers",
+    returned_messages_are_removed: "readers",
+    transactions_of_lost_readers_stay: "readers",
 }
 "Mistakes that show only in some worlds, and in which."
 
@@ -499,7 +562,9 @@ def test_a_mistake_is_found(
     seeds.sort(key=lambda seed: seed != likely)
     plant(monkeypatch)
     with pytest.raises(Failed) as caught:
-        run(seeds)
+        run(seeds, readers=world == "readers")
+    cause = caught.value.__cause__
+    assert not isinstance(cause, AttributeError | NameError | TypeError), "planted in old code"
     found = caught.value.args[1].seed
     if found != likely and "FOUND_BY" in os.environ:
         FOUND_BY[plant.__name__] = found

@@ -38,6 +38,7 @@ from tests.simulation.ledger import NORMAL, Ledger
 from tests.simulation.network import Net
 from tests.simulation.node import Node
 from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL, Programs, set_up
+from tests.simulation.readers import Reader
 from tests.simulation.restoring import Backups
 from tests.simulation.trace import Trace
 
@@ -50,7 +51,8 @@ QUIET: Final = 3000.0
 class World:
     """All there is in one simulation."""
 
-    def __init__(self, seed: int, *, trace: bool = False) -> None:
+    def __init__(self, seed: int, *, trace: bool = False, readers: bool = True) -> None:
+        """Without `readers`, a seed is what it was before there were any."""
         self.seed = seed
         self.chance = Random(seed)
         self.scheduler = Scheduler()
@@ -87,6 +89,9 @@ class World:
         self.clients: list[Client] = []
         if self._has_clients():
             self._add_clients()
+        self.readers: list[Reader] = []
+        if readers and self._has_readers():
+            self._add_readers()
         self.identity = Identity.ADDRESS
         self.hostile: Hostile | None = None
         if self.has_hostile:
@@ -121,6 +126,19 @@ class World:
                 )
                 self.clients.append(client)
 
+    def _has_readers(self) -> bool:
+        """Whether programs elsewhere read remotely; never where those on connections cannot be."""
+        self.reader_chance = Random(f"{self.seed} readers")
+        wanted = self.reader_chance.random() < 0.5
+        return wanted and not self.restores and not self.clones
+
+    def _add_readers(self) -> None:
+        chance, number = self.reader_chance, count(1)
+        for node in self.nodes:
+            for _ in range(chance.choice((1, 2))):
+                reader = Reader(next(number), node, self.net, self.scheduler, self.ledger, chance)
+                self.readers.append(reader)
+
     def _choose(self) -> None:
         """What can go wrong with this seed."""
         chance = self.chance
@@ -151,6 +169,8 @@ class World:
         for client in self.clients:
             client.rate = 2 * rate
             client.letters.has_lifetimes = lifetimes
+        for reader in self.readers:
+            reader.rate = 2 * rate
 
     # Faults
 
@@ -266,6 +286,8 @@ class World:
             programs.go()
         for client in self.clients:
             client.go()
+        for reader in self.readers:
+            reader.go()
         self._fault()
         self._revive()
         self._prepare()
@@ -274,6 +296,8 @@ class World:
         self._let_pass(15.0)
         for client in self.clients:
             client.end()
+        for reader in self.readers:
+            reader.end()
         self._wind_up()
         if self.hostile is not None:
             for node in self.nodes:
@@ -283,6 +307,9 @@ class World:
         for node in self.nodes:
             assert node.server is not None
             assert not node.server.clients, f"{node.name} has sessions of programs that are gone"
+            assert node.readers is not None
+            left = node.readers.associations
+            assert not left, f"{node.name} has {left} associations of readers that are gone"
         check(self.nodes, self.ledger, self.sent, drained=self.drains)
 
     def _check_clones(self) -> None:
@@ -440,9 +467,9 @@ class Failed(Exception):
     """A seed for which something does not hold."""
 
 
-def simulate(seed: int, *, trace: bool = False) -> World:
+def simulate(seed: int, *, trace: bool = False, readers: bool = True) -> World:
     """Run one seed; `Failed` with what does not hold."""
-    world = World(seed, trace=trace)
+    world = World(seed, trace=trace, readers=readers)
     with repeatable(world):
         try:
             world.run()
