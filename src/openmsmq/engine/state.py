@@ -45,6 +45,8 @@ class EngineState:
         self.history = history
         self.statistics = statistics
         self.timeline = timeline
+        self.is_hardened = settings.hardened
+        "Hardened mode, as it was at the start (HardenedSecurity, [MS-MQDMPR] 3.1.1.1)."
         self.is_stopping = False
         "Emptying of queues and sweeps go no further; the next start takes them up."
         self.is_throttled = False

@@ -92,7 +92,10 @@ class StandardListeners:
     def late(
         self, local: QueueManager, driver: LoopDriver, config: Config, tokens: Tokens
     ) -> Mapping[str, ServiceListener]:
-        """The listeners for programs and other managers, all of one manager ([MS-MQDMPR] 3.1.1)."""
+        """The listeners for programs and other managers, all of one manager ([MS-MQDMPR] 3.1.1).
+
+        In hardened mode there is neither RPC nor a transfer but over HTTP (HardenedSecurity).
+        """
         clients, sessions, _ = self._shares
         config = replace(config, clients_max=clients, sessions_max=sessions)
         driver.observer = self._metrics.committed
@@ -109,26 +112,18 @@ class StandardListeners:
                 tokens,
                 metrics=self._metrics,
                 certificates=self._certificates,
-                read_proxy=self._read_proxy(config),
+                read_proxy=None if local.is_hardened else self._read_proxy(config),
             )
             listeners["app"] = AppListener(server, self._app_tls)
         binary = None
+        if local.is_hardened:
+            log_event(_log, "hardened mode: transfer over HTTP only, and no remote calls")
+            return {**listeners, **self._srmp_listener(local, driver, config)}
         if config.binary_port is not None:
             listeners["binary"] = binary = BinaryListener(local, driver, config, SystemClock())
         if config.takes_remote_calls:
             listeners.update(self._rpc(local, driver, config).listeners())
-        if config.srmp_port is not None:
-            listeners["srmp"] = self._srmp = SrmpService(
-                local,
-                driver,
-                SystemClock(),
-                host=config.srmp_bind or config.peer_bind,
-                port=config.srmp_port,
-                url=config.srmp_url or "",
-                tls=self._srmp_tls,
-                settings=self._srmp_settings(config),
-                signatures=load_signatures(config),
-            )
+        listeners.update(self._srmp_listener(local, driver, config))
         if config.ping_port is not None:
             recorder = None if config.record is None else Recorder(config.record)
             if binary is not None:
@@ -141,6 +136,25 @@ class StandardListeners:
                 recorder=recorder,
             )
         return listeners
+
+    def _srmp_listener(
+        self, local: QueueManager, driver: LoopDriver, config: Config
+    ) -> Mapping[str, ServiceListener]:
+        """Messages over HTTP, if they are on."""
+        if config.srmp_port is None:
+            return {}
+        self._srmp = SrmpService(
+            local,
+            driver,
+            SystemClock(),
+            host=config.srmp_bind or config.peer_bind,
+            port=config.srmp_port,
+            url=config.srmp_url or "",
+            tls=self._srmp_tls,
+            settings=self._srmp_settings(config),
+            signatures=load_signatures(config),
+        )
+        return {"srmp": self._srmp}
 
     def _read_proxy(self, config: Config) -> ManagersElsewhere | None:
         """Queues of other managers that programs read through this one, if any is configured."""

@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 from tests.certificates import make_certificates
 
+import openmsmq
 from openmsmq.access.tokens import Tokens
 from openmsmq.errors import InvalidParameter
 from openmsmq.runtime.drivers import LoopDriver
@@ -129,6 +130,21 @@ def test_other_managers_have_listeners_of_their_own(config: Config) -> None:
         "binary": BinaryListener,
         "ping": PingListener,
     }
+
+
+def test_in_hardened_mode_there_is_only_http(config: Config) -> None:
+    """DMPR-024, MSEC-192, MSEC-197: neither RPC, nor the binary protocol, nor pings."""
+    ports = {"binary_port": 0, "ping_port": 0, "srmp_port": 0}
+    config = replace(config, rpc_port=0, rpc_alternate_port=0, endpoint_mapper_port=0, **ports)
+    tokens = Tokens(config.data)
+    everything = {"app", "binary", "ping", "srmp", "rpc", "rpc_alternate", "endpoint_mapper"}
+    assert set(asyncio.run(late(config, tokens))) == everything
+    with openmsmq.open(config.data) as manager:
+        manager.configure(hardened=True)
+    assert set(asyncio.run(late(config, tokens))) == {"app", "srmp"}
+    with openmsmq.open(config.data) as manager:
+        manager.configure(hardened=False)
+    assert set(asyncio.run(late(config, tokens))) == everything
 
 
 @pytest.mark.parametrize("bind", ["0.0.0.0", "::", "192.0.2.1"])

@@ -36,7 +36,13 @@ from openmsmq.names.path import shown
 from openmsmq.properties.message import describe_class
 from openmsmq.store.format import FORMAT
 from openmsmq.store.limits import RESERVE
-from openmsmq.types.outgoing import OFFLINE, STATUS_WORDS, ConnectionStatus, OutgoingInfo
+from openmsmq.types.outgoing import (
+    OFFLINE,
+    STATUS_WORDS,
+    ConnectionStatus,
+    OutgoingInfo,
+    TransferState,
+)
 from openmsmq.types.queues import POISON_SUBQUEUE, REFUSED_QUEUE, VISIBLE, QueueInfo, QueueKind
 from openmsmq.types.units import UnitState, decider_of
 
@@ -394,6 +400,11 @@ def _outgoing_advice(info: OutgoingInfo) -> str:
     """What people can do for messages that do not leave."""
     if info.state == OFFLINE:
         return "They leave when a service runs on this store and reaches the other computer."
+    if info.state == TransferState.LOCKED:
+        return (
+            "Hardened mode sends over HTTP only: set hardened = false in [settings] of a file for"
+            " openmsmq apply, and start the service again."
+        )
     if info.state in HELD:
         return f"openmsmq outgoing resume '{info.name}' lets them go."
     if is_http(info):

@@ -85,7 +85,7 @@ class Queues:
             self.touch(queue)
             if queue.kind is QueueKind.OUTGOING:
                 destination = parse_format_name(queue.name)
-                queue.transfer = Transfer.to(destination, hardened=state.settings.hardened)
+                queue.transfer = Transfer.to(destination, hardened=state.is_hardened)
                 queue.transfer.set_state(TransferState.WAITING)
         self.dead_letter = loaded[DEAD_LETTER]
         self.transactional_dead_letter = loaded[TRANSACTIONAL_DEAD_LETTER]
@@ -185,7 +185,7 @@ class Queues:
             queue = self._make(str(name), QueueKind.OUTGOING, None)
             label = str(name)[:QUEUE_LABEL_MAX]
             queue.properties = replace(queue.properties, label=label, purpose=purpose)
-            queue.transfer = Transfer.to(name, hardened=self._state.settings.hardened)
+            queue.transfer = Transfer.to(name, hardened=self._state.is_hardened)
         elif _RANKS.index(purpose) < _RANKS.index(queue.properties.purpose):
             queue.properties = replace(queue.properties, purpose=purpose)
             if queue.is_stored:

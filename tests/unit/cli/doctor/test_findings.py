@@ -102,6 +102,15 @@ def test_what_is_well_is_said_in_a_few_lines(tmp_path: Path) -> None:
     assert any(f.text == "1 queue, 3 messages, 2.0 KiB" for f in found)
 
 
+def test_queues_without_permissions_are_counted(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    queues = [info("a"), info("b", restricted=False), info("c", restricted=False)]
+    [note] = look(Manager(*queues), tmp_path, Level.NOTE)
+    assert (note.subject, note.text) == ("permissions", "2 of 3 queues without permissions: open")
+    [note] = look(Manager(*queues[:2]), tmp_path, Level.NOTE)
+    assert note.text == "1 of 2 queues without permissions: b: open"
+
+
 @pytest.mark.parametrize(
     ("size", "level"),
     [(8191, None), (8192, Level.RISK), (10239, Level.RISK), (10240, Level.PROBLEM)],
@@ -179,6 +188,7 @@ REFUSED = {"state": "waiting", "last_error": "other:1801: Connection refused", "
     ("facts", "words", "advice"),
     [
         ({"state": "offline"}, "3 messages waiting to leave", "when a service runs"),
+        ({"state": "locked"}, "locked", "hardened = false"),
         ({"state": "on hold"}, "on hold", r"openmsmq outgoing resume 'DIRECT=OS:other\q'"),
         (REFUSED, "Connection refused; next try in 3 s", "firewall"),
         ({**REFUSED, "attempts": ()}, "Connection refused", "openmsmq outgoing show"),
@@ -190,7 +200,7 @@ REFUSED = {"state": "waiting", "last_error": "other:1801: Connection refused", "
         ({"resends": 2}, "sent again 2 times", "the way back"),
         ({"resends": 2, "messages": 0}, "1 message waiting to leave", "the way back"),
     ],
-    ids=["offline", "held", "refused", "untried", "name", "unanswered", "under way"],
+    ids=["offline", "locked", "held", "refused", "untried", "name", "unanswered", "under way"],
 )
 def test_messages_that_do_not_leave_are_found(
     tmp_path: Path, facts: dict[str, Any], words: str, advice: str

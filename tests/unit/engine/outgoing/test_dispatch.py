@@ -22,7 +22,6 @@ from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
 from openmsmq.types.outgoing import TransferState
-from openmsmq.types.settings import Settings
 
 EXPRESS = pytest.mark.parametrize("express", [False, True], ids=["stored", "express"])
 
@@ -352,7 +351,7 @@ def test_without_a_transport_messages_wait() -> None:
 
 def test_in_hardened_mode_messages_wait(office: Office) -> None:
     """DMPR-163, DMPR-317, MQQB-193."""
-    office.world.core.settings = Settings(hardened=True)
+    office.world.core.is_hardened = True
     locked = office.outgoing("locked")
     office.world.send(locked, message("1"))
     assert office.told() == []
@@ -362,7 +361,7 @@ def test_in_hardened_mode_messages_wait(office: Office) -> None:
 
 def test_a_queue_that_was_locked_waits_when_hardened_mode_is_off(office: Office) -> None:
     """DMPR-385."""
-    office.world.core.settings = Settings(hardened=True)
+    office.world.core.is_hardened = True
     locked = office.outgoing("locked")
     office.world.send(locked, message("1"))
     found = office.world.restart().core.queues.by_number[locked.number]
@@ -524,3 +523,15 @@ def test_messages_that_the_next_hop_refuses_leave_as_failed(office: Office, expr
     office.world.done(office.dispatcher.refused(queue, entries))
     assert queue.total_size == 0
     assert office.world.count("rejected") == 2
+
+
+def test_hardened_mode_begins_with_the_next_start(office: Office) -> None:
+    """DMPR-023, MSEC-191, MSEC-196: it is off unless set, and lasts."""
+    assert not office.world.core.is_hardened
+    office.world.done(office.world.core.configure(hardened=True))
+    assert office.outgoing("b").transfer.is_open  # type: ignore[union-attr]
+    again = office.world.restart()
+    assert again.core.is_hardened
+    again.done(again.core.configure(hardened=False))
+    assert again.core.is_hardened
+    assert not again.restart().core.is_hardened

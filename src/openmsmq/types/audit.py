@@ -1,0 +1,26 @@
+"""The audit log: who asked for what, and was it allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """An access decision, or an administrative act."""
+
+    number: int
+    "Counts up from 1; a gap means that entries are gone."
+    time: datetime
+    who: str
+    "The principal: `token:3f9a01c7`, `user:anna`, `anonymous`, ..."
+    act: str
+    "What was asked for: `open`, `create queue`, `set permissions`, ..."
+    target: str
+    r"What it was asked of: `.\private$\orders`; empty for the manager itself."
+    allowed: bool
+    reason: str
+    "Why it was denied, or what was changed."
+    by: str
+    "The program and where it runs, as it says itself."
