@@ -17,9 +17,9 @@ USED = {
     | {"acknowledgements", "incoming", "numbers", "peers"}  # what commits with these messages
     | {"queues", "resolver"}  # whose name it is
     | {"insert_own", "next_message_id", "submit", "together"},
-    "app_server": {"identity", "name", "resolver", "settings"}
-    | {"change_queue", "create_queue", "delete_queue", "dispatcher", "open_queue", "retry"}
-    | {"permissions", "set_permissions"}
+    "app_server": {"identity", "name", "resolver"}
+    | {"change_queue", "create_queue", "delete_queue", "open_queue", "pause", "resume", "retry"}
+    | {"audit", "audit_entries", "permissions", "set_permissions", "visible_settings"}
     | {"abandoned", "abort", "abort_prepared", "begin", "commit", "commit_epoch"}
     | {"commit_prepared", "is_prepared", "may_end_prepared", "prepare", "prepared_ages", "units"}
     | {"configure", "counts", "explain", "reservations"},
@@ -28,7 +28,7 @@ USED = {
     | {"is_committing", "next_deadline", "operations_waiting", "stop", "wants_commit"}
     | {"cancel_everywhere", "settings"},
     "service": STATE
-    | {"dispatcher", "resolver", "state", "tick"}
+    | {"dispatcher", "is_hardened", "resolver", "state", "tick"}
     | {"express_size", "history", "is_throttled", "prepared", "queues", "reservations"}  # metrics
     | {"total_size", "transports"},
 }

@@ -12,15 +12,15 @@ from openmsmq.app_server.limits import PAGE_MAX
 from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.subscription_calls import SubscriptionCalls
 from openmsmq.app_server.transactions import TransactionCalls
-from openmsmq.engine.authorization import authorize_manager, is_allowed
+from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.outgoing.info import outgoing_infos
 from openmsmq.engine.queues.info import BEFORE_ALL, queue_infos, queue_page
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
 from openmsmq.limits import U64_MAX
-from openmsmq.security.access import ManagerRights
 from openmsmq.transports.peers.info import peer_infos
 from openmsmq.types.access import Access, Mode, Share
+from openmsmq.types.caller import Caller
 from openmsmq.types.queues import QueueInfo, QueueKind, queue_properties
 from openmsmq.types.settings import Settings
 
@@ -192,10 +192,10 @@ class Calls(SubscriptionCalls, TransactionCalls):
         _begin(session, number, lambda: opened.move(lookup, target, transaction))
 
     def _call_pause(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._hold_back(session, number, given, session.local.dispatcher.pause)
+        self._hold_back(session, number, given, session.local.pause)
 
     def _call_resume(self, session: AppSession, number: int, given: Arguments) -> None:
-        self._hold_back(session, number, given, session.local.dispatcher.resume)
+        self._hold_back(session, number, given, session.local.resume)
 
     def _call_retry(self, session: AppSession, number: int, given: Arguments) -> None:
         self._hold_back(session, number, given, session.local.retry)
@@ -205,12 +205,12 @@ class Calls(SubscriptionCalls, TransactionCalls):
         session: AppSession,
         number: int,
         given: Arguments,
-        act: Callable[[ManagedQueue], None],
+        act: Callable[[ManagedQueue, Caller], None],
     ) -> None:
         given.only("handle")
         opened = session.handle(given.integer("handle"))
         session.require("operate", opened.name)
-        session.driver.call(lambda: act(opened.queue))
+        session.driver.call(lambda: act(opened.queue, session.caller))
         session.reply(number)
 
     def _call_open_cursor(self, session: AppSession, number: int, given: Arguments) -> None:
@@ -256,17 +256,26 @@ class Calls(SubscriptionCalls, TransactionCalls):
     def _call_settings(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only()
         session.require("watch")
-        session.reply(number, settings=asdict(session.local.settings))
+        local, caller = session.local, session.caller
+        found = session.driver.call(lambda: local.visible_settings(caller))
+        session.reply(number, settings=asdict(found))
+
+    def _call_audit(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("after", "limit")
+        session.require("admin")
+        after = given.integer("after", 0, maximum=U64_MAX)
+        count = min(given.integer("limit", PAGE_MAX, minimum=1), PAGE_MAX)
+        found = session.driver.call(lambda: session.local.audit_entries(after, count))
+        session.reply(
+            number, entries=[{**asdict(entry), "time": entry.time.isoformat()} for entry in found]
+        )
 
     def _call_configure(self, session: AppSession, number: int, given: Arguments) -> None:
         session.require("admin")
-        authorize_manager(
-            session.caller, ManagerRights.SET_MACHINE_PROPERTIES, session.local.settings.permissions
-        )
         changes = dict(given.values)
         for name in changes.keys() - Settings.__dataclass_fields__.keys():
             raise PropertyNotAllowed(f"there is no setting {name[:40]}")
-        _begin(session, number, lambda: session.local.configure(**changes))
+        _begin(session, number, lambda: session.local.configure(session.caller, **changes))
 
 
 def _begin(session: AppSession, number: int, make: Callable[[], Future[Any]]) -> None:

@@ -258,25 +258,27 @@ class SessionContext:
 
     def require(self, right: Right, *queues: str) -> None:
         """Refuse what the program's role does not allow, to the manager itself if none is named."""
-        with self._counted_refusal():
+        with self._counted_refusal(right, *queues):
             authorize(self.caller, right, *queues)
 
     def require_somewhere(self, right: Right) -> None:
         """Refuse those whose role does not have a right for any queue."""
-        with self._counted_refusal():
+        with self._counted_refusal(right):
             authorize_any(self.caller, right)
 
     def allowed_access(self, asked: Access, *queues: str) -> Access:
         """The access with which the program may open queues."""
-        with self._counted_refusal():
+        with self._counted_refusal("open", *queues):
             return authorize_access(self.caller, asked, *queues)
 
     @contextmanager
-    def _counted_refusal(self) -> Iterator[None]:
+    def _counted_refusal(self, asked: str, *queues: str) -> Iterator[None]:
         try:
             yield
-        except AccessDenied:
+        except AccessDenied as error:
             self.server.metrics.refused("not allowed")
+            target, why = ", ".join(queues), error.detail
+            self.driver.call(lambda: self.local.audit.denied(self.caller, asked, target, why))
             raise
 
     def paths(self, name: str) -> list[str]:

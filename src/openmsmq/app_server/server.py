@@ -118,6 +118,10 @@ class AppServer:
         if grant is None:
             self.metrics.login_refused()
             log_event(_log, "login refused", level=logging.WARNING, peer=peer)
+            shown = "a token" if token else "a certificate" if certificate else "nothing"
+            why = f"{shown} was shown that does not allow it"
+            audit = self.local.audit
+            self.driver.call(lambda: audit.denied_to("anonymous", "log on", "", why, peer))
         return grant
 
     @property

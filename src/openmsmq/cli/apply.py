@@ -52,6 +52,8 @@ def apply(
       quota = 1048576             # KiB for all messages, or "none"
       journal_quota = "none"
       history = 64                # MiB of what explain tells; 0 switches it off
+      audit = 16                  # MiB of the audit log; 0 switches it off
+      audit_opens = false         # record also who opens which queue
       time_to_reach_queue = 345600  # seconds, for messages that do not say
       confirmation_grace = 2      # seconds after its time to be received
       dedup_count = 100000        # deduplication ids that are remembered,
@@ -61,6 +63,8 @@ def apply(
       reports = false             # send reports about traced messages
       insecure_nacks = false      # say also that a queue does not exist
       hardened = false            # transfer over HTTP only, from the next start on
+      new_queues = "open"         # or restricted, recommended, spec (docs/security.md)
+      permissions = ""            # of the manager itself, in SDDL; "" for all open
       inherited_names = []        # earlier names of this computer
       [queue.orders]              # .\\private$\\orders
       transactional = true

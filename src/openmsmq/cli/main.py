@@ -49,6 +49,10 @@ COMMANDS: Final = {
         "assets:assets",
         "Copy the systemd unit, Grafana dashboard, alert rules, health check and schemas to DIR.",
     ),
+    "audit": (
+        "security.audit:audit",
+        "Show the audit log: access that was denied, and what administrators did.",
+    ),
     "backup": (
         "maintenance:backup",
         "Copy the store to DEST, also while another process works with it.",

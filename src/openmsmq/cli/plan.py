@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, get_args
 from uuid import UUID
 
 from openmsmq.cli.queue import PRIVACY
@@ -14,6 +14,9 @@ from openmsmq.errors import MQError
 from openmsmq.limits import NO_QUOTA, QUEUE_LABEL_MAX
 from openmsmq.names.parse import parse_name
 from openmsmq.names.path import THIS_COMPUTER, PathName, parse_path_name
+from openmsmq.security.access import ManagerRights
+from openmsmq.security.defaults import NewQueues
+from openmsmq.security.permissions import normal_permissions
 from openmsmq.toml import Value, one_of, or_word, read_flag, value, whole
 from openmsmq.types.queues import Poison, QueueInfo
 from openmsmq.types.settings import CLOCK_TOLERANCE_MAX, DEDUP_COUNT_MAX
@@ -86,6 +89,16 @@ def _names(given: object) -> tuple[str, ...]:
     raise ValueError("a list of names of computers is needed")
 
 
+@value({"type": "string"})
+def _permissions(given: object) -> str:
+    try:
+        if isinstance(given, str):
+            return normal_permissions(given, ManagerRights)
+    except MQError as error:
+        raise ValueError(error.detail) from None
+    raise ValueError("a security descriptor in SDDL is needed")
+
+
 _KIB: Final = or_word(whole(0, NO_QUOTA - 1), NONE)
 
 QUEUE_KEYS: Final[Mapping[str, Value[Any]]] = {
@@ -106,12 +119,16 @@ SETTINGS_KEYS: Final[Mapping[str, Value[Any]]] = {
     "quota": _KIB,
     "journal_quota": _KIB,
     "history": whole(0, _HISTORY_MAX),
+    "audit": whole(0, _HISTORY_MAX),
+    "audit_opens": read_flag,
     "time_to_reach_queue": or_word(whole(0, _SECONDS_MAX), NONE),
     "confirmation_grace": whole(0, _SECONDS_MAX),
     "keep_refused": read_flag,
     "reports": read_flag,
     "insecure_nacks": read_flag,
     "hardened": read_flag,
+    "new_queues": one_of(*get_args(NewQueues)),
+    "permissions": _permissions,
     "dedup_count": whole(1, DEDUP_COUNT_MAX),
     "dedup_time": whole(1, _SECONDS_MAX),
     "clock_tolerance": whole(0, CLOCK_TOLERANCE_MAX),

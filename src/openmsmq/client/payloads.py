@@ -19,7 +19,7 @@ from openmsmq.names.direct import DirectName
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.delivery import DeliveryOptions
-from openmsmq.types.history import HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import MessageIds, SentId, sent_id
 from openmsmq.types.lookup import ARRIVAL_MASK, ranges_of
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
@@ -277,6 +277,13 @@ def history_event(item: Members) -> HistoryEvent:
     time = datetime.fromisoformat(item.text("time"))
     known = {name: item.values.get(name) for name in HistoryEvent.__dataclass_fields__}
     return HistoryEvent(**{**known, "time": time})  # type: ignore[arg-type]
+
+
+def audit_entry(item: Members) -> AuditEntry:
+    """An entry of the audit log."""
+    time = datetime.fromisoformat(item.text("time"))
+    known = {name: item.values.get(name) for name in AuditEntry.__dataclass_fields__}
+    return AuditEntry(**{**known, "time": time})  # type: ignore[arg-type]
 
 
 def settings(item: Members) -> Settings:

@@ -46,6 +46,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.registry import Queues
 from openmsmq.engine.queues.waiting_readers import WaitingReaders
 from openmsmq.engine.state import EngineState
+from openmsmq.engine.storage.audit import AuditLog
 from openmsmq.engine.storage.recovery import load
 from openmsmq.engine.storage.settings import write_settings
 from openmsmq.engine.storage.tables import Store, Table, Writer
@@ -89,6 +90,7 @@ class Core(EngineState):
         self.timeline.observe(now, elapsed)
         self._is_shift_lost = False
         "A jump of the clock could not be written down yet."
+        self.audit = AuditLog(store.snapshot, self.settings.audit << 20, self.timeline, self.submit)
         self.starts = loaded.starts
         "When the manager was started the last times, in seconds since 1970 UTC."
         self.prepared = {transaction.xid: transaction for transaction in loaded.prepared}
@@ -255,6 +257,7 @@ class Core(EngineState):
         def committed() -> None:
             self.settings = self.settings.changed(**changes)
             self.history.limit = self.settings.history << 20
+            self.audit.limit = self.settings.audit << 20
 
         return write_settings(changes, self.submit, committed)
 

@@ -304,6 +304,7 @@ class QueueHandle(Holder):
             authorize(self.owner, "admin", self.name)
         else:
             self._require(Access.RECEIVE)
+        self._parts.core.audit.acted(self.owner, "purge", self.name)
         return self._parts.core.queue_lifecycle.purge(self.queue, self.owner)
 
     def info(self) -> QueueInfo:

@@ -5,7 +5,9 @@ Nothing here waits: a driver serialises the calls and brings the answers (`drive
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -26,6 +28,7 @@ from openmsmq.engine.messages.receive import Receiver
 from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.dispatch import Dispatcher
+from openmsmq.engine.queues.info import path_name
 from openmsmq.engine.queues.ownership import (
     OPEN_TO_ALL,
     owned_by,
@@ -61,12 +64,12 @@ from openmsmq.names.direct import DirectName
 from openmsmq.names.format import DistributionListName, MulticastName, MultipleName, PrivateName
 from openmsmq.names.parse import parse_name
 from openmsmq.names.parts import join_queue, split_queue
-from openmsmq.names.path import PathName
+from openmsmq.names.path import PathName, shown
 from openmsmq.names.usage import check_use, expand_name
 from openmsmq.security.access import ManagerRights, QueueRights
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import INTERNAL, Caller
-from openmsmq.types.history import HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.queues import VISIBLE, QueueKind
 from openmsmq.types.received import ReceivedMessage, received_together
@@ -129,16 +132,17 @@ class QueueManager(Core):
         self, name: str, caller: Caller = INTERNAL, **properties: Any
     ) -> Future[ManagedQueue]:
         """Create a queue with properties of `QueueProperties`; its creator owns it."""
-        authorize_manager(caller, ManagerRights.CREATE_QUEUE, self.settings.permissions)
         path = self.resolver.local(parse_name(name))
         if path is None:
             raise IllegalQueuePathName(f"{name}: not a queue of this manager")
+        with self._recorded(caller, "create queue", shown(path)):
+            authorize_manager(caller, ManagerRights.CREATE_QUEUE, self.settings.permissions)
         parts = split_queue(path)
         if parts.suffix or parts.subqueue:
             raise IllegalQueuePathName(f"{name}: a queue that the manager itself makes")
         kind = QueueKind.PRIVATE if is_private(path) else QueueKind.PUBLIC
         now = int(self._clock.now())
-        owned = owned_by(caller, properties.pop("permissions", ""))
+        owned = owned_by(caller, properties.pop("permissions", ""), self.settings.new_queues)
         return self.queue_lifecycle.create(
             QueueProperties(
                 path,
@@ -161,7 +165,8 @@ class QueueManager(Core):
     def delete_queue(self, name: str, caller: Caller = INTERNAL) -> Future[None]:
         """Delete the queue with this name."""
         queue = self.find_queue(name)
-        authorize_queue(caller, QueueRights.DELETE_QUEUE, queue)
+        with self._recorded(caller, "delete queue", path_name(queue)):
+            authorize_queue(caller, QueueRights.DELETE_QUEUE, queue)
         return self.queue_lifecycle.delete(queue, caller)
 
     def open_queue(self, name: str, mode: Mode, caller: Caller = INTERNAL) -> QueueHandle:
@@ -179,7 +184,11 @@ class QueueManager(Core):
                 check_use(parsed, sends=True, exclusive=exclusive)
             else:
                 check_use(parsed, sends=False)
-        queue, mode = self._open(parsed, mode, caller)
+        with self._refusals_recorded(caller, "open", str(parsed)):
+            queue, mode = self._open(parsed, mode, caller)
+        if self.settings.audit_opens:
+            words = ", ".join(str(access.name).lower() for access in mode.access)
+            self.audit.acted(caller, "open", path_name(queue), words)
         return QueueHandle(self.parts, queue, mode, caller)
 
     def _open(
@@ -253,12 +262,14 @@ class QueueManager(Core):
         self, queue: ManagedQueue, caller: Caller = INTERNAL, **changes: Any
     ) -> Future[None]:
         """Give a queue other properties."""
-        authorize_queue(caller, QueueRights.SET_QUEUE_PROPERTIES, queue)
+        with self._recorded(caller, "change queue", path_name(queue), _said(changes)):
+            authorize_queue(caller, QueueRights.SET_QUEUE_PROPERTIES, queue)
         return self.queue_lifecycle.change(queue, int(self._clock.now()), changes)
 
     def permissions(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> str:
         """The permissions of a queue, in SDDL."""
-        authorize_queue(caller, QueueRights.GET_QUEUE_PERMISSIONS, queue.main)
+        with self._refusals_recorded(caller, "get permissions", path_name(queue)):
+            authorize_queue(caller, QueueRights.GET_QUEUE_PERMISSIONS, queue.main)
         return queue.main.properties.permissions or OPEN_TO_ALL
 
     def set_permissions(
@@ -271,15 +282,27 @@ class QueueManager(Core):
             )
         before = queue.properties.permissions or OPEN_TO_ALL
         after = with_owner(sddl, before)
-        if owner_of(after) != owner_of(before):
-            authorize_queue(caller, QueueRights.TAKE_QUEUE_OWNERSHIP, queue)
-        if without_owner(after) != without_owner(before):
-            authorize_queue(caller, QueueRights.CHANGE_QUEUE_PERMISSIONS, queue)
+        with self._recorded(caller, "set permissions", path_name(queue), after):
+            if owner_of(after) != owner_of(before):
+                authorize_queue(caller, QueueRights.TAKE_QUEUE_OWNERSHIP, queue)
+            if without_owner(after) != without_owner(before):
+                authorize_queue(caller, QueueRights.CHANGE_QUEUE_PERMISSIONS, queue)
         now = int(self._clock.now())
         return self.queue_lifecycle.change(queue, now, {"permissions": after})
 
-    def retry(self, queue: ManagedQueue) -> None:
+    def pause(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> None:
+        """Send nothing more from an outgoing queue."""
+        self.audit.acted(caller, "pause", queue.name)
+        self.dispatcher.pause(queue)
+
+    def resume(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> None:
+        """Send from an outgoing queue again."""
+        self.audit.acted(caller, "resume", queue.name)
+        self.dispatcher.resume(queue)
+
+    def retry(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> None:
         """Let the next attempt to send what is in an outgoing queue be now."""
+        self.audit.acted(caller, "retry", queue.name)
         if queue.transfer is None:
             raise UnsupportedOperation(f"{queue.name}: only messages on their way are sent")
         transports = self.transports
@@ -293,8 +316,25 @@ class QueueManager(Core):
         else:
             transport.retry(queue)
 
-    def configure(self, **changes: Any) -> Future[None]:
-        """Change settings of the manager."""
+    def visible_settings(self, caller: Caller = INTERNAL) -> Settings:
+        """The settings of the manager, as far as a caller may see them."""
+        permissions = self.settings.permissions
+        with self._refusals_recorded(caller, "get settings", ""):
+            authorize_manager(caller, ManagerRights.GET_MACHINE_PROPERTIES, permissions)
+        try:
+            authorize_manager(caller, ManagerRights.GET_MACHINE_PERMISSIONS, permissions)
+        except AccessDenied:
+            return self.settings.changed(permissions="")
+        return self.settings
+
+    def configure(self, caller: Caller = INTERNAL, /, **changes: Any) -> Future[None]:
+        """Change settings of the manager; its permissions need a right of their own."""
+        permissions = self.settings.permissions
+        with self._recorded(caller, "configure", "", _said(changes)):
+            if changes.keys() - {"permissions"}:
+                authorize_manager(caller, ManagerRights.SET_MACHINE_PROPERTIES, permissions)
+            if "permissions" in changes:
+                authorize_manager(caller, ManagerRights.CHANGE_MACHINE_PERMISSIONS, permissions)
         known = set(Settings.__dataclass_fields__)
         for name in changes.keys() - known:
             there_are = ", ".join(sorted(known))
@@ -305,6 +345,28 @@ class QueueManager(Core):
             journal = self.queues.system_journal
             self.change_queue(journal, quota=NO_QUOTA if quota is None else quota)
         return pending
+
+    # The audit log
+
+    @contextmanager
+    def _refusals_recorded(self, caller: Caller, act: str, target: str) -> Iterator[None]:
+        """Record that a caller was denied something."""
+        try:
+            yield
+        except AccessDenied as error:
+            self.audit.denied(caller, act, target, error.detail)
+            raise
+
+    @contextmanager
+    def _recorded(self, caller: Caller, act: str, target: str, reason: str = "") -> Iterator[None]:
+        """Record an administrative act, whether it is allowed or denied."""
+        with self._refusals_recorded(caller, act, target):
+            yield
+        self.audit.acted(caller, act, target, reason)
+
+    def audit_entries(self, after: int, count: int) -> list[AuditEntry]:
+        """Entries of the audit log behind one with this number, the oldest first."""
+        return list(islice(self.audit.entries(self.snapshot, after), count))
 
     # Messages
 
@@ -380,6 +442,7 @@ class QueueManager(Core):
 
     def commit_prepared(self, xid: str, caller: Caller = INTERNAL) -> Future[None]:
         """Commit the prepared transaction with this name."""
+        self.audit.acted(caller, "commit prepared", xid)
         return self._transactions.commit_prepared(xid, caller)
 
     def commit_epoch(
@@ -397,7 +460,13 @@ class QueueManager(Core):
 
     def abort_prepared(self, xid: str, caller: Caller = INTERNAL) -> Future[None]:
         """Abort the prepared transaction with this name."""
+        self.audit.acted(caller, "abort prepared", xid)
         return self._transactions.abort_prepared(xid, caller)
+
+
+def _said(changes: Mapping[str, Any]) -> str:
+    """Changes in words, for the audit log."""
+    return ", ".join(f"{name} = {value}" for name, value in changes.items())
 
 
 def _no_directory(name: DistributionListName) -> NoReturn:

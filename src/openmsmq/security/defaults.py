@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 from openmsmq.security.access import QueueRights
 from openmsmq.security.descriptor import (
@@ -14,8 +14,23 @@ from openmsmq.security.descriptor import (
     SecurityDescriptor,
     check_rights,
 )
-from openmsmq.security.sid import ANONYMOUS, EVERYONE, Sid
+from openmsmq.security.sddl import format_sddl
+from openmsmq.security.sid import (
+    ADMINISTRATORS,
+    ANONYMOUS,
+    AUTHENTICATED_USERS,
+    EVERYONE,
+    Sid,
+)
 
+NewQueues = Literal["open", "spec", "restricted", "recommended"]
+"""What a queue allows whose creator does not say.
+
+    open         no list: roles decide alone, and every queue manager in reach may send
+    spec         [MS-MQDMPR] 3.1.7.1.3.1 for a computer in no domain: everyone may do everything
+    restricted   everyone and other managers may send, its creator and administrators do the rest
+    recommended  who has logged on may send, its creator and administrators do the rest
+"""
 GUEST: Final = 501
 "The last part of the identifier of every domain's guest ([MS-SAMR] 2.2.1.14)."
 _LOOK: Final = QueueRights.GET_QUEUE_PROPERTIES | QueueRights.GET_QUEUE_PERMISSIONS
@@ -45,6 +60,23 @@ def queue_descriptor(
         dacl = _default_list(owner, machine, over_http=over_http)
     # The group is left open (A-61), which the flag must then say ([MS-DTYP] 2.4.6).
     return SecurityDescriptor(owner, None, supplied.sacl, dacl, Control.GROUP_DEFAULTED)
+
+
+def default_permissions(kind: NewQueues, creator: Sid) -> str:
+    """The permissions of a new queue in SDDL, without an owner (MSEC-A21, MSEC-A41, MSEC-A43)."""
+    if kind == "open":
+        return ""
+    if kind == "spec":
+        acl = _default_list(ANONYMOUS, None, over_http=True)
+    else:
+        send = QueueRights.WRITE_MESSAGE
+        others: tuple[tuple[Sid, QueueRights], ...] = ((AUTHENTICATED_USERS, _LOOK | send),)
+        if kind == "restricted":
+            others = ((EVERYONE, _LOOK | send), (ANONYMOUS, send))
+        full = dict.fromkeys((creator, ADMINISTRATORS), QueueRights.GENERIC_ALL)
+        granted = (*others, *full.items())
+        acl = Acl(tuple(Ace(AceType.ALLOWED, mask, sid) for sid, mask in granted))
+    return format_sddl(SecurityDescriptor(dacl=acl))
 
 
 def _default_list(owner: Sid, machine: Sid | None, *, over_http: bool) -> Acl:

@@ -31,6 +31,8 @@ AUTHORITY: Final = 0x4F4D51
 UNIX_AUTHORITY: Final = 22
 "S-1-22-1-uid and S-1-22-2-gid, as Samba writes users and groups of Unix."
 UNIX_USER: Final = "unix"
+UNIX_GROUP: Final = "unix-group"
+_DIGITS: Final = 11
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _HASHED: Final = 100
 "Added to the kind where a name is too long to be written."
@@ -65,6 +67,21 @@ def principal_sid(kind: Kind, name: str) -> Sid:
     return Sid(AUTHORITY, (number, *words))
 
 
+def unix_sid(number: int) -> Sid:
+    """The identifier of a user of this computer (MSEC-A20)."""
+    return Sid(UNIX_AUTHORITY, (1, number))
+
+
+def unix_group_sid(number: int) -> Sid:
+    """The identifier of a group of this computer."""
+    return Sid(UNIX_AUTHORITY, (2, number))
+
+
+def local_token(sid: Sid, *groups: Sid) -> Token:
+    """Someone of this computer: no one from the network."""
+    return frozenset({sid, *groups, EVERYONE, AUTHENTICATED_USERS})
+
+
 def authenticated_token(sid: Sid, *groups: Sid) -> Token:
     """Someone who has proven who it is."""
     return frozenset({sid, *groups, EVERYONE, AUTHENTICATED_USERS, NETWORK})
@@ -78,14 +95,16 @@ def parse_principal(text: str) -> Sid:
     kind, separator, name = text.partition(":")
     if separator and name and kind in _KINDS:
         return principal_sid(kind, name)
-    if kind == UNIX_USER and name.isascii() and name.isdigit() and int(name) < 1 << 32:
-        return Sid(UNIX_AUTHORITY, (1, int(name)))
+    if kind in (UNIX_USER, UNIX_GROUP) and name.isascii() and name.isdigit():
+        number = int(name[:_DIGITS])
+        if number < 1 << 32:
+            return unix_sid(number) if kind == UNIX_USER else unix_group_sid(number)
     if text[:4].upper() == "S-1-":
         return Sid.from_text(text)
     words = ", ".join(_SHORT)
     raise InvalidParameter(
-        f"{text!r}: user:NAME, token:ID, certificate:NAME, unix:UID, S-1-..., or one of {words} is"
-        " needed"
+        f"{text!r}: user:NAME, token:ID, certificate:NAME, unix:UID, unix-group:GID, S-1-..., or"
+        f" one of {words} is needed"
     )
 
 
@@ -94,8 +113,8 @@ def format_principal(sid: Sid) -> str:
     if sid in _SHORT_WORDS:
         return _SHORT_WORDS[sid]
     number, *words = sid.subauthorities or (0,)
-    if sid.authority == UNIX_AUTHORITY and number == 1 and len(words) == 1:
-        return f"{UNIX_USER}:{words[0]}"
+    if sid.authority == UNIX_AUTHORITY and number in (1, 2) and len(words) == 1:
+        return f"{UNIX_USER if number == 1 else UNIX_GROUP}:{words[0]}"
     if sid.authority == AUTHORITY and 0 < number <= len(_KINDS):
         raw = b"".join(map(_WORD.pack, words)).rstrip(b"\0")
         text = raw.decode(errors="replace")
@@ -104,3 +123,12 @@ def format_principal(sid: Sid) -> str:
         if text.isprintable() and principal_sid(_KINDS[number - 1], text) == sid:
             return f"{_KINDS[number - 1]}:{text}"
     return WELL_KNOWN.get(sid) or str(sid)
+
+
+_GROUPS: Final = frozenset({EVERYONE, AUTHENTICATED_USERS, NETWORK, ADMINISTRATORS, USERS})
+
+
+def format_token(token: Token) -> str:
+    """What people call someone: by its own identifier if it has one, else by its group."""
+    own = sorted(token - _GROUPS, key=str) or sorted(token & _GROUPS, key=str)
+    return format_principal(own[0]) if own else ""

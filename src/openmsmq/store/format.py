@@ -7,15 +7,22 @@ from typing import Final
 
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooNew
-from openmsmq.store.migrations import to_2, to_3, to_4, to_5, to_6
+from openmsmq.store.migrations import to_2, to_3, to_4, to_5, to_6, to_7
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 "The version that this program reads and writes."
 FORMAT_KEY: Final = b"format"
 _MARK: Final = b"OpenMSMQ "
 
 Migration = Callable[[Writer], None]
-MIGRATIONS: Final[Mapping[int, Migration]] = {1: to_2, 2: to_3, 3: to_4, 4: to_5, 5: to_6}
+MIGRATIONS: Final[Mapping[int, Migration]] = {
+    1: to_2,
+    2: to_3,
+    3: to_4,
+    4: to_5,
+    5: to_6,
+    6: to_7,
+}
 "From each older version to the next; each sees the rows as the one before has left them."
 
 

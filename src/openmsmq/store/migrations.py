@@ -99,6 +99,10 @@ def to_6(writer: Writer) -> None:
     """
 
 
+def to_7(writer: Writer) -> None:
+    """Format 7: a table for the audit log, which begins empty."""
+
+
 def _outgoing_sequences(writer: Writer) -> None:
     """All destinations shared one TimeStamp and one series of Ordinals.
 

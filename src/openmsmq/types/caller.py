@@ -13,10 +13,16 @@ from openmsmq.security.access_check import Token
 from openmsmq.security.principals import (
     ADMIN_TOKEN,
     ANONYMOUS_TOKEN,
+    UNIX_USER,
     authenticated_token,
+    format_principal,
+    local_token,
     principal_sid,
+    unix_group_sid,
+    unix_sid,
 )
-from openmsmq.security.sid import ADMINISTRATORS
+from openmsmq.security.sid import ADMINISTRATORS, Sid
+from openmsmq.security.sid import ANONYMOUS as ANONYMOUS_SID
 from openmsmq.types.queues import REFUSED_QUEUE
 
 Right = Literal["watch", "peek", "read", "send", "operate", "admin"]
@@ -80,11 +86,14 @@ class Grant:
     "The name that `tls.clients` has for the certificate that was shown instead."
     user: str = ""
     "The name of the user that logged on with a password."
+    unix: tuple[int, ...] = ()
+    "The number of a user of this computer and those of its groups, as its Unix socket shows."
 
     @property
     def holder(self) -> str:
         """Whom it was given to: a token, a certificate or a user; empty for none of them."""
-        return self.token or self.certificate or self.user
+        unix = f"{UNIX_USER}:{self.unix[0]}" if self.unix else ""
+        return self.token or self.certificate or self.user or unix
 
     def has(self, right: Right) -> bool:
         """Whether the role has a right, be it for some queues only."""
@@ -117,22 +126,41 @@ class Grant:
 
     @property
     def sids(self) -> Token:
-        """Who its holder is to the permissions of queues."""
+        """Who its holder is to the permissions of queues: one identifier, and its groups."""
         return _sids(self)
+
+    @property
+    def sid(self) -> Sid:
+        """The identifier of its holder; of the group where it has none of its own."""
+        return _sid(self)
+
+
+@lru_cache(maxsize=4096)
+def _sid(grant: Grant) -> Sid:
+    if fold(grant.user) == fold(ANONYMOUS_USER):
+        return ANONYMOUS_SID
+    if grant.token:
+        return principal_sid("token", grant.token)
+    if grant.certificate:
+        return principal_sid("certificate", grant.certificate)
+    if grant.user:
+        return principal_sid("user", grant.user)
+    if grant.unix:
+        return unix_sid(grant.unix[0])
+    return ADMINISTRATORS if grant.has("admin") else ANONYMOUS_SID
 
 
 @lru_cache(maxsize=4096)
 def _sids(grant: Grant) -> Token:
-    if fold(grant.user) == fold(ANONYMOUS_USER):
+    own = _sid(grant)
+    if own == ANONYMOUS_SID:
         return ANONYMOUS_TOKEN
+    if own == ADMINISTRATORS:
+        return ADMIN_TOKEN
     groups = (ADMINISTRATORS,) if grant.has("admin") else ()
-    if grant.token:
-        return authenticated_token(principal_sid("token", grant.token), *groups)
-    if grant.certificate:
-        return authenticated_token(principal_sid("certificate", grant.certificate), *groups)
-    if grant.user:
-        return authenticated_token(principal_sid("user", grant.user), *groups)
-    return ADMIN_TOKEN if groups else ANONYMOUS_TOKEN
+    if grant.unix:
+        return local_token(own, *groups, *map(unix_group_sid, grant.unix[1:]))
+    return authenticated_token(own, *groups)
 
 
 EVERYTHING: Final = Grant("admin")
@@ -148,6 +176,11 @@ class Caller:
     name: str = ""
     "What the history of messages names; empty for the manager itself."
     grant: Grant = EVERYTHING
+
+    @property
+    def principal(self) -> str:
+        """Who it is, as permissions name it."""
+        return format_principal(self.grant.sid)
 
 
 INTERNAL: Final = Caller()

@@ -1,4 +1,4 @@
-"""The history of a message."""
+"""The history of a message, and the audit log: who asked for what, and was it allowed."""
 
 from __future__ import annotations
 
@@ -21,3 +21,23 @@ class HistoryEvent:
     "Its place in that queue."
     by: str
     "Who did it; empty where that is not known."
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """An access decision, or an administrative act."""
+
+    number: int
+    "Counts up from 1; a gap means that entries are gone."
+    time: datetime
+    who: str
+    "The principal: `token:3f9a01c7`, `user:anna`, `anonymous`, ..."
+    act: str
+    "What was asked for: `open`, `create queue`, `set permissions`, ..."
+    target: str
+    r"What it was asked of: `.\private$\orders`; empty for the manager itself."
+    allowed: bool
+    reason: str
+    "Why it was denied, or what was changed."
+    by: str
+    "The program and where it runs, as it says itself."

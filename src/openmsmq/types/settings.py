@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from openmsmq.errors import IllegalPropertyValue
 from openmsmq.properties.message import INFINITE, TIME_TO_REACH_QUEUE_DEFAULT
 from openmsmq.security.access import ManagerRights
+from openmsmq.security.defaults import NewQueues
 from openmsmq.security.permissions import normal_permissions
 
 HISTORY_MIB: Final = 64
+AUDIT_MIB: Final = 16
 DEDUP_COUNT: Final = 100_000
 DEDUP_COUNT_MAX: Final = 100_000_000
 DEDUP_TIME: Final = 24 * 60 * 60
 CLOCK_TOLERANCE: Final = 60
 CLOCK_TOLERANCE_MAX: Final = 24 * 60 * 60
 CONFIRMATION_GRACE: Final = 2
+_MEBIBYTES: Final = 1 << 20
 _RANGES: Final = (
+    ("history", 0, _MEBIBYTES),
+    ("audit", 0, _MEBIBYTES),
     ("dedup_count", 1, DEDUP_COUNT_MAX),
     ("dedup_time", 1, INFINITE - 1),
     ("clock_tolerance", 0, CLOCK_TOLERANCE_MAX),
@@ -35,6 +40,10 @@ class Settings:
     "KiB the journal of sent messages may take."
     history: int = HISTORY_MIB
     "MiB of history that are kept for `explain`; 0 for none."
+    audit: int = AUDIT_MIB
+    "MiB of the audit log that are kept; 0 for none."
+    audit_opens: bool = False
+    "Record also who opened which queue; else only what was denied, and administrative acts."
     time_to_reach_queue: int | None = TIME_TO_REACH_QUEUE_DEFAULT
     "Seconds a message to another computer may travel, if it does not say; None for ever."
     confirmation_grace: int = CONFIRMATION_GRACE
@@ -60,6 +69,8 @@ class Settings:
     "Tell senders also that a queue does not exist or is closed to them (PermitInsecureNacks)."
     permissions: str = ""
     "The security descriptor of the manager in SDDL; nothing for one that is open."
+    new_queues: NewQueues = "open"
+    "What a queue allows whose creator does not say: `open`, `spec`, `restricted`, `recommended`."
     hardened: bool = False
     "Hardened mode: nothing is transferred but over HTTP. Takes effect at the next start."
 
@@ -68,21 +79,30 @@ class Settings:
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 <= value < INFINITE):
                 raise IllegalPropertyValue(f"{name} {value!r}: 0 to {INFINITE - 1}, or None")
-        names: object = self.inherited_names
-        if not (isinstance(names, list | tuple) and all(isinstance(item, str) for item in names)):
-            raise IllegalPropertyValue(f"inherited_names {names!r}: a list of names of computers")
-        object.__setattr__(self, "inherited_names", tuple(names))
-        for name in ("hardened", "insecure_nacks", "keep_refused", "reports"):
-            if not isinstance(getattr(self, name), bool):
-                raise IllegalPropertyValue(f"{name} {getattr(self, name)!r}: true or false")
-        if not (_is_number(self.history) and 0 <= self.history <= 1 << 20):
-            raise IllegalPropertyValue(f"history {self.history!r}: 0 to {1 << 20} MiB")
-        normal = normal_permissions(self.permissions, ManagerRights)
-        object.__setattr__(self, "permissions", normal)
+        self._check_names()
+        self._check_security()
         for name, least, most in _RANGES:
             value = getattr(self, name)
             if not (_is_number(value) and least <= value <= most):
                 raise IllegalPropertyValue(f"{name} {value!r}: {least} to {most}")
+
+    def _check_names(self) -> None:
+        names: object = self.inherited_names
+        if not (isinstance(names, list | tuple) and all(isinstance(item, str) for item in names)):
+            raise IllegalPropertyValue(f"inherited_names {names!r}: a list of names of computers")
+        object.__setattr__(self, "inherited_names", tuple(names))
+
+    def _check_security(self) -> None:
+        for name in ("audit_opens", "hardened", "insecure_nacks", "keep_refused", "reports"):
+            if not isinstance(getattr(self, name), bool):
+                raise IllegalPropertyValue(f"{name} {getattr(self, name)!r}: true or false")
+        if self.new_queues not in get_args(NewQueues):
+            words = ", ".join(get_args(NewQueues))
+            raise IllegalPropertyValue(f"new_queues {self.new_queues!r}: one of {words}")
+        if not isinstance(self.permissions, str):
+            raise IllegalPropertyValue(f"permissions {self.permissions!r}: a text in SDDL")
+        normal = normal_permissions(self.permissions, ManagerRights)
+        object.__setattr__(self, "permissions", normal)
 
     def changed(self, **changes: Any) -> Settings:
         """The same with some values changed."""

@@ -31,6 +31,10 @@ confirmation_grace = 5
 keep_refused = false
 reports = true
 insecure_nacks = true
+audit = 2
+audit_opens = true
+new_queues = "restricted"
+permissions = "O:BAD:(A;;LC;;;AU)"
 hardened = true
 dedup_count = 500
 dedup_time = 3600
@@ -74,6 +78,10 @@ def test_a_file_says_every_property() -> None:
         "reports": True,
         "insecure_nacks": True,
         "hardened": True,
+        "audit": 2,
+        "audit_opens": True,
+        "new_queues": "restricted",
+        "permissions": "O:BAD:(A;;LC;;;AU)",
         "dedup_count": 500,
         "dedup_time": 3600,
         "clock_tolerance": 30,

@@ -67,7 +67,7 @@ def test_a_text_that_names_no_principal_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "sid", [Sid(0x4F4D51, (1, 0xFFFFFFFF)), Sid(0x4F4D51, (9, 1)), Sid(0x4F4D51), Sid(22, (2, 5))]
+    "sid", [Sid(0x4F4D51, (1, 0xFFFFFFFF)), Sid(0x4F4D51, (9, 1)), Sid(0x4F4D51), Sid(22, (3, 5))]
 )
 def test_an_identifier_that_is_no_name_is_shown_as_it_is(sid: Sid) -> None:
     assert format_principal(sid) == str(sid)

@@ -134,8 +134,8 @@ def test_other_managers_have_listeners_of_their_own(config: Config) -> None:
 
 def test_in_hardened_mode_there_is_only_http(config: Config) -> None:
     """DMPR-024, MSEC-192, MSEC-197: neither RPC, nor the binary protocol, nor pings."""
-    ports = {"binary_port": 0, "ping_port": 0, "srmp_port": 0}
-    config = replace(config, rpc_port=0, rpc_alternate_port=0, endpoint_mapper_port=0, **ports)
+    config = replace(config, binary_port=0, ping_port=0, srmp_port=0)
+    config = replace(config, rpc_port=0, rpc_alternate_port=0, endpoint_mapper_port=0)
     tokens = Tokens(config.data)
     everything = {"app", "binary", "ping", "srmp", "rpc", "rpc_alternate", "endpoint_mapper"}
     assert set(asyncio.run(late(config, tokens))) == everything

@@ -45,6 +45,7 @@ def test_the_names_of_the_tables_are_part_of_the_format() -> None:
         b"transfer",
         b"delayed",
         b"runs",
+        b"audit",
     )
 
 

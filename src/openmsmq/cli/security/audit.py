@@ -18,7 +18,7 @@ from openmsmq import Manager
 from openmsmq.cli.options import ManagerLocation, manager_options
 from openmsmq.cli.output import print_json, print_table, time_json, time_text
 from openmsmq.names.parts import fold
-from openmsmq.types.audit import AuditEntry
+from openmsmq.types.history import AuditEntry
 
 _TIMES: Final = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 _TAIL: Final = 64 * 1024
@@ -76,7 +76,7 @@ def audit(
             for entry in found:
                 print_json(_json(entry))
         else:
-            columns = (">NUMBER", "TIME", "WHO", "ACT", "TARGET", "", "WHY")
+            columns = (">NUMBER", "TIME", "WHO", "ACT", "TARGET", "OUTCOME", "WHY")
             print_table(columns, map(_row, found))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from openmsmq.app_protocol.members import Members
 from openmsmq.client import payloads as remote
 from openmsmq.client.requests import SLOW
-from openmsmq.types.history import HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.settings import Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
 from openmsmq.types.units import UnitInfo, UnitState
@@ -59,6 +59,10 @@ class RemoteCalls:
     async def explain(self, message_id: str) -> list[HistoryEvent]:
         answer = await self._call("explain", message_id=message_id)
         return [remote.history_event(item) for item in answer.objects("events")]
+
+    async def audit(self, after: int, limit: int) -> list[AuditEntry]:
+        answer = await self._call("audit", after=after, limit=limit)
+        return [remote.audit_entry(item) for item in answer.objects("entries")]
 
     async def statistics(self) -> dict[str, int]:
         counts = (await self._call("statistics")).object("counts").values

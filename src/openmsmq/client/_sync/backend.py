@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.types.access import Mode
 from openmsmq.types.delivery import DeliveryOptions
-from openmsmq.types.history import HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
@@ -270,6 +270,10 @@ class Backend(Protocol):
 
     def explain(self, message_id: str) -> list[HistoryEvent]:
         """The life of a message."""
+        ...
+
+    def audit(self, after: int, limit: int) -> list[AuditEntry]:
+        """Entries of the audit log behind a number, up to `limit`."""
         ...
 
     def statistics(self) -> dict[str, int]:

@@ -15,11 +15,12 @@ from openmsmq.client._sync.stream import Stream
 from openmsmq.client._sync.subscription import Subscription
 from openmsmq.client._sync.transaction import Transaction, TwoPhase, work_of
 from openmsmq.client.backend import CursorHandle
+from openmsmq.client.limits import AUDIT_PAGE
 from openmsmq.client.partners import Partners
 from openmsmq.errors import InvalidParameter, QueueExists, ReceiveTimeout
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.delivery import DeliveryOptions
-from openmsmq.types.history import HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message, MessageFields
 from openmsmq.types.outgoing import OutgoingInfo
@@ -228,6 +229,13 @@ class Manager(Closable):
         Nothing if its history is not kept any more, or never was (see `Settings.history`).
         """
         return self._backend.explain(message_id)
+
+    def audit(self, *, after: int = 0) -> list[AuditEntry]:
+        """Entries of the audit log behind one with this number, the oldest first; some at a time.
+
+        It is empty when there are no more.
+        """
+        return self._backend.audit(after, AUDIT_PAGE)
 
     def statistics(self) -> dict[str, int]:
         """What happened how often since the store was made."""

@@ -39,6 +39,7 @@ from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import expiry
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.limits import EXPRESS_SIZE_MAX
+from openmsmq.engine.queues.info import path_name
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
@@ -48,6 +49,7 @@ from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import INFINITE, Acknowledge, MessageClass, describe_class
+from openmsmq.security.principals import format_token
 
 REJECTED: Final = "rejected: "
 "What the words of statistics begin with that count rejected messages by reason."
@@ -280,6 +282,7 @@ class Arrivals:
                 found.properties, packet, head.flags, origin.principal, is_verified=is_verified
             )
             if fault is not None:
+                self._record(work, fault, found)
                 self._reject(work, packet, Rejected(fault), head, found)
                 return
         size = len(packet)
@@ -301,6 +304,17 @@ class Arrivals:
             oldest = core.timeline.wall - latest
             scopes = work.origin.scopes(head.source)
             work.run = run_of(packet, found, scopes, head.destination, new, oldest)
+
+    def _record(self, work: ArrivalWork, fault: MessageClass, queue: ManagedQueue) -> None:
+        """Have the audit log say that a message was refused, once its commit is on disk."""
+        origin, audit = work.origin, self._core.audit
+        who = format_token(origin.principal)
+        words = describe_class(fault)
+        denied = partial(audit.denied_to, who, "send", path_name(queue), words, origin.name)
+        if work.batch is None:
+            denied()
+        else:
+            work.batch.after.append(denied)
 
     def _require_room(self, work: ArrivalWork, size: int) -> None:
         """Let a message that this machine cannot take come again (AMB-64)."""

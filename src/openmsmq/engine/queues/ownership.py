@@ -6,23 +6,27 @@ from dataclasses import replace
 from typing import Final
 
 from openmsmq.security.access import QueueRights
+from openmsmq.security.defaults import NewQueues, default_permissions
 from openmsmq.security.permissions import normal_permissions
-from openmsmq.security.principals import ADMIN_TOKEN, ANONYMOUS_TOKEN, principal_sid
 from openmsmq.security.sddl import format_sddl, parse_sddl
-from openmsmq.security.sid import ADMINISTRATORS, Sid
+from openmsmq.security.sid import ADMINISTRATORS, ANONYMOUS, Sid
 from openmsmq.types.caller import INTERNAL, Caller
 
 OPEN_TO_ALL: Final = "O:BA"
 "No list: everything is allowed to everybody whose role allows it; administrators own it."
 
 
-def owned_by(caller: Caller, sddl: str) -> str:
+def owned_by(caller: Caller, sddl: str, kind: NewQueues = "open") -> str:
     """The permissions of a new queue: what its creator gives, and the creator as its owner.
+
+    Without any they are those that `kind` stands for.
 
     The manager itself, a program without a login and one that works with the directory make queues
     that belong to administrators: an owner that is anonymous could be anybody (MSEC-A41).
     """
     owner = creator_sid(caller)
+    if not sddl:
+        sddl = "" if caller is INTERNAL else default_permissions(kind, owner)
     if not sddl and owner == ADMINISTRATORS:
         return ""
     return with_owner(sddl, f"O:{owner}")
@@ -30,14 +34,8 @@ def owned_by(caller: Caller, sddl: str) -> str:
 
 def creator_sid(caller: Caller) -> Sid:
     """Who owns what a caller creates."""
-    grant = caller.grant
-    if caller is INTERNAL or grant.sids in (ADMIN_TOKEN, ANONYMOUS_TOKEN):
-        return ADMINISTRATORS
-    if grant.token:
-        return principal_sid("token", grant.token)
-    if grant.certificate:
-        return principal_sid("certificate", grant.certificate)
-    return principal_sid("user", grant.user)
+    sid = caller.grant.sid
+    return ADMINISTRATORS if caller is INTERNAL or sid == ANONYMOUS else sid
 
 
 def with_owner(sddl: str, before: str) -> str:

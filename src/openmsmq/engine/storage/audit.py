@@ -19,8 +19,8 @@ from openmsmq.engine.commit.operation import Submit
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.storage.limits import AUDIT_TEXT_MAX, DENIALS_AT_ONCE, DENIALS_PER_SECOND
 from openmsmq.engine.storage.tables import Snapshot, Table, Writer
-from openmsmq.types.audit import AuditEntry
 from openmsmq.types.caller import INTERNAL, Caller
+from openmsmq.types.history import AuditEntry
 
 AUDIT_KEY: Final = b"audit"
 NOT_RECORDED: Final = "not recorded"
@@ -29,7 +29,6 @@ _state = Struct("<QQQ")
 _number = Struct(">Q")
 _LAST: Final = (1 << 64) - 1
 _DROPPED_AT_ONCE: Final = 256
-_NOBODY: Final = ""
 
 
 class AuditLog:
@@ -60,7 +59,7 @@ class AuditLog:
     def acted(self, caller: Caller, act: str, target: str, reason: str = "") -> None:
         """A caller does something that is allowed; what the manager does itself is not kept."""
         if self.limit and caller is not INTERNAL:
-            self._settle()
+            self._add_missing()
             self._add(caller.principal, act, target, reason, caller.name, allowed=True)
 
     def denied(self, caller: Caller, act: str, target: str, reason: str) -> None:
@@ -79,15 +78,15 @@ class AuditLog:
             self._uncounted += 1
             return
         self._credit -= 1
-        self._settle()
+        self._add_missing()
         self._add(who, act, target, reason, by, allowed=False)
 
-    def _settle(self) -> None:
+    def _add_missing(self) -> None:
         """Say how many denials were not recorded before this."""
         if self._uncounted:
             count, self._uncounted = self._uncounted, 0
             words = f"{count} more denied: too many in a second"
-            self._add(_NOBODY, NOT_RECORDED, "", words, "", allowed=False)
+            self._add("", NOT_RECORDED, "", words, "", allowed=False)
 
     def _add(self, who: str, act: str, target: str, reason: str, by: str, *, allowed: bool) -> None:
         words = (text[:AUDIT_TEXT_MAX] for text in (who, act, target, reason, by))

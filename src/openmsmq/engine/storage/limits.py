@@ -17,3 +17,11 @@ RUN_COUNT_MAX: Final = 1000
 "Messages that are stored together as one run. At the limit: the next run begins."
 RUN_SIZE_MAX: Final = 1 << 20
 "Bytes of the messages of one run. At the limit: the next run begins."
+AUDIT_TEXT_MAX: Final = 200
+"Characters of each text of an entry of the audit log. At the limit: the rest is cut off."
+DENIALS_AT_ONCE: Final = 100
+"Denials that are recorded however fast they come. At the limit: only `DENIALS_PER_SECOND` are."
+DENIALS_PER_SECOND: Final = 10
+"""Denials in a second that the audit log records, after the first `DENIALS_AT_ONCE`. At the limit:
+they are counted, and one entry says how many.
+"""

@@ -34,6 +34,8 @@ class Table(IntEnum):
     "(time, queue, lookup identifier) -> nothing; for the messages that cannot be read yet."
     RUNS = 9
     "(queue, lookup identifier of the first) -> messages stored together, see `runs`."
+    AUDIT = 10
+    "Number -> an entry of the audit log; the oldest are dropped."
 
 
 class Snapshot(Protocol):

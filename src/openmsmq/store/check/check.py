@@ -22,6 +22,7 @@ from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.messages import dedup as onces
 from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers
+from openmsmq.engine.storage.audit import AUDIT_KEY, read_audit_state, read_entry
 from openmsmq.engine.storage.history import History
 from openmsmq.engine.storage.layout import (
     NEVER,
@@ -174,6 +175,7 @@ class _Checker:
         self._check_expiry()
         self._check_delayed()
         self._check_history()
+        self._check_audit()
         self._progress(CHECKING_ROWS, self._total, self._total)
         found = list(self._queues)
         return Report(
@@ -451,3 +453,25 @@ class _Checker:
             size += len(row)
         if (pages, size) != (state.next - state.first, state.size):
             self._find("The history does not have the pages that it counts.")
+
+    def _check_audit(self) -> None:
+        raw = self._snapshot.get(Table.META, AUDIT_KEY)
+        try:
+            first, following, counted = (1, 1, 0) if raw is None else read_audit_state(raw)
+        except UNREADABLE:
+            self._find("The state of the audit log cannot be read.")
+            return
+        entries = size = 0
+        for key, row in self._rows(Table.AUDIT):
+            try:
+                number = read_entry(key, row).number
+            except UNREADABLE:
+                self._find_unreadable(Table.AUDIT, key)
+                return
+            if number != first + entries:
+                self._find(f"Entry {first + entries} of the audit log is missing.")
+                return
+            entries += 1
+            size += len(row)
+        if (entries, size) != (following - first, counted):
+            self._find("The audit log does not have the entries that it counts.")

@@ -350,7 +350,7 @@ def test_without_a_transport_messages_wait() -> None:
 
 
 def test_in_hardened_mode_messages_wait(office: Office) -> None:
-    """DMPR-163, DMPR-317, MQQB-193."""
+    """DMPR-163, DMPR-317, MQQB-193, MSEC-194."""
     office.world.core.is_hardened = True
     locked = office.outgoing("locked")
     office.world.send(locked, message("1"))
@@ -360,7 +360,7 @@ def test_in_hardened_mode_messages_wait(office: Office) -> None:
 
 
 def test_a_queue_that_was_locked_waits_when_hardened_mode_is_off(office: Office) -> None:
-    """DMPR-385."""
+    """DMPR-385, MSEC-195."""
     office.world.core.is_hardened = True
     locked = office.outgoing("locked")
     office.world.send(locked, message("1"))
@@ -370,7 +370,7 @@ def test_a_queue_that_was_locked_waits_when_hardened_mode_is_off(office: Office)
 
 
 def test_a_queue_is_locked_when_hardened_mode_is_on_at_the_start(office: Office) -> None:
-    """DMPR-386: one with an HTTP name is not."""
+    """DMPR-386, MSEC-193: one with an HTTP name is not."""
     http = office.world.core.queues.outgoing(parse_format_name("DIRECT=HTTP://a/msmq/q"))
     http.pins += 1
     for queue in (office.a, http):

@@ -8,8 +8,8 @@ from tests.unit.engine.world import NOW, World, commit, commit_all
 from openmsmq.engine.storage.audit import NOT_RECORDED
 from openmsmq.engine.storage.limits import AUDIT_TEXT_MAX, DENIALS_AT_ONCE, DENIALS_PER_SECOND
 from openmsmq.errors import StorageFull
-from openmsmq.types.audit import AuditEntry
 from openmsmq.types.caller import INTERNAL, Caller, Grant
+from openmsmq.types.history import AuditEntry
 
 ANNA = Caller("a program", Grant("admin", user="anna"))
 
@@ -79,8 +79,8 @@ def test_denials_that_come_too_fast_are_counted(world: World) -> None:
         audit.denied(ANNA, "open", str(number), "no")
     assert len(entries(world)) == DENIALS_AT_ONCE
     audit.acted(ANNA, "configure", "is always kept")
-    *_, told, last = entries(world)
-    assert (told.act, told.reason) == (NOT_RECORDED, "50 more denied: too many in a second")
+    *_, missing, last = entries(world)
+    assert (missing.act, missing.reason) == (NOT_RECORDED, "50 more denied: too many in a second")
     assert last.act == "configure"
     world.pass_time(1)
     for number in range(DENIALS_PER_SECOND + 5):

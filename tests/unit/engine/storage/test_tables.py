@@ -26,6 +26,7 @@ def test_tables_keep_their_numbers_since_files_hold_them() -> None:
         (7, "TRANSFER"),
         (8, "DELAYED"),
         (9, "RUNS"),
+        (10, "AUDIT"),
     ]
 
 

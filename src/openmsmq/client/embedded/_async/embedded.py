@@ -38,7 +38,7 @@ from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
 from openmsmq.types.delivery import DeliveryOptions
-from openmsmq.types.history import HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
@@ -245,13 +245,13 @@ class Embedded:
         return await self._driver.wait(_opened(handle).purge)
 
     async def pause(self, handle: Handle) -> None:
-        self._driver.call(lambda: self._local.dispatcher.pause(_queue(handle)))
+        self._driver.call(lambda: self._local.pause(_queue(handle), self._caller))
 
     async def resume(self, handle: Handle) -> None:
-        self._driver.call(lambda: self._local.dispatcher.resume(_queue(handle)))
+        self._driver.call(lambda: self._local.resume(_queue(handle), self._caller))
 
     async def retry(self, handle: Handle) -> None:
-        self._driver.call(lambda: self._local.retry(_queue(handle)))
+        self._driver.call(lambda: self._local.retry(_queue(handle), self._caller))
 
     # Messages
 
@@ -407,6 +407,9 @@ class Embedded:
     async def explain(self, message_id: str) -> list[HistoryEvent]:
         return self._driver.call(lambda: self._local.explain(message_id))
 
+    async def audit(self, after: int, limit: int) -> list[AuditEntry]:
+        return self._driver.call(lambda: self._local.audit_entries(after, limit))
+
     async def statistics(self) -> dict[str, int]:
         return self._driver.call(self._local.counts)
 
@@ -414,7 +417,7 @@ class Embedded:
         return self._driver.call(lambda: self._local.settings)
 
     async def configure(self, changes: dict[str, Any]) -> None:
-        await self._driver.wait(lambda: self._local.configure(**changes))
+        await self._driver.wait(lambda: self._local.configure(self._caller, **changes))
 
     async def close(self) -> None:
         self._local.state = ManagerState.STOPPING

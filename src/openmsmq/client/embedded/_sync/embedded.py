@@ -39,7 +39,7 @@ from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
 from openmsmq.types.delivery import DeliveryOptions
-from openmsmq.types.history import HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
@@ -246,13 +246,13 @@ class Embedded:
         return self._driver.wait(_opened(handle).purge)
 
     def pause(self, handle: Handle) -> None:
-        self._driver.call(lambda: self._local.dispatcher.pause(_queue(handle)))
+        self._driver.call(lambda: self._local.pause(_queue(handle), self._caller))
 
     def resume(self, handle: Handle) -> None:
-        self._driver.call(lambda: self._local.dispatcher.resume(_queue(handle)))
+        self._driver.call(lambda: self._local.resume(_queue(handle), self._caller))
 
     def retry(self, handle: Handle) -> None:
-        self._driver.call(lambda: self._local.retry(_queue(handle)))
+        self._driver.call(lambda: self._local.retry(_queue(handle), self._caller))
 
     # Messages
 
@@ -404,6 +404,9 @@ class Embedded:
     def explain(self, message_id: str) -> list[HistoryEvent]:
         return self._driver.call(lambda: self._local.explain(message_id))
 
+    def audit(self, after: int, limit: int) -> list[AuditEntry]:
+        return self._driver.call(lambda: self._local.audit_entries(after, limit))
+
     def statistics(self) -> dict[str, int]:
         return self._driver.call(self._local.counts)
 
@@ -411,7 +414,7 @@ class Embedded:
         return self._driver.call(lambda: self._local.settings)
 
     def configure(self, changes: dict[str, Any]) -> None:
-        self._driver.wait(lambda: self._local.configure(**changes))
+        self._driver.wait(lambda: self._local.configure(self._caller, **changes))
 
     def close(self) -> None:
         self._local.state = ManagerState.STOPPING

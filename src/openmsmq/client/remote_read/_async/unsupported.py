@@ -9,7 +9,7 @@ from openmsmq.client._async.backend import SubscriptionBackend
 from openmsmq.client.backend import Handle, Work
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.types.delivery import DeliveryOptions
-from openmsmq.types.history import HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
@@ -105,6 +105,9 @@ class UnsupportedCalls:
         self, writer: str, epoch: int, winners: list[str], owner: str, *, final: bool
     ) -> bool:
         raise _unsupported("commit epoch")
+
+    async def audit(self, after: int, limit: int) -> list[AuditEntry]:
+        raise _unsupported("audit")
 
     async def explain(self, message_id: str) -> list[HistoryEvent]:
         raise _unsupported("explain")

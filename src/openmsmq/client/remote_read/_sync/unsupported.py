@@ -10,7 +10,7 @@ from openmsmq.client._sync.backend import SubscriptionBackend
 from openmsmq.client.backend import Handle, Work
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.types.delivery import DeliveryOptions
-from openmsmq.types.history import HistoryEvent
+from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
@@ -106,6 +106,9 @@ class UnsupportedCalls:
         self, writer: str, epoch: int, winners: list[str], owner: str, *, final: bool
     ) -> bool:
         raise _unsupported("commit epoch")
+
+    def audit(self, after: int, limit: int) -> list[AuditEntry]:
+        raise _unsupported("audit")
 
     def explain(self, message_id: str) -> list[HistoryEvent]:
         raise _unsupported("explain")
