@@ -55,11 +55,13 @@ def test_the_files_run(
     )
     (tmp_path / "shop.py").write_text(TRANSFORM)
     files = {text.split()[1]: text for text in blocks(PAGE, "toml")}
-    assert list(files) == ["shout.toml", "table.toml", "lake.toml", "again.toml", "sort.toml"]
-    for name in ("table.toml", "lake.toml", "again.toml", "sort.toml", "shout.toml"):
+    names = ["shout.toml", "table.toml", "lake.toml", "open.toml", "again.toml", "sort.toml"]
+    assert list(files) == names
+    for name in (*names[1:], names[0]):
         (tmp_path / name).write_text(files[name])
         if name != "shout.toml":
             openmsmq.pipelines.run(name, spark=spark)
+    assert verify(tmp_path / "tables").rows == 2
     found = spark.read.parquet(str(tmp_path / "table" / "data")).collect()
     assert {row.label for row in found} == {"order book", "order ink"}
     assert verify(tmp_path / "archive").rows == 3

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,10 +20,12 @@ from openmsmq.pipelines import run
 from openmsmq.pipelines.archive.files import Folder
 from openmsmq.pipelines.archive.verify import verify
 from openmsmq.pipelines.faults import PipelineError
+from openmsmq.pipelines.lines import JsonLinesFile
 from openmsmq.pipelines.run import Audience
 from openmsmq.pipelines.state import DONE, FAILED, Run, Runs
 from openmsmq.pipelines.tables import PipelineFileError
 from tests.e2e.managers import ManagerProcess
+from tests.spark.archiver import archived as archive_here
 from tests.spark.mixed import all_sent, mixed
 
 pytestmark = pytest.mark.slow
@@ -37,6 +40,8 @@ def start(
     def work(audience: Audience | None = None, **document: Any) -> Run:
         document.setdefault("name", fresh("p"))
         document.setdefault("checkpoint", str(tmp_path / "checkpoint"))
+        if document["checkpoint"] is None:
+            del document["checkpoint"]
         for name in ("source", "replay", "route"):
             if name in document:
                 document[name].setdefault("manager", service.app)
@@ -176,8 +181,11 @@ class Archived:
         self.names = [fresh("plain"), fresh("strict"), rf".\private$\{fresh('plain')}\Journal$"]
         self._start = start
         self._random = Random(7)
+        self.address = ""
+        self.sent = 0
 
     def send(self, count: int) -> None:
+        self.sent += 2 * count
         messages = [mixed(number, self._random) for number in range(count)]
         self.plain.send_many(messages)
         with self.manager.transaction() as transaction:
@@ -185,9 +193,18 @@ class Archived:
 
     def archive(self, **source: Any) -> Run:
         source = {"queue": self.names, "on_commit": "keep", "subscription": "lake", **source}
-        path = str(self.folder)
-        checkpoint = str(self.folder / "checkpoint")
-        return self._start(source=source, archive={"path": path}, checkpoint=checkpoint)
+        return self._start(source=source, archive={"path": str(self.folder)}, checkpoint=None)
+
+    def keep(self) -> None:
+        """Archive without Spark: its tasks run here."""
+        source = {"queue": self.names, "on_commit": "keep", "subscription": "lake"}
+        source["manager"] = self.address
+        archive = {"path": str(self.folder)}
+        archive_here({"name": "lake", "source": source, "archive": archive})
+
+    def counted(self) -> int:
+        """Messages that are archived."""
+        return sum(entry.rows for entry in Folder(self.folder).entries())
 
     def replay(self, **settings: Any) -> Run:
         name = settings.pop("name", self.names[0])
@@ -198,9 +215,15 @@ class Archived:
 
 @pytest.fixture
 def archived(
-    manager: Manager, start: Callable[..., Run], fresh: Callable[[str], str], tmp_path: Path
+    manager: Manager,
+    start: Callable[..., Run],
+    service: ManagerProcess,
+    fresh: Callable[[str], str],
+    tmp_path: Path,
 ) -> Archived:
-    return Archived(manager, start, fresh, tmp_path / "archive")
+    made = Archived(manager, start, fresh, tmp_path / "archive")
+    made.address = service.app
+    return made
 
 
 def test_an_archive_is_replayed_as_it_was(
@@ -258,43 +281,61 @@ def test_a_replay_that_lost_its_steps_is_refused(
     assert manager.prepared() == []
 
 
-def test_a_batch_that_is_done_again_changes_nothing(archived: Archived) -> None:
-    """The process died when the batch counted, before Spark wrote that down."""
+def test_files_of_a_batch_that_counts_get_their_places(archived: Archived) -> None:
+    """The process died when the batch counted, before its files were moved."""
     archived.send(50)
-    archived.archive()
-    before = list(Folder(archived.folder).entries())
+    archived.keep()
+    folder = Folder(archived.folder)
+    before = list(folder.entries())
     last = before[-1]
     staged = archived.folder / "staging" / f"{last.batch:08}" / last.files[0].staged
     staged.parent.mkdir(parents=True)
-    (Folder(archived.folder).data / last.files[0].path).rename(staged)
-    for path in (archived.folder / "checkpoint" / "commits").iterdir():
-        path.unlink()
+    (folder.data.path / last.files[0].path).rename(staged)
     archived.send(20)
-    archived.archive()
-    after = list(Folder(archived.folder).entries())
+    archived.keep()
+    after = list(folder.entries())
     assert after[: len(before)] == before
     assert len(after) == len(before) + 1
     assert verify(archived.folder).faults == ()
 
 
-def test_a_batch_that_does_not_count_is_written_anew(archived: Archived) -> None:
+def test_a_batch_that_does_not_count_is_written_anew(
+    archived: Archived, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The process died in the middle of the line that makes the batch count."""
     archived.send(50)
-    archived.archive()
     manifest = archived.folder / "manifest.jsonl"
-    whole = manifest.read_bytes()
-    manifest.write_bytes(whole[:-20])
-    shutil.rmtree(archived.folder / "data")
-    for path in (archived.folder / "checkpoint" / "commits").iterdir():
-        path.unlink()
-    archived.archive()
+
+    def die(lines: JsonLinesFile, values: Mapping[str, Any]) -> None:
+        with lines.path.open("ab") as file:
+            file.write(json.dumps(values).encode()[:-20])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        calls = iter((JsonLinesFile.append, die))
+        context.setattr(JsonLinesFile, "append", lambda *args: next(calls)(*args))
+        with pytest.raises(KeyboardInterrupt):
+            archived.keep()
+    assert (len(manifest.read_bytes().splitlines()), archived.counted()) == (2, 0)
+    archived.keep()
     assert verify(archived.folder).faults == ()
-    assert len(manifest.read_bytes().splitlines()) == len(whole.splitlines())
+    assert archived.counted() == archived.sent
 
 
-def test_an_archive_without_its_checkpoint_is_refused(archived: Archived) -> None:
+def test_an_archive_of_before_goes_on_from_its_checkpoint(archived: Archived) -> None:
+    """Spark kept the offset that the archive keeps itself now."""
     archived.send(20)
-    archived.archive()
-    shutil.rmtree(archived.folder / "checkpoint")
+    archived.keep()
+    manifest = archived.folder / "manifest.jsonl"
+    lines = [json.loads(line) for line in manifest.read_text().splitlines()]
+    *_, offset = [(line.pop("total"), line.pop("offset"))[1] for line in lines]
+    manifest.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    archived.send(5)
     with pytest.raises(PipelineFileError, match="whose checkpoint is not in"):
-        archived.archive()
+        archived.keep()
+    offsets = archived.folder / "checkpoint" / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / str(lines[-1]["batch"])).write_text(f"v1\n{{}}\n{json.dumps(offset)}")
+    archived.keep()
+    assert verify(archived.folder).faults == ()
+    assert archived.counted() == archived.sent

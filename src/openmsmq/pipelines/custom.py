@@ -10,14 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from openmsmq.pipelines.archive.files import (
-    File,
-    Folder,
-    check_checkpoint,
-    described,
-    query_id,
-)
+from openmsmq.pipelines.archive.batches import File
+from openmsmq.pipelines.archive.files import Folder, check_checkpoint, described, query_id
 from openmsmq.pipelines.faults import PipelineError
+from openmsmq.pipelines.location import DataFolder
 from openmsmq.pipelines.spec import ManagerOptions, Pipeline, columns_of, read_place
 from openmsmq.pipelines.streams import (
     check_source,
@@ -153,10 +149,11 @@ def _to_files(frame: DataFrame, pipeline: Pipeline, sink: Sink, watch: Watch) ->
     return to_batches(frame, pipeline, keep)
 
 
-def write_files(frame: DataFrame, partitions: tuple[str, ...], staging: Path) -> Iterator[File]:
+def write_files(frame: DataFrame, partitions: tuple[str, ...], place: DataFolder) -> Iterator[File]:
     """Let Spark write rows as files; which, in the order of the rows."""
     from pyarrow.parquet import read_metadata
 
+    staging = place.path
     for name, value in _SETTINGS.items():
         frame.sparkSession.conf.set(name, value)
     writer = frame.write.mode("overwrite").option("compression", "zstd")

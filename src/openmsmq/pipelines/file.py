@@ -51,7 +51,7 @@ def _pipeline(document: Mapping[str, Any], folder: Path, stem: str) -> Pipeline:
     checkpoint = (
         root.path("checkpoint") if "checkpoint" in root else ready.checkpoint(name, settings)
     )
-    if ready.streams and checkpoint is None:
+    if ready.streams and ready.needs_checkpoint and checkpoint is None:
         hint = "a folder where Spark keeps how far it has come"
         raise root.wrong("checkpoint", f"is missing: {hint}")
     made = Pipeline(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from openmsmq.pipelines.location import SCHEMES, DataFolder
 from openmsmq.spark.columns import nearest
 
 _MISSING: Final = object()
@@ -94,6 +95,17 @@ class TomlTable:
             hint = "give a path that the driver and all workers share"
             raise self.wrong(key, f"is {text!r}: {hint}")
         return (self._folder / Path(text).expanduser()).absolute()
+
+    def location(self, key: str) -> DataFolder:
+        """A path, or the URI of a folder in an object store."""
+        text = self.text(key)
+        scheme, is_uri, _ = text.partition("://")
+        if not is_uri:
+            return DataFolder(str((self._folder / Path(text).expanduser()).absolute()))
+        if scheme not in SCHEMES:
+            names = ", ".join(f"{one}://" for one in SCHEMES)
+            raise self.wrong(key, f"is {text!r}: a path is needed, or a URI with {names}")
+        return DataFolder(text.rstrip("/"))
 
     def table(self, key: str) -> TomlTable:
         """A table in it; empty if there is none."""

@@ -68,6 +68,8 @@ class Ready:
     start: Callable[[SparkSession, Pipeline, Watch], StreamingQuery | None]
     "Begin a stream; or do all the work, batch by batch, and give None."
     streams: bool = True
-    "It reads `[source]` as a stream, and has a checkpoint."
+    "It reads `[source]` as a stream."
+    needs_checkpoint: bool = True
+    "A stream of it keeps in a checkpoint how far it has come."
     checkpoint: Callable[[str, Any], Path | None] = lambda name, settings: None
     "Where its checkpoint is if the file does not say, by the name and these settings."

@@ -65,8 +65,10 @@ class Positions(Task):
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads queues through subscriptions."""
 
-    def __init__(self, options: Options, names: tuple[str, ...]) -> None:
+    def __init__(self, options: Options, names: tuple[str, ...], *, rereads: bool = False) -> None:
         self._options = options
+        self._rereads = rereads
+        "Its offsets are written down behind what was read, not before: what follows comes again."
         self._names = names
         self._fleet: Fleet | None = None
         self._subscribed: Subscribed | None = None
@@ -109,7 +111,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         fleet = self._fleet or self._looked()
         name = subscription_of(offset, self._options.subscription) or own_name(owner)
         if self._subscribed is None or self._subscribed.name != name:
-            self._subscribed = Subscribed(self._options, fleet, name, self._run)
+            self._subscribed = Subscribed(
+                self._options, fleet, name, self._run, rereads=self._rereads
+            )
         return self._subscribed.sources()
 
     def initialOffset(self) -> Written:
@@ -148,9 +152,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end = self._reach(begin, limit)
         if end == begin and not moved:
             self.commit(start)  # Spark is done with it, and may not come back before it stops
-            self._wait_for_commits()
+            self.wait_for_commits()
             return start
         return Offset(owner, {**known, **end}, name, moved).written()
+
+    def latest(self, start: Written, *, is_all: bool) -> Written:
+        """The same without Spark's limits: one batch, or all that there is."""
+        return self.latestOffset(start, ReadAllAvailable() if is_all else None)
 
     def _latest_of_older_spark(self, limit: ReadLimit | None) -> Written:
         """Spark before 4.2 says neither where it is nor how much it wants.
@@ -306,7 +314,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         What it was done with before there were owners is adopted with the batch after it.
         """
-        self._wait_for_commits()
+        self.wait_for_commits()
         offset = self._offset(end)
         if not (offset.owner and offset.positions):
             return
@@ -318,7 +326,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             positions = {name: done[name] for name in group}
             self._finishing.append(self._begin(subscribed.finish, positions, offset.owner))
 
-    def _wait_for_commits(self) -> None:
+    def wait_for_commits(self) -> None:
+        """Wait until managers are done with what was committed; raises what went wrong."""
         for earlier in self._finishing:
             earlier.result()
         self._finishing = []

@@ -49,11 +49,14 @@ class QueueSource:
 class Subscribed:
     """The subscriptions with one name, of all queues of a stream."""
 
-    def __init__(self, options: Options, fleet: Fleet, name: str, run: str) -> None:
+    def __init__(
+        self, options: Options, fleet: Fleet, name: str, run: str, *, rereads: bool = False
+    ) -> None:
         self.name = name
         self._options = options
         self._fleet = fleet
         self._run = run
+        self._rereads = rereads
         self._sources: dict[str, QueueSource] = {}
         self._owned: dict[tuple[str, str], Subscription] = {}
         "Subscriptions opened for an owner, by what offsets call the queue, and the owner."
@@ -130,6 +133,8 @@ class Subscribed:
                 " and what followed was read and is gone"
             )
         elif reader.owner and reader.owner == offset.owner and reader.marked > position:
+            if self._rereads:
+                return {}
             raise copied(self.name, source.place.queue, position, reader.marked)
         else:
             return {}

@@ -13,7 +13,8 @@ from pyarrow.parquet import write_table
 
 from openmsmq.names.format import parse_format_name
 from openmsmq.pipelines.archive.archive import FACTS
-from openmsmq.pipelines.archive.files import File, Folder, ManifestEntry
+from openmsmq.pipelines.archive.batches import File, ManifestEntry
+from openmsmq.pipelines.archive.files import Folder
 from openmsmq.pipelines.lines import JsonLinesFile
 from openmsmq.spark.arrow import TYPES, Columns
 from openmsmq.spark.block import Block
@@ -28,7 +29,7 @@ QUEUE = "queue=.%5Cprivate$%5Corders"
 def add(root: Path, batch: int, *labels: str, after: int | None = None) -> ManifestEntry:
     """Add a batch of messages with these labels to an archive."""
     path = f"date=2026-07-01/{QUEUE}/{batch:08}-00000.parquet"
-    place = Folder(root).data / path
+    place = Folder(root).data.path / path
     place.parent.mkdir(parents=True, exist_ok=True)
     write_table(_table(labels), place)
     before = sum(entry.rows for entry in Folder(root).entries())

@@ -16,6 +16,8 @@ from openmsmq.cli.output import count_text, print_json, print_properties, print_
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from openmsmq.pipelines.archive.stores import ArchivePlace
+    from openmsmq.pipelines.archive.table_archive import TableArchive
     from openmsmq.pipelines.state import Run
 
 T = TypeVar("T")
@@ -201,22 +203,23 @@ def stop(name: str, *, timeout: float, runs: Path | None, as_json: bool) -> None
 
 
 @pipeline.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("archive")
 @json_option
-def verify(folder: Path, *, as_json: bool) -> None:
-    """Check that the archive in FOLDER has every message once.
+def verify(archive: str, *, as_json: bool) -> None:
+    """Check that ARCHIVE has every message once.
 
-    Batches and positions must follow one another without gap or overlap, every position must have
-    its row, and every file must be what the manifest says. Exit code 1 says what is wrong.
+    ARCHIVE is the TOML file of the pipeline, or the folder or URI of the archive. Batches and
+    positions must follow one another without gap or overlap, every position must have its row, and
+    every file must be what the archive says. Exit code 1 says what is wrong.
 
     \b
     Examples:
       openmsmq pipeline verify archive
-      openmsmq pipeline verify archive --json | jq .rows
+      openmsmq pipeline verify lake.toml --json | jq .rows
     """
-    from openmsmq.pipelines.archive.verify import verify as verify_folder
+    from openmsmq.pipelines.archive.verify import verify as verify_archive
 
-    found = _checked(lambda: verify_folder(folder))
+    found = _checked(lambda: verify_archive(_place(archive)))
     if as_json:
         print_json(asdict(found))
     else:
@@ -226,6 +229,80 @@ def verify(folder: Path, *, as_json: bool) -> None:
         click.echo(f"{count_text(found.rows)}, {batches}, {files}, {size_text(found.bytes)}")
     if found.faults:
         raise Refusal("; ".join(found.faults))
+
+
+@pipeline.command()
+@click.argument("archive")
+@json_option
+def compact(archive: str, *, as_json: bool) -> None:
+    """Put the small files of ARCHIVE, a Delta or Iceberg table, together.
+
+    Rows and their order stay as they are; old files stay for those who read them, until `vacuum`.
+    Do it while the archive does not write: one of the two is refused otherwise, and can be done
+    again.
+
+    \b
+    Examples:
+      openmsmq pipeline compact lake.toml
+      openmsmq pipeline compact archive --json
+    """
+    from openmsmq.pipelines.archive.compaction import compact as compact_table
+
+    found = _checked(lambda: compact_table(_table(archive)))
+    if as_json:
+        print_json(asdict(found))
+    else:
+        click.echo(f"{count_text(found.before, 'file')} are {count_text(found.after, 'file')} now")
+
+
+@pipeline.command()
+@click.argument("archive")
+@click.option("--hours", default=168, show_default=True, help="Keep what was in use since then.")
+@json_option
+def vacuum(archive: str, *, hours: int, as_json: bool) -> None:
+    """Remove files that ARCHIVE, a Delta or Iceberg table, does not use any more.
+
+    These are files that were compacted, and those of batches that were killed before they counted.
+    Readers of versions that are older than --hours, and a batch that is being written for longer,
+    would miss theirs.
+
+    \b
+    Examples:
+      openmsmq pipeline vacuum lake.toml
+      openmsmq pipeline vacuum archive --hours 24
+    """
+    gone = _checked(lambda: _table(archive).vacuum(hours))
+    if as_json:
+        print_json({"removed": gone})
+    else:
+        click.echo(f"removed {count_text(gone, 'file')}")
+
+
+def _place(archive: str) -> ArchivePlace:
+    """The archive that a file, a folder or a URI names."""
+    from openmsmq.pipelines.archive.archive import Archive
+    from openmsmq.pipelines.archive.stores import place_of
+    from openmsmq.pipelines.file import read_pipeline
+    from openmsmq.pipelines.tables import PipelineFileError
+
+    if Path(archive).is_file():
+        settings = read_pipeline(archive).settings
+        if not isinstance(settings, Archive):
+            raise PipelineFileError(f"{archive} has no table [archive]")
+        return settings.place
+    if "://" not in archive and not Path(archive).is_dir():
+        raise PipelineFileError(f"there is no archive in {archive}")
+    return place_of(archive)
+
+
+def _table(archive: str) -> TableArchive:
+    from openmsmq.pipelines.archive.table_archive import TableArchive
+    from openmsmq.pipelines.tables import PipelineFileError
+
+    found = _place(archive).open()
+    if not isinstance(found, TableArchive):
+        raise PipelineFileError(f"{archive} is a folder of Parquet files, not a table")
+    return found
 
 
 def _batches_text(count: int) -> str:

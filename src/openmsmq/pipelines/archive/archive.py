@@ -1,4 +1,4 @@
-"""`[archive]`: queues, journals and dead letters as Parquet files, every message once."""
+"""`[archive]`: queues, journals and dead letters as files or tables, every message once."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from openmsmq.pipelines.archive.files import File, Folder, check_checkpoint, query_id
+from openmsmq.pipelines.archive.stores import ArchivePlace, read_archive_place
 from openmsmq.pipelines.spec import Pipeline
-from openmsmq.pipelines.streams import check_source, read, to_batches
+from openmsmq.pipelines.streams import check_source
 from openmsmq.pipelines.tables import TomlTable
 from openmsmq.pipelines.work import Ready, Watch
 from openmsmq.spark.columns import READ, nearest
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql import SparkSession
 
 FORMAT: Final = "msmq-archive"
 "What Spark reads an archive by: see `parts`."
@@ -35,7 +34,7 @@ FACTS: Final = (
 class Archive:
     """What the table says."""
 
-    path: Path
+    place: ArchivePlace
     columns: tuple[str, ...] = ()
     "Columns to keep beside the packet that holds them, for readers that know no packets."
 
@@ -46,44 +45,35 @@ def read_settings(table: TomlTable) -> Archive:
     for name in columns:
         if name not in READ:
             raise table.wrong("columns", f"has {name!r}, which is no column{nearest(name, READ)}")
-    return Archive(table.path("path"), columns)
+    return Archive(read_archive_place(table), columns)
 
 
 def check(pipeline: Pipeline) -> None:
     """Fail before Spark is there."""
+    from openmsmq.pipelines.archive.loop import first_offset
+
     assert pipeline.source is not None
-    assert pipeline.checkpoint is not None
+    settings: Archive = pipeline.settings
+    settings.place.check("archive")
     check_source(pipeline.source)
-    check_checkpoint(Folder(pipeline.settings.path), pipeline.checkpoint)
+    first_offset(settings.place.open().last(), pipeline)
 
 
-def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> StreamingQuery:
-    """Begin to archive: the stream says which positions a batch has, and tasks keep them."""
-    from openmsmq.pipelines.archive.tasks import Keeper
-    from openmsmq.pipelines.offsets import offsets_of
+def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> None:
+    """Archive until there is no more, or until it is stopped."""
+    from openmsmq.pipelines.archive.loop import run
 
     settings: Archive = pipeline.settings
-    source, checkpoint = pipeline.source, pipeline.checkpoint
-    assert source is not None
-    assert checkpoint is not None
-    folder = Folder(settings.path)
-    folder.prepare()
-    watch.tell(path=str(folder.data))
     columns = tuple(dict.fromkeys((*FACTS, *settings.columns)))
-    keeper = Keeper(source.options(), columns)
+    run(spark, pipeline, settings.place, columns, watch)
 
-    def keep(batch: DataFrame, number: int) -> None:
-        offsets = offsets_of(checkpoint, number, source.options())
 
-        def write(staging: Path) -> list[File]:
-            return keeper.keep(spark, offsets, staging)
-
-        entry = folder.add(number, query_id(checkpoint), offsets.positions, write, is_all=True)
-        watch.count(number, entry.rows)
-
-    return to_batches(read(spark, pipeline, columns), pipeline, keep)
+def _old_checkpoint(name: str, settings: Archive) -> Path | None:
+    """Where Spark kept what archives keep themselves now; for archives of before."""
+    location = settings.place.location
+    return location.path / "checkpoint" if location.is_local else None
 
 
 READY: Final = Ready(
-    read_settings, check, start, checkpoint=lambda name, settings: settings.path / "checkpoint"
+    read_settings, check, start, checkpoint=_old_checkpoint, needs_checkpoint=False
 )

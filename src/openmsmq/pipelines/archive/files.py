@@ -14,67 +14,34 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, replace
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, Final
 
+from openmsmq.pipelines.archive.batches import (
+    LAST,
+    File,
+    ManifestEntry,
+    Positions,
+    Write,
+    is_known,
+    new_entry,
+)
 from openmsmq.pipelines.lines import JsonLinesFile
+from openmsmq.pipelines.location import DataFolder
 from openmsmq.pipelines.tables import PipelineFileError
 from openmsmq.store.directories import sync_directory
 from openmsmq.store.lock import DirectoryLock
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 MANIFEST: Final = "manifest.jsonl"
 DATA: Final = "data"
 STAGING: Final = "staging"
-Write = Callable[[Path], "Iterable[File]"]
-"Writes files below a folder, and tells which, in the order of their rows."
-Positions = Mapping[str, tuple[int, int]]
-"For each queue, behind which position of the subscription a batch begins, and where it ends."
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file of a batch."""
-
-    path: str
-    "Below `data`; below `staging` until its batch is whole."
-    rows: int
-    bytes: int
-    sha256: str
-    staged: str = ""
-    "Where it was written, below `staging`."
-
-
-@dataclass(frozen=True, slots=True)
-class ManifestEntry:
-    """A batch that counts."""
-
-    batch: int
-    query: str
-    "The stream, by the identifier that its checkpoint gives it."
-    rows: int
-    written: str
-    is_all: bool = False
-    "There is a row for each position."
-    positions: Positions = field(default_factory=dict)
-    files: tuple[File, ...] = ()
-
-    @classmethod
-    def of(cls, line: Mapping[str, Any]) -> ManifestEntry:
-        """A line of the manifest."""
-        files = tuple(File(**each) for each in line["files"])
-        positions = {key: (after, last) for key, (after, last) in line["positions"].items()}
-        return cls(**{**line, "files": files, "positions": positions})
-
-    @property
-    def expected(self) -> int:
-        """How many messages there are between its positions."""
-        return sum(last - after for after, last in self.positions.values())
 
 
 class Folder:
@@ -82,8 +49,14 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.data = root / DATA
+        self.location = DataFolder(str(root))
+        self._data = root / DATA
         self._manifest = JsonLinesFile(root / MANIFEST)
+
+    @property
+    def data(self) -> DataFolder:
+        """Where readers of Parquet look."""
+        return DataFolder(str(self._data))
 
     def entries(self) -> Iterator[ManifestEntry]:
         """The batches that count, in their order."""
@@ -94,8 +67,17 @@ class Folder:
         found = self._manifest.last()
         return None if found is None else ManifestEntry.of(found)
 
-    def prepare(self) -> None:
-        """Tidy up after a writer that was killed."""
+    def files(self, first: int = 0, last: int = LAST) -> list[File]:
+        """The files of some batches, in their order."""
+        return [
+            replace(file, batches=(entry.batch, entry.batch))
+            for entry in self.entries()
+            if first <= entry.batch <= last
+            for file in entry.files
+        ]
+
+    def prepare(self, schema: pa.Schema | None = None) -> None:
+        """Tidy up after a writer that was killed; files may have any columns."""
         self.root.mkdir(parents=True, exist_ok=True)
         with alone(self.root):
             self._tidy_up()
@@ -108,25 +90,26 @@ class Folder:
         shutil.rmtree(self.root / STAGING, ignore_errors=True)
 
     def add(
-        self, batch: int, query: str, positions: Positions, write: Write, *, is_all: bool = False
+        self,
+        batch: int,
+        query: str,
+        positions: Positions,
+        write: Write,
+        *,
+        is_all: bool = False,
+        offset: Mapping[str, Any] | None = None,
     ) -> ManifestEntry:
         """Write a batch, unless it counts already; `is_all`: there is a row for each position."""
         with alone(self.root):
             last = self.last()
-            if last is not None and _is_known(last, batch, query, self.root):
+            if last is not None and is_known(last, batch, query, self.root):
                 return last
             shutil.rmtree(self.root / STAGING, ignore_errors=True)
             staging = self.root / STAGING / f"{batch:08}"
             staging.mkdir(parents=True)
-            files = tuple(_numbered(batch, write(staging)))
-            rows = sum(file.rows for file in files)
-            written = datetime.now(UTC).isoformat(timespec="seconds")
-            entry = ManifestEntry(batch, query, rows, written, is_all, positions, files)
-            if is_all and rows != entry.expected:
-                raise PipelineFileError(
-                    f"batch {batch} has {rows} rows of {entry.expected} messages"
-                )
-            self._sync(staging / file.staged for file in files)
+            files = tuple(_numbered(batch, write(DataFolder(str(staging)))))
+            entry = new_entry(last, batch, query, positions, files, is_all=is_all, offset=offset)
+            sync(self.root, (f"{STAGING}/{batch:08}/{file.staged}" for file in files))
             self._manifest.append(asdict(entry))
             self._place(entry)
             shutil.rmtree(self.root / STAGING, ignore_errors=True)
@@ -135,18 +118,25 @@ class Folder:
     def _place(self, entry: ManifestEntry) -> None:
         """Move the files of a batch that counts to where readers look for them."""
         for file in entry.files:
-            target = self.data / file.path
+            target = self._data / file.path
             target.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # it was moved before
                 (self.root / STAGING / f"{entry.batch:08}" / file.staged).rename(target)
-        self._sync(self.data / file.path for file in entry.files)
+        sync(self.root, (f"{DATA}/{file.path}" for file in entry.files))
 
-    def _sync(self, files: Iterable[Path]) -> None:
-        """Let the names of files, and of the folders they are in, survive a power failure."""
-        folders = {folder for file in files for folder in file.parents}
-        for folder in folders:
-            if folder == self.root or self.root in folder.parents:
-                sync_directory(folder)
+
+def sync(root: Path, paths: Iterable[str], *, contents: bool = False) -> None:
+    """Let the names of files, and of the folders they are in, survive a power failure."""
+    folders = {root}
+    for path in paths:
+        place = root / path
+        folders |= {folder for folder in place.parents if root in folder.parents}
+        folders.add(place.parent)
+        if contents:
+            with place.open("rb") as file:
+                os.fsync(file.fileno())
+    for folder in folders:
+        sync_directory(folder)
 
 
 @contextmanager
@@ -159,18 +149,22 @@ def alone(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def partition_of(path: str, name: str) -> str:
-    """What the path of a file says about a partition."""
-    [found] = [part for part in Path(path).parts if part.startswith(f"{name}=")]
-    return unquote(found.partition("=")[2])
-
-
 def query_id(checkpoint: Path) -> str:
     """The identifier of the stream that has this checkpoint; empty if it has not begun."""
     try:
         found: str = json.loads((checkpoint / "metadata").read_text())["id"]
     except FileNotFoundError:
         return ""
+    return found
+
+
+def written_offset(checkpoint: Path, batch: int) -> dict[str, Any]:
+    """What Spark has written down for a batch: a version, facts, and a line for each source."""
+    try:
+        lines = (checkpoint / "offsets" / str(batch)).read_text().splitlines()
+    except FileNotFoundError:
+        return {}
+    found: dict[str, Any] = json.loads(lines[2])
     return found
 
 
@@ -183,16 +177,6 @@ def check_checkpoint(folder: Folder, checkpoint: Path) -> None:
         f"{folder.root} has batches of a stream whose checkpoint is not in {checkpoint}: bring it"
         " back, or choose another path"
     )
-
-
-def _is_known(last: ManifestEntry, batch: int, query: str, root: Path) -> bool:
-    if last.query != query:
-        raise PipelineFileError(f"{root} has batches of another stream, {last.query}")
-    if batch > last.batch + 1 or batch < last.batch:
-        raise PipelineFileError(
-            f"{root} ends with batch {last.batch}, and the stream goes on with {batch}"
-        )
-    return batch == last.batch
 
 
 def described(staging: Path, path: Path, rows: int) -> File:

@@ -9,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from openmsmq.errors import InvalidParameter
 from openmsmq.pipelines.archive.archive import FACTS, FORMAT, PARTITIONS
-from openmsmq.pipelines.archive.files import File, Folder, partition_of
+from openmsmq.pipelines.archive.batches import BATCH, LAST, POSITION, File
+from openmsmq.pipelines.archive.iceberg import TABLE, CatalogName
+from openmsmq.pipelines.archive.stores import ArchivePlace
+from openmsmq.pipelines.location import DataFolder
 from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
 
@@ -32,7 +35,7 @@ _AT_ONCE: Final = 5_000
 class Part(InputPartition):
     """Files that one task reads, one after the other."""
 
-    files: tuple[str, ...]
+    files: tuple[File, ...]
 
 
 class ArchiveSource(DataSource):
@@ -46,40 +49,46 @@ class ArchiveSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Reads the batches."""
         options = self.options
-        first, last = int(options.get("first", 0)), int(options.get("last", 1 << 62))
-        return ArchiveReader(Path(options["path"]), first, last, tuple(schema.names))
+        place = ArchivePlace(
+            DataFolder(options["path"]),
+            options["table_format"],
+            CatalogName(options.get("catalog", ""), options.get("table", TABLE)),
+        )
+        batches = int(options.get("first", 0)), int(options.get("last", LAST))
+        return ArchiveReader(place, batches, tuple(schema.names))
 
 
 class ArchiveReader(DataSourceReader):
     """Reads batches of an archive."""
 
-    def __init__(self, path: Path, first: int, last: int, names: tuple[str, ...]) -> None:
-        self._path = path
-        self._batches = first, last
+    def __init__(
+        self, place: ArchivePlace, batches: tuple[int, int], names: tuple[str, ...]
+    ) -> None:
+        self._place = place
+        self._batches = batches
         self._names = names
 
     def partitions(self) -> list[InputPartition]:
         """The files, in their order."""
-        first, last = self._batches
-        entries = [one for one in Folder(self._path).entries() if first <= one.batch <= last]
-        if not entries:
-            raise InvalidParameter(f"there is no archive in {self._path}")
-        files = [file for entry in entries for file in entry.files]
+        files = self._place.open().files(*self._batches)
+        if not files:
+            raise InvalidParameter(f"there is no archive in {self._place.location}")
         return [Part(part) for part in parts(files)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of some files."""
         assert isinstance(partition, Part)
-        for path in partition.files:
-            yield from read_file(Folder(self._path).data, path, self._names)
+        data = self._place.open().data
+        for file in partition.files:
+            yield from read_file(data, file, self._names, self._batches)
 
 
-def parts(files: Iterable[File], most: int = ROWS) -> Iterator[tuple[str, ...]]:
+def parts(files: Iterable[File], most: int = ROWS) -> Iterator[tuple[File, ...]]:
     """Files in groups of about so many rows."""
-    group: list[str] = []
+    group: list[File] = []
     rows = 0
     for file in files:
-        group.append(file.path)
+        group.append(file)
         rows += file.rows
         if rows >= most:
             yield tuple(group)
@@ -88,20 +97,29 @@ def parts(files: Iterable[File], most: int = ROWS) -> Iterator[tuple[str, ...]]:
         yield tuple(group)
 
 
-def read_file(data: Path, path: str, names: Iterable[str]) -> Iterator[pa.RecordBatch]:
-    """Columns of a file; what is not kept beside the packet is decoded from it."""
+def read_file(
+    data: DataFolder, file: File, names: Iterable[str], batches: tuple[int, int] = (0, LAST)
+) -> Iterator[pa.RecordBatch]:
+    """Columns of some batches; what is not kept beside the packet is decoded from it."""
     wanted = list(names)
     fixed = {
-        "date": pa.scalar(date.fromisoformat(partition_of(path, "date")), pa.date32()),
-        "queue": pa.scalar(partition_of(path, "queue"), pa.string()),
+        "date": pa.scalar(date.fromisoformat(file.date), pa.date32()),
+        "queue": pa.scalar(file.source, pa.string()),
     }
-    decoded = [name for name in wanted if name not in (*FACTS, *PARTITIONS)]
-    with ParquetFile(data / path) as file:
-        there = set(file.schema_arrow.names)
-        kept = [name for name in wanted if name in FACTS and name in there]
-        younger = [name for name in wanted if name in FACTS and name not in there]
-        read = kept if "packet" in kept or not decoded else [*kept, "packet"]
-        for batch in file.iter_batches(_AT_ONCE, columns=read or ["arrival"]):
+    own = (*FACTS, BATCH, POSITION)
+    decoded = [name for name in wanted if name not in (*own, *PARTITIONS)]
+    is_part = file.batches[0] < batches[0] or file.batches[1] > batches[1]
+    system, root = data.filesystem()
+    with ParquetFile(f"{root}/{file.path}", filesystem=system) as opened:
+        there = set(opened.schema_arrow.names)
+        read = [name for name in wanted if name in own and name in there]
+        younger = [name for name in wanted if name in own and name not in there]
+        if decoded and "packet" not in read:
+            read.append("packet")
+        if is_part and BATCH not in read:
+            read.append(BATCH)
+        for whole in opened.iter_batches(_AT_ONCE, columns=read or ["arrival"]):
+            batch = whole.filter(_between(whole.column(BATCH), batches)) if is_part else whole
             found = {name: batch.column(name) for name in read}
             if decoded:
                 columns = Columns(Block.of_packets(found["packet"].to_pylist()))
@@ -110,3 +128,8 @@ def read_file(data: Path, path: str, names: Iterable[str]) -> Iterator[pa.Record
             for name, value in fixed.items():
                 found[name] = pa.repeat(value, len(batch))
             yield pa.RecordBatch.from_arrays([found[name] for name in wanted], names=wanted)
+
+
+def _between(values: pa.Array, limits: tuple[int, int]) -> pa.Array:
+    first, last = (pa.scalar(limit, pa.int64()) for limit in limits)
+    return pc.and_(pc.greater_equal(values, first), pc.less_equal(values, last))

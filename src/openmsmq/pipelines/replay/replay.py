@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from openmsmq.pipelines.archive.archive import FORMAT
-from openmsmq.pipelines.archive.files import Folder, ManifestEntry, alone, partition_of
+from openmsmq.pipelines.archive.batches import BATCH, POSITION, ArchiveStore
+from openmsmq.pipelines.archive.files import alone
+from openmsmq.pipelines.archive.rows import rows_of_batches
+from openmsmq.pipelines.archive.stores import PARQUET, ArchivePlace, read_archive_place
+from openmsmq.pipelines.archive.table_archive import OWN
 from openmsmq.pipelines.replay.steps import ReplayStep, Steps
 from openmsmq.pipelines.spec import ManagerOptions, Pipeline, columns_of, read_place
 from openmsmq.pipelines.streams import QUEUE, check_targets
@@ -33,7 +37,7 @@ STEP: Final = 200_000
 class Replay:
     """What the table says."""
 
-    path: Path
+    archive: ArchivePlace
     place: ManagerOptions
     where: str = "true"
     "SQL over the columns of the archive, `date` and `queue` among them."
@@ -52,7 +56,7 @@ class Replay:
 def read_settings(table: TomlTable) -> Replay:
     """The table `[replay]`."""
     return Replay(
-        table.path("path"),
+        read_archive_place(table, find=True),
         read_place(table),
         where=table.text("where", "true"),
         queue=table.text("queue", ""),
@@ -63,9 +67,16 @@ def read_settings(table: TomlTable) -> Replay:
 def check(pipeline: Pipeline) -> None:
     """Fail before Spark is there."""
     settings: Replay = pipeline.settings
-    found = {name for entry in Folder(settings.path).entries() for name in queues_of(entry)}
+    settings.archive.check("replay")
+    found = queues_of(settings.archive.open())
     if not found:
-        raise PipelineFileError(f"replay.path: there is no archive in {settings.path}")
+        place = settings.archive.location
+        raise PipelineFileError(f"replay.path: there is no archive in {place}")
+    if pipeline.checkpoint is None:
+        raise PipelineFileError(
+            "checkpoint is missing: a folder for how far the replay of an archive in an object"
+            " store has come"
+        )
     for name in settings.queues:
         if name not in found:
             hint = nearest(name, sorted(found))
@@ -99,7 +110,7 @@ def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> None:
     from openmsmq.pipelines.archive.table import ArchiveSource
 
     settings: Replay = pipeline.settings
-    archive, steps = Folder(settings.path), _steps(pipeline)
+    archive, steps = settings.archive.open(), _steps(pipeline)
     spark.dataSource.register(ArchiveSource)
     _check_condition(spark, settings)
     assert pipeline.checkpoint is not None
@@ -111,10 +122,10 @@ def start(spark: SparkSession, pipeline: Pipeline, watch: Watch) -> None:
 
 
 def _sent(
-    spark: SparkSession, pipeline: Pipeline, archive: Folder, steps: Steps, watch: Watch
+    spark: SparkSession, pipeline: Pipeline, archive: ArchiveStore, steps: Steps, watch: Watch
 ) -> Iterator[int]:
     """Send step by step; how many messages each of them had."""
-    for step in steps.todo(archive, STEP):
+    for step in steps.todo(rows_of_batches(archive), STEP):
         if watch.stopping:
             return
         began = time.monotonic()
@@ -150,14 +161,32 @@ def messages(spark: SparkSession, settings: Replay, step: ReplayStep) -> DataFra
     frame = (
         spark.read.format(FORMAT)
         .schema(_schema(settings))
-        .option("path", str(settings.path))
-        .option("first", step.entries[0].batch)
-        .option("last", step.entries[-1].batch)
+        .option("path", str(settings.archive.location))
+        .option("table_format", settings.archive.format)
+        .option("catalog", settings.archive.name.catalog)
+        .option("table", settings.archive.name.table)
+        .option("first", step.first)
+        .option("last", step.last)
         .load()
     )
+    if _is_mixed(settings.archive, step):
+        frame = frame.orderBy(BATCH, "from_queue", POSITION)
     target = _target(settings)
     found = frame.where(settings.where).withColumn("target", target)
     return found.where("target is not null").selectExpr("packet", "target as queue")
+
+
+def _is_mixed(archive: ArchivePlace, step: ReplayStep) -> bool:
+    """Whether the order of files is not that of the messages: some were compacted, or have days."""
+    if archive.format == PARQUET:
+        return False
+    files = archive.open().files(step.first, step.last)
+    days: dict[tuple[str, int], str] = {}
+    return any(
+        file.batches[0] != file.batches[1]
+        or days.setdefault((file.source, file.batches[0]), file.date) != file.date
+        for file in files
+    )
 
 
 def _target(settings: Replay) -> Column:
@@ -176,18 +205,22 @@ def _columns(settings: Replay) -> tuple[str, ...]:
 
 
 def _schema(settings: Replay) -> str:
-    return f"{ddl(_columns(settings))}, date date, queue string"
+    own = "" if settings.archive.format == PARQUET else f", {BATCH} bigint, {POSITION} bigint"
+    return f"{ddl(_columns(settings))}, date date, queue string{own}"
 
 
-def queues_of(entry: ManifestEntry) -> set[str]:
-    """The queues that a batch has messages of."""
-    return {partition_of(file.path, "queue") for file in entry.files}
+def queues_of(archive: ArchiveStore) -> set[str]:
+    """The queues that an archive has messages of."""
+    return {file.source for file in archive.files()}
 
 
-READY: Final = Ready(
-    read_settings,
-    check,
-    start,
-    streams=False,
-    checkpoint=lambda name, settings: settings.path / "replays" / name,
-)
+def _checkpoint(name: str, settings: Replay) -> Path | None:
+    """Beside the data, in a folder that programs which tidy up tables leave alone."""
+    location = settings.archive.location
+    if not location.is_local:
+        return None
+    is_table = settings.archive.format != PARQUET
+    return (location.path / OWN if is_table else location.path) / "replays" / name
+
+
+READY: Final = Ready(read_settings, check, start, streams=False, checkpoint=_checkpoint)

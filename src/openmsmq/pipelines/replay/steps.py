@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from openmsmq.pipelines.archive.files import Folder, ManifestEntry
 from openmsmq.pipelines.lines import JsonLinesFile
 from openmsmq.pipelines.tables import PipelineFileError
 
@@ -20,12 +19,9 @@ class ReplayStep:
     """Batches of an archive that are sent together."""
 
     number: int
-    entries: tuple[ManifestEntry, ...]
-
-    @property
-    def rows(self) -> int:
-        """Messages in it, before any of them is left out."""
-        return sum(entry.rows for entry in self.entries)
+    first: int
+    last: int
+    "Batches, both of them included."
 
 
 class Steps:
@@ -58,22 +54,22 @@ class Steps:
             self._lines.append(head)
         self.id = head["id"]
 
-    def todo(self, archive: Folder, size: int) -> Iterator[ReplayStep]:
-        """What is left to do: first what was begun, then whole batches of about `size` rows."""
+    def todo(self, batches: Mapping[int, int], size: int) -> Iterator[ReplayStep]:
+        """What is left to do: first what was begun, then whole batches of about `size` rows.
+
+        `batches` has the rows of each batch that has any, in the order of the batches.
+        """
         number, last, is_open = self._state()
-        entries = (entry for entry in archive.entries() if entry.rows)
         if is_open is not None:
             first, last = is_open
-            yield ReplayStep(
-                number, tuple(e for e in archive.entries() if first <= e.batch <= last)
-            )
+            yield ReplayStep(number, first, last)
             number += 1
-        gathered: list[ManifestEntry] = []
-        for entry in entries:
-            if entry.batch <= last:
+        gathered: list[int] = []
+        for batch, rows in batches.items():
+            if batch <= last or not rows:
                 continue
-            gathered.append(entry)
-            if sum(one.rows for one in gathered) >= size:
+            gathered.append(batch)
+            if sum(batches[one] for one in gathered) >= size:
                 yield self._opened(number, gathered)
                 gathered, number = [], number + 1
         if gathered:
@@ -89,10 +85,10 @@ class Steps:
                 number, last, is_open = line["done"] + 1, is_open[1], None
         return number, last, is_open
 
-    def _opened(self, number: int, entries: list[ManifestEntry]) -> ReplayStep:
-        first, last = entries[0].batch, entries[-1].batch
+    def _opened(self, number: int, batches: list[int]) -> ReplayStep:
+        first, last = batches[0], batches[-1]
         self._lines.append({"step": number, "first": first, "last": last})
-        return ReplayStep(number, tuple(entries))
+        return ReplayStep(number, first, last)
 
     def done(self, step: ReplayStep, sent: int) -> None:
         """A step is done."""

@@ -20,7 +20,7 @@ SOURCE = {"queue": "orders"}
 
 def test_the_table(pipeline: Callable[..., Pipeline]) -> None:
     found = pipeline(source=SOURCE, archive={"path": "x", "columns": ["body"]})
-    assert found.settings.path == Path.cwd() / "x"
+    assert found.settings.place.location.path == Path.cwd() / "x"
     with pytest.raises(
         PipelineFileError, match=r"has 'bdy', which is no column; did you mean 'body'\?"
     ):

@@ -10,29 +10,32 @@ import pytest
 from pyarrow.parquet import write_table
 
 from openmsmq.errors import StoreInUse
-from openmsmq.pipelines.archive.files import (
+from openmsmq.pipelines.archive.batches import (
     File,
-    Folder,
     ManifestEntry,
     Write,
+    partition_of,
+)
+from openmsmq.pipelines.archive.files import (
+    Folder,
     alone,
     check_checkpoint,
     described,
-    partition_of,
     query_id,
 )
+from openmsmq.pipelines.location import DataFolder
 from openmsmq.pipelines.tables import PipelineFileError
 
 
 def rows_of(*rows: int) -> Write:
     """Writes each row into a folder of its own."""
 
-    def write(staging: Path) -> Iterator[File]:
+    def write(place: DataFolder) -> Iterator[File]:
         for number, row in enumerate(rows):
-            place = staging / f"a={row}" / f"part-{number:05}-x.parquet"
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_table(pa.table({"n": [row]}), place)
-            yield described(staging, place, 1)
+            path = place.path / f"a={row}" / f"part-{number:05}-x.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_table(pa.table({"n": [row]}), path)
+            yield described(place.path, path, 1)
 
     return write
 
@@ -43,7 +46,9 @@ def add(folder: Folder, batch: int, *rows: int, end: int | None = None) -> Manif
 
 
 def files(folder: Folder) -> list[str]:
-    return sorted(str(path.relative_to(folder.data)) for path in folder.data.rglob("*.parquet"))
+    return sorted(
+        str(path.relative_to(folder.data.path)) for path in folder.data.path.rglob("*.parquet")
+    )
 
 
 @pytest.fixture
@@ -74,7 +79,7 @@ def test_files_of_a_batch_that_counts_are_moved_later(folder: Folder) -> None:
     entry = add(folder, 0, 7)
     staged = folder.root / "staging" / "00000000" / entry.files[0].staged
     staged.parent.mkdir(parents=True)
-    (folder.data / entry.files[0].path).rename(staged)
+    (folder.data.path / entry.files[0].path).rename(staged)
     folder.prepare()
     assert files(folder) == [entry.files[0].path]
     folder.prepare()

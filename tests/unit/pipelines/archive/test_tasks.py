@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from tests.spark.archiver import SPARK
 from tests.unit.client.services import Service
 
 from openmsmq import Manager, Message
 from openmsmq.pipelines.archive.archive import FACTS
-from openmsmq.pipelines.archive.tasks import Keeper, by_day, escaped
-from openmsmq.pipelines.offsets import BatchOffsets
+from openmsmq.pipelines.archive.batches import File, folder_name
+from openmsmq.pipelines.archive.tasks import Keeper, by_day, schema_of
+from openmsmq.pipelines.location import DataFolder
+from openmsmq.pipelines.offsets import reading
 from openmsmq.spark.offsets import key
 
 DAY = 86_400_000_000
-
-
-class Tasks:
-    """What a keeper uses of Spark, in this process."""
-
-    def __init__(self, items: list[Any]) -> None:
-        self._items = items
-
-    def map(self, work: Callable[[Any], Any]) -> Tasks:
-        return Tasks([work(item) for item in self._items])
-
-    def collect(self) -> list[Any]:
-        return self._items
-
-
-SPARK: Any = SimpleNamespace(
-    sparkContext=SimpleNamespace(parallelize=lambda items, count: Tasks(items))
-)
 
 
 def test_messages_become_files_in_their_order(
@@ -55,20 +37,27 @@ def test_messages_become_files_in_their_order(
     keeper = Keeper(options, FACTS)
     name = key(manager.id, str(queue.info().id))
 
-    def between(after: int, last: int) -> BatchOffsets:
+    def kept(after: int, last: int) -> list[File]:
         start, end = ({"owner": "me", "positions": {name: position}} for position in (after, last))
-        return BatchOffsets(start, end, {name: (after, last)})
+        with reading(options) as reader:
+            return keeper.keep(SPARK, reader.partitions(start, end), 7, DataFolder(str(tmp_path)))
 
-    files = keeper.keep(SPARK, between(5, 25), tmp_path)
-    assert [file.rows for file in files] == [10, 10]
-    assert keeper.keep(SPARK, between(25, 25), tmp_path) == []
-    labels = []
+    files = kept(5, 25)
+    assert [(file.rows, file.batches, file.positions) for file in files] == [
+        (10, (7, 7), (6, 15)),
+        (10, (7, 7), (16, 25)),
+    ]
+    assert kept(25, 25) == []
+    labels, positions = [], []
     for file in files:
+        assert file.source == r".\private$\orders"
         rows = ds.dataset(tmp_path / file.path).to_table()
-        assert rows.column_names == list(FACTS)
+        assert rows.schema == schema_of(FACTS)
         labels += rows.column("label").to_pylist()
+        positions += rows.column("position").to_pylist()
     assert labels == [str(number) for number in range(5, 25)]
-    again = keeper.keep(SPARK, between(5, 25), tmp_path)
+    assert positions == list(range(6, 26))
+    again = kept(5, 25)
     assert not {file.path for file in again} & {file.path for file in files}
     queue.subscription("lake", owner="me").commit(25)
     [info] = manager.subscriptions()
@@ -79,13 +68,22 @@ def test_rows_are_parted_by_their_day_in_utc() -> None:
     times = pa.array([0, DAY - 1, DAY, 5], pa.timestamp("us", tz="UTC"))
     queues = pa.array([r".\private$\q"] * 4)
     batch = pa.RecordBatch.from_arrays([times, queues], names=["arrived_time", "from_queue"])
-    found = {str(folder): len(rows) for folder, rows in by_day(batch)}
-    queue = "queue=.%5Cprivate$%5Cq"
-    assert found == {f"date=1970-01-01/{queue}": 3, f"date=1970-01-02/{queue}": 1}
+    found = [(day, queue, len(rows)) for day, queue, rows in by_day(batch)]
+    name = r".\private$\q"
+    assert found == [("1970-01-01", name, 3), ("1970-01-02", name, 1)]
 
 
-@pytest.mark.parametrize("name", [r".\private$\a=b/c:d", "100%", "Grüße", "[x]*?\"#'"])
-def test_names_of_partitions_can_be_read_back(name: str) -> None:
-    assert "/" not in escaped(name)
-    assert "=" not in escaped(name)
-    assert unquote(escaped(name)) == name
+@pytest.mark.parametrize(
+    ("queue", "folder"),
+    [
+        (r".\private$\orders", "private-orders"),
+        (r".\private$\orders\Journal$", "private-orders-Journal"),
+        (r".\DeadLetter$", "DeadLetter"),
+        (r".\private$\orders;retry", "private-orders-retry"),
+        (r".\private$\100%", "private-100-[0-9a-f]{8}"),
+        (r".\private$\注文", "private-[0-9a-f]{8}"),
+        (r".\private$\a=b/c:d", "private-a-b-c-d-[0-9a-f]{8}"),
+    ],
+)
+def test_names_of_folders_need_no_escapes(queue: str, folder: str) -> None:
+    assert re.fullmatch(folder, folder_name(queue))

@@ -36,7 +36,7 @@ def test_a_missing_batch_is_found(tmp_path: Path) -> None:
 
 def test_files_that_are_not_what_they_were_are_found(tmp_path: Path) -> None:
     entries = [add(tmp_path, batch, "a", "b") for batch in range(3)]
-    places = [Folder(tmp_path).data / entry.files[0].path for entry in entries]
+    places = [Folder(tmp_path).data.path / entry.files[0].path for entry in entries]
     places[0].unlink()
     places[1].write_bytes(places[1].read_bytes()[:-1])
     places[2].with_name("other.parquet").touch()

@@ -12,6 +12,7 @@ from tests.unit.pipelines.entries import QUEUE, add
 
 from openmsmq import Manager
 from openmsmq.errors import QueueNotFound
+from openmsmq.pipelines.archive.files import Folder
 from openmsmq.pipelines.replay.replay import check, queues_of
 from openmsmq.pipelines.spec import Pipeline
 from openmsmq.pipelines.tables import PipelineFileError
@@ -42,7 +43,8 @@ def test_where_messages_go(replay: Callable[..., Pipeline]) -> None:
 
 def test_queues_of_the_archive_are_known(replay: Callable[..., Pipeline], tmp_path: Path) -> None:
     check(replay())
-    assert queues_of(add(tmp_path / "archive", 1, "b")) == {ORDERS}
+    add(tmp_path / "archive", 1, "b")
+    assert queues_of(Folder(tmp_path / "archive")) == {ORDERS}
     with pytest.raises(
         PipelineFileError, match=r"'.\\\\private\$\\\\ordres' is not in the archive; did"
     ):
