@@ -1,7 +1,7 @@
 """An archive in a process of its own, to be killed: `python -m tests.spark.archiver JSON MOMENT`.
 
 Tasks run in this process instead of Spark's workers: what is written, committed and read again is
-the same, and nobody waits for Java.
+the same, without Java.
 """
 
 from __future__ import annotations

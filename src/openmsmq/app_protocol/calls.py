@@ -20,6 +20,8 @@ PROTOCOL: Final = 1
 
 RUNS: Final = "runs"
 "The capability of both sides to deliver and end slices of runs."
+PEEKED_RUNS: Final = "peeked-runs"
+"The capability of a client to take slices of runs that it only looks at."
 
 _ERRORS: Final[Mapping[str, type[MQError]]] = {
     name: found

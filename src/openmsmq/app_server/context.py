@@ -93,6 +93,8 @@ class SessionContext:
         self.caller = Caller()
         self.takes_slices = False
         "The program understands slices of runs."
+        self.takes_peeked_slices = False
+        "It understands those that it only looks at, too."
         self.is_refused = False
         "The refusal is sent in a moment; until then nothing that the program sends counts."
         self._due = inf

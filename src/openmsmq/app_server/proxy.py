@@ -56,10 +56,10 @@ class OpenQueue(Protocol):
         """Send messages that a program has packed."""
         ...
 
-    def peek(
+    def peek_parts(
         self, count: int, *, wait: bool, after: int = 0, size_max: int = ...
-    ) -> Future[Entries]:
-        """Look at the first messages, or at those behind a lookup identifier."""
+    ) -> Future[Parts]:
+        """Look at the first messages, or at those behind a lookup identifier; runs as slices."""
         ...
 
     def receive_parts(

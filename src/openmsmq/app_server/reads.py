@@ -65,7 +65,8 @@ class Reads:
                 session.fail(number, pending.error)
                 return
             parts: Parts = pending.result()
-            is_sliced = session.takes_slices and has_slices(parts)
+            takes = session.takes_slices if take else session.takes_peeked_slices
+            is_sliced = takes and has_slices(parts)
             kind = Kind.SLICES if is_sliced else Kind.MESSAGES
             session.answer(number, kind, *payload(parts, sliced=is_sliced))
 
@@ -110,7 +111,7 @@ class Reads:
             return opened.receive_parts(
                 count, wait=wait, transaction=transaction, hold=hold, size_max=room
             )
-        return opened.peek(count, wait=wait, after=behind or 0, size_max=room)
+        return opened.peek_parts(count, wait=wait, after=behind or 0, size_max=room)
 
     @property
     def next_deadline(self) -> float:

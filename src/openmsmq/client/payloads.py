@@ -11,7 +11,7 @@ from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.calls import RUNS, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind
 from openmsmq.app_protocol.members import Members
-from openmsmq.app_protocol.slices import EndRanges, Slices
+from openmsmq.app_protocol.slices import EndRanges, QueuedSlice, Slices
 from openmsmq.client.limits import WAIT_MAX
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.limits import U32_MAX, U64_MAX
@@ -187,6 +187,14 @@ def messages_in(frame: Frame) -> list[ReceivedMessage]:
     return found
 
 
+def slices_in(frame: Frame) -> tuple[QueuedSlice, ...]:
+    """The same as they lie together; those that come one by one are slices of one message."""
+    if frame.kind == Kind.SLICES:
+        return Slices.decode(frame.payload).slices
+    found = app.Messages.decode(frame.payload).messages
+    return tuple(QueuedSlice(*one[:5], 1, one.packet) for one in found)
+
+
 def end_of(
     welcome: Welcome, handle: int, lookups: Sequence[int], *, remove: bool, transaction: int = 0
 ) -> tuple[Kind, bytes]:
@@ -198,6 +206,22 @@ def end_of(
             found = EndRanges(handle, transaction, action, tuple(ranges))
             return Kind.END_RANGES, found.encode()
     return Kind.END, app.End(handle, transaction, action, tuple(lookups)).encode()
+
+
+def single_slices(messages: Sequence[ReceivedMessage]) -> tuple[QueuedSlice, ...]:
+    """Messages as slices of one message each."""
+    return tuple(
+        QueuedSlice(
+            message.lookup_id,
+            int(message.arrived_time.timestamp()),
+            message.abort_count,
+            message.move_count,
+            message.message_class,
+            1,
+            message.packet,
+        )
+        for message in messages
+    )
 
 
 def packed(messages: Sequence[ReceivedMessage]) -> bytes:

@@ -10,7 +10,7 @@ from openmsmq.engine.authorization import authorize, authorize_queue, permitted_
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.cursor import QueueCursor
-from openmsmq.engine.messages.receive import Receiver
+from openmsmq.engine.messages.receive import Receiver, same
 from openmsmq.engine.messages.scan import NO_LIMIT
 from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.queues.entry import Entry
@@ -131,6 +131,15 @@ class QueueHandle(Holder):
         self._require(Access.PEEK)
         return self._parts.receiver.peek(
             self.queue, count, self, wait=wait, after=after, size_max=size_max
+        )
+
+    def peek_parts(
+        self, count: int, *, wait: bool, after: int = 0, size_max: int = NO_LIMIT
+    ) -> Future[MessageParts]:
+        """The same with messages of runs as slices."""
+        self._require(Access.PEEK)
+        return self._parts.receiver.peek(
+            self.queue, count, self, wait=wait, after=after, size_max=size_max, shape=same
         )
 
     def receive(

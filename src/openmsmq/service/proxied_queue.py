@@ -118,9 +118,9 @@ class ProxiedQueue:
 
     # Reading
 
-    def peek(
+    def peek_parts(
         self, count: int, *, wait: bool, after: int = 0, size_max: int = NO_LIMIT
-    ) -> Future[Entries]:
+    ) -> Future[Any]:
         """Look at the first messages, or at those behind a lookup identifier."""
         self.mode.require(Access.PEEK, self.name)
         first = Read(take=False, timeout=None if wait else 0)

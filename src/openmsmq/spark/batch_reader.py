@@ -159,7 +159,7 @@ def blocks(queue: Queue, after: int, last: int) -> Iterator[Block]:
     """The messages of a range, as many at once as a frame has room for."""
     while after < last:
         count = min(COUNT_MAX, last - after)
-        block = Block.of_payload(queue.peek_packed(count, timeout=0, after=after))
+        block = Block.of_slices(queue.peek_slices(count, timeout=0, after=after))
         if not len(block):
             return
         block = block.up_to(last)

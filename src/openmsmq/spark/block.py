@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
 from struct import Struct
@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.packet.headers.base import BaseFlags, BaseHeader
 from openmsmq.packet.headers.security import SecurityHeaderStart
 from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeaderStart
@@ -23,6 +24,10 @@ FACTS: Final = 24
 "Bytes before each packet that hold what only the queue knows: see `app.messages.QueuedMessage`."
 _BEFORE: Final = 26
 _sizes: Final = Struct("<I").unpack_from
+_number: Final = Struct("<I").pack
+_known: Final = Struct("<IIIHxx").pack
+_two: Final = Struct("<qq").unpack
+_PACKET_SIZE: Final = BaseHeader.offset_of("PacketSize")
 _NAME_SIZES: Final = pa.array([0, 0, 4, 4, 4, 16, 20, 0], pa.int32())
 _SECURITY_SIZES: Final[tuple[tuple[Kind, int], ...]] = (
     ("H", 2),
@@ -59,6 +64,20 @@ class Block:
         data = pa.py_buffer(payload)
         facts = records(data, before, FACTS)
         return cls(data, pc.add(before, _i32(_BEFORE)), integers(sizes), facts)
+
+    @classmethod
+    def of_slices(cls, found: Sequence[QueuedSlice]) -> Block:
+        """Messages as they lie together; most are in large slices with packets of one size."""
+        starts, sizes, facts = array("i"), array("i"), bytearray()
+        start = 0
+        for one in found:
+            own = _packet_sizes(one)
+            starts.extend(accumulate(own[:-1], initial=start))
+            sizes.extend(own)
+            facts += _facts_of(one)
+            start += len(one.packets)
+        data = pa.py_buffer(b"".join([one.packets for one in found]))
+        return cls(data, integers(starts), integers(sizes), pa.py_buffer(bytes(facts)))
 
     @classmethod
     def of_packets(cls, packets: Iterable[bytes]) -> Block:
@@ -217,6 +236,32 @@ class Block:
         """What its manager keeps behind each packet, mostly nothing ([MS-MQRR] 2.2.5)."""
         ends = pc.add(self.starts, self.packet_sizes)
         return slices(self.data, ends, pc.subtract(self.sizes, self.packet_sizes))
+
+
+def _packet_sizes(one: QueuedSlice) -> array[int]:
+    """How long each packet of a slice is; `Malformed` if they are not so many."""
+    packets, count = one.packets, one.messages
+    if count > 1 and len(packets) % count == 0:
+        size, words = len(packets) // count, memoryview(packets)
+        if not size % 4:
+            own = words.cast("I")[_PACKET_SIZE // 4 :: size // 4].tobytes()
+            if own == _number(size) * count:
+                return array("i", [size]) * count
+    return array("i", map(len, one.split()))
+
+
+def _facts_of(one: QueuedSlice) -> bytes:
+    """What the queue knows of each message: the same but for the lookup identifiers."""
+    count = one.messages
+    first, second = _rest(one.arrived, one.abort_count, one.move_count, one.message_class)
+    words = array("q", [0, first, second]) * count
+    memoryview(words)[::3] = array("q", range(one.lookup_id, one.lookup_id + count))
+    return words.tobytes()
+
+
+def _rest(*facts: int) -> tuple[int, int]:
+    found: tuple[int, int] = _two(_known(*facts))
+    return found
 
 
 _SIGNED: Final = {"H": pa.uint16(), "I": pa.int32()}

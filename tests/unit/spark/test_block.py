@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pyarrow as pa
 import pytest
 from tests.samples import MESSAGES
 
 from openmsmq.app_protocol.payloads import Messages, QueuedMessage
+from openmsmq.app_protocol.slices import QueuedSlice
+from openmsmq.errors import Malformed
+from openmsmq.names.format import parse_format_name
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import properties_offset
+from openmsmq.spark.arrow import Columns
 from openmsmq.spark.block import Block
+from openmsmq.types.message import Message
+from openmsmq.types.pack import Packer
 
 PACKETS = [message.encode() for message in MESSAGES.values()]
 
@@ -38,3 +46,23 @@ def test_a_packet_that_was_not_checked_is_refused() -> None:
     packet[at : at + 4] = b"\xff\xff\xff\x3f"
     with pytest.raises(pa.ArrowInvalid):
         _ = Block.of_packets([bytes(packet)]).bodies
+
+
+@pytest.mark.parametrize("sizes", [(10, 10, 10, 10), (10, 30, 0, 7), (5,)])
+def test_slices_are_the_same_messages(sizes: tuple[int, ...]) -> None:
+    messages = [Message(bytes(size), label=str(number)) for number, size in enumerate(sizes)]
+    name = parse_format_name(r"DIRECT=OS:shop01\private$\orders")
+    packets = Packer(uuid4()).pack_many(messages, name, first_id=1, sent_time=0)
+    known = (1_700_000_000, 2, 3, 0x8001)
+    queued = [QueuedMessage(900 + number, *known, packet) for number, packet in enumerate(packets)]
+    single = QueuedSlice(7, 1, 0, 0, 0, 1, packets[0])
+    run = QueuedSlice(900, *known, len(packets), b"".join(packets))
+    names = ("lookup_id", "arrived_time", "abort_count", "move_count", "message_class", "body")
+    expected = Columns(
+        Block.of_payload(Messages((QueuedMessage(7, 1, 0, 0, 0, packets[0]), *queued)).encode())
+    ).batch(names)
+    assert Columns(Block.of_slices((single, run))).batch(names) == expected
+    broken = run._replace(packets=run.packets + bytes(4))
+    if len(sizes) > 1:
+        with pytest.raises(Malformed):
+            Block.of_slices((broken,))

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_protocol.members import Members
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client import payloads as remote
 from openmsmq.client._async.channel import Channel
 from openmsmq.client._async.remote_calls import RemoteCalls
@@ -327,11 +328,11 @@ class Remote(RemoteCalls):
             await channel.remove(number, [message.lookup_id for message in found])
         return found
 
-    async def read_packed(self, handle: Handle, read: Read) -> bytes:
-        async def again(channel: Channel) -> bytes:
+    async def peek_slices(self, handle: Handle, read: Read) -> tuple[QueuedSlice, ...]:
+        async def again(channel: Channel) -> tuple[QueuedSlice, ...]:
             wait = remote.wait_of(read.timeout)
             payload = remote.read_payload(await self._number(channel, handle), read, wait)
-            return (await channel.read(payload, wait=wait, held=0)).payload
+            return remote.slices_in(await channel.read(payload, wait=wait, held=0))
 
         return await self._repeat(again)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.types.access import Mode
 from openmsmq.types.delivery import DeliveryOptions
@@ -184,8 +185,8 @@ class Backend(Protocol):
         """Receive or peek."""
         ...
 
-    def read_packed(self, handle: Handle, read: Read) -> bytes:
-        """Peek, for those who read many: the payload of MESSAGES."""
+    def peek_slices(self, handle: Handle, read: Read) -> tuple[QueuedSlice, ...]:
+        """Peek, for those who read many: messages as they lie together."""
         ...
 
     def open_stream(self, handle: Handle, prefetch: int) -> StreamBackend:

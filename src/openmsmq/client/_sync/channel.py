@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from openmsmq.app_protocol.calls import RUNS, Call, Hello, Welcome
+from openmsmq.app_protocol.calls import PEEKED_RUNS, RUNS, Call, Hello, Welcome
 from openmsmq.app_protocol.frames import Frame, Kind, encode_frame
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_protocol.payloads import Cancel
@@ -74,7 +74,9 @@ class Channel:
         return channel
 
     def _greet(self, address: Address) -> None:
-        hello = Hello(this_process(), token=address.token, capabilities=(RUNS,)).encode()
+        hello = Hello(
+            this_process(), token=address.token, capabilities=(RUNS, PEEKED_RUNS)
+        ).encode()
         try:
             self.welcome = Welcome.decode(self.request(Kind.HELLO, hello).payload)
         except TokenRefused as error:

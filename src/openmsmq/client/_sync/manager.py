@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Unpack
 from uuid import UUID
 
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client._sync.backend import Backend
 from openmsmq.client._sync.cursor import Closable, Cursor
 from openmsmq.client._sync.queue_control import QueueControl
@@ -31,9 +32,6 @@ from openmsmq.types.received import ReceivedMessage
 from openmsmq.types.settings import Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
 from openmsmq.types.units import UnitInfo
-
-NO_MESSAGES = bytes(4)
-"A payload of MESSAGES with none in it."
 
 
 class Manager(Closable):
@@ -366,16 +364,18 @@ class Queue(QueueControl):
         except ReceiveTimeout:
             return []
 
-    def peek_packed(self, count: int, timeout: float | None = None, *, after: int = 0) -> bytes:
-        """The same for those who decode many at once: the payload of MESSAGES.
+    def peek_slices(
+        self, count: int, timeout: float | None = None, *, after: int = 0
+    ) -> tuple[QueuedSlice, ...]:
+        """The same for those who decode many at once: messages as they lie together.
 
-        See `docs/app-protocol.md`; four zeros are no messages.
+        See SLICES in `docs/app-protocol.md`.
         """
         self._require(Access.PEEK)
         try:
-            return self._backend.read_packed(self._handle, _behind(after, count, timeout))
+            return self._backend.peek_slices(self._handle, _behind(after, count, timeout))
         except ReceiveTimeout:
-            return NO_MESSAGES
+            return ()
 
     def peek_by_lookup_id(
         self,

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
 from openmsmq.app_protocol.members import Members
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client import payloads as remote
 from openmsmq.client._sync.channel import Channel
 from openmsmq.client._sync.remote_calls import RemoteCalls
@@ -328,11 +329,11 @@ class Remote(RemoteCalls):
             channel.remove(number, [message.lookup_id for message in found])
         return found
 
-    def read_packed(self, handle: Handle, read: Read) -> bytes:
-        def again(channel: Channel) -> bytes:
+    def peek_slices(self, handle: Handle, read: Read) -> tuple[QueuedSlice, ...]:
+        def again(channel: Channel) -> tuple[QueuedSlice, ...]:
             wait = remote.wait_of(read.timeout)
             payload = remote.read_payload(self._number(channel, handle), read, wait)
-            return channel.read(payload, wait=wait, held=0).payload
+            return remote.slices_in(channel.read(payload, wait=wait, held=0))
 
         return self._repeat(again)
 

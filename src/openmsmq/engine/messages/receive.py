@@ -63,9 +63,10 @@ class Receiver:
         wait: bool,
         after: int = 0,
         size_max: int = NO_LIMIT,
-    ) -> Future[Entries]:
+        shape: Callable[[Parts], Any] = expanded,
+    ) -> Future[Any]:
         """Peek Message ([MS-MQDMPR] 3.1.7.1.15), up to `count` and `size_max` bytes at once."""
-        pending: Future[Entries] = Future()
+        pending: Future[Any] = Future()
 
         def attempt(_: list[int]) -> bool:
             snapshot = self._core.snapshot
@@ -73,7 +74,7 @@ class Receiver:
                 snapshot, queue, count, after, self._core.expiry.overdue, size_max
             )
             if found:
-                pending.succeed(expanded(fetch_parts(snapshot, queue, found)))
+                pending.succeed(shape(fetch_parts(snapshot, queue, found)))
             return bool(found)
 
         return self._start(queue, Waiter(attempt, pending, owner, from_head=not after), wait=wait)
@@ -117,7 +118,7 @@ class Receiver:
     ) -> Future[Parts]:
         """The same with messages of runs as slices."""
         return self._receive(
-            queue, count, owner, _same, wait=wait, holder=holder, size_max=size_max, caller=caller
+            queue, count, owner, same, wait=wait, holder=holder, size_max=size_max, caller=caller
         )
 
     def _receive(
@@ -494,7 +495,7 @@ class Receiver:
         )
 
 
-def _same(parts: Parts) -> Parts:
+def same(parts: Parts) -> Parts:
     """Slices stay slices."""
     return parts
 

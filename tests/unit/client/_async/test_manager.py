@@ -27,8 +27,7 @@ from openmsmq import (
     Share,
     aio,
 )
-from openmsmq.app_protocol.payloads import Messages
-from openmsmq.client.payloads import received
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.engine.transactions.transaction import SPILL_SIZE
 from openmsmq.errors import (
     AccessDenied,
@@ -223,14 +222,32 @@ def test_a_peek_takes_nothing(queue: Queue) -> None:
     assert queue.info().messages == 3
 
 
+def packets_of(slices: tuple[QueuedSlice, ...]) -> list[tuple[int, bytes]]:
+    """The lookup identifiers and packets of messages in slices."""
+    return [pair for one in slices for pair in enumerate(one.split(), one.lookup_id)]
+
+
+def test_messages_that_came_together_are_peeked_together(queue: Queue) -> None:
+    queue.send_many(f"{number}" for number in range(100))
+    found = queue.peek_slices(60, timeout=0)
+    assert sum(one.messages for one in found) == 60
+    others = queue.peek_many(60, timeout=0)
+    assert packets_of(found) == [(one.lookup_id, one.packet) for one in others]
+    queue.receive_many(7, timeout=0)
+    again = queue.peek_slices(999, timeout=0, after=others[9].lookup_id)
+    assert again[0].lookup_id == others[10].lookup_id
+    assert sum(one.messages for one in again) == 90
+
+
 def test_a_peek_can_begin_behind_any_place(queue: Queue) -> None:
     queue.send_many(["1", "2", "3"])
     first, *others = queue.peek_many(9, timeout=0)
     assert queue.peek_many(9, timeout=0, after=first.lookup_id) == others
-    packed = queue.peek_packed(9, timeout=0, after=first.lookup_id)
-    assert received(Messages.decode(packed).messages) == others
+    assert packets_of(queue.peek_slices(9, timeout=0, after=first.lookup_id)) == [
+        (one.lookup_id, one.packet) for one in others
+    ]
     assert queue.peek_many(9, timeout=0, after=others[-1].lookup_id) == []
-    assert queue.peek_packed(9, timeout=0, after=others[-1].lookup_id) == bytes(4)
+    assert queue.peek_slices(9, timeout=0, after=others[-1].lookup_id) == ()
     assert queue.peek_by_lookup_id(first.lookup_id + 1, Seek.AHEAD) == first
     assert queue.peek_by_lookup_id(first.lookup_id - 1, Seek.BEHIND) == first
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client.backend import CursorHandle, Handle, Work
-from openmsmq.client.payloads import packed
+from openmsmq.client.payloads import packed, single_slices
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.manager import QueueManager, received
@@ -279,8 +280,8 @@ class Embedded:
 
         return await self._wait(opened, _reader(opened, read, begun, cursor), read.timeout, undo)
 
-    async def read_packed(self, handle: Handle, read: Read) -> bytes:
-        return packed(await self.read(handle, read, None, None))
+    async def peek_slices(self, handle: Handle, read: Read) -> tuple[QueuedSlice, ...]:
+        return single_slices(await self.read(handle, read, None, None))
 
     async def hold(
         self, handle: Handle, count: int, timeout: float | None

@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client.backend import CursorHandle, Handle, Work
-from openmsmq.client.payloads import packed
+from openmsmq.client.payloads import packed, single_slices
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.manager import QueueManager, received
@@ -280,8 +281,8 @@ class Embedded:
 
         return self._wait(opened, _reader(opened, read, begun, cursor), read.timeout, undo)
 
-    def read_packed(self, handle: Handle, read: Read) -> bytes:
-        return packed(self.read(handle, read, None, None))
+    def peek_slices(self, handle: Handle, read: Read) -> tuple[QueuedSlice, ...]:
+        return single_slices(self.read(handle, read, None, None))
 
     def hold(self, handle: Handle, count: int, timeout: float | None) -> list[ReceivedMessage]:
         """Take messages that `end` will remove or return."""

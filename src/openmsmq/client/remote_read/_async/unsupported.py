@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client._async.backend import SubscriptionBackend
 from openmsmq.client.backend import Handle, Work
 from openmsmq.errors import UnsupportedOperation
@@ -66,8 +67,8 @@ class UnsupportedCalls:
     async def set_permissions(self, handle: Handle, sddl: str) -> None:
         raise _unsupported("set permissions")
 
-    async def read_packed(self, handle: Handle, read: Read) -> bytes:
-        raise _unsupported("read packed")
+    async def peek_slices(self, handle: Handle, read: Read) -> tuple[QueuedSlice, ...]:
+        raise _unsupported("peek slices")
 
     async def open_subscription(
         self, handle: Handle, name: str, *, copy: bool, owner: str

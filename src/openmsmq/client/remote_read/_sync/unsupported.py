@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client._sync.backend import SubscriptionBackend
 from openmsmq.client.backend import Handle, Work
 from openmsmq.errors import UnsupportedOperation
@@ -67,8 +68,8 @@ class UnsupportedCalls:
     def set_permissions(self, handle: Handle, sddl: str) -> None:
         raise _unsupported("set permissions")
 
-    def read_packed(self, handle: Handle, read: Read) -> bytes:
-        raise _unsupported("read packed")
+    def peek_slices(self, handle: Handle, read: Read) -> tuple[QueuedSlice, ...]:
+        raise _unsupported("peek slices")
 
     def open_subscription(
         self, handle: Handle, name: str, *, copy: bool, owner: str
