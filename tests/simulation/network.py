@@ -154,6 +154,7 @@ class ProgramEnd(End):
     """
 
     certificate: Mapping[str, Any] = {}
+    unix = ()
     peer = "its computer"
 
     @property

@@ -72,7 +72,13 @@ class Server(Protocol):
     read_proxy: ReadProxy | None
 
     def admit(
-        self, token: str, peer: str, certificate: Mapping[str, Any], *, is_trusted: bool
+        self,
+        token: str,
+        peer: str,
+        certificate: Mapping[str, Any],
+        *,
+        is_trusted: bool,
+        unix: tuple[int, ...] = (),
     ) -> Grant | None:
         """The grant of a program that shows a token, or else a certificate; None for no access."""
         ...

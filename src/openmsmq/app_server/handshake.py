@@ -35,7 +35,9 @@ class Handshake:
         server, wire = session.server, session.wire
         hello = Hello.decode(frame.payload)
         certificate = wire.certificate
-        grant = server.admit(hello.token, wire.peer, certificate, is_trusted=self._is_trusted)
+        grant = server.admit(
+            hello.token, wire.peer, certificate, is_trusted=self._is_trusted, unix=wire.unix
+        )
         if grant is None:
             self._refusal = "the token is missing, wrong or has expired"
             if certificate and not hello.token:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import ssl
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from openmsmq.app_server.limits import REFUSALS_MAX
 from openmsmq.app_server.server import AppServer
+from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.sweeper import SessionSweeper
 from openmsmq.net.connection import Connection
 from openmsmq.runtime.listener import Listener, bind
@@ -20,6 +23,8 @@ from openmsmq.service.metrics.samples import EXHAUSTED, TOO_MANY
 
 DRAIN_TIMEOUT_S: Final = 2.0
 "That programs have to read what was sent to them when the listener stops."
+SOCKET_MODES: Final = {"owner": 0o600, "group": 0o660, "everyone": 0o666}
+"The mode of the Unix socket, by who can open it."
 _log: Final = logging.getLogger(__name__)
 
 
@@ -40,16 +45,22 @@ class AppListener:
         config = self.server.config
         address: tuple[str, int] | str = ""
         if config.app_socket is not None:
-            self._listen([self._bind(config.app_socket)], None, is_trusted=True)
+            bound = [self._bind(config.app_socket, SOCKET_MODES[config.app_socket_for])]
+            self._listen(bound, None, is_trusted=self._trusts_user)
             address = str(config.app_socket)
         if config.app_port is not None:
             bound = await bind(config.bind, config.app_port)
-            address = self._listen(bound, self._tls, is_trusted=self._trusts_port)
+            trusts = self._trusts_port
+            address = self._listen(bound, self._tls, is_trusted=lambda _: trusts)
         self._tick()
         return address
 
     def _listen(
-        self, bound: list[socket.socket], tls: ssl.SSLContext | None, *, is_trusted: bool
+        self,
+        bound: list[socket.socket],
+        tls: ssl.SSLContext | None,
+        *,
+        is_trusted: Callable[[Connection], bool],
     ) -> tuple[str, int]:
         listener = Listener(partial(self._connection, is_trusted=is_trusted), self, tls=tls)
         self._listeners.append(listener)
@@ -61,19 +72,28 @@ class AppListener:
         self.sweeper.tick(loop.time())
         self._timer = loop.call_at(self.sweeper.next_deadline, self._tick)
 
-    def _bind(self, path: Path) -> socket.socket:
-        """A Unix socket that only its owner can reach, from its first moment on."""
+    def _bind(self, path: Path, mode: int) -> socket.socket:
+        """A Unix socket that only those can reach who may, from its first moment on."""
         if path.is_socket():
             path.unlink()  # of a process that was killed: the store is ours
         bound = socket.socket(socket.AF_UNIX)
         try:
             bound.bind(str(path))
             self._socket = path
-            path.chmod(0o600)
+            path.chmod(mode)
         except OSError:
             bound.close()
             raise
         return bound
+
+    def _trusts_user(self, wire: Connection) -> bool:
+        """Whether the user at the other end of a Unix socket is root, or the one that serves.
+
+        Where the system does not tell who that is, a socket for its owner is opened by that one.
+        """
+        if user := wire.unix:
+            return user[0] in (0, os.geteuid())
+        return self.server.config.app_socket_for == "owner"
 
     @property
     def _trusts_port(self) -> bool:
@@ -86,9 +106,13 @@ class AppListener:
             return False
         return config.is_local or config.allow_insecure
 
-    def _connection(self, *, is_trusted: bool) -> Connection:
+    def _connection(self, *, is_trusted: Callable[[Connection], bool]) -> Connection:
         now = asyncio.get_running_loop().time
-        return Connection(lambda wire: self.server.accept(wire, now(), is_trusted=is_trusted), now)
+
+        def accept(wire: Connection) -> AppSession:
+            return self.server.accept(wire, now(), is_trusted=is_trusted(wire))
+
+        return Connection(accept, now)
 
     # For the listeners
 

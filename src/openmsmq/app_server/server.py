@@ -101,14 +101,23 @@ class AppServer:
         return True
 
     def admit(
-        self, token: str, peer: str, certificate: Mapping[str, Any], *, is_trusted: bool
+        self,
+        token: str,
+        peer: str,
+        certificate: Mapping[str, Any],
+        *,
+        is_trusted: bool,
+        unix: tuple[int, ...] = (),
     ) -> Grant | None:
         """The grant of a program that shows a token, or else a certificate; None for no access.
 
-        A token counts alone, whatever the certificate.
+        A token counts alone, whatever the certificate. Another user of this computer, by a Unix
+        socket that is open to it, reads and sends where permissions allow that (MSEC-A20).
         """
         if not token and is_trusted:
-            return EVERYTHING
+            return Grant("admin", unix=unix) if unix else EVERYTHING
+        if not token and unix:
+            return Grant("read+send", unix=unix)
         if not token and self._admits_anonymous:
             return ANONYMOUS
         if token:

@@ -22,6 +22,11 @@ class ProgramWire(Wire, Protocol):
         ...
 
     @property
+    def unix(self) -> tuple[int, ...]:
+        """The user of this computer that the program runs as, and its groups; empty if unknown."""
+        ...
+
+    @property
     def peer_gone(self) -> bool:
         """The program has closed the connection, which was not noticed since nothing is read."""
         ...

@@ -24,7 +24,7 @@ from openmsmq.security.permissions import format_rights
 from openmsmq.security.sid import ADMINISTRATORS
 from openmsmq.types.access import Access
 from openmsmq.types.caller import INTERNAL, Caller, Right
-from openmsmq.types.queues import QueueKind
+from openmsmq.types.queues import VISIBLE, QueueKind
 
 _CARE: Final = (
     QueueRights.GET_QUEUE_PERMISSIONS
@@ -32,6 +32,17 @@ _CARE: Final = (
     | QueueRights.TAKE_QUEUE_OWNERSHIP
 )
 "What administrators may do whatever the list says, so that no queue is lost to all."
+_CONTROL: Final = tuple(
+    int(right)
+    for right in (
+        QueueRights.GET_QUEUE_PROPERTIES,
+        QueueRights.SET_QUEUE_PROPERTIES,
+        QueueRights.GET_QUEUE_PERMISSIONS,
+        QueueRights.CHANGE_QUEUE_PERMISSIONS,
+        QueueRights.TAKE_QUEUE_OWNERSHIP,
+    )
+)
+"What can be done with an open queue besides sending, peeking and receiving."
 _QUEUE_ACCESS: Final[Mapping[Access, QueueRights]] = {
     Access.RECEIVE: QueueRights.RECEIVE_MESSAGE,
     Access.PEEK: QueueRights.PEEK_MESSAGE,
@@ -110,6 +121,17 @@ def permitted_access(caller: Caller, queue: ManagedQueue, manager: str) -> Acces
         if is_granted(permissions, sids, int(right)):
             found |= access
     return found
+
+
+def may_control(caller: Caller, queue: ManagedQueue) -> bool:
+    """Whether permissions give a caller a right to a queue that needs no message of it.
+
+    Who may only see or change properties and permissions opens the queue for that alone.
+    """
+    if queue.kind not in VISIBLE:
+        return False
+    permissions, sids = queue.properties.permissions, caller.grant.sids
+    return ADMINISTRATORS in sids or any(is_granted(permissions, sids, right) for right in _CONTROL)
 
 
 def authorize_queue(caller: Caller, right: QueueRights, queue: ManagedQueue) -> None:

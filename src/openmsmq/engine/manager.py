@@ -17,6 +17,7 @@ from openmsmq.engine.arrivals.receipts import ReceiptWriters
 from openmsmq.engine.authorization import (
     authorize_manager,
     authorize_queue,
+    may_control,
     may_end,
     permitted_access,
 )
@@ -206,7 +207,8 @@ class QueueManager(Core):
         if not mode.access & possible:
             raise UnsupportedFormatNameOperation(f"{name}: cannot send to a {queue.kind} queue")
         permitted = permitted_access(caller, queue, self.settings.permissions)
-        if not mode.access & possible & permitted:
+        is_for_control = mode.access == Access.ALL and may_control(caller, queue)
+        if not mode.access & possible & permitted and not is_for_control:
             raise AccessDenied(
                 f"the permissions of {queue.name} do not allow to open it so; openmsmq queue"
                 " permissions show prints them"

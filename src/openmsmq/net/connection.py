@@ -14,6 +14,7 @@ from math import inf
 from typing import Any, Final, cast
 
 from openmsmq.net.keep_alive import enable_keep_alive
+from openmsmq.net.unix_user import unix_user
 from openmsmq.net.wire import Machine
 
 WRITE_BUFFER: Final = 1 << 20
@@ -74,6 +75,12 @@ class Connection(asyncio.Protocol):
     def address(self) -> str:
         """The IP address of the peer."""
         return self.remote[0]
+
+    @property
+    def unix(self) -> tuple[int, ...]:
+        """The user of this computer that the peer is, and its groups; empty if unknown."""
+        found = self._transport
+        return () if found is None else unix_user(found.get_extra_info("socket"))
 
     @property
     def reads_paused(self) -> bool:

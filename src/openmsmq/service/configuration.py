@@ -42,6 +42,7 @@ class Config:
 
     app_port: int | None = 1811
     app_socket: Path | None = None
+    app_socket_for: Literal["owner", "group", "everyone"] = "owner"
     loopback: Literal["admin", "anonymous"] = "admin"
     clients_max: int = 10_000
     requests_max: int = 1024

@@ -106,6 +106,13 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "app_socket": Option(
         "app.socket", read_path, "A Unix socket for programs, beside the port.", "--app-socket PATH"
     ),
+    "app_socket_for": Option(
+        "app.socket_for",
+        one_of("owner", "group", "everyone"),
+        "Who can open it: the user that serves, its group, or every user of this computer. Others"
+        " than that user and root read and send where permissions (unix:UID, unix-group:GID) allow"
+        " it.",
+    ),
     "loopback": Option(
         "app.loopback",
         one_of("admin", "anonymous"),

@@ -57,6 +57,7 @@ class PlainWire:
 
     def __init__(self) -> None:
         self.certificate: Mapping[str, Any] = {}
+        self.unix: tuple[int, ...] = ()
         self.write_buffer_full = False
         self.peer_gone = False
         self.is_closed = False

@@ -326,7 +326,9 @@ async def test_who_was_on_the_way_in_is_told_as_well(house: House) -> None:
     await house.listener.stop("SIGTERM")
     near, far = socket.socketpair()
     loop = asyncio.get_running_loop()
-    await loop.create_connection(partial(house.listener._connection, is_trusted=True), sock=near)
+    await loop.create_connection(
+        partial(house.listener._connection, is_trusted=lambda _: True), sock=near
+    )
     reader, writer = await asyncio.open_connection(sock=far)
     assert await Program(reader, writer).closing() == "SIGTERM"
     writer.close()
@@ -393,6 +395,27 @@ async def test_all_goes_through_tls_as_well(house: House, made: Path) -> None:
     assert len(await program.read(handle, count=5)) == 3, "no more fit into a frame"
     await listener.stop("enough")
     assert await program.closing() == "enough"
+
+
+@served()
+async def test_other_users_of_a_unix_socket_are_no_administrators(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MSEC-150."""
+    path = house.folder / "shared"
+    house.config = replace(house.config, app_socket=path, app_socket_for="group")
+    listener = house.new_listener(refusal_delay_s=0)
+    await listener.start()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660
+    assert (await (await house.connect()).hello())["role"] == "admin"
+    monkeypatch.setattr("openmsmq.net.connection.unix_user", lambda _: (12345, 17))
+    assert (await (await house.connect()).hello())["role"] == "read+send"
+    assert listener.server.sessions[-1].caller.principal == "unix:12345"
+    monkeypatch.setattr("openmsmq.net.connection.unix_user", lambda _: ())
+    unknown = await house.connect()
+    unknown.tell(Kind.HELLO, Hello("test").encode())
+    assert "the token is missing" in await unknown.closing()
+    await listener.stop("enough")
 
 
 @served()

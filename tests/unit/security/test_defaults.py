@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from openmsmq.errors import IllegalSecurityDescriptor
 from openmsmq.security.access import QueueRights
 from openmsmq.security.defaults import queue_descriptor
 from openmsmq.security.descriptor import Ace, AceType, Acl, Control, SecurityDescriptor
+from openmsmq.security.sddl import parse_sddl
 from openmsmq.security.sid import ADMINISTRATORS, ANONYMOUS, EVERYONE, Sid
 
+VECTORS = Path(__file__).parents[2] / "vectors" / "security" / "security-access.json"
+DESCRIPTORS = json.loads(VECTORS.read_text())["descriptors"]
 DOMAIN = "S-1-5-21-3623811015-3361044348-30300820"
 USER = Sid.from_text(f"{DOMAIN}-1013")
 OTHER_USER = Sid.from_text(f"{DOMAIN}-1014")
@@ -125,6 +131,24 @@ def test_entries_stand_in_their_order_and_none_is_empty() -> None:
     for descriptor in (full, made(), made(LOCAL_USER), made(GUEST, machine=MACHINE)):
         assert allowed(descriptor)[0][0] == EVERYONE
         assert all(mask for _, mask in allowed(descriptor))
+
+
+@pytest.mark.parametrize("over_http", [False, True], ids=["", "http"])
+@pytest.mark.parametrize("kind", ["workgroup", "domain"])
+def test_defaults_are_those_of_another_implementation(kind: str, *, over_http: bool) -> None:
+    """MSEC-164."""
+    name = f"{kind}-srmp" if over_http else kind
+    expected = parse_sddl(next(one["sddl"] for one in DESCRIPTORS if one["name"] == name))
+    is_domain = kind == "domain"
+    assert expected.dacl is not None
+    machine = expected.dacl.aces[-2].sid if is_domain else None
+    found = queue_descriptor(
+        caller=expected.owner or ANONYMOUS,
+        is_domain_user=lambda _: is_domain,
+        machine=machine,
+        over_http=over_http,
+    )
+    assert (found.owner, found.dacl) == (expected.owner, expected.dacl)
 
 
 def test_the_result_has_a_self_relative_form() -> None:

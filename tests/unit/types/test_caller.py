@@ -6,16 +6,29 @@ import pytest
 from tests.unit.app_server.programs import House, served
 
 from openmsmq.security.principals import ADMIN_TOKEN, ANONYMOUS_TOKEN, parse_principal
-from openmsmq.security.sid import ADMINISTRATORS, AUTHENTICATED_USERS
+from openmsmq.security.sid import ADMINISTRATORS, AUTHENTICATED_USERS, EVERYONE
 from openmsmq.types.caller import (
     ANONYMOUS,
     EVERYTHING,
     INTERNAL,
     RIGHTS,
+    Caller,
     Grant,
     Role,
     rights_of,
 )
+
+
+def test_a_user_of_this_computer_has_its_groups() -> None:
+    """MSEC-150: S-1-22-1-uid and S-1-22-2-gid; root and the service's own user administer."""
+    user = Grant("read+send", unix=(1000, 4, 1000))
+    assert user.sids == frozenset(
+        map(parse_principal, ("unix:1000", "unix-group:4", "unix-group:1000"))
+    ) | {EVERYONE, AUTHENTICATED_USERS}
+    assert ADMINISTRATORS in Grant("admin", unix=(0, 0)).sids
+    assert (user.holder, Caller("x", user).principal) == ("unix:1000", "unix:1000")
+    assert Caller().principal == "administrators"
+    assert Caller("x", ANONYMOUS).principal == "anonymous"
 
 
 def test_the_manager_itself_has_no_name_and_may_do_everything() -> None:

@@ -13,10 +13,19 @@ from openmsmq.engine.queues.ownership import (
     without_owner,
 )
 from openmsmq.errors import IllegalSecurityDescriptor
-from openmsmq.security.principals import parse_principal
+from openmsmq.security.access import QueueRights
+from openmsmq.security.access_check import is_granted
+from openmsmq.security.defaults import NewQueues
+from openmsmq.security.principals import (
+    ADMIN_TOKEN,
+    ANONYMOUS_TOKEN,
+    EVERYONE_TOKEN,
+    parse_principal,
+)
 from openmsmq.security.sid import ADMINISTRATORS
 from openmsmq.types.caller import ANONYMOUS, EVERYTHING, INTERNAL, Caller, Grant
 
+BITS = [int(right) for right in QueueRights if right.bit_count() == 1]
 ANNA = Caller("anna", Grant("admin", user="anna"))
 
 
@@ -29,6 +38,7 @@ ANNA = Caller("anna", Grant("admin", user="anna"))
         (ANNA, "user:anna"),
         (Caller("x", Grant("admin", token="ab12")), "token:ab12"),
         (Caller("x", Grant("admin", certificate="CN=x")), "certificate:CN=x"),
+        (Caller("x", Grant("admin", unix=(1000, 5))), "unix:1000"),
     ],
 )
 def test_who_creates_a_queue_owns_it(caller: Caller, owner: str) -> None:
@@ -40,6 +50,40 @@ def test_permissions_of_a_new_queue() -> None:
     assert owner_of(owned_by(ANNA, "")) == parse_principal("user:anna")
     assert owned_by(INTERNAL, "D:(A;;LC;;;WD)") == "O:BAD:(A;;LC;;;WD)"
     assert owned_by(ANNA, "O:BAD:") == "O:BAD:"
+
+
+@pytest.mark.parametrize(
+    ("kind", "anonymous", "everyone", "carl", "anna"),
+    [
+        ("open", 0xF003F, 0xF003F, 0xF003F, 0xF003F),
+        ("spec", 0x4, 0xF003F, 0xF003F, 0xF003F),
+        ("restricted", 0x4, 0x20024, 0x20024, 0xF003F),
+        ("recommended", 0, 0, 0x20024, 0xF003F),
+    ],
+)
+def test_what_a_new_queue_allows(
+    kind: NewQueues, anonymous: int, everyone: int, carl: int, anna: int
+) -> None:
+    """MSEC-167, MSEC-168: acknowledgements reach a queue unless anonymous is left out."""
+    sddl = owned_by(ANNA, "", kind)
+    granted = {
+        who: sum(bit for bit in BITS if is_granted(sddl, sids, bit))
+        for who, sids in {
+            "anonymous": ANONYMOUS_TOKEN,
+            "everyone": EVERYONE_TOKEN,
+            "carl": Grant("read", user="carl").sids,
+            "anna": ANNA.grant.sids,
+            "administrators": ADMIN_TOKEN,
+        }.items()
+    }
+    assert granted == {
+        "anonymous": anonymous,
+        "everyone": everyone,
+        "carl": carl,
+        "anna": anna,
+        "administrators": 0xF003F,
+    }
+    assert owned_by(INTERNAL, "", kind) == "", "the manager's own queues are open"
 
 
 def test_an_owner_stays_and_the_rest_can_be_compared() -> None:
