@@ -34,7 +34,14 @@ from openmsmq.capture.capture import read_frames
 from openmsmq.capture.packets import captured_packets
 from openmsmq.engine.messages.stamp import Destination, check_for_sending
 from openmsmq.engine.messages.stamper import Stamper
-from openmsmq.errors import IllegalFormatName, IllegalQueuePathName, Malformed
+from openmsmq.engine.queues.ownership import with_owner
+from openmsmq.errors import (
+    IllegalFormatName,
+    IllegalQueuePathName,
+    IllegalSecurityDescriptor,
+    InvalidParameter,
+    Malformed,
+)
 from openmsmq.names.format import PublicName, parse_format_name
 from openmsmq.names.parse import parse_name
 from openmsmq.packet.connection import ConnectionParameters, EstablishConnection, SessionAck
@@ -47,12 +54,24 @@ from openmsmq.packet.message import StoredMessage, UserMessage
 from openmsmq.packet.packet import decode_packet
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.structures import decode_addresses
+from openmsmq.security.access import QueueRights
+from openmsmq.security.access_check import check_access
+from openmsmq.security.descriptor import SecurityDescriptor
 from openmsmq.security.keys import (
     DirectoryPublicKeys,
     PublicKeyBlob,
     SimpleBlob,
     UserCertificates,
 )
+from openmsmq.security.permissions import normal_permissions
+from openmsmq.security.principals import (
+    ADMIN_TOKEN,
+    ANONYMOUS_TOKEN,
+    EVERYONE_TOKEN,
+    format_principal,
+    parse_principal,
+)
+from openmsmq.security.sddl import format_sddl, parse_sddl
 from openmsmq.security.sid import Sid
 from openmsmq.soap.kept import kept_envelope
 from openmsmq.soap.mime import join_content, split_content
@@ -187,6 +206,44 @@ def security(data: bytes) -> None:
         decode_addresses(data)
 
 
+def permissions(data: bytes) -> None:
+    """Descriptors in bytes and in words: both forms mean the same, and an access check ends."""
+    with suppress(Malformed):
+        found = SecurityDescriptor.decode(data)
+        _check_access(found)
+        with suppress(IllegalSecurityDescriptor):  # entries that have no words
+            assert check_same(found, parse_sddl(format_sddl(found)))
+    text = data.decode(errors="surrogateescape")
+    with suppress(IllegalSecurityDescriptor):
+        parsed = parse_sddl(text)
+        words = format_sddl(parsed)
+        assert format_sddl(parse_sddl(words)) == words
+        _check_access(parsed)
+        with suppress(IllegalSecurityDescriptor):  # more than the bytes can hold
+            _check_access(SecurityDescriptor.decode(parsed.encode()))
+        kept = normal_permissions(text, QueueRights)
+        assert normal_permissions(kept, QueueRights) == kept
+        with_owner(kept, "O:BA")
+    with suppress(InvalidParameter):
+        format_principal(parse_principal(text))
+
+
+def check_same(first: SecurityDescriptor, second: SecurityDescriptor) -> bool:
+    """Whether both grant the same."""
+    return all(
+        check_access(first, token, 1 << bit).is_granted
+        == check_access(second, token, 1 << bit).is_granted
+        for token in (ANONYMOUS_TOKEN, ADMIN_TOKEN)
+        for bit in range(20)
+    )
+
+
+def _check_access(descriptor: SecurityDescriptor) -> None:
+    for token in (ANONYMOUS_TOKEN, EVERYONE_TOKEN, ADMIN_TOKEN):
+        granted = check_access(descriptor, token, 0xF003F)
+        assert granted.is_granted is not bool(granted.missing)
+
+
 def frames(data: bytes) -> None:
     """A connection of a program, in one piece and in two: the same frames, the same end."""
     cut = data[0] if data else 0
@@ -311,6 +368,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         name,
         body,
         security,
+        permissions,
         frames,
         payloads,
         sending,

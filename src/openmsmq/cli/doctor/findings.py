@@ -19,6 +19,7 @@ import lmdb
 from openmsmq import Manager
 from openmsmq.cli.doctor.http import exposure, http_advice, is_http
 from openmsmq.cli.doctor.remote_read import remote_read_risks
+from openmsmq.cli.doctor.security import exposures, weak_settings
 from openmsmq.cli.messages.read import walk
 from openmsmq.cli.options import ManagerLocation, describe
 from openmsmq.cli.outgoing import HELD, notes
@@ -166,6 +167,8 @@ def _directory(directory: Path) -> Iterator[Finding]:
             "Let only those in who have a certificate (--tls-cert, --tls-key, --tls-client-ca), or"
             " put a proxy before it that knows who may post.",
         )
+    for exposed in exposures(directory):
+        yield Finding(Level.RISK, "security", exposed.text, exposed.advice)
     for risk in remote_read_risks(directory):
         yield Finding(Level.RISK, "remote read", risk.text, risk.advice)
     if sys.platform != "win32" and directory.stat().st_mode & _OTHERS:
@@ -438,6 +441,8 @@ _READ_BY_APPLICATIONS: Final = ("private", "public", "subqueue")
 
 def _permissions(manager: Manager, queues: list[QueueInfo]) -> Iterator[Finding]:
     """Queues that every queue manager in reach may send to."""
+    for weak in weak_settings(manager.settings()):
+        yield Finding(Level.NOTE, "security", weak.text, weak.advice)
     made = [queue for queue in queues if queue.kind in VISIBLE]
     is_open = [queue for queue in made if not queue.restricted]
     if not is_open:

@@ -27,6 +27,7 @@ from openmsmq.store.limits import RESERVE
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.types.peers import PeerInfo
+from openmsmq.types.settings import Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
 from openmsmq.types.units import UnitInfo
 
@@ -47,7 +48,7 @@ class Manager:
         self._queues = list(queues)
         self.name = "shop01"
         self.inherited: tuple[str, ...] = ()
-        self.settings = lambda: SimpleNamespace(
+        self.settings = lambda: Settings(
             quota=quota, history=history, inherited_names=self.inherited
         )
         self.waiting: list[str] = []
