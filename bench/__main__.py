@@ -1,6 +1,7 @@
 """`make bench`: every benchmark there is, one after the other."""
 
 from bench import (
+    access,
     attack,
     cliffs,
     codec,
@@ -25,7 +26,7 @@ for table in (codec, core):
     print()
 for whole in (
     *(service, distributed, peers, hot_path, crowd, transfer, sessions, attack, spark, pipelines),
-    *(remote_read, http_transfer, singles, cliffs),
+    *(remote_read, http_transfer, singles, access, cliffs),
 ):
     whole.main()
     print()
