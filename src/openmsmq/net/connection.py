@@ -8,6 +8,7 @@ or while the peer does not read what is written.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import select
 from collections.abc import Callable, Mapping
 from math import inf
@@ -81,6 +82,13 @@ class Connection(asyncio.Protocol):
         """The user of this computer that the peer is, and its groups; empty if unknown."""
         found = self._transport
         return () if found is None else unix_user(found.get_extra_info("socket"))
+
+    @property
+    def fingerprint(self) -> str:
+        """What identifies the certificate that the peer showed; empty for none."""
+        found = self._transport and self._transport.get_extra_info("ssl_object")
+        shown = found.getpeercert(binary_form=True) if found else None
+        return hashlib.sha256(shown).hexdigest() if shown else ""
 
     @property
     def reads_paused(self) -> bool:

@@ -25,7 +25,7 @@ from openmsmq.security.sid import (
     Sid,
 )
 
-Kind = Literal["user", "token", "certificate"]
+Kind = Literal["user", "token", "certificate", "manager"]
 AUTHORITY: Final = 0x4F4D51
 "`OMQ`, read as a number: no authority of Windows."
 UNIX_AUTHORITY: Final = 22
@@ -34,6 +34,8 @@ UNIX_USER: Final = "unix"
 UNIX_GROUP: Final = "unix-group"
 _DIGITS: Final = 11
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_FOLDED: Final = ("user", "manager")
+"Kinds whose names count in any case."
 _HASHED: Final = 100
 "Added to the kind where a name is too long to be written."
 _NAME_SIZE: Final = 13 * 4
@@ -57,8 +59,8 @@ _SHORT_WORDS: Final = {sid: word for word, sid in _SHORT.items()}
 
 @lru_cache(maxsize=4096)
 def principal_sid(kind: Kind, name: str) -> Sid:
-    """The identifier of a user, token or certificate; users regardless of case."""
-    text = (fold(name) if kind == "user" else name).encode(errors="surrogatepass")
+    """The identifier of a user, token, certificate or manager; users and managers in any case."""
+    text = (fold(name) if kind in _FOLDED else name).encode(errors="surrogatepass")
     number = _KINDS.index(kind) + 1
     if len(text) > _NAME_SIZE:
         number, text = number + _HASHED, hashlib.sha256(text).digest()
@@ -103,8 +105,8 @@ def parse_principal(text: str) -> Sid:
         return Sid.from_text(text)
     words = ", ".join(_SHORT)
     raise InvalidParameter(
-        f"{text!r}: user:NAME, token:ID, certificate:NAME, unix:UID, unix-group:GID, S-1-..., or"
-        f" one of {words} is needed"
+        f"{text!r}: user:NAME, token:ID, certificate:NAME, manager:NAME, unix:UID, unix-group:GID,"
+        f" S-1-..., or one of {words} is needed"
     )
 
 
@@ -118,10 +120,11 @@ def format_principal(sid: Sid) -> str:
     if sid.authority == AUTHORITY and 0 < number <= len(_KINDS):
         raw = b"".join(map(_WORD.pack, words)).rstrip(b"\0")
         text = raw.decode(errors="replace")
-        if number == 1 and principal_sid("user", text.lower()) == sid:
+        kind = _KINDS[number - 1]
+        if kind in _FOLDED and principal_sid(kind, text.lower()) == sid:
             text = text.lower()  # case does not matter, and capitals shout
-        if text.isprintable() and principal_sid(_KINDS[number - 1], text) == sid:
-            return f"{_KINDS[number - 1]}:{text}"
+        if text.isprintable() and principal_sid(kind, text) == sid:
+            return f"{kind}:{text}"
     return WELL_KNOWN.get(sid) or str(sid)
 
 

@@ -53,6 +53,7 @@ class Config:
     console_port: int | None = 1810
     binary_port: int | None = 1801
     binary_bind: str | None = None
+    binary_tls_port: int | None = None
     identity: Identity = Identity.ADDRESS
     sessions_max: int = 10_000
     pending_bytes_max: int = 64 << 20
@@ -95,6 +96,8 @@ class Config:
             raise ConfigError("tls.cert and tls.key are needed together")
         if self.tls_client_ca is not None and self.tls_cert is None:
             raise ConfigError("tls.client_ca needs tls.cert and tls.key, too")
+        if (self.binary_tls_port or self.peer_certificates) and self.tls_cert is None:
+            raise ConfigError("binary.tls_port and certificates of peers need tls.cert and tls.key")
         if self.tls_clients and self.tls_client_ca is None:
             raise ConfigError("tls.clients needs tls.client_ca: else no certificate is asked for")
 
@@ -113,6 +116,15 @@ class Config:
         if self.binary_bind is not None:
             return self.binary_bind
         return self.bind if self.is_local else LOOPBACK[0]
+
+    @property
+    def peer_certificates(self) -> dict[str, Path]:
+        """The files with the certificates of other managers, by the name of the computer."""
+        return {
+            name: self.data / entry.certificate
+            for name, entry in self.peers.items()
+            if entry.certificate is not None
+        }
 
     @property
     def rpc_host(self) -> str:

@@ -121,6 +121,8 @@ class StandardListeners:
             return {**listeners, **self._srmp_listener(local, driver, config)}
         if config.binary_port is not None:
             listeners["binary"] = binary = BinaryListener(local, driver, config, SystemClock())
+            if binary.tls_listener is not None:
+                listeners["binary_tls"] = binary.tls_listener
         if config.takes_remote_calls:
             listeners.update(self._rpc(local, driver, config).listeners())
         listeners.update(self._srmp_listener(local, driver, config))

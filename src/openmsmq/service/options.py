@@ -152,6 +152,13 @@ OPTIONS: Final[Mapping[str, Option]] = {
         " takes them.",
         "--binary-bind ADDRESS",
     ),
+    "binary_tls_port": Option(
+        "binary.tls_port",
+        PORT,
+        "Takes TLS connections of the managers that have a certificate in manager.peers, and of no"
+        " others; MSMQ has no such port. It listens where the binary port does.",
+        "--binary-tls-port PORT",
+    ),
     "identity": Option(
         "binary.identity",
         read_identity,

@@ -25,7 +25,13 @@ _ADDRESS_SCHEMA: Final = {**TEXT_SCHEMA, "description": "HOST or HOST:PORT"}
 _PROXY_SCHEMA: Final = {**TEXT_SCHEMA, "description": "http://HOST:PORT, or none"}
 _POSTS: Final = whole(1, 1000)
 _PEER_SCHEMA: Final = table_schema(
-    {"address": _ADDRESS_SCHEMA, "id": TEXT_SCHEMA, "relay": read_flag.schema}, ["address"]
+    {
+        "address": _ADDRESS_SCHEMA,
+        "id": TEXT_SCHEMA,
+        "relay": read_flag.schema,
+        "certificate": TEXT_SCHEMA,
+    },
+    ["address"],
 )
 _DESTINATION_SCHEMA: Final = table_schema(
     {"proxy": _PROXY_SCHEMA, "ca": TEXT_SCHEMA, "posts_max": _POSTS.schema}
@@ -52,6 +58,8 @@ class PeerEntry:
     "The identity of the queue manager that must answer there."
     relay: bool = False
     "It may bring messages of other managers."
+    certificate: Path | None = None
+    "A PEM file: the manager is reached by TLS, and none but the holder of its key speaks for it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +148,19 @@ def _read_peer(given: object) -> PeerEntry:
     if not isinstance(given, dict):
         split_address(read_text(given), 1)
         return PeerEntry(read_text(given))
-    unknown = given.keys() - {"address", "id", "relay"}
+    unknown = given.keys() - {"address", "id", "relay", "certificate"}
     if unknown or "address" not in given:
-        raise ValueError("a peer has an address and may have an id and relay = true")
+        raise ValueError("a peer has an address and may have id, relay = true and certificate")
+    if "certificate" in given and "id" not in given:
+        raise ValueError("certificate needs id, too: that of the manager that shows it")
     split_address(read_text(given["address"]), 1)
     try:
         identity = UUID(read_text(given["id"])) if "id" in given else None
     except ValueError:
         raise ValueError(f"{given['id']!r} is not a GUID") from None
-    return PeerEntry(given["address"], identity, read_flag(given.get("relay", False)))
+    certificate = Path(read_text(given["certificate"])) if "certificate" in given else None
+    relay = read_flag(given.get("relay", False))
+    return PeerEntry(given["address"], identity, relay, certificate)
 
 
 @value({**TEXT_SCHEMA, "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://"})

@@ -34,6 +34,8 @@ from openmsmq.security.sid import (
         "token:3f9a01c7",
         "certificate:CN=web shop",
         "unix:1000",
+        "unix-group:7",
+        "manager:shop01",
         "S-1-5-21-1-2-3-1104",
     ],
 )

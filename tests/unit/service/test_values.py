@@ -90,6 +90,7 @@ def test_a_peer_is_an_address_or_a_table_with_what_else_is_known() -> None:
         ({"a": {"address": "x:0"}}, "a port is a number"),
         ({"a": {"address": "x", "id": "y"}}, "'y' is not a GUID"),
         ({"a": {"address": "x", "relay": 1}}, "true or false"),
+        ({"a": {"address": "x", "certificate": "c.pem"}}, "certificate needs id"),
     ],
 )
 def test_what_is_no_peer_is_refused(given: object, words: str) -> None:

@@ -183,7 +183,7 @@ class Acknowledgements:
         ([MS-MQQB] 3.1.7.15).
         """
         state = self._state
-        if reason in INSECURE and not state.settings.insecure_nacks:
+        if reason in INSECURE and not self._may_tell(packet, flags):
             return
         count = state.statistics.count if batch is None else batch.count
         try:
@@ -216,6 +216,16 @@ class Acknowledgements:
         else:
             batch.insert_many(target, [message], "")
         count(Event.ACKNOWLEDGED.word)
+
+    def _may_tell(self, packet: bytes, flags: int) -> bool:
+        """Whether the sender of a message hears that a queue does not exist or is closed to it.
+
+        A manager that has shown the certificate which is pinned for it is no stranger.
+        """
+        if self._state.settings.insecure_nacks:
+            return True
+        source = UUID(bytes_le=packet[SOURCE])
+        return not flags & _STRANGER and bool(self._peers.certificate_of(source))
 
     def _insert_express(self, target: ManagedQueue, message: NewMessage) -> None:
         if not target.deleted:

@@ -70,6 +70,8 @@ class Pin:
     "It may bring messages of other managers."
     address: str = ""
     "Where it is: an IP address, or a name that must be dialled to know more."
+    certificate: str = ""
+    "The fingerprint of the certificate that it shows: none but its holder speaks for it."
 
 
 class PeerTable:
@@ -113,6 +115,27 @@ class PeerTable:
         """Which manager must answer at a computer; None for any."""
         pin = self._pins.get(name)
         return None if pin is None else pin.id
+
+    def certificate_of(self, peer: UUID) -> str:
+        """The fingerprint of the certificate that is pinned for a manager; empty for none."""
+        return next((pin.certificate for pin in self._pins.values() if pin.id == peer), "")
+
+    def identity_fault(self, peer: UUID, name: str, shown: str) -> str:
+        """Why a session cannot be of the manager that it says; empty if it can.
+
+        `name` is the computer that was dialled, if any, `shown` is the fingerprint of the
+        certificate that it showed. Without one it is of any manager that has none, and with one
+        only of the manager that it is pinned for.
+        """
+        pinned = self.pinned_at(name)
+        if pinned not in (None, peer):
+            return f"{peer} answered, {pinned} is pinned"
+        wanted = self.certificate_of(peer)
+        if shown == wanted:
+            return ""
+        if not wanted:
+            return f"no certificate is pinned for {peer}"
+        return f"{peer} shows {'another certificate' if shown else 'no certificate'} than is pinned"
 
     def is_relay(self, peer: UUID) -> bool:
         """Whether a manager may bring messages of others."""

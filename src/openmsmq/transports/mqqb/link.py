@@ -129,6 +129,8 @@ class Link:
             refuses=refuses,
         )
         self.is_initiator = is_initiator
+        self.fingerprint = ""
+        "What identifies the certificate that the other side showed; empty for none."
         self.dialled: Peer[Link] | None = None
         "The peer that it was made for, if this side made it."
         self.is_superseded = False

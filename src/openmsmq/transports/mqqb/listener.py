@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import socket
+import ssl
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,9 +29,11 @@ from openmsmq.service.configuration import Config
 from openmsmq.service.values import split_address
 from openmsmq.transports.limits import REFUSALS_MAX
 from openmsmq.transports.mqqb.events import SessionEnd
+from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.network import PeerMachine
 from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.transports.peers.addresses import PORT
+from openmsmq.transports.peers.tls import PeerCertificates
 from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus
 
@@ -53,7 +56,7 @@ class BinaryListener:
     ) -> None:
         self._driver = driver
         self._config = config
-        self._listener = Listener(partial(Connection, self._accept, clock.elapsed), self)
+        self._listener = Listener(partial(Connection, self.accept, clock.elapsed), self)
         self._accepted: dict[Spoken, None] = {}
         "Connections that others have made, the oldest first."
         self._unfinished: Unfinished[Spoken] = Unfinished(config.pending_bytes_max)
@@ -66,7 +69,23 @@ class BinaryListener:
         self._flushing: asyncio.Task[None] | None = None
         entries = config.peers.items()
         peers = {name: split_address(entry.address, PORT) for name, entry in entries}
-        pins = {name: Pin(entry.id, entry.relay, peers[name][0]) for name, entry in entries}
+        own = (config.tls_cert, config.tls_key) if config.tls_cert and config.tls_key else None
+        certificates = PeerCertificates(config.peer_certificates, own)
+        pins = {
+            name: Pin(
+                entry.id, entry.relay, peers[name][0], certificates.fingerprints.get(name, "")
+            )
+            for name, entry in entries
+        }
+        self._tls = {
+            place: context
+            for name, place in peers.items()
+            if (context := certificates.client(name)) is not None
+        }
+        "How places are dialled at which a certificate is pinned."
+        self.tls_listener: TlsListener | None = None
+        if config.binary_tls_port is not None:
+            self.tls_listener = TlsListener(self, config, certificates.server())
         self.transport = driver.call(
             lambda: BinaryTransport(
                 local,
@@ -96,7 +115,8 @@ class BinaryListener:
             await asyncio.sleep(FLUSH_AFTER)
             self.recorder.flush(self._clock.now())
 
-    def _accept(self, connection: Connection) -> Spoken:
+    def accept(self, connection: Connection) -> Spoken:
+        """Another manager has connected."""
         spoken = self._speak(connection, self.transport.accept, accepted=True)
         self._accepted[spoken] = None
         return spoken
@@ -121,6 +141,8 @@ class BinaryListener:
         """
         limit = self._config.sessions_max
         used = len(self.transport.links) + self._listener.arriving
+        if self.tls_listener is not None:
+            used += self.tls_listener.arriving
         if used < limit:
             return True
         silent = next((one for one in self._accepted if one.is_silent), None)
@@ -192,7 +214,10 @@ class BinaryListener:
         try:
             async with asyncio.timeout(CONNECT_WITHIN):
                 await loop.create_connection(
-                    partial(Connection, make, self._clock.elapsed), host, port
+                    partial(Connection, make, self._clock.elapsed),
+                    host,
+                    port,
+                    ssl=self._tls.get((host, port)),
                 )
         except (OSError, UnicodeError) as error:  # a TimeoutError is an OSError, too
             status, words = _why(error)
@@ -222,6 +247,31 @@ class BinaryListener:
         if self.recorder is not None and self._flushing is not None:
             self._flushing.cancel()
             self.recorder.flush(self._clock.now())
+
+
+class TlsListener:
+    """Lets managers in that show a pinned certificate, at a port of its own."""
+
+    def __init__(self, binary: BinaryListener, config: Config, tls: ssl.SSLContext) -> None:
+        self._config = config
+        self._listener = Listener(partial(Connection, binary.accept, binary.now), binary, tls=tls)
+
+    @property
+    def arriving(self) -> int:
+        """Connections whose TLS handshake is under way."""
+        return self._listener.arriving
+
+    async def start(self) -> tuple[str, int]:
+        """Start to listen; the address."""
+        assert self._config.binary_tls_port is not None
+        return self._listener.start(
+            await bind(self._config.peer_bind, self._config.binary_tls_port)
+        )
+
+    async def stop(self, reason: str) -> None:
+        """Accept no more; the sessions end with those of the binary port."""
+        del reason
+        await self._listener.close()
 
 
 class Tap:
@@ -283,6 +333,8 @@ class Spoken:
         "The backlog: pieces of what came, and what is done when there is no more."
         self._tap = tap
         self._machine = driver.call(lambda: make(tap or connection))
+        if isinstance(self._machine, Link):
+            self._machine.fingerprint = connection.fingerprint
         connection.on_eof = lambda: self._do_later(connection.finish)
 
     @property

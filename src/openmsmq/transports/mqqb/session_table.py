@@ -11,6 +11,7 @@ from openmsmq.engine.arrivals.peers import Identity, place_of
 from openmsmq.engine.core import Core
 from openmsmq.engine.queues.queue import Purpose
 from openmsmq.runtime.logs import log_event
+from openmsmq.security.principals import authenticated_token, principal_sid
 from openmsmq.transports.limits import CLONES_MAX, VERIFIED_MAX
 from openmsmq.transports.mqqb.link import Link
 from openmsmq.transports.mqqb.order_acks import AckLink
@@ -107,7 +108,10 @@ class SessionTable:
     def _entitle(self, link: Link) -> None:
         """Decide for whom a session may speak, by what the peer table says."""
         peer, peers = link.session.peer, self._peers
-        is_proven = peers.is_proven(peer, link.address)
+        is_proven = bool(link.fingerprint) or peers.is_proven(peer, link.address)
+        if link.fingerprint:
+            sid = principal_sid("manager", peers.name_of(peer))
+            link.origin.principal = authenticated_token(sid)
         link.origin.entitle(
             peer.bytes_le,
             is_proven=is_proven,
@@ -121,7 +125,7 @@ class SessionTable:
         Should it answer at another address now, that is where it is (`learn`).
         """
         peer = link.session.peer
-        if not self._peers.conflicts(peer, link.address):
+        if link.fingerprint or not self._peers.conflicts(peer, link.address):
             return
         if now < self._verified.get(peer, -VERIFY_EVERY) + VERIFY_EVERY:
             return

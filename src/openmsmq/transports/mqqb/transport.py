@@ -313,7 +313,7 @@ class BinaryTransport:
         if not isinstance(peer.key, UUID):
             return self._addresses.of_host(peer.key)
         known, name = self.known.get(peer.key), self.known.name_of(peer.key)
-        if known is None and name:
+        if name and (known is None or self.known.certificate_of(peer.key)):
             return self._addresses.of_host(name)  # it is pinned: sessions say nothing about it
         came_from = [link.address for link in self.session_table.of(peer.key)]
         came_from += self.local.incoming.addresses(peer.key)
@@ -378,11 +378,10 @@ class BinaryTransport:
     def opened(self, link: Link, manager: UUID) -> None:
         """A session is open: all that goes to this manager may use it."""
         peer = link.dialled
-        if peer is not None and isinstance(peer.key, str):
-            pinned = self.known.pinned_at(peer.key)
-            if pinned not in (None, manager):
-                link.session.close(SessionEnd.NOT_PINNED, f"{manager} answered, {pinned} is pinned")
-                return
+        name = peer.key if peer is not None and isinstance(peer.key, str) else ""
+        if fault := self.known.identity_fault(manager, name, link.fingerprint):
+            link.session.close(SessionEnd.NOT_PINNED, fault)
+            return
         link.open_since = self._wall
         link.log("session open")
         if peer is not None:

@@ -76,6 +76,20 @@ def test_a_manager_that_answered_is_known_where_it_was(shelf: Shelf) -> None:
     assert len(again.peers) == 1
 
 
+def test_none_but_the_holder_of_its_certificate_speaks_for_a_pinned_manager(shelf: Shelf) -> None:
+    peers = shelf.peers
+    assert peers.identity_fault(A, "", "") == "", "nothing is pinned"
+    assert "no certificate is pinned" in peers.identity_fault(A, "", "ff")
+    peers.configure(Identity.ADDRESS, {"A": Pin(A, certificate="aa"), "B": Pin(B)})
+    assert peers.certificate_of(A) == "aa"
+    assert peers.identity_fault(A, "", "aa") == ""
+    assert "no certificate" in peers.identity_fault(A, "", "")
+    assert "another certificate" in peers.identity_fault(A, "", "bb")
+    assert "no certificate is pinned" in peers.identity_fault(B, "", "aa")
+    assert peers.identity_fault(B, "", "") == ""
+    assert "is pinned" in peers.identity_fault(B, "A", "")
+
+
 def test_what_is_known_already_is_not_written_again(shelf: Shelf) -> None:
     shelf.learn(A, "ALPHA")
     assert shelf.learn(A, "ALPHA") is None
