@@ -6,16 +6,21 @@ made of it again: SRMPEnvelopeHeader has the envelope, CompoundMessageHeader the
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
+from openmsmq.errors import Malformed
 from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.packet.headers.srmp import CompoundMessageHeader, SRMPEnvelopeHeader
 from openmsmq.packet.headers.user import UserFlags
+from openmsmq.packet.message import UserMessage
 from openmsmq.packet.view import PacketView
 from openmsmq.soap.addresses import address_of
+from openmsmq.soap.kept import keep
 from openmsmq.soap.mime import Content, join_content
 from openmsmq.soap.packets import content_as_it_came
 from openmsmq.soap.request import request_to
+from openmsmq.soap.tree import read_element
 from openmsmq.wire.text import encode_utf16z
 
 
@@ -43,6 +48,41 @@ def compound_packet(packet: bytes) -> bytes | None:
     if size > PACKET_SIZE_MAX:
         return None
     return replace(message, base=replace(message.base, packet_size=size)).encode()
+
+
+def plain_message(message: UserMessage) -> UserMessage:
+    """A message without both SRMP headers: its body and its envelope where packets keep them.
+
+    ([MS-MQRR] 2.2.5.1.2.) What is reserved in the headers is ignored; an envelope that cannot be
+    understood is dropped. The inverse of `compound_packet`.
+    """
+    if message.compound is None or message.envelope is None:
+        return message
+    properties, flags = message.properties, message.user.flags & ~UserFlags.AH
+    body, soap = message.compound.body, message.soap
+    if body and not properties.message_size:
+        size = len(body)
+        properties = replace(
+            properties,
+            message_size=size,
+            allocation_body_size=size,
+            body_field=body,
+            padding=b"",
+        )
+    if soap is None:
+        text = message.envelope.envelope
+        with suppress(Malformed):
+            soap = keep(read_element(text), text)
+            flags |= UserFlags.HH
+    plain = replace(
+        message,
+        user=replace(message.user, flags=flags),
+        properties=properties,
+        envelope=None,
+        compound=None,
+        soap=soap,
+    )
+    return replace(plain, base=replace(plain.base, packet_size=len(plain.encode())))
 
 
 def _compound(data: bytes, content: Content) -> CompoundMessageHeader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -11,13 +12,16 @@ from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
 from openmsmq.packet.headers.soap import SoapHeader
+from openmsmq.packet.headers.srmp import SRMPEnvelopeHeader
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.view import PacketView
-from openmsmq.soap.compound import compound_packet
+from openmsmq.soap.compound import compound_packet, plain_message
+from openmsmq.soap.kept import kept_envelope
 from openmsmq.soap.mime import Content, split_content
 from openmsmq.soap.packets import read_message, to_packet
 from openmsmq.soap.reader import read_envelope
+from openmsmq.wire.text import encode_utf16z
 
 
 def packet_of(content: Content) -> bytes:
@@ -85,3 +89,52 @@ def test_a_packet_without_an_envelope_gets_no_headers() -> None:
     builder = PacketBuilder(UUID(int=1), parse_format_name("DIRECT=OS:shop\\q"))
     assert compound_packet(builder.build(b"x", headers=OptionalHeaders(soap=soap))) is None
     assert compound_packet(builder.build(b"x")) is None
+
+
+def test_without_both_headers_it_is_the_packet_again() -> None:
+    packet = packet_of(Content(envelope(msmq()), b"hello", b"more"))
+    assert plain_message(compound(packet)).encode() == packet
+    assert plain_message(PacketView(packet).message()).encode() == packet
+
+
+@pytest.mark.parametrize("body", [b"hello", b""])
+def test_the_body_may_be_in_the_request_alone(body: bytes) -> None:
+    """MQRR-230, MQRR-233: and what is reserved is ignored."""
+    packet = packet_of(Content(envelope(msmq()), body))
+    message = compound(packet)
+    assert message.envelope is not None
+    assert message.compound is not None
+    empty = replace(
+        message.properties, message_size=0, allocation_body_size=0, body_field=b"", padding=b""
+    )
+    alone = replace(
+        message,
+        user=replace(message.user, flags=message.user.flags & ~UserFlags.HH),
+        properties=empty,
+        envelope=replace(message.envelope, reserved=0xFFFF),
+        compound=replace(message.compound, reserved=0xFFFF),
+        soap=None,
+    )
+    again = PacketView(plain_message(alone).encode())
+    assert again.body == body
+    assert again.packet_size == len(again.data)
+    kept = again.message().soap
+    assert kept is not None
+    found = kept_envelope(kept)
+    original = PacketView(packet).message().soap
+    assert original is not None
+    assert found == kept_envelope(original)
+
+
+def test_an_envelope_that_cannot_be_read_is_dropped() -> None:
+    message = compound(packet_of(Content(envelope(msmq()), b"hello")))
+    text = encode_utf16z("<not an envelope")
+    broken = replace(
+        message,
+        user=replace(message.user, flags=message.user.flags & ~UserFlags.HH),
+        envelope=SRMPEnvelopeHeader(data_length=len(text) // 2, data_utf16=text),
+        soap=None,
+    )
+    again = PacketView(plain_message(broken).encode())
+    assert again.body == b"hello"
+    assert again.message().soap is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from openmsmq.errors import (
@@ -23,6 +24,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.rpc.client import Disconnected
 from openmsmq.rpc.status import RpcFault, RpcStatus
+from openmsmq.soap.compound import plain_message
 from openmsmq.types.lookup import ARRIVAL_BITS
 from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
@@ -92,11 +94,12 @@ def timeout_ms(timeout: float | None) -> int:
 def received_message(results: stubs.ReceiveResults) -> ReceivedMessage:
     """The message of a read; `Malformed` ([MS-MQRR] 3.1.4.7, 3.2.4.3).
 
-    The lookup identifier is made of the sequence number and the priority, and TimeToReachQueue is
-    again what the sender said ([MS-MQRR] 2.2.5.1, 2.2.5.3).
+    One that came over HTTP is as its manager keeps it. The lookup identifier is made of the
+    sequence number and the priority, and TimeToReachQueue is again what the sender said ([MS-MQRR]
+    2.2.5.1, 2.2.5.3).
     """
     stored = joined(results.sections or ())
-    data = stored.encode()
+    data = replace(stored, message=plain_message(stored.message)).encode()
     packet, _ = split_stored(data)
     view = PacketView(packet)
     until = int.from_bytes(packet[_TIME : _TIME + 4], "little")

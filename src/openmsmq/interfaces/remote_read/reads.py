@@ -178,7 +178,7 @@ class RemoteReads:
                 self._release(context, request)
                 return
             self._set_deadline(context, asked.request_id, self._now() + self._cleanup_after)
-        call.respond(received(entry, context, asked.max_body_size))
+        call.respond(received(entry, context, asked))
 
     def cancel(self, context: QueueContext, request_id: int) -> None:
         """End a read that waits ([MS-MQRR] 3.1.4.8, 3.2.4.11)."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from openmsmq.engine.queues.entry import Entry
-from openmsmq.engine.storage.layout import Record
+from openmsmq.engine.storage.layout import Owed, Record
 from openmsmq.errors import MQError
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.queue_context import QueueContext
-from openmsmq.interfaces.remote_read.sections import message_packet, sections_of
+from openmsmq.interfaces.remote_read.sections import MessageFacts, message_packet, sections_of
 from openmsmq.names.parts import split_queue
 from openmsmq.types.access import Access
 from openmsmq.types.lookup import ARRIVAL_MASK
@@ -50,17 +50,21 @@ def require_read(context: QueueContext) -> None:
         raise StatusError(STATUS_ACCESS_DENIED)
 
 
-def received(entry: Entry, context: QueueContext, max_body_size: int) -> stubs.ReceiveResults:
+def received(
+    entry: Entry, context: QueueContext, asked: stubs.StartReceive
+) -> stubs.ReceiveResults:
     """The results of a read ([MS-MQRR] 3.1.4.7)."""
     record = Record.unpack(entry.record)
-    packet = message_packet(
-        entry.packet,
+    facts = MessageFacts(
         aborted=record.abort_count,
         moved=record.move_count,
         last_moved=record.last_move_time if record.move_count else 0,
         subqueue=split_queue(context.handle.queue.name).subqueue,
+        acknowledgement_class=record.message_class,
+        over_http=bool(record.flags & Owed.SRMP),
     )
-    sections = sections_of(packet, max_body_size)
+    packet = message_packet(entry.packet, facts)
+    sections = sections_of(packet, asked.max_body_size, asked.max_compound_message_size)
     sequence_id = entry.lookup & ARRIVAL_MASK
     return stubs.ReceiveResults(record.arrived_time, sequence_id, len(sections), sections, OK)
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from openmsmq.errors import Malformed
@@ -16,36 +17,59 @@ from openmsmq.packet.headers.trailer import (
     SUBQUEUE_NAME_SIZE,
     DeadLetterHeader,
     ExtendedAddressHeader,
+    SubqueueBits,
     SubqueueHeader,
     Trailer,
     split_stored,
 )
+from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.message import StoredMessage
 from openmsmq.packet.view import PacketView
+from openmsmq.soap.compound import compound_packet
 from openmsmq.wire.reader import decode_whole
 from openmsmq.wire.text import encode_utf16z
 
 _TIME: Final = BaseHeader.offset_of("TimeToReachQueue")
 
 
-def message_packet(
-    stored: bytes, *, aborted: int = 0, moved: int = 0, last_moved: int = 0, subqueue: str = ""
-) -> bytes:
+@dataclass(frozen=True, slots=True)
+class MessageFacts:
+    """What a manager knows of a message beside its packet ([MS-MQRR] 2.2.5.3)."""
+
+    aborted: int = 0
+    moved: int = 0
+    last_moved: int = 0
+    subqueue: str = ""
+    acknowledgement_class: int = 0
+    "Why it is a dead letter; 0 for none."
+    over_http: bool = False
+    "It came over HTTP."
+
+
+NOTHING_KNOWN: Final = MessageFacts()
+
+
+def message_packet(stored: bytes, facts: MessageFacts = NOTHING_KNOWN) -> bytes:
     """Message Packet Structure of a message ([MS-MQRR] 2.2.5, 2.2.5.3).
 
-    TimeToReachQueue becomes an absolute time, saturated ([MS-MQRR] 2.2.5.1, 3.1.4.7). Where a
-    message came from is not kept, so that ExtendedAddressHeader says nothing ([MS-MQRR] 2.2.5.5).
+    TimeToReachQueue becomes an absolute time, saturated ([MS-MQRR] 2.2.5.1, 3.1.4.7). One that came
+    over HTTP has its envelope and its request ([MS-MQRR] 2.2.5.1.2), unless no packet holds them.
+    Where a message came from is not kept, so that ExtendedAddressHeader says nothing ([MS-MQRR]
+    2.2.5.5).
     """
     packet, _ = split_stored(stored)
+    if facts.over_http:
+        packet = compound_packet(packet) or packet
     view = PacketView(packet)
     until = min(view.sent_time + view.time_to_reach_queue, U32_MAX)
     letters = PacketView(stored).dead_letter_path
-    name = encode_utf16z(subqueue)[:SUBQUEUE_NAME_SIZE] if subqueue else b""
+    name = encode_utf16z(facts.subqueue)[:SUBQUEUE_NAME_SIZE] if facts.subqueue else b""
     trailer = Trailer.make(
         SubqueueHeader(
-            abort_counter=aborted,
-            move_counter=moved,
-            last_move_time=last_moved,
+            flags=facts.acknowledgement_class << 1 & SubqueueBits.AcknowledgementClass,
+            abort_counter=facts.aborted,
+            move_counter=facts.moved,
+            last_move_time=facts.last_moved,
             subqueue_name_utf16=name.ljust(SUBQUEUE_NAME_SIZE, b"\0"),
         ),
         ExtendedAddressHeader(),
@@ -55,22 +79,37 @@ def message_packet(
     return timed + trailer.encode()
 
 
-def sections_of(packet: bytes, max_body_size: int) -> tuple[SectionBuffer, ...]:
-    """The packet, whole or without the rest of its body ([MS-MQRR] 3.1.4.7).
+def sections_of(
+    packet: bytes, max_body_size: int, max_compound_size: int = U32_MAX
+) -> tuple[SectionBuffer, ...]:
+    """The packet, whole or without the rest of its body or request ([MS-MQRR] 3.1.4.7).
 
     What follows the body, its padding first, is the second section, so that the sizes which are
-    allocated sum up to the packet's.
+    allocated sum up to the packet's. Of a message that came over HTTP, CompoundMessageHeader is
+    cut instead, and `max_body_size` does not matter.
     """
     view = PacketView(packet)
-    size = view.message_size
-    if max_body_size >= size:
+    types = SectionType.BINARY_FIRST, SectionType.BINARY_SECOND
+    start, size, most = view.body_offset, view.message_size, max_body_size
+    if view.flags & UserFlags.AH:
+        types = SectionType.SRMP_FIRST, SectionType.SRMP_SECOND
+        start, size = _compound_place(view)
+        most = max_compound_size
+    if most >= size:
         return (SectionBuffer(SectionType.FULL_PACKET, len(packet), len(packet), packet),)
-    start = view.body_offset
-    first, rest = packet[: start + max_body_size], packet[start + size :]
-    return (
-        SectionBuffer(SectionType.BINARY_FIRST, start + size, len(first), first),
-        SectionBuffer(SectionType.BINARY_SECOND, len(rest), len(rest), rest),
-    )
+    first, rest = packet[: start + most], packet[start + size :]
+    cut = SectionBuffer(types[0], start + size, len(first), first)
+    return (cut, SectionBuffer(types[1], len(rest), len(rest), rest)) if rest else (cut,)
+
+
+def _compound_place(view: PacketView) -> tuple[int, int]:
+    """Where CompoundMessageHeader is, and its size ([MS-MQRR] 2.2.5.1)."""
+    message = view.message()
+    assert message.compound is not None, "AH is set"
+    size = len(message.compound.encode())
+    behind = (message.soap, message.multi_queue)
+    after = sum(len(header.encode()) for header in behind if header is not None)
+    return view.packet_size - after - len(message.surplus) - size, size
 
 
 def joined(sections: Sequence[SectionBuffer]) -> StoredMessage:

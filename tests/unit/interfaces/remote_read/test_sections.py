@@ -5,15 +5,24 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
+from tests.soap import envelope, msmq
 
 from openmsmq.errors import Malformed
-from openmsmq.interfaces.remote_read.sections import joined, message_packet, sections_of
+from openmsmq.interfaces.remote_read.sections import (
+    MessageFacts,
+    joined,
+    message_packet,
+    sections_of,
+)
 from openmsmq.interfaces.remote_read.stubs import SectionBuffer, SectionType
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import PacketBuilder
 from openmsmq.packet.headers.trailer import letter_trailer
+from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.message import StoredMessage
 from openmsmq.packet.view import PacketView
+from openmsmq.soap.mime import Content
+from openmsmq.soap.packets import read_message, to_packet
 from openmsmq.wire.reader import decode_whole
 
 SENT = 0x65000000
@@ -70,7 +79,8 @@ def test_the_message_itself_does_not_change() -> None:
 
 def test_counters_and_the_subqueue_are_told() -> None:
     """MQRR-249, MQRR-250, MQRR-251, MQRR-252"""
-    data = message_packet(packet(), aborted=2, moved=3, last_moved=SENT, subqueue="retry")
+    facts = MessageFacts(aborted=2, moved=3, last_moved=SENT, subqueue="retry")
+    data = message_packet(packet(), facts)
     trailer = stored(data).trailer
     assert trailer is not None
     assert trailer.subqueue is not None
@@ -119,6 +129,71 @@ def test_the_worked_example_is_cut_as_the_specification_says() -> None:
     first, second = sections_of(message_packet(packet()), 2)
     assert (first.size_allocated, first.size) == (185, 182)
     assert (second.size_allocated, second.size) == (191, 191)
+
+
+def test_the_class_of_a_dead_letter_is_told() -> None:
+    """MQRR-247"""
+    data = message_packet(packet(), MessageFacts(acknowledgement_class=0xC004))
+    trailer = stored(data).trailer
+    assert trailer is not None
+    assert trailer.subqueue is not None
+    assert trailer.subqueue.acknowledgement_class == 0xC004
+    assert trailer.subqueue.pack()[4:8] == bytes.fromhex("08800100")
+
+
+def over_http(body: bytes = b"hello") -> bytes:
+    """The packet of a message that came over HTTP."""
+    return to_packet(read_message(Content(envelope(msmq()), body)), arrived=SENT)
+
+
+def test_a_binary_message_has_no_srmp_headers_although_it_has_a_soap_header() -> None:
+    """MQRR-223, MQRR-225, MQRR-226, MQRR-229, MQRR-232"""
+    message = stored(message_packet(over_http())).message
+    assert not message.user.flags & UserFlags.AH
+    assert (message.envelope, message.compound) == (None, None)
+    nothing_kept = stored(message_packet(packet(), MessageFacts(over_http=True))).message
+    assert not nothing_kept.user.flags & UserFlags.AH
+    assert (nothing_kept.envelope, nothing_kept.compound) == (None, None)
+
+
+def test_a_message_that_came_over_http_has_its_envelope_and_its_request() -> None:
+    """MQRR-223, MQRR-227, MQRR-228, MQRR-231, MQRR-234, MQRR-235, MQRR-236"""
+    message = stored(message_packet(over_http(), MessageFacts(over_http=True))).message
+    assert message.user.flags & UserFlags.AH
+    assert message.envelope is not None
+    assert message.envelope.data_length == len(message.envelope.data_utf16) // 2
+    assert message.envelope.envelope.startswith("<se:Envelope")
+    compound = message.compound
+    assert compound is not None
+    assert compound.http_body_size == len(compound.data)
+    start = compound.msg_body_offset
+    assert compound.data[start : start + compound.msg_body_size] == b"hello"
+    assert compound.data.startswith(b"POST ")
+
+
+@pytest.mark.parametrize("short", [1, 100])
+def test_the_request_of_a_message_is_cut_where_its_body_would_be(short: int) -> None:
+    """MQRR-143, MQRR-195, MQRR-197, MQRR-199, MQRR-202"""
+    data = message_packet(over_http(), MessageFacts(over_http=True))
+    message = stored(data).message
+    assert message.compound is not None
+    header = message.compound.encode()
+    size, start = len(header), data.index(header)
+    assert [one.section_type for one in sections_of(data, 0, size)] == [SectionType.FULL_PACKET]
+    first, second = sections_of(data, 0, size - short)
+    cut = start + size - short
+    assert first == SectionBuffer(SectionType.SRMP_FIRST, start + size, cut, data[:cut])
+    rest = data[start + size :]
+    assert second == SectionBuffer(SectionType.SRMP_SECOND, len(rest), len(rest), rest)
+
+
+def test_nothing_behind_the_body_is_no_section() -> None:
+    """MQRR-203"""
+    body = bytes(range(8))
+    plain = packet(body)
+    assert plain.endswith(body)
+    [only] = sections_of(plain, 4)
+    assert only == SectionBuffer(SectionType.BINARY_FIRST, len(plain), len(plain) - 4, plain[:-4])
 
 
 def test_a_whole_message_is_read_from_its_section() -> None:
