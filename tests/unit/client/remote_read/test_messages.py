@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.strategies.remote_reader import RemoteWorld
 
@@ -23,7 +25,10 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     UnsupportedOperation,
 )
+from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
+from openmsmq.interfaces.remote_read.sections import joined
+from openmsmq.packet.headers.trailer import ExtensionFlags, SubqueueBits
 from openmsmq.rpc.client import Disconnected
 from openmsmq.rpc.status import RpcFault, RpcStatus
 from openmsmq.types.message import Message
@@ -40,6 +45,40 @@ def test_a_message_is_as_it_was_sent() -> None:
     assert (found.body, found.priority) == (b"hello", 6)
     assert found.lookup_id >> 56 == 1
     assert found.time_to_reach_queue == Message(b"").time_to_reach_queue
+
+
+def test_what_has_no_meaning_in_the_headers_behind_a_message_is_ignored() -> None:
+    """MQRR-242, MQRR-243, MQRR-244, MQRR-248, MQRR-259"""
+    world = RemoteWorld()
+    world.send("hello")
+    reader = world.connect()
+    results = reader.start(reader.open())
+    plain = received_message(results)
+    stored = joined(results.sections or ())
+    trailer = stored.trailer
+    assert trailer is not None
+    assert trailer.subqueue is not None
+    assert trailer.extended_address is not None
+    assert not trailer.extension.flags & ExtensionFlags.DL
+    meaningless = ExtensionFlags.DI | ExtensionFlags.X2 | ExtensionFlags.X5_X7
+    odd = replace(
+        stored,
+        trailer=replace(
+            trailer,
+            extension=replace(
+                trailer.extension, flags=trailer.extension.flags | meaningless, reserved=b"odd"
+            ),
+            subqueue=replace(trailer.subqueue, flags=SubqueueBits.Reserved),
+            extended_address=replace(
+                trailer.extended_address, address_length=99, address_scope=9, address=b"\xff" * 16
+            ),
+        ),
+    ).encode()
+    section = stubs.SectionBuffer(stubs.SectionType.FULL_PACKET, len(odd), len(odd), odd)
+    found = received_message(replace(results, sections=(section,)))
+    for name in ("body", "id", "lookup_id", "label", "priority", "abort_count", "move_count"):
+        assert getattr(found, name) == getattr(plain, name)
+    assert found.dead_letter_queue == plain.dead_letter_queue
 
 
 @pytest.mark.parametrize(

@@ -337,6 +337,45 @@ def test_cursors_go_from_message_to_message() -> None:
         assert reader.start(handle, 1, action, cursor=again).result == ALREADY_RECEIVED
 
 
+def test_a_cursor_receives_the_first_message_and_then_the_following() -> None:
+    """MQRR-117: where no peek was, and the message is not gone but taken by itself."""
+    world = RemoteWorld()
+    world.send("first", "second")
+    reader = world.connect()
+    handle = reader.open()
+    cursor = reader.cursor(handle)
+    assert body_of(reader.start(handle, 1, cursor=cursor)) == b"first"
+    assert body_of(reader.start(handle, 2, cursor=cursor)) == b"second"
+
+
+@pytest.mark.parametrize(
+    ("action", "found"), [(ReadAction.RECEIVE, b"later"), (ReadAction.PEEK_NEXT, b"second")]
+)
+def test_a_wait_with_a_cursor_that_is_over_leaves_it_unread(action: int, found: bytes) -> None:
+    """MQRR-118 (behind all messages, for a receive), MQRR-119 (where it was, for a peek)"""
+    world = RemoteWorld()
+    world.send("first", "second")
+    reader, other = world.connect(), world.connect()
+    handle, others = reader.open(), other.open()
+    cursor = reader.cursor(handle)
+    first = reader.start(handle, 1, ReadAction.PEEK_CURRENT, cursor=cursor)
+    if action == ReadAction.RECEIVE:
+        first = reader.start(handle, 1, cursor=cursor)
+    taken = other.start(others, 1, ReadAction.LOOKUP_RECEIVE_NEXT, lookup_id=lookup_of(first))
+    assert body_of(taken) == b"second"
+    wait = reader.start_later(handle, 2, action, cursor=cursor, timeout_ms=100)
+    assert wait() is None
+    world.wait(0.2)
+    answer = wait()
+    assert answer is not None
+    assert answer.result == TIMEOUT
+    assert other.end(others, 1, stubs.NACK) == 0
+    world.send("later")
+    refused = reader.start(handle, 3, ReadAction.PEEK_NEXT, cursor=cursor)
+    assert refused.result == ILLEGAL_CURSOR, "it is unread"
+    assert body_of(reader.start(handle, 4, ReadAction.PEEK_CURRENT, cursor=cursor)) == found
+
+
 @pytest.mark.parametrize(
     "action", [ReadAction.RECEIVE, ReadAction.PEEK_CURRENT, ReadAction.PEEK_NEXT]
 )

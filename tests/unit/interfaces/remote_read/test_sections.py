@@ -173,7 +173,7 @@ def test_a_message_that_came_over_http_has_its_envelope_and_its_request() -> Non
 
 @pytest.mark.parametrize("short", [1, 100])
 def test_the_request_of_a_message_is_cut_where_its_body_would_be(short: int) -> None:
-    """MQRR-143, MQRR-195, MQRR-197, MQRR-199, MQRR-202"""
+    """MQRR-143, MQRR-195, MQRR-197, MQRR-199, MQRR-202, MQRR-294"""
     data = message_packet(over_http(), MessageFacts(over_http=True))
     message = stored(data).message
     assert message.compound is not None

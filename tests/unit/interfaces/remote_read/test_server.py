@@ -10,12 +10,16 @@ from tests.strategies.remote_reader import ORDERS, Reader, RemoteWorld, body_of,
 from openmsmq.interfaces.queue_format import QueueFormatArgument
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
+from openmsmq.interfaces.remote_read.sections import joined
 from openmsmq.interfaces.remote_read.server import MOVE_ACCESS
 from openmsmq.interfaces.remote_read.stubs import ReadOpnum
 from openmsmq.names.format import parse_format_name
+from openmsmq.properties.message import Acknowledge
 from openmsmq.rpc.ndr.structure import NULL_HANDLE
 from openmsmq.rpc.status import RpcStatus
+from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller, Grant
+from openmsmq.types.message import Message
 
 QUEUE_NOT_FOUND, INVALID_PARAMETER, INVALID_HANDLE = 0xC00E0003, 0xC00E0006, 0xC00E0007
 CANCELLED, SHARING, UNSUPPORTED, ACCESS_DENIED = 0xC00E0008, 0xC00E0009, 0xC00E0020, 0xC00E0025
@@ -275,13 +279,26 @@ def test_a_queue_is_purged_through_a_handle_to_receive(world: RemoteWorld, reade
 def test_a_message_that_was_held_when_its_queue_was_purged_goes_when_it_is_ended(
     world: RemoteWorld, reader: Reader, acknowledge: int
 ) -> None:
-    """MQRR-126, MQRR-276"""
+    """MQRR-126, MQRR-274, MQRR-275, MQRR-276: until then it is neither gone nor available."""
     world.send("only")
     handle = reader.open()
     reader.start(handle, 1)
     assert purge(reader, handle) == 0
     assert reader.end(handle, 1, acknowledge) == 0
     assert reader.peek(handle) == TIMEOUT
+
+
+def test_the_sender_learns_that_its_message_was_purged(world: RemoteWorld, reader: Reader) -> None:
+    """MQRR-127"""
+    world.create("admin")
+    admin_queue = "DIRECT=OS:HOST\\private$\\admin"
+    wanted = Message(b"x", admin_queue=admin_queue, acknowledge=Acknowledge.FULL_RECEIVE)
+    sender = world.driver.call(lambda: world.manager.open_queue("orders", Mode()))
+    world.driver.call(lambda: sender.send([wanted]))
+    assert purge(reader, reader.open()) == 0
+    admin = reader.open(admin_queue)
+    found = joined(reader.start(admin).sections or ()).message
+    assert found.properties.message_class == 0xC001
 
 
 # Moves

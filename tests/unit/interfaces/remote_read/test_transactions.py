@@ -310,6 +310,7 @@ def test_a_move_in_a_transaction_shows_when_it_is_committed(
     assert buyer.call(ReadOpnum.MOVE_MESSAGE, moving, stubs.Status32).result == 0
     retry = buyer.open(f"{BILLING};retry")
     assert buyer.peek(retry) == EMPTY
+    assert buyer.peek(handle) == EMPTY, "no read returns it as long as that is undecided"
     buyer.finish(outcome)
     is_committed = outcome is CoordinatorOpnum.COMMIT
     assert buyer.peek(retry) == (0 if is_committed else EMPTY)

@@ -83,8 +83,10 @@ class RpcWork(Work):
 
     __slots__ = ("backend", "generation", "unit")
 
-    def __init__(self, backend: RpcBackend, unit: bytes, generation: int) -> None:
-        self.backend, self.unit, self.generation = backend, unit, generation
+    def __init__(self, backend: RpcBackend, unit: bytes) -> None:
+        self.backend, self.unit = backend, unit
+        self.generation: int | None = None
+        "The connections that it was enlisted over, with the first queue that is read in it."
 
 
 class RpcBackend(UnsupportedCalls):
@@ -177,8 +179,9 @@ class RpcBackend(UnsupportedCalls):
 
     async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
         """R_OpenQueueForMove, then R_MoveMessage ([MS-MQRR] 3.2.4.6, 3.1.4.11, 3.1.4.10)."""
-        unit = self._unit(work)
+        self._check(work)
         found = await self._context(handle)
+        unit = await self._enlist(work, found)
         name = self._target(found, target)
         arguments = self._open_arguments(name, MOVE_ACCESS, 0)
         opnum = ReadOpnum.OPEN_QUEUE_FOR_MOVE
@@ -220,8 +223,9 @@ class RpcBackend(UnsupportedCalls):
     async def _read_one(
         self, handle: Handle, read: Read, work: Work | None, cursor: CursorHandle | None
     ) -> ReceivedMessage:
-        unit = self._unit(work)
+        self._check(work)
         found = await self._context(handle)
+        unit = await self._enlist(work, found)
         number = _cursor_number(cursor, self._calls.generation)
         request_id, message = await self._start(found, read, unit, number)
         if read.take:
@@ -343,16 +347,27 @@ class RpcBackend(UnsupportedCalls):
     # Transactions
 
     async def begin(self, xid: str, *, stage: bool) -> RpcWork:
-        """R_QMEnlistRemoteTransaction with a token of our own ([MS-MQRR] 3.2.4.2, 3.1.4.12)."""
+        """A new transaction, which the manager learns of with the first queue that it reads."""
         if xid or stage:
             raise UnsupportedOperation("transactions of remote read have no name and no stage")
-        unit = uuid4().bytes
-        name = QueueFormatArgument.of(self._place.queue_name("transaction"))
-        arguments = stubs.EnlistRemoteTransaction(unit, len(OWN_TOKEN), OWN_TOKEN, name)
-        opnum = ReadOpnum.ENLIST_REMOTE_TRANSACTION
-        done = await self._calls.call(opnum, arguments, stubs.Status32)
-        check_result(done.result, "only a manager of OpenMSMQ can be asked for transactions")
-        return RpcWork(self, unit, self._calls.generation)
+        return RpcWork(self, uuid4().bytes)
+
+    async def _enlist(self, work: Work | None, handle: RpcHandle) -> bytes:
+        """R_QMEnlistRemoteTransaction with a token of our own ([MS-MQRR] 3.2.4.2, 3.1.4.12).
+
+        Its identifier; zeros for no transaction. The queue is the one that is to be read.
+        """
+        if work is None:
+            return stubs.NO_TRANSACTION
+        assert isinstance(work, RpcWork)
+        if work.generation is None:
+            name = QueueFormatArgument.of(handle.format_name)
+            arguments = stubs.EnlistRemoteTransaction(work.unit, len(OWN_TOKEN), OWN_TOKEN, name)
+            opnum = ReadOpnum.ENLIST_REMOTE_TRANSACTION
+            done = await self._calls.call(opnum, arguments, stubs.Status32)
+            check_result(done.result, "only a manager of OpenMSMQ can be asked for transactions")
+            work.generation = self._calls.generation
+        return work.unit
 
     async def commit(self, work: Work, participants: Sequence[str] = ()) -> None:
         if participants:
@@ -365,23 +380,25 @@ class RpcBackend(UnsupportedCalls):
                 await self._finish(work, CoordinatorOpnum.ABORT)
 
     async def _finish(self, work: Work, opnum: CoordinatorOpnum) -> None:
-        arguments = TransactionArgument(self._unit(work))
-        done = await self._calls.call(opnum, arguments, stubs.Status32, syntax=COORDINATOR)
-        check_result(done.result)
+        found = self._check(work)
+        if found is not None and found.generation is not None:
+            arguments = TransactionArgument(found.unit)
+            done = await self._calls.call(opnum, arguments, stubs.Status32, syntax=COORDINATOR)
+            check_result(done.result)
 
     async def is_open(self, work: Work) -> bool:
         assert isinstance(work, RpcWork)
-        return work.generation == self._calls.generation
+        return work.generation in (None, self._calls.generation)
 
-    def _unit(self, work: Work | None) -> bytes:
-        """The identifier of a transaction, which must be one of this manager; zeros for none."""
+    def _check(self, work: Work | None) -> RpcWork | None:
+        """Refuse a transaction of another manager, or one that was lost with its connections."""
         if work is None:
-            return stubs.NO_TRANSACTION
+            return None
         if not isinstance(work, RpcWork) or work.backend is not self:
             raise TransactionSequence("the transaction belongs to another queue manager")
-        if work.generation != self._calls.generation:
+        if work.generation not in (None, self._calls.generation):
             raise TransactionSequence("the connection was lost, and the transaction aborted")
-        return work.unit
+        return work
 
 
 class RpcStream:
