@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
-from typing import Annotated, Final
+from typing import Final
 from uuid import UUID
 
 from openmsmq.errors import Malformed
@@ -56,20 +56,6 @@ class PduFlags(Bits):
 
 
 WHOLE: Final = PduFlags.FIRST_FRAG | PduFlags.LAST_FRAG
-
-
-@structure
-class PduHeader(Structure):
-    """What every PDU begins with (C706 12.6.3.1)."""
-
-    version: U8
-    minor_version: U8
-    kind: U8
-    flags: U8
-    representation: Annotated[bytes, "4s"]
-    fragment_length: U16
-    auth_length: U16
-    call_id: U32
 
 
 @structure
@@ -133,24 +119,26 @@ class Pdu:
     def parse(cls, data: bytes) -> Pdu:
         """The PDU that `data` is; `Malformed`."""
         order: Order = "<" if data[4:5] >= b"\x10" else ">"
-        reader = NdrReader(data, order)
-        header = PduHeader.decode_from(reader)
-        if header.fragment_length != len(data):
-            reader.fail("frag_length", f"{header.fragment_length} is not {len(data)}", offset=8)
-        end, verifier = len(data), None
-        if header.auth_length:
-            end -= header.auth_length + VERIFIER_SIZE
+        if len(data) < HEADER_SIZE:
+            raise Malformed("frag_length", 0, f"needs {HEADER_SIZE} bytes, {len(data)} are there")
+        fields = _HEADERS[order].unpack_from(data)
+        major, minor, kind, flags, _, size, auth_length, call_id = fields
+        if size != len(data):
+            raise Malformed("frag_length", 8, f"{size} is not {len(data)}")
+        end, verifier = size, None
+        if auth_length:
+            end -= auth_length + VERIFIER_SIZE
             if end < HEADER_SIZE:
-                reader.fail("auth_length", f"{header.auth_length} bytes do not fit", offset=10)
+                raise Malformed("auth_length", 10, f"{auth_length} bytes do not fit")
             trailer = VerifierStart.decode_from(NdrReader(data, order, end))
             if trailer.pad_length > end - HEADER_SIZE:
-                reader.fail("auth_pad_length", f"{trailer.pad_length} bytes do not fit")
+                reason = f"{trailer.pad_length} bytes do not fit"
+                raise Malformed("auth_pad_length", end + 2, reason)
             token = data[end + VERIFIER_SIZE :]
             verifier = Verifier(
                 trailer.auth_type, trailer.auth_level, trailer.context_id, token, trailer.pad_length
             )
-        version = header.version, header.minor_version
-        return cls(header.kind, header.flags, header.call_id, order, data, end, verifier, version)
+        return cls(kind, flags, call_id, order, data, end, verifier, (major, minor))
 
 
 def encode_pdu(
@@ -168,9 +156,14 @@ def encode_header(kind: PduType, flags: int, call_id: int, size: int, auth_lengt
     return _HEADER.pack(VERSION, 0, kind, flags, LITTLE_ENDIAN, size, auth_length, call_id)
 
 
-_HEADER: Final = Struct("<BBBB4sHHI")
+_HEADERS: Final = {order: Struct(order + "BBBB4sHHI") for order in ("<", ">")}
+"""What every PDU begins with (C706 12.6.3.1): version and minor version, type, flags, data
+representation, size of the fragment and of its token, call.
+"""
+_HEADER: Final = _HEADERS["<"]
 _VERIFIER: Final = Struct("<BBBBI")
-_CALL: Final = Struct("<IHH")
+_CALLS: Final = {order: Struct(order + "IHH") for order in ("<", ">")}
+_CALL: Final = _CALLS["<"]
 "alloc_hint, context id, operation or cancel count: of requests and responses."
 
 
@@ -361,11 +354,13 @@ class RequestHeader:
     @classmethod
     def read(cls, pdu: Pdu) -> RequestHeader:
         """The header in a PDU; `Malformed`."""
-        hint, context, opnum, reader = _call_header(pdu)
-        object_uuid = None
-        if pdu.flags & PduFlags.OBJECT_UUID:
-            object_uuid = reader.uuid(reader.take(16, "object"))
-        return cls(hint, context, opnum, object_uuid, reader.offset)
+        hint, context, opnum = _call_header(pdu)
+        if not pdu.flags & PduFlags.OBJECT_UUID:
+            return cls(hint, context, opnum, None, REQUEST_HEADER_SIZE)
+        reader = pdu.reader()
+        reader.offset = REQUEST_HEADER_SIZE
+        found = reader.uuid(reader.take(16, "object"))
+        return cls(hint, context, opnum, found, reader.offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,15 +374,16 @@ class ResponseHeader:
     @classmethod
     def read(cls, pdu: Pdu) -> ResponseHeader:
         """The header in a PDU; `Malformed`."""
-        hint, context, _, reader = _call_header(pdu)
-        return cls(hint, context, reader.offset)
+        hint, context, _ = _call_header(pdu)
+        return cls(hint, context, REQUEST_HEADER_SIZE)
 
 
-def _call_header(pdu: Pdu) -> tuple[int, int, int, NdrReader]:
-    reader = pdu.reader()
-    start = reader.need(_CALL.size, "alloc_hint")
-    hint, context, last = Struct(pdu.order + "IHH").unpack_from(pdu.data, start)
-    return hint, context, last, reader
+def _call_header(pdu: Pdu) -> tuple[int, int, int]:
+    """alloc_hint, context and operation of a request or response; `Malformed`."""
+    if pdu.end < REQUEST_HEADER_SIZE:
+        raise Malformed("alloc_hint", HEADER_SIZE, "the header of a call does not fit")
+    hint, context, last = _CALLS[pdu.order].unpack_from(pdu.data, HEADER_SIZE)
+    return hint, context, last
 
 
 def encode_call(alloc_hint: int, context_id: int, last: int) -> bytes:
@@ -402,4 +398,7 @@ def encode_fault(context_id: int, status: int) -> bytes:
 
 def read_fault(pdu: Pdu) -> int:
     """The status of a fault; stub data behind it are ignored ([MS-RPCE] 2.2.2.8)."""
-    return _call_header(pdu)[3].number("I", "status")
+    _call_header(pdu)
+    reader = pdu.reader()
+    reader.offset = REQUEST_HEADER_SIZE
+    return reader.number("I", "status")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from openmsmq.errors import (
@@ -16,10 +16,11 @@ from openmsmq.errors import (
 )
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
-from openmsmq.interfaces.remote_read.sections import joined
+from openmsmq.interfaces.remote_read.sections import whole_packet
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.base import BaseHeader
-from openmsmq.packet.headers.trailer import split_stored
+from openmsmq.packet.headers.trailer import SubqueueHeader, Trailer, split_stored
+from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.rpc.client import Disconnected
@@ -28,7 +29,10 @@ from openmsmq.soap.compound import plain_message
 from openmsmq.types.lookup import ARRIVAL_BITS
 from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
+from openmsmq.wire.reader import decode_whole
 
+USUAL_SIZE: Final = 512
+"Bytes of the headers behind a message up to which they are remembered: most have the same ones."
 _TIME: Final = BaseHeader.offset_of("TimeToReachQueue")
 _PEEKS: Final = {
     Seek.CURRENT: ReadAction.LOOKUP_PEEK_CURRENT,
@@ -98,22 +102,36 @@ def received_message(results: stubs.ReceiveResults) -> ReceivedMessage:
     sequence number and the priority, and TimeToReachQueue is again what the sender said ([MS-MQRR]
     2.2.5.1, 2.2.5.3).
     """
-    stored = joined(results.sections or ())
-    data = replace(stored, message=plain_message(stored.message)).encode()
-    packet, _ = split_stored(data)
-    view = PacketView(packet)
-    until = int.from_bytes(packet[_TIME : _TIME + 4], "little")
+    packet, behind = split_stored(whole_packet(results.sections or ()))
+    view = PacketView.parse(packet)
+    if view.flags & UserFlags.AH:
+        packet = plain_message(view.message()).encode()
+        view = PacketView(packet)
+    until = view.time_to_reach_queue
     lasts = until if until == U32_MAX else max(0, until - view.sent_time)
-    relative = packet[:_TIME] + lasts.to_bytes(4, "little") + data[_TIME + 4 :]
-    subqueue = stored.trailer.subqueue if stored.trailer else None
+    relative = packet[:_TIME] + lasts.to_bytes(4, "little") + packet[_TIME + 4 :] + behind
+    subqueue = (_usual_header if len(behind) <= USUAL_SIZE else _subqueue_header)(behind)
     return ReceivedMessage(
         relative,
         lookup_id=PRIORITY_MAX - view.priority << ARRIVAL_BITS | results.sequence_id,
         arrival=results.sequence_id,
         arrived=results.arrive_time,
-        abort_count=subqueue.abort_counter if subqueue else 0,
-        move_count=subqueue.move_counter if subqueue else 0,
+        abort_count=subqueue.abort_counter,
+        move_count=subqueue.move_counter,
+        message_class=subqueue.acknowledgement_class,
     )
+
+
+def _subqueue_header(behind: bytes) -> SubqueueHeader:
+    """What the manager says of a message behind it; `Malformed`.
+
+    Old managers say nothing ([MS-MQRR] notes 5 to 8).
+    """
+    found = decode_whole(behind, Trailer.read).subqueue if behind else None
+    return found or SubqueueHeader()
+
+
+_usual_header: Final = lru_cache(maxsize=256)(_subqueue_header)
 
 
 def check_result(result: int, words: str = "") -> None:

@@ -41,6 +41,8 @@ class QueueContext:
     "The authentication level that calls with it need."
     close: Callable[[QueueContext], None]
     "Closes it; the server's."
+    subqueue: str = ""
+    "The name of the subqueue that is open; empty for a queue."
     move_context: int = 0
     "The number that stands for it in moves; 0 for a queue that is not opened to move to."
     cursors: dict[int, QueueCursor] = field(default_factory=dict)

@@ -10,7 +10,6 @@ from openmsmq.errors import MQError
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.queue_context import QueueContext
 from openmsmq.interfaces.remote_read.sections import MessageFacts, message_packet, sections_of
-from openmsmq.names.parts import split_queue
 from openmsmq.types.access import Access
 from openmsmq.types.lookup import ARRIVAL_MASK
 
@@ -59,7 +58,7 @@ def received(
         aborted=record.abort_count,
         moved=record.move_count,
         last_moved=record.last_move_time if record.move_count else 0,
-        subqueue=split_queue(context.handle.queue.name).subqueue,
+        subqueue=context.subqueue,
         acknowledgement_class=record.message_class,
         over_http=bool(record.flags & Owed.SRMP),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from openmsmq.errors import Malformed
@@ -57,12 +58,19 @@ def message_packet(stored: bytes, facts: MessageFacts = NOTHING_KNOWN) -> bytes:
     Where a message came from is not kept, so that ExtendedAddressHeader says nothing ([MS-MQRR]
     2.2.5.5).
     """
-    packet, _ = split_stored(stored)
+    packet, behind = split_stored(stored)
     if facts.over_http:
         packet = compound_packet(packet) or packet
     view = PacketView(packet)
     until = min(view.sent_time + view.time_to_reach_queue, U32_MAX)
-    letters = PacketView(stored).dead_letter_path
+    letters = PacketView(stored).dead_letter_path if behind else ""
+    timed = packet[:_TIME] + until.to_bytes(4, "little") + packet[_TIME + 4 :]
+    return timed + _trailer(facts, letters)
+
+
+@lru_cache(maxsize=256)
+def _trailer(facts: MessageFacts, letters: str) -> bytes:
+    """The headers behind a message ([MS-MQRR] 2.2.5.2); `letters` is its dead-letter queue."""
     name = encode_utf16z(facts.subqueue)[:SUBQUEUE_NAME_SIZE] if facts.subqueue else b""
     trailer = Trailer.make(
         SubqueueHeader(
@@ -75,8 +83,7 @@ def message_packet(stored: bytes, facts: MessageFacts = NOTHING_KNOWN) -> bytes:
         ExtendedAddressHeader(),
         DeadLetterHeader.make(letters) if letters else None,
     )
-    timed = packet[:_TIME] + until.to_bytes(4, "little") + packet[_TIME + 4 :]
-    return timed + trailer.encode()
+    return trailer.encode()
 
 
 def sections_of(
@@ -112,8 +119,13 @@ def _compound_place(view: PacketView) -> tuple[int, int]:
     return view.packet_size - after - len(message.surplus) - size, size
 
 
-def joined(sections: Sequence[SectionBuffer]) -> StoredMessage:
-    """The message that sections hold, its body whole; `Malformed` ([MS-MQRR] 3.1.4.7)."""
+def whole_packet(sections: Sequence[SectionBuffer]) -> bytes:
+    """The packet that sections hold, its body whole; `Malformed` ([MS-MQRR] 3.1.4.7)."""
     if len(sections) != 1 or sections[0].section_type != SectionType.FULL_PACKET:
         raise Malformed("ppPacketSections", 0, "the message is not whole")
-    return decode_whole(sections[0].data or b"", StoredMessage.read)
+    return sections[0].data or b""
+
+
+def joined(sections: Sequence[SectionBuffer]) -> StoredMessage:
+    """The message that sections hold, all of its headers decoded; `Malformed`."""
+    return decode_whole(whole_packet(sections), StoredMessage.read)

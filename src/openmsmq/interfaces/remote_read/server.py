@@ -221,7 +221,8 @@ class RemoteReadServer:
         authorize(caller, "read", shown(local))
         handle = self._driver.call(lambda: self._manager.open_queue(str(name), mode, caller))
         principal = call.client.principal
-        return QueueContext(handle, call.association, principal, least, self._close)
+        subqueue = split_queue(handle.queue.name).subqueue
+        return QueueContext(handle, call.association, principal, least, self._close, subqueue)
 
     def _least_level(self, client: RpcClient, local: str | None, *, workgroup: bool) -> int:
         """The level that a queue has to be opened with ([MS-MQRR] 3.1.4.2, note 19)."""
@@ -352,8 +353,7 @@ class RemoteReadServer:
                 if not found.main.properties.transactional:
                     raise TransactionUsage("the queue is not transactional")
                 transaction = self.transactions.find(call, asked.transaction_id)
-            name = split_queue(found.name).subqueue
-            return context.handle.move(asked.lookup_id, name, transaction)
+            return context.handle.move(asked.lookup_id, target.subqueue, transaction)
 
         self._answer_when_done(call, move)
 

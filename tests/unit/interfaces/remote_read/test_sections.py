@@ -131,7 +131,7 @@ def test_the_worked_example_is_cut_as_the_specification_says() -> None:
     assert (second.size_allocated, second.size) == (191, 191)
 
 
-def test_the_class_of_a_dead_letter_is_told() -> None:
+def test_the_class_of_a_dead_letter_is_reported() -> None:
     """MQRR-247"""
     data = message_packet(packet(), MessageFacts(acknowledgement_class=0xC004))
     trailer = stored(data).trailer

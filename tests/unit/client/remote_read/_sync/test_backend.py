@@ -178,8 +178,9 @@ def test_after_a_lost_connection_the_next_call_works_without_help(
     cursor = queue.cursor()
     elsewhere.send("a")
     cursor.peek(timeout=0)
+    elsewhere.send("b", queue="billing")
     transaction = manager.transaction()
-    transaction.__enter__()
+    manager.open_queue("billing").receive(timeout=0, transaction=transaction)
     elsewhere.cut()
     with pytest.raises(openmsmq.ServiceNotAvailable):
         queue.peek(timeout=0)
