@@ -38,6 +38,7 @@ _EXAMPLES: Final = {
     "srmp_ca": '"partners.pem"',
     "srmp_proxy": '"http://proxy.example:3128"',
     "srmp_destinations": '{ "bank.example" = { proxy = "none", posts_max = 1 } }',
+    "rpc_keytab": '"mq1.keytab"',
     "srmp_signing_key": '"signing.key"',
     "srmp_senders": '{ "2f9c41d7-6a0e-4b58-9d13-7c5e8fa02b64" = "supplier.pem" }',
     "tls_cert": '"server.pem"',

@@ -188,14 +188,16 @@ def connect_remote(
     port: int = 2103,
     user: str = "",
     password: str = "",
+    auth: str = "ntlm",
     level: str = "privacy",
     computer: str = "",
     timeout: float = 30.0,
 ) -> Manager:
     """Read the queues of a manager elsewhere through MS-MQRR, one of Windows or of OpenMSMQ.
 
-    `user` may be `DOMAIN\\user`; calls are encrypted unless `level` is `integrity`, `connect` or
-    `none`. `computer` is what the manager is called in names of queues, if that is not `host`.
+    `user` may be `DOMAIN\\user`; with `auth="kerberos"` the ticket of `kinit` is used instead.
+    Calls are encrypted unless `level` is `integrity`, `connect` or `none`. `computer` is what the
+    manager is called in names of queues and in tickets, if that is not `host`.
     Queues can be peeked, received from, moved in and purged; everything else needs `connect`.
     Transactions work with managers of OpenMSMQ. Needs the extra `rpc`.
     """
@@ -209,6 +211,7 @@ def connect_remote(
         computer=computer,
         user=user,
         password=password,
+        auth=auth,
         level=level,
         timeout=timeout,
     )

@@ -38,6 +38,7 @@ EXAMPLES = [
         "srmp_url",
         "srmp_ca",
         "srmp_proxy",
+        "rpc_keytab",
         "rpc_managers",
         "srmp_destinations",
         "srmp_signing_key",

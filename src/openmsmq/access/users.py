@@ -106,16 +106,25 @@ class Users:
         found = self.find(name)
         return bytes.fromhex(found.nt_hash) if found is not None and found.nt_hash else None
 
-    def add(self, name: str, password: str, role: Role, queues: tuple[str, ...] = ()) -> User:
-        """A new user; the anonymous one has no password."""
+    def add(
+        self,
+        name: str,
+        password: str,
+        role: Role,
+        queues: tuple[str, ...] = (),
+        *,
+        kerberos_only: bool = False,
+    ) -> User:
+        """A new user; the anonymous one and those who log on with Kerberos have no password."""
         if not _NAME.fullmatch(name):
             raise InvalidParameter(
                 f"{name!r}: a user name has 1 to 64 characters, none of them"
                 r' \ / @ " [ ] : ; | = , + * ? < >'
             )
         is_anonymous = fold(name) == fold(ANONYMOUS)
-        if bool(password) == is_anonymous:
-            words = "has no password" if is_anonymous else "needs a password"
+        has_none = is_anonymous or kerberos_only
+        if bool(password) == has_none:
+            words = "has no password" if has_none else "needs a password"
             raise InvalidParameter(f"the user {name} {words}")
         patterns = tuple(map(normal_pattern, queues))
         digest = nt_hash(password).hex() if password else ""

@@ -58,6 +58,12 @@ def user() -> None:
     help="Only for queues whose names match, * and ? are wild; can be given several times.",
 )
 @_password_option
+@click.option(
+    "--kerberos",
+    "kerberos_only",
+    is_flag=True,
+    help="The user has no password here, and logs on with a ticket of the domain (rpc.keytab).",
+)
 @directory_options
 def add(
     name: str,
@@ -67,6 +73,7 @@ def add(
     rights: tuple[Right, ...],
     queues: tuple[str, ...],
     from_stdin: bool,
+    kerberos_only: bool,
 ) -> None:
     """Add a user; the password is asked for.
 
@@ -78,9 +85,12 @@ def add(
       openmsmq user add backend --role read --queue "orders*"
       printf %s "$PASSWORD" | openmsmq user add backend --role read --password-stdin
       openmsmq user add anonymous --role read --queue news
+      openmsmq user add alice --role read --kerberos
     """
-    password = "" if name.lower() == ANONYMOUS else _password(from_stdin=from_stdin)
-    made = Users.load(directory).add(name, password, role_of(rights), queues)
+    has_none = kerberos_only or name.lower() == ANONYMOUS
+    password = "" if has_none else _password(from_stdin=from_stdin)
+    users = Users.load(directory)
+    made = users.add(name, password, role_of(rights), queues, kerberos_only=kerberos_only)
     _report("added", made, as_json=as_json)
 
 

@@ -7,6 +7,7 @@ import logging
 import os
 from dataclasses import dataclass
 from ipaddress import IPv4Address, ip_address
+from pathlib import Path
 from typing import Final, Protocol
 
 from openmsmq.access.users import ANONYMOUS, User, Users
@@ -15,6 +16,7 @@ from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import AccessDenied, StorageError
 from openmsmq.interfaces.deadlines import Deadlines
 from openmsmq.interfaces.endpoint_mapper.mapper import EndpointMapper, Registration
+from openmsmq.interfaces.kerberos import Keytab, NegotiatedContext
 from openmsmq.interfaces.limits import LISTENER_CONNECTIONS_MAX, TRANSACTION_IDLE_AFTER
 from openmsmq.interfaces.listener import RpcListener, user_name
 from openmsmq.interfaces.remote_read.levels import LevelPolicy
@@ -52,6 +54,8 @@ class RpcSettings:
     connections_max: int = LISTENER_CONNECTIONS_MAX
     idle_after: float = TRANSACTION_IDLE_AFTER
     "Seconds after which a transaction that its client does not use is aborted."
+    keytab: Path | None = None
+    "The keys of this computer, with which users log on by Kerberos."
 
 
 class RefusalCounter(Protocol):
@@ -82,6 +86,7 @@ class RpcService:
         self._clock = clock
         self._settings = settings
         self._counter = counter
+        self._keytab = Keytab(settings.keytab) if settings.keytab is not None else None
         self._target = NtlmTarget(local.name.upper()[:NETBIOS_NAME_SIZE], "WORKGROUP")
         self.reading = RemoteReadServer(
             local,
@@ -163,7 +168,12 @@ class RpcService:
         ntlm = NtlmAcceptor(self._password_hash, self._target, challenge, now)
         if auth_type == AuthType.NTLM:
             return ntlm
-        return SpnegoAcceptor(ntlm) if auth_type == AuthType.SPNEGO else None
+        if auth_type == AuthType.KERBEROS and self._keytab is not None:
+            return self._keytab.acceptor(auth_type)
+        if auth_type != AuthType.SPNEGO:
+            return None
+        spnego = SpnegoAcceptor(ntlm)
+        return spnego if self._keytab is None else NegotiatedContext(self._keytab, spnego)
 
     def _password_hash(self, domain: str, user: str) -> bytes | None:
         """Users are those of this manager, whichever domain a client names."""

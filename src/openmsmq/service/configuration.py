@@ -70,6 +70,7 @@ class Config:
     rpc_deny_workgroup_clients: bool = False
     rpc_allow_anonymous: bool = False
     rpc_accept_integrity: bool = False
+    rpc_keytab: Path | None = None
     rpc_managers: Mapping[str, RemoteManagerEntry] = field(default_factory=dict)
     srmp_port: int | None = None
     srmp_bind: str | None = None

@@ -182,6 +182,7 @@ class StandardListeners:
             policy,
             config.rpc_connections_max,
             config.idle_transaction_limit or TRANSACTION_IDLE_AFTER,
+            config.rpc_keytab,
         )
         users = Users(config.data)
         return RpcService(local, driver, users, SystemClock(), settings, self._metrics)

@@ -250,6 +250,12 @@ OPTIONS: Final[Mapping[str, Option]] = {
         read_flag,
         "Take calls of other computers that are signed and not encrypted (DebugRpc of MSMQ).",
     ),
+    "rpc_keytab": Option(
+        "rpc.keytab",
+        read_path,
+        "The keytab of this computer, host/NAME: users of its realm log on with Kerberos, too."
+        " Needs openmsmq[kerberos].",
+    ),
     "rpc_managers": Option(
         "rpc.managers",
         read_managers,

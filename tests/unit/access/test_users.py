@@ -75,6 +75,14 @@ def test_only_the_anonymous_user_has_no_password_and_it_cannot_log_on(tmp_path: 
         users.set_password(ANONYMOUS, "secret")
 
 
+def test_a_user_who_logs_on_with_kerberos_has_no_password(tmp_path: Path) -> None:
+    users = Users(tmp_path)
+    assert not users.add("alice", "", "read", kerberos_only=True).nt_hash
+    assert users.password_hash("alice") is None
+    with pytest.raises(InvalidParameter, match="has no password"):
+        users.add("bob", "secret", "read", kerberos_only=True)
+
+
 def test_a_user_that_is_not_there_cannot_be_changed(tmp_path: Path) -> None:
     for directory in (tmp_path, tmp_path / "missing"):
         with pytest.raises(NoSuchUser):

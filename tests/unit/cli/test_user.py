@@ -40,5 +40,11 @@ def test_the_anonymous_user_is_not_asked_for_a_password(cli: Cli) -> None:
     assert [user.name for user in Users.load(cli.directory)] == ["anonymous"]
 
 
+def test_a_user_of_the_domain_is_not_asked_for_a_password(cli: Cli) -> None:
+    cli("user", "add", "alice", "--role", "read", "--kerberos")
+    assert [user.name for user in Users.load(cli.directory)] == ["alice"]
+    assert Users.load(cli.directory).password_hash("alice") is None
+
+
 def test_a_user_that_is_not_there_is_named(cli: Cli) -> None:
     assert "nobody" in cli("user", "remove", "nobody", code=1).stderr

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from openmsmq.errors import InvalidParameter
+from openmsmq.interfaces.kerberos import initiator as kerberos_initiator
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
 from openmsmq.names.parse import parse_name
@@ -40,6 +41,8 @@ class RemotePlace:
     password_hash: bytes = field(default=b"", repr=False)
     domain: str = ""
     level: AuthLevel = AuthLevel.PRIVACY
+    kerberos: bool = False
+    "Log on with the ticket that the user has, instead of a password."
     timeout: float = 30.0
     "Seconds for an answer, beside the time that a read waits for a message."
 
@@ -52,24 +55,36 @@ class RemotePlace:
         computer: str = "",
         user: str = "",
         password: str = "",
+        auth: str = "ntlm",
         level: str = "privacy",
         timeout: float = 30.0,
     ) -> RemotePlace:
         """The place that a program names; `user` may be `DOMAIN\\user`."""
         if level not in LEVELS:
             raise InvalidParameter(f"level {level!r}: one of {', '.join(LEVELS)}")
-        if not user and level != "none":
-            raise InvalidParameter("a user and a password are needed, or level='none'")
+        if auth not in ("ntlm", "kerberos"):
+            raise InvalidParameter(f"auth {auth!r}: ntlm or kerberos")
+        kerberos = auth == "kerberos"
+        if kerberos and (user or password):
+            raise InvalidParameter("Kerberos takes the ticket of `kinit`: no user, no password")
+        if not user and level != "none" and not kerberos:
+            raise InvalidParameter(
+                "a user and a password are needed, or auth='kerberos', or level='none'"
+            )
         if not 0 < port <= 0xFFFF:
             raise InvalidParameter(f"port {port}: a number from 1 to 65535")
         domain, _, name = user.rpartition("\\")
         digest = nt_hash(password)
-        return cls(host, port, computer, name, digest, domain, LEVELS[level], timeout)
+        number = LEVELS[level]
+        return cls(host, port, computer, name, digest, domain, number, kerberos, timeout)
 
     def channel(self) -> SecureChannel:
         """How a new connection logs on."""
         if self.level == AuthLevel.NONE:
             return SecureChannel()
+        if self.kerberos:
+            context = kerberos_initiator(self.computer or self.host)
+            return SecureChannel(self.level, AuthType.KERBEROS, 0, context)
         credentials = NtlmCredentials(self.user, self.password_hash, self.domain)
         ntlm = NtlmInitiator(credentials, os.urandom(8), os.urandom(16), time.time())
         return SecureChannel(self.level, AuthType.NTLM, 0, ntlm)

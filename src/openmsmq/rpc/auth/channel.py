@@ -88,7 +88,7 @@ class SecureChannel:
         if not self.is_protected:
             return (size_max - REQUEST_HEADER_SIZE) // 8 * 8
         assert self.context is not None
-        verifier = VERIFIER_SIZE + self.context.signature_size
+        verifier = VERIFIER_SIZE + self.context.signature_size(self.level)
         return (size_max - REQUEST_HEADER_SIZE - verifier) // ALIGNMENT * ALIGNMENT
 
     def _fragment(self, kind: PduType, flags: int, call_id: int, call: bytes, stub: bytes) -> bytes:
@@ -97,7 +97,7 @@ class SecureChannel:
             return encode_header(kind, flags, call_id, size, 0) + call + stub
         assert self.context is not None
         padding = -len(stub) % ALIGNMENT
-        token_size = self.context.signature_size
+        token_size = self.context.signature_size(self.level)
         end = size + padding
         verifier = Verifier(self.auth_type, self.level, self.context_id, b"", padding)
         whole = end + VERIFIER_SIZE + token_size

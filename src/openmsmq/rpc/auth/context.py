@@ -42,9 +42,8 @@ class SecurityContext(Protocol):
         """Who is on the other side, as `DOMAIN\\user`; empty until that is known."""
         ...
 
-    @property
-    def signature_size(self) -> int:
-        """Bytes of a signature."""
+    def signature_size(self, level: int) -> int:
+        """Bytes of a signature at an authentication level."""
         ...
 
     def step(self, token: bytes) -> bytes:

@@ -101,13 +101,15 @@ class _Direction:
 class _Side:
     """What both sides have in common."""
 
-    signature_size = SIGNATURE_SIZE
-
     def __init__(self) -> None:
         self._messages: list[bytes] = []
         "What was said, for the MIC."
         self._protection: Protection | None = None
         self.principal = ""
+
+    def signature_size(self, level: int) -> int:
+        """Bytes of a signature, the same at every level."""
+        return SIGNATURE_SIZE
 
     @property
     def is_complete(self) -> bool:

@@ -131,7 +131,10 @@ class _Wrapped:
         self._ntlm = ntlm
         self._mechanisms = b""
         self._is_over = False
-        self.signature_size = ntlm.signature_size
+
+    def signature_size(self, level: int) -> int:
+        """Bytes of a signature."""
+        return self._ntlm.signature_size(level)
 
     @property
     def is_complete(self) -> bool:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from openmsmq.client.remote_read import place as place_module
 from openmsmq.client.remote_read.place import RemotePlace
 from openmsmq.errors import InvalidParameter
-from openmsmq.rpc.auth.context import AuthLevel
+from openmsmq.rpc.auth.context import AuthLevel, AuthType
 
 ALICE: dict[str, Any] = {"user": r"SHOP\alice", "password": "secret"}
 
@@ -26,11 +27,22 @@ def test_a_user_may_have_a_domain_and_the_password_is_not_shown() -> None:
         ({"level": "high"}, "level 'high': one of none, connect"),
         ({"user": ""}, "a user and a password are needed"),
         ({"port": 0}, "port 0"),
+        ({"auth": "basic"}, "auth 'basic': ntlm or kerberos"),
+        ({"auth": "kerberos"}, "no user, no password"),
     ],
 )
 def test_a_place_that_makes_no_sense_is_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidParameter, match=words):
         RemotePlace.of("host", **{**ALICE, **given})
+
+
+def test_with_kerberos_the_ticket_is_for_the_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(place_module, "kerberos_initiator", asked.append)
+    for computer in ("", "shop01.example.com"):
+        made = RemotePlace.of("10.0.0.5", auth="kerberos", computer=computer).channel()
+        assert (made.auth_type, made.level) == (AuthType.KERBEROS, AuthLevel.PRIVACY)
+    assert asked == ["10.0.0.5", "shop01.example.com"]
 
 
 @pytest.mark.parametrize(
