@@ -1,8 +1,10 @@
 """Remote read: `python -m bench.remote_read`.
 
-A two-step receive of an express message of 1 KiB (R_StartReceive, R_EndReceive) against calls
-of the same runtime that do nothing (R_GetServerPort), both by one client over loopback; a message
-of 4 MB; and reads that wait, with the memory and the processor time they cost.
+A two-step receive of a message of 1 KiB (R_StartReceive, R_EndReceive), express and recoverable,
+against calls of the same runtime that do nothing (R_GetServerPort), all by one client over
+loopback, and against the least it can take: two such calls, and what the same receive takes in a
+manager of the same process, its commit included. A message of 4 MB; and reads that wait, with the
+memory and the processor time they cost.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.stubs import ReadOpnum
 from openmsmq.service.configuration import CONFIG_FILE
 
-CALLS: Final = 5000
+CALLS: Final = 2000
 LARGE: Final = 4_000_000
 CLIENTS, EACH = 20, 50
 "Managers that clients connect to at the same time, and reads that wait in each: 1,000 in all."
@@ -77,15 +79,26 @@ def empty_calls(port: int, level: str) -> float:
     return rate
 
 
-def receives(manager: openmsmq.Manager, port: int, level: str) -> float:
+def receives(manager: openmsmq.Manager, port: int, level: str, *, recoverable: bool) -> float:
     """Messages a second that are received in two steps."""
     queue = manager.create_queue("orders", exist_ok=True)
-    queue.send_many([openmsmq.Message(bytes(1024), recoverable=False)] * CALLS)
+    queue.send_many([openmsmq.Message(bytes(1024), recoverable=recoverable)] * CALLS)
     with openmsmq.connect_remote("127.0.0.1", port=port, level=level, **LOGIN) as remote:
         orders = remote.open_queue("orders")
         start = time.perf_counter()
         for _ in range(CALLS):
             orders.receive(timeout=0)
+        return CALLS / (time.perf_counter() - start)
+
+
+def receives_here(*, recoverable: bool) -> float:
+    """Messages a second that are received one by one from a manager in this process."""
+    with tempfile.TemporaryDirectory() as name, openmsmq.open(name) as manager:
+        queue = manager.create_queue("orders")
+        queue.send_many([openmsmq.Message(bytes(1024), recoverable=recoverable)] * CALLS)
+        start = time.perf_counter()
+        for _ in range(CALLS):
+            queue.receive(timeout=0)
         return CALLS / (time.perf_counter() - start)
 
 
@@ -133,10 +146,18 @@ def main() -> None:
     """Print all of it."""
     print("remote read, one client over loopback")
     with served() as (manager, port, pid):
-        for level in ("connect", "privacy"):
-            empty, found = empty_calls(port, level), receives(manager, port, level)
-            ratio = found / empty
-            print(f"  {level:8} {empty:7,.0f} empty calls/s {found:7,.0f} receives/s  {ratio:.2f}")
+        for recoverable in (False, True):
+            here = receives_here(recoverable=recoverable)
+            kind = "recoverable" if recoverable else "express"
+            print(f"  {kind}: {here:,.0f} receives/s in a process")
+            for level in ("connect", "privacy"):
+                empty = empty_calls(port, level)
+                found = receives(manager, port, level, recoverable=recoverable)
+                least = 1 / (2 / empty + 1 / here)
+                print(
+                    f"    {level:8} {empty:7,.0f} empty calls/s {found:7,.0f} receives/s: "
+                    f"{found / empty:.2f} of them, {found / least:.2f} of two and a receive"
+                )
         print(f"  4 MB message {large(manager, port):.3f} s")
         used, idle = asyncio.run(wait_all(port, pid))
         print(f"  1,000 reads that wait: {used:,.0f} bytes each, {idle:.1%} of a processor")

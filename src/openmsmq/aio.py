@@ -106,13 +106,15 @@ def connect_remote(
     auth: str = "ntlm",
     level: str = "privacy",
     computer: str = "",
+    mapper_port: int = 135,
     timeout: float = 30.0,
 ) -> Opening:
     """Read the queues of a manager elsewhere through MS-MQRR, one of Windows or of OpenMSMQ.
 
     `user` may be `DOMAIN\\user`; with `auth="kerberos"` the ticket of `kinit` is used instead.
     Calls are encrypted unless `level` is `integrity`, `connect` or `none`. `computer` is what the
-    manager is called in names of queues and in tickets, if that is not `host`.
+    manager is called in names of queues and in tickets, if that is not `host`. With `port=0` the
+    endpoint mapper of the computer is asked for the port, at `mapper_port`.
     Queues can be peeked, received from, moved in and purged; everything else needs `connect`.
     Transactions work with managers of OpenMSMQ. Needs the extra `rpc`.
     """
@@ -127,6 +129,7 @@ def connect_remote(
         password=password,
         auth=auth,
         level=level,
+        mapper_port=mapper_port,
         timeout=timeout,
     )
 

@@ -82,7 +82,7 @@ class Reader:
     def __init__(self, service: Service) -> None:
         place = RemotePlace.of("127.0.0.1", port=service.port, user="backend", password="secret")
         self.socket = TcpSocket.open(place.host, place.port, PATIENCE)
-        self.link = RpcLink(self.socket, place, REMOTE_READ, 0)
+        self.link = RpcLink(self.socket, place.host, REMOTE_READ, place.channel(), 0)
         self.link.bind(PATIENCE)
 
     def call(self, opnum: int, arguments: Structure) -> bytes:

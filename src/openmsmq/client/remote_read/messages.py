@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -10,10 +11,13 @@ from openmsmq.errors import (
     ConnectionLost,
     InvalidHandle,
     InvalidParameter,
+    Malformed,
     MQError,
     ServiceNotAvailable,
     UnsupportedOperation,
 )
+from openmsmq.interfaces.endpoint_mapper.stubs import MapArguments, MapResults
+from openmsmq.interfaces.endpoint_mapper.tower import Tower, query
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
 from openmsmq.interfaces.remote_read.sections import whole_packet
@@ -24,13 +28,17 @@ from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.rpc.client import Disconnected
+from openmsmq.rpc.ndr.structure import NULL_HANDLE
 from openmsmq.rpc.status import RpcFault, RpcStatus
+from openmsmq.rpc.syntax import SyntaxId
 from openmsmq.soap.compound import plain_message
 from openmsmq.types.lookup import ARRIVAL_BITS
 from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.wire.reader import decode_whole
 
+TOWERS_MAX: Final = 4
+"Answers that the endpoint mapper is asked for."
 USUAL_SIZE: Final = 512
 "Bytes of the headers behind a message up to which they are remembered: most have the same ones."
 _TIME: Final = BaseHeader.offset_of("TimeToReachQueue")
@@ -132,6 +140,20 @@ def _subqueue_header(behind: bytes) -> SubqueueHeader:
 
 
 _usual_header: Final = lru_cache(maxsize=256)(_subqueue_header)
+
+
+def map_arguments(interface: SyntaxId) -> MapArguments:
+    """ept_map: where an interface is ([MS-RPCE] 2.2.1.2.5)."""
+    return MapArguments(None, query(interface).encode(), NULL_HANDLE, TOWERS_MAX)
+
+
+def mapped_port(results: MapResults, host: str) -> int:
+    """The port of an interface, by the endpoint mapper of its computer ([MS-RPCE] 3.1.3.5.3)."""
+    for data in results.towers.items:
+        with suppress(Malformed):
+            if port := Tower.decode(data or b"").port:
+                return port
+    raise ServiceNotAvailable(f"{host}: its endpoint mapper knows no RemoteRead over TCP")
 
 
 def check_result(result: int, words: str = "") -> None:

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from openmsmq.errors import InvalidParameter
+from openmsmq.interfaces.endpoint_mapper.stubs import PORT as MAPPER_PORT
 from openmsmq.interfaces.kerberos import initiator as kerberos_initiator
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName, Protocol
@@ -43,6 +44,8 @@ class RemotePlace:
     level: AuthLevel = AuthLevel.PRIVACY
     kerberos: bool = False
     "Log on with the ticket that the user has, instead of a password."
+    mapper_port: int = MAPPER_PORT
+    "Where the endpoint mapper is asked if `port` is 0."
     timeout: float = 30.0
     "Seconds for an answer, beside the time that a read waits for a message."
 
@@ -57,6 +60,7 @@ class RemotePlace:
         password: str = "",
         auth: str = "ntlm",
         level: str = "privacy",
+        mapper_port: int = MAPPER_PORT,
         timeout: float = 30.0,
     ) -> RemotePlace:
         """The place that a program names; `user` may be `DOMAIN\\user`."""
@@ -71,12 +75,14 @@ class RemotePlace:
             raise InvalidParameter(
                 "a user and a password are needed, or auth='kerberos', or level='none'"
             )
-        if not 0 < port <= 0xFFFF:
-            raise InvalidParameter(f"port {port}: a number from 1 to 65535")
+        if not 0 <= port <= 0xFFFF or not 0 < mapper_port <= 0xFFFF:
+            raise InvalidParameter(f"port {port or mapper_port}: a number from 1 to 65535")
         domain, _, name = user.rpartition("\\")
         digest = nt_hash(password)
         number = LEVELS[level]
-        return cls(host, port, computer, name, digest, domain, number, kerberos, timeout)
+        return cls(
+            host, port, computer, name, digest, domain, number, kerberos, mapper_port, timeout
+        )
 
     def channel(self) -> SecureChannel:
         """How a new connection logs on."""

@@ -16,7 +16,7 @@ from openmsmq.access.users import Users
 from openmsmq.clock import SystemClock
 from openmsmq.engine.commit.future import Future
 from openmsmq.engine.manager import QueueManager
-from openmsmq.interfaces.service import RpcService, RpcSettings
+from openmsmq.interfaces.service import ALTERNATE, MAPPER, READ, RpcService, RpcSettings
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.store.memory import MemoryStore
 from openmsmq.types.access import Mode
@@ -29,12 +29,14 @@ LOGIN: dict[str, Any] = {"user": "alice", "password": "secret", "computer": "HOS
 class RemoteManager:
     """Queues, users and the port; everything here may be called from any thread."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, is_mapped: bool = False) -> None:
+        """`is_mapped`: it has two ports, and an endpoint mapper that names the first."""
         self.users = Users(directory)
         self.users.add("alice", "secret", "read")
         self.loop = asyncio.new_event_loop()
         self.manager = QueueManager(MemoryStore(), SystemClock(), name="HOST")
         self.port = 0
+        self.alternate_port = self.mapper_port = 0 if is_mapped else None
         self._started = threading.Event()
         self._stop = asyncio.Event()
         self._thread = threading.Thread(target=self.loop.run_until_complete, args=(self._run(),))
@@ -45,15 +47,18 @@ class RemoteManager:
 
     async def _run(self) -> None:
         self.driver = LoopDriver(self.manager, self.manager.tick)
-        settings = RpcSettings("127.0.0.1", self.port)
+        settings = RpcSettings("127.0.0.1", self.port, self.alternate_port, self.mapper_port)
         self.service = RpcService(
             self.manager, self.driver, self.users, SystemClock(), settings, Refusals()
         )
-        [listener] = self.service.listeners().values()
-        _, self.port = await listener.start()
+        listeners = self.service.listeners()
+        ports = {name: (await one.start())[1] for name, one in listeners.items()}
+        self.port = ports[READ]
+        self.alternate_port, self.mapper_port = ports.get(ALTERNATE), ports.get(MAPPER)
         self._started.set()
         await self._stop.wait()
-        await listener.stop("test")
+        for listener in listeners.values():
+            await listener.stop("test")
         await self.driver.close()
 
     def stop(self) -> None:
@@ -108,6 +113,10 @@ class RemoteManager:
 
         return asyncio.run_coroutine_threadsafe(run(), self.loop).result(10)
 
+    def connections(self) -> list[int]:
+        """How many there are at each port, in the order of the listeners."""
+        return [listener.connections for listener in self.service.connected]
+
     def cut(self) -> None:
         """Cut every connection."""
 
@@ -119,9 +128,9 @@ class RemoteManager:
 
 
 @contextmanager
-def remote_manager(directory: Path) -> Iterator[RemoteManager]:
+def remote_manager(directory: Path, *, is_mapped: bool = False) -> Iterator[RemoteManager]:
     """A manager that takes remote calls of alice."""
-    made = RemoteManager(directory)
+    made = RemoteManager(directory, is_mapped=is_mapped)
     try:
         yield made
     finally:

@@ -26,7 +26,9 @@ def test_a_user_may_have_a_domain_and_the_password_is_not_shown() -> None:
     [
         ({"level": "high"}, "level 'high': one of none, connect"),
         ({"user": ""}, "a user and a password are needed"),
-        ({"port": 0}, "port 0"),
+        ({"port": -1}, "port -1"),
+        ({"port": 70_000}, "port 70000"),
+        ({"port": 0, "mapper_port": 70_000}, "port 70000"),
         ({"auth": "basic"}, "auth 'basic': ntlm or kerberos"),
         ({"auth": "kerberos"}, "no user, no password"),
     ],

@@ -8,7 +8,12 @@ from time import monotonic
 from typing import TypeVar
 
 from openmsmq.client.remote_read._sync.tcp_socket import TcpSocket
-from openmsmq.client.remote_read.messages import WireBuffer, error_of
+from openmsmq.client.remote_read.messages import (
+    WireBuffer,
+    error_of,
+    map_arguments,
+    mapped_port,
+)
 from openmsmq.client.remote_read.place import RemotePlace
 from openmsmq.errors import (
     ConnectionLost,
@@ -17,8 +22,11 @@ from openmsmq.errors import (
     MQError,
     ServiceNotAvailable,
 )
+from openmsmq.interfaces.endpoint_mapper.stubs import ENDPOINT_MAPPER, MapperOpnum, MapResults
 from openmsmq.interfaces.limits import CLIENT_CONNECTIONS_MAX
-from openmsmq.interfaces.remote_read.stubs import REMOTE_READ
+from openmsmq.interfaces.remote_read import stubs
+from openmsmq.interfaces.remote_read.stubs import REMOTE_READ, ReadOpnum
+from openmsmq.rpc.auth.channel import SecureChannel
 from openmsmq.rpc.client import ClientConnection
 from openmsmq.rpc.ndr.structure import Structure
 from openmsmq.rpc.syntax import SyntaxId
@@ -29,11 +37,13 @@ StructureT = TypeVar("StructureT", bound=Structure)
 class RpcLink:
     """A connection, bound to one interface, with one call at a time."""
 
-    def __init__(self, socket: TcpSocket, place: RemotePlace, syntax: SyntaxId, group: int) -> None:
+    def __init__(
+        self, socket: TcpSocket, host: str, syntax: SyntaxId, channel: SecureChannel, group: int
+    ) -> None:
         self.syntax = syntax
         self._socket = socket
-        self._wire = WireBuffer(place.host)
-        channel, now = place.channel(), monotonic()
+        self._wire = WireBuffer(host)
+        now = monotonic()
         self.machine = ClientConnection(self._wire, syntax, now, channel=channel, group=group)
 
     def bind(self, timeout: float) -> None:
@@ -91,6 +101,8 @@ class RpcAssociation:
         self._idle: list[RpcLink] = []
         self._open: set[RpcLink] = set()
         self._group = 0
+        self._port = place.port
+        "0 until the manager was asked."
         self._connecting = threading.Lock()
         self._is_closed = False
         self.generation = 0
@@ -148,21 +160,47 @@ class RpcAssociation:
             return self._make(syntax)
 
     def _make(self, syntax: SyntaxId) -> RpcLink:
+        if not self._port:
+            self._port = self._find_port()
+        link = self._connect(self._port, syntax, self._place.channel(), self._group)
+        self._group = link.machine.group
+        self._open.add(link)
+        return link
+
+    def _connect(
+        self, port: int, syntax: SyntaxId, channel: SecureChannel, group: int = 0
+    ) -> RpcLink:
         place = self._place
         try:
-            socket = TcpSocket.open(place.host, place.port, place.timeout)
+            socket = TcpSocket.open(place.host, port, place.timeout)
         except OSError as error:
-            raise ServiceNotAvailable(f"{place.host}:{place.port}: {error}") from error
-        link = RpcLink(socket, place, syntax, self._group)
+            raise ServiceNotAvailable(f"{place.host}:{port}: {error}") from error
+        link = RpcLink(socket, place.host, syntax, channel, group)
         try:
             link.bind(place.timeout)
             link.flush()
         except BaseException:
             link.close()
             raise
-        self._group = link.machine.group
-        self._open.add(link)
         return link
+
+    def _find_port(self) -> int:
+        """Ask the endpoint mapper, then R_GetServerPort there ([MS-MQRR] 3.1.4.1, 3.2.4.1)."""
+        place = self._place
+        asked = map_arguments(REMOTE_READ)
+        link = self._connect(place.mapper_port, ENDPOINT_MAPPER, SecureChannel())
+        try:
+            stub = link.call(MapperOpnum.MAP, asked.encode(), place.timeout)
+        finally:
+            link.close()
+        port = mapped_port(MapResults.decode(stub), place.host)
+        link = self._connect(port, REMOTE_READ, place.channel())
+        try:
+            arguments = stubs.NoArguments().encode()
+            stub = link.call(ReadOpnum.GET_SERVER_PORT, arguments, place.timeout)
+        finally:
+            link.close()
+        return stubs.Status32.decode(stub).result & 0xFFFF or port
 
     def drop(self, link: RpcLink) -> None:
         """Close a connection; with the last one all handles are lost."""

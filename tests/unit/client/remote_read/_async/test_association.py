@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from uuid import UUID
 
 import pytest
-from tests.unit.client.remote_read.managers import LOGIN, RemoteManager
+from tests.unit.client.remote_read.managers import (
+    LOGIN,
+    RemoteManager,
+    remote_manager,
+    wait_until,
+)
 
 from openmsmq.client.remote_read._async.association import RpcAssociation
+from openmsmq.client.remote_read.messages import mapped_port
 from openmsmq.client.remote_read.place import RemotePlace
 from openmsmq.errors import InsufficientResources, ServiceNotAvailable
+from openmsmq.interfaces.endpoint_mapper.stubs import Listed, MapResults
 from openmsmq.interfaces.limits import CLIENT_CONNECTIONS_MAX
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.stubs import ReadOpnum
@@ -49,6 +58,27 @@ def test_more_calls_than_connections_are_refused(elsewhere: RemoteManager) -> No
         await calls.close()
 
     asyncio.run(run())
+
+
+def test_the_port_is_asked_for(tmp_path: Path) -> None:
+    """MQRR-012: the endpoint mapper names one, R_GetServerPort there another, which is used."""
+
+    async def run(manager: RemoteManager) -> None:
+        assert manager.mapper_port
+        where = RemotePlace.of("127.0.0.1", port=0, mapper_port=manager.mapper_port, **LOGIN)
+        calls = RpcAssociation(where)
+        assert await port_of(calls) == manager.alternate_port != manager.port
+        await asyncio.to_thread(wait_until, lambda: manager.connections() == [0, 1, 0])
+        await calls.close()
+
+    with remote_manager(tmp_path, is_mapped=True) as manager:
+        asyncio.run(run(manager))
+
+
+def test_a_mapper_that_does_not_know_the_interface_is_named() -> None:
+    results = MapResults(UUID(int=0), 0, Listed(4, (b"no tower", None)), 0x16C9A0D6)
+    with pytest.raises(ServiceNotAvailable, match="shop01"):
+        mapped_port(results, "shop01")
 
 
 def test_an_interface_that_is_not_there_is_told(elsewhere: RemoteManager) -> None:
