@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 PAGE = ROOT / "docs" / "remote-read.md"
 CONNECTS, THROUGH = blocks(PAGE, "python")
-[SETTINGS] = blocks(PAGE, "toml")
+_, SETTINGS = blocks(PAGE, "toml")
 
 
 @pytest.fixture
