@@ -157,7 +157,7 @@ def test_a_binary_message_has_no_srmp_headers_although_it_has_a_soap_header() ->
 
 
 def test_a_message_that_came_over_http_has_its_envelope_and_its_request() -> None:
-    """MQRR-223, MQRR-227, MQRR-228, MQRR-231, MQRR-234, MQRR-235, MQRR-236"""
+    """MQRR-223, MQRR-227 to MQRR-229, MQRR-231, MQRR-232, MQRR-234 to MQRR-236"""
     message = stored(message_packet(over_http(), MessageFacts(over_http=True))).message
     assert message.user.flags & UserFlags.AH
     assert message.envelope is not None
