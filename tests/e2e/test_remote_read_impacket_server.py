@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 import openmsmq
-from openmsmq import Queue
+from openmsmq import Queue, Transaction
 from openmsmq.errors import DtcConnect, ReceiveTimeout
 from openmsmq.interfaces.remote_read.sections import message_packet
 from openmsmq.names.format import parse_format_name
@@ -166,7 +166,7 @@ def test_a_cursor_and_a_purge(manager: ImpacketManager, orders: Queue) -> None:
 def test_a_manager_without_our_coordinator_refuses_transactions(
     manager: ImpacketManager, orders: Queue
 ) -> None:
-    orders.close()
     backend = orders._backend
     with pytest.raises(DtcConnect):
-        backend.begin("", stage=False)
+        orders.receive(timeout=0, transaction=Transaction(backend, ""))
+    assert manager.bodies[0] == b"first"

@@ -1,7 +1,6 @@
 """Arguments and results of interfaces that stand beside RemoteRead, declared to try the codec with.
 
-qmmgmt ([MS-MQMR]), qm2qm ([MS-MQQP]) and qmcomm ([MS-MQMP]), the latter without its calls that
-carry a transfer buffer.
+qmmgmt ([MS-MQMR]) and qm2qm ([MS-MQQP]); `rpc_qmcomm` has those of [MS-MQMP].
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from openmsmq.rpc.ndr.kinds import (
     WideString,
 )
 from openmsmq.rpc.ndr.structure import ContextHandle, IntegerRange, Structure, nested, structure
-from openmsmq.wire.fixed import U8, U16, U32, U64, Bytes16, Guid
+from openmsmq.wire.fixed import U8, U16, U32, U64, Guid
 
 MOST = 1 << 16
 PROPERTIES_MAX = 128
@@ -63,12 +62,17 @@ class HandleNumber(Structure):
 # PROPVARIANT ([MS-MQMQ] 2.2.12 to 2.2.17)
 
 
+def declared(name: str, **kinds: NdrKind) -> type[Structure]:
+    """A structure of fields of these kinds."""
+    hints = {field: Annotated[Any, kind] for field, kind in kinds.items()}
+    members = {"__annotations__": hints, "__module__": __name__}
+    return structure(type(name, (Structure,), members))
+
+
 def vector(elements: NdrKind) -> NdrKind:
     """A counted vector, as arms of the union have it."""
 
-    hints = {"count": U32, "elements": Annotated[Any, Pointer(elements)]}
-    members = {"__annotations__": hints, "__module__": __name__}
-    return nested(structure(type("Vector", (Structure,), members)))
+    return nested(declared("Vector", count=Integer("I"), elements=Pointer(elements)))
 
 
 def _array(element: NdrKind) -> NdrArray:
@@ -265,285 +269,3 @@ class TwoNumbers(Structure):
 
     first: U32
     second: U32
-
-
-# qmcomm
-
-
-@structure
-class NamePlace(Structure):
-    """Where a name is put: a pointer behind a pointer."""
-
-    name: TextPointer
-
-
-NamePointer = Annotated[Any, Pointer(nested(NamePlace))]
-
-
-@structure
-class GetRemoteName(Structure):
-    """R_QMGetRemoteQueueName."""
-
-    queue: U32
-    name: NamePointer
-
-
-@structure
-class OpenRemoteQueue(Structure):
-    """R_QMOpenRemoteQueue."""
-
-    queue: QueueFormatPointer
-    process: U32
-    access: U32
-    share: U32
-    client: Guid
-    platform: U32
-
-
-@structure
-class OpenedRemoteQueue(Structure):
-    """What it answers."""
-
-    handle: ContextHandle
-    context: U32
-    pointer: U32
-    queue: U32
-    result: U32
-
-
-Descriptor = Annotated[bytes | None, Pointer(ByteArray(most=MOST, size_is="size"))]
-
-
-@structure
-class CreateObject(Structure):
-    """R_QMCreateObjectInternal."""
-
-    kind: U32
-    path: Text
-    size: U32
-    descriptor: Descriptor
-    count: Count
-    identifiers: Identifiers
-    values: Variants
-
-
-@structure
-class ObjectFormat(Structure):
-    """OBJECT_FORMAT."""
-
-    kind: U32
-    value: Annotated[Any, Union("kind", "I", {1: Pointer(nested(QueueFormatArgument))})]
-
-
-@structure
-class SetSecurity(Structure):
-    """R_QMSetObjectSecurityInternal."""
-
-    target: ObjectFormat
-    information: U32
-    size: U32
-    descriptor: Descriptor
-
-
-@structure
-class GetSecurity(Structure):
-    """R_QMGetObjectSecurityInternal."""
-
-    target: ObjectFormat
-    information: U32
-    size: U32
-
-
-@structure
-class Bytes(Structure):
-    """Bytes, how many are needed, and a result."""
-
-    data: Annotated[bytes, ByteArray(most=MOST)]
-    needed: U32
-    result: U32
-
-
-@structure
-class DeleteObject(Structure):
-    """R_QMDeleteObject."""
-
-    target: ObjectFormat
-
-
-@structure
-class GetProperties(Structure):
-    """R_QMGetObjectProperties."""
-
-    target: ObjectFormat
-    count: Count
-    identifiers: Identifiers
-    values: Variants
-
-
-@structure
-class SetProperties(Structure):
-    """R_QMSetObjectProperties: both arrays are behind pointers."""
-
-    target: ObjectFormat
-    count: Count
-    identifiers: Annotated[Any, Pointer(IntegerArray("I", most=PROPERTIES_MAX, size_is="count"))]
-    values: Annotated[Any, Pointer(NdrArray(nested(Variant), most=PROPERTIES_MAX, size_is="count"))]
-
-
-@structure
-class PathToFormat(Structure):
-    """R_QMObjectPathToObjectFormat."""
-
-    path: Text
-    target: ObjectFormat
-
-
-@structure
-class FormatResult(Structure):
-    """What it answers."""
-
-    target: ObjectFormat
-    result: U32
-
-
-@structure
-class Enlist(Structure):
-    """R_QMEnlistTransaction."""
-
-    unit: Bytes16
-    size: U32
-    cookie: Annotated[bytes, ByteArray(most=MOST, size_is="size")]
-
-
-@structure
-class EnlistInternal(Structure):
-    """R_QMEnlistInternalTransaction."""
-
-    unit: Bytes16
-
-
-@structure
-class OpenInternal(Structure):
-    """rpc_QMOpenQueueInternal."""
-
-    queue: QueueFormatArgument
-    access: U32
-    share: U32
-    remote_queue: U32
-    remote_name: NamePointer
-    pointer: U32
-    client: Guid
-    name: Text
-    protocol: U32
-    context: U32
-
-
-@structure
-class OpenedInternal(Structure):
-    """What it answers."""
-
-    remote_name: NamePointer
-    context: U32
-    handle: ContextHandle
-    result: U32
-
-
-@structure
-class CursorProperties(Structure):
-    """rpc_ACSetCursorProperties."""
-
-    handle: ContextHandle
-    cursor: U32
-    remote_cursor: U32
-
-
-@structure
-class NameOfHandle(Structure):
-    """rpc_ACHandleToFormatName."""
-
-    handle: ContextHandle
-    size: U32
-    name: Annotated[Any, Pointer(IntegerArray("H", most=MOST, size_is="size", length_is="size"))]
-    needed: U32
-
-
-@structure
-class NameResult(Structure):
-    """What it answers: as many characters as there was room for."""
-
-    name: Annotated[Any, Pointer(IntegerArray("H", most=MOST, varying=True))]
-    needed: U32
-    result: U32
-
-
-@structure
-class RegistryResult(Structure):
-    """What R_QMQueryQMRegistryInternal answers."""
-
-    text: TextPointer
-    result: U32
-
-
-STUBS: dict[tuple[str, str], type[Structure]] = {
-    ("R_QMMgmtGetInfo", "request"): GetInfo,
-    ("R_QMMgmtGetInfo", "response"): VariantsResult,
-    ("R_QMMgmtAction", "request"): Action,
-    ("R_QMMgmtAction", "response"): Number32,
-    ("RemoteQMGetQMQMServerPort", "request"): Number32,
-    ("RemoteQMGetQMQMServerPort", "response"): Number32,
-    ("RemoteQmGetVersion", "response"): Version,
-    ("RemoteQMOpenQueue", "request"): OpenRemote,
-    ("RemoteQMOpenQueue", "response"): HandleResult,
-    ("RemoteQMStartReceive", "request"): StartRead,
-    ("RemoteQMStartReceive", "response"): StartReadResult,
-    ("RemoteQMStartReceive2", "request"): StartRead2,
-    ("RemoteQMStartReceive2", "response"): StartRead2Result,
-    ("RemoteQMStartReceiveByLookupId", "request"): StartReadByLookup,
-    ("RemoteQMStartReceiveByLookupId", "response"): StartRead2Result,
-    ("RemoteQMEndReceive", "request"): HandleNumber,
-    ("RemoteQMEndReceive", "response"): HandleResult,
-    ("RemoteQMCancelReceive", "request"): CancelRead,
-    ("RemoteQMCloseCursor", "request"): TwoNumbers,
-    ("RemoteQMPurgeQueue", "request"): Number32,
-    ("RemoteQMCloseQueue", "request"): Handle,
-    ("RemoteQMCloseQueue", "response"): HandleResult,
-    ("R_QMGetRemoteQueueName", "request"): GetRemoteName,
-    ("R_QMOpenRemoteQueue", "request"): OpenRemoteQueue,
-    ("R_QMOpenRemoteQueue", "response"): OpenedRemoteQueue,
-    ("R_QMCloseRemoteQueueContext", "request"): Handle,
-    ("R_QMCloseRemoteQueueContext", "response"): Handle,
-    ("R_QMCreateRemoteCursor", "response"): TwoNumbers,
-    ("R_QMCreateObjectInternal", "request"): CreateObject,
-    ("R_QMCreateObjectInternal", "response"): Number32,
-    ("R_QMSetObjectSecurityInternal", "request"): SetSecurity,
-    ("R_QMGetObjectSecurityInternal", "request"): GetSecurity,
-    ("R_QMGetObjectSecurityInternal", "response"): Bytes,
-    ("R_QMDeleteObject", "request"): DeleteObject,
-    ("R_QMGetObjectProperties", "request"): GetProperties,
-    ("R_QMGetObjectProperties", "response"): VariantsResult,
-    ("R_QMSetObjectProperties", "request"): SetProperties,
-    ("R_QMObjectPathToObjectFormat", "request"): PathToFormat,
-    ("R_QMObjectPathToObjectFormat", "response"): FormatResult,
-    ("R_QMGetTmWhereabouts", "request"): Number32,
-    ("R_QMGetTmWhereabouts", "response"): Bytes,
-    ("R_QMEnlistTransaction", "request"): Enlist,
-    ("R_QMEnlistInternalTransaction", "request"): EnlistInternal,
-    ("R_QMEnlistInternalTransaction", "response"): HandleResult,
-    ("R_QMCommitTransaction", "request"): Handle,
-    ("R_QMCommitTransaction", "response"): HandleResult,
-    ("R_QMAbortTransaction", "request"): Handle,
-    ("rpc_QMOpenQueueInternal", "request"): OpenInternal,
-    ("rpc_QMOpenQueueInternal", "response"): OpenedInternal,
-    ("rpc_ACCloseHandle", "request"): Handle,
-    ("rpc_ACCloseHandle", "response"): HandleResult,
-    ("rpc_ACCloseCursor", "request"): HandleNumber,
-    ("rpc_ACSetCursorProperties", "request"): CursorProperties,
-    ("rpc_ACHandleToFormatName", "request"): NameOfHandle,
-    ("rpc_ACHandleToFormatName", "response"): NameResult,
-    ("rpc_ACPurgeQueue", "request"): Handle,
-    ("R_QMQueryQMRegistryInternal", "request"): Number32,
-    ("R_QMQueryQMRegistryInternal", "response"): RegistryResult,
-    ("R_QMGetRTQMServerPort", "request"): Number32,
-    ("R_QMGetRTQMServerPort", "response"): Number32,
-}
-"The structure of each stub."

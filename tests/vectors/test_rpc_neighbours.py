@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.strategies.rpc_neighbours import STUBS, GetInfo, StartReadResult, Variant, VariantsResult
+from tests.strategies.rpc_neighbours import GetInfo, StartReadResult, Variant, VariantsResult
+from tests.strategies.rpc_qmcomm import STUBS
 
 from openmsmq.errors import Malformed
 from openmsmq.rpc.ndr.kinds import NdrKind
