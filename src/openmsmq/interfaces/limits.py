@@ -35,6 +35,8 @@ ENTRIES_MAX: Final = 500
 """Entries or towers that a caller of the endpoint mapper may ask for at a time ([MS-RPCE]
 2.2.1.2.4). At the limit: the call gets a fault for bad data.
 """
+TOWERS_MAX: Final = 4
+"Towers that a client asks an endpoint mapper for. At the limit: the others are not tried."
 ANNOTATION_MAX: Final = 64
 """Bytes of the annotation of an entry of the endpoint mapper (C706 appendix O). At the limit: it is
 refused.

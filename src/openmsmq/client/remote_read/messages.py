@@ -18,6 +18,7 @@ from openmsmq.errors import (
 )
 from openmsmq.interfaces.endpoint_mapper.stubs import MapArguments, MapResults
 from openmsmq.interfaces.endpoint_mapper.tower import Tower, query
+from openmsmq.interfaces.limits import TOWERS_MAX
 from openmsmq.interfaces.remote_read import stubs
 from openmsmq.interfaces.remote_read.actions import ReadAction
 from openmsmq.interfaces.remote_read.sections import whole_packet
@@ -37,8 +38,6 @@ from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
 from openmsmq.wire.reader import decode_whole
 
-TOWERS_MAX: Final = 4
-"Answers that the endpoint mapper is asked for."
 USUAL_SIZE: Final = 512
 "Bytes of the headers behind a message up to which they are remembered: most have the same ones."
 _TIME: Final = BaseHeader.offset_of("TimeToReachQueue")
