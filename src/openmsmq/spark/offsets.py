@@ -6,6 +6,9 @@ Managers and queues go by their GUIDs, since an address can be written in many w
 drawn at random for the first batch of a checkpoint and stays in its offsets: it tells this stream
 from all others. Where a first batch begins has no owner yet.
 
+`since` has the arrival number of each queue up to which messages are left out, or under `time` the
+second before which they are: what `startingPosition` says.
+
 `begin` has the positions that a batch begins behind where these are not those that the batch
 before it ended with: after a loss that `failOnDataLoss=false` accepts.
 
@@ -25,6 +28,7 @@ OWNER: Final = "owner"
 POSITIONS: Final = "positions"
 SUBSCRIPTION: Final = "subscription"
 BEGIN: Final = "begin"
+SINCE: Final = "since"
 BETWEEN: Final = "/"
 BEFORE_NAMES: Final = "spark"
 "The subscription of streams that named none, before each had one of its own."
@@ -51,6 +55,8 @@ class Offset:
     "The name of the subscription; empty where nothing was read yet, and in older offsets."
     begin: Mapping[str, int] = field(default_factory=dict)
     "Where the batch that ends here begins, for queues that do not go on where they were."
+    since: Mapping[str, int] = field(default_factory=dict)
+    "What a stream leaves out that did not begin with all: see `subscribed`."
     is_adopted: bool = False
     "It was written before there were owners."
 
@@ -60,7 +66,8 @@ class Offset:
         positions = written.get(POSITIONS)
         if isinstance(positions, dict):
             name, begin = str(written.get(SUBSCRIPTION, "")), written.get(BEGIN, {})
-            return cls(str(written.get(OWNER, "")), positions, name, begin)
+            since = written.get(SINCE, {})
+            return cls(str(written.get(OWNER, "")), positions, name, begin, since)
         found = {_key(name, places): int(position) for name, position in written.items()}
         return cls("", found, is_adopted=bool(found))
 
@@ -71,6 +78,8 @@ class Offset:
             found[SUBSCRIPTION] = self.subscription
         if self.begin:
             found[BEGIN] = dict(self.begin)
+        if self.since:
+            found[SINCE] = dict(self.since)
         return found
 
 

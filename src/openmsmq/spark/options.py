@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,7 @@ READ: Final = ("manager", "managers", "queue", "token", "tokenFile", "tlsCa", "t
 BATCH: Final = (*READ, "messagesPerPartition", "minPartitions", "includeHeaders")
 STREAM: Final = (
     *(*BATCH, "subscription", "onCommit", "maxMessagesPerTrigger", "maxBytesPerTrigger"),
-    *("resume", "failOnDataLoss", "onManagerAway"),
+    *("resume", "failOnDataLoss", "onManagerAway", "startingPosition"),
 )
 WRITE: Final = (
     "manager",
@@ -40,6 +41,8 @@ ACTIONS: Final = (REMOVE, KEEP, "move:SUBQUEUE")
 FAIL: Final = "fail"
 SKIP: Final = "skip"
 FORMATS: Final = ("nservicebus", "rebus")
+EARLIEST: Final = "earliest"
+LATEST: Final = "latest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ class Options:
     fail_on_data_loss: bool = True
     skips_away: bool = False
     "A stream goes on without managers that cannot be reached."
+    starting: str | int = EARLIEST
+    "What a new stream begins with: all, what comes, or what arrived at this time or later."
     sink: str = ""
     "What a sink is known by: `sinkId`, or where its checkpoints are."
     write_id: str = ""
@@ -124,6 +129,7 @@ def parse(given: Mapping[str, str], known: tuple[str, ...]) -> Options:
         resume=_flag(values, "resume", default=False),
         fail_on_data_loss=_flag(values, "failOnDataLoss", default=True),
         skips_away=_choice(values, "onManagerAway", (FAIL, SKIP)) == SKIP,
+        starting=_starting(values),
         sink=values.get("sinkId") or values.get("checkpointLocation", ""),
         write_id=values.get("writeId", ""),
         write_owner=values.get("writeOwner", ""),
@@ -163,6 +169,28 @@ def _flag(values: Mapping[str, str], name: str, *, default: bool) -> bool:
     if text not in ("true", "false"):
         raise InvalidParameter(f"option {name} is {text!r}, not true or false")
     return text == "true"
+
+
+def _starting(values: Mapping[str, str]) -> str | int:
+    """Where a new stream begins; what it leaves out must stay in the queue."""
+    text = values.get("startingPosition", EARLIEST).strip()
+    if text.lower() == EARLIEST:
+        return EARLIEST
+    if values.get("onCommit", REMOVE) != KEEP:
+        raise InvalidParameter(
+            f"option startingPosition is {text!r}, and onCommit is not {KEEP}: messages that are"
+            " left out would be removed"
+        )
+    if text.lower() == LATEST:
+        return LATEST
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidParameter(
+            f"option startingPosition is {text!r}, not {EARLIEST}, {LATEST} or a time such as"
+            " 2026-07-01T12:00:00+00:00"
+        ) from None
+    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
 
 
 def _action(text: str) -> str:

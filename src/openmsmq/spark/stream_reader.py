@@ -19,19 +19,29 @@ from typing import Any, ParamSpec, TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from openmsmq import Subscription
 from openmsmq.errors import InvalidParameter, ServiceNotAvailable
 from openmsmq.spark.ahead import one_ahead
-from openmsmq.spark.arrow import Columns
+from openmsmq.spark.arrow import TIME, Columns
 from openmsmq.spark.block import Block
 from openmsmq.spark.fleet import AT_ONCE, Fleet, at_once
 from openmsmq.spark.offsets import Offset, own_name, refusal, subscription_of
-from openmsmq.spark.options import Options
+from openmsmq.spark.options import EARLIEST, Options
 from openmsmq.spark.service import connect, open_queue
 from openmsmq.spark.shares import BatchShares, Ends
-from openmsmq.spark.subscribed import QueueSource, Subscribed, bind, latest
+from openmsmq.spark.subscribed import (
+    SINCE_TIME,
+    QueueSource,
+    Since,
+    Subscribed,
+    begins,
+    bind,
+    latest,
+    left_out,
+)
 from openmsmq.spark.tasks import Range, Task, packed, size_of_tasks, split
 from openmsmq.types.access import Access
 
@@ -60,6 +70,8 @@ class Positions(Task):
     owner: str = ""
     "Empty for a batch that was begun before there were owners."
     run: str = ""
+    since: tuple[tuple[str, int], ...] = ()
+    "What the stream leaves out: see `subscribed`."
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -121,11 +133,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         After a crash in its first batch a stream asks for this again, although it has an owner.
         """
-        self._looked()
+        since = begins(self._options, self._looked())
         if not self._options.subscription:
-            return Offset().written()
+            return Offset(since=since).written()
         done = {name: one.reader.committed for name, one in self._opened(Offset()).items()}
-        return Offset(positions=done).written()
+        return Offset(positions=done, since=since).written()
 
     def latestOffset(self, start: Written | None = None, limit: ReadLimit | None = None) -> Written:
         """Reserve messages behind `start`; what was reserved and not used comes first.
@@ -140,7 +152,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         owner = offset.owner or self._new_owner()
         is_all = limit is not None and isinstance(limit, ReadAllAvailable)
         if not (offset.owner or offset.is_adopted or self._options.subscription or is_all):
-            return Offset(owner, offset.positions, own_name(owner)).written()
+            name = own_name(owner)
+            return Offset(owner, offset.positions, name, since=offset.since).written()
         sources = self._opened(offset, owner)
         assert self._subscribed is not None
         name = self._subscribed.name
@@ -154,7 +167,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self.commit(start)  # Spark is done with it, and may not come back before it stops
             self.wait_for_commits()
             return start
-        return Offset(owner, {**known, **end}, name, moved).written()
+        return Offset(owner, {**known, **end}, name, moved, offset.since).written()
 
     def latest(self, start: Written, *, is_all: bool) -> Written:
         """The same without Spark's limits: one batch, or all that there is."""
@@ -170,6 +183,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 "option subscription is missing: Spark before 4.2 does not say where a stream is,"
                 " so that it needs a name; a stream that had none so far is 'spark'"
             )
+        if self._options.starting != EARLIEST:
+            raise InvalidParameter("option startingPosition needs Spark 4.2 or later")
         sources = self._opened(Offset())
         ends = {name: source.reader.reserved for name, source in sources.items()}
         positions = {**ends, **self._reach(ends, limit)}
@@ -268,8 +283,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             parts = split(place.queue, first, last, most)
             by_manager.setdefault(place.address, []).extend(parts)
         name = self._subscribed.name
+        since = {address: left_out(offset.since, sources, address) for address in by_manager}
         return [
-            Positions(task.manager, task.ranges, name, offset.owner, self._run)
+            Positions(address, task.ranges, name, offset.owner, self._run, since[address])
             for address, ranges in by_manager.items()
             for task in packed(address, ranges, most)
         ]
@@ -361,7 +377,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
             for path, block in one_ahead(blocks()):
                 columns = Columns(block, queue=path, manager=manager.name)
-                yield columns.batch(self._names)
+                yield _kept(columns, columns.batch(self._names), path, dict(partition.since))
             if partition.owner:
                 spans = [(one.queue, span) for one in partition.ranges for span in one.spans]
                 at_once(spans, lambda one: readers[one[0]].mark_read(*one[1]))
@@ -383,3 +399,14 @@ def _blocks(reader: Subscription, after: int, last: int) -> Iterator[Block]:
         block = Block.of_payload(reader.read_packed(after, last))
         yield block
         after += len(block)
+
+
+def _kept(columns: Columns, rows: pa.RecordBatch, queue: str, since: Since) -> pa.RecordBatch:
+    """The rows of a queue that are not left out."""
+    if (time := since.get(SINCE_TIME)) is not None:
+        limit = pa.scalar(time * 1_000_000, pa.int64()).cast(TIME)
+        return rows.filter(pc.greater_equal(columns.column("arrived_time"), limit))
+    if number := since.get(queue):
+        arrivals = columns.column("arrival")
+        return rows.filter(pc.greater(arrivals, pa.scalar(number, pa.int64())))
+    return rows

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from openmsmq import Manager, Subscription
+from openmsmq import Manager, Queue, Subscription
 from openmsmq.errors import (
     InvalidParameter,
     MQError,
@@ -17,6 +17,7 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     SubscriptionTaken,
 )
+from openmsmq.spark.batch_reader import bands
 from openmsmq.spark.fleet import AT_ONCE, Fleet, at_once
 from openmsmq.spark.offsets import (
     POSITIONS,
@@ -29,9 +30,13 @@ from openmsmq.spark.offsets import (
     manager_of,
     refusal,
 )
-from openmsmq.spark.options import Options
+from openmsmq.spark.options import LATEST, Options
+from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.subscriptions import SubscriptionInfo
 
+Since = Mapping[str, int]
+"What a stream leaves out: up to which arrival of each queue, or before which second."
+SINCE_TIME: Final = "time"
 QUEUES_SHOWN: Final = 50
 "Queues that a report of the lag names, those with the greatest first."
 
@@ -304,3 +309,30 @@ def _sum(infos: list[SubscriptionInfo]) -> dict[str, int]:
         "reserved": sum(info.uncommitted for info in infos),
         "reservedBytes": sum(info.bytes for info in infos),
     }
+
+
+# `startingPosition`: the subscription has what a stream leaves out, too; tasks drop these rows.
+
+
+def begins(options: Options, fleet: Fleet) -> Since:
+    """What a stream that begins now leaves out."""
+    if isinstance(options.starting, int):
+        return {SINCE_TIME: options.starting}
+    if options.starting != LATEST:
+        return {}
+    return dict(at_once(fleet.queues, lambda name: _last_arrival(fleet.queues[name].queue)))
+
+
+def _last_arrival(queue: Queue) -> int:
+    return max((last & ARRIVAL_MASK for _, last in bands(queue)), default=0)
+
+
+def left_out(
+    since: Since, sources: Mapping[str, QueueSource], address: str
+) -> tuple[tuple[str, int], ...]:
+    """The same for tasks of one manager, by the names of queues."""
+    found = [(name, number) for name, number in since.items() if name == SINCE_TIME]
+    for name, source in sources.items():
+        if name in since and source.place.address == address:
+            found.append((source.place.queue, since[name]))
+    return tuple(found)

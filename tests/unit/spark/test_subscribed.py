@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+from tests.unit.client.services import Service
 from tests.unit.spark.test_stream_reader import read, reader, stream
 
+import openmsmq
 from openmsmq import Manager, Message
 from openmsmq.errors import InvalidParameter, RunReplaced, SubscriptionTaken
-from openmsmq.spark.stream_reader import Written
+from openmsmq.spark import options as known
+from openmsmq.spark.options import parse
+from openmsmq.spark.stream_reader import StreamReader, Written
 
 OWN = {"subscription": ""}
 
@@ -163,3 +173,77 @@ def test_progress_says_how_far_a_stream_is_behind() -> None:
     assert report["managers"]["here"]["lag"] == 3
     [queue] = report["queues"]
     assert (queue["lag"], queue["reserved"]) == (3, 2)
+
+
+@pytest.fixture
+def running_service(tmp_path: Path) -> Iterator[Service]:
+    running = Service(tmp_path / "data")
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def filled(running_service: Service) -> Iterator[Manager]:
+    with openmsmq.connect(running_service.address) as connected:
+        connected.create_queue("a").send_many(Message(b"", label=f"a{n}") for n in range(3))
+        connected.create_queue("b").send(Message(b"", label="b0", priority=7))
+        yield connected
+
+
+@contextmanager
+def reading(service: Service, position: str) -> Iterator[StreamReader]:
+    options = {"manager": service.address, "queue": "a,b", "onCommit": "keep"}
+    options |= {"startingPosition": position, "subscription": "lake"}
+    reader = StreamReader(parse(options, known.STREAM), ("label",))
+    yield reader
+    reader.stop()
+
+
+def labels(reader: StreamReader, start: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """What a batch behind an offset has, and where it ends."""
+    end = reader.latestOffset(start)
+    found = [
+        label
+        for part in reader.partitions(start, end)
+        for batch in reader.read(part)
+        for label in batch.column("label").to_pylist()
+    ]
+    reader.commit(end)
+    return sorted(found), end
+
+
+def test_a_stream_begins_with_what_comes(running_service: Service, filled: Manager) -> None:
+    with reading(running_service, "latest") as reader:
+        start = reader.initialOffset()
+        filled.open_queue("a").send_many([Message(b"", label="a3"), Message(b"", label="a4")])
+        filled.open_queue("b").send(Message(b"", label="b1"))
+        found, end = labels(reader, start)
+        assert found == ["a3", "a4", "b1"]
+    filled.open_queue("b").send(Message(b"", label="b2"))
+    with reading(running_service, "latest") as again:
+        assert labels(again, end)[0] == ["b2"], "it goes on with its offset"
+    assert filled.open_queue("a").info().messages == 5, "what is left out stays"
+
+
+def test_a_stream_begins_at_a_time(running_service: Service, filled: Manager) -> None:
+    now = datetime.now(UTC)
+    with reading(running_service, (now + timedelta(hours=1)).isoformat()) as reader:
+        found, end = labels(reader, reader.initialOffset())
+        assert (found, sum(end["positions"].values())) == ([], 4)
+    filled.drop_subscription("lake", "a")
+    filled.drop_subscription("lake", "b")
+    with reading(running_service, (now - timedelta(hours=1)).isoformat()) as reader:
+        assert labels(reader, reader.initialOffset())[0] == ["a0", "a1", "a2", "b0"]
+
+
+@pytest.mark.parametrize(
+    ("position", "action", "reason"),
+    [
+        ("latest", "remove", "messages that are left out would be removed"),
+        ("soon", "keep", "'soon', not earliest, latest or a time"),
+    ],
+)
+def test_starting_positions_that_cannot_be(position: str, action: str, reason: str) -> None:
+    options = {"queue": "a", "startingPosition": position, "onCommit": action}
+    with pytest.raises(InvalidParameter, match=reason):
+        parse(options, known.STREAM)
