@@ -171,10 +171,10 @@ def _show(query: StreamingQuery, watcher: Watcher, waiting: Waiting, shown: int)
     news = [(one, rows) for one, rows in counted if rows]
     for number, (one, rows) in enumerate(news, 1):
         seconds = one.durationMs.get("triggerExecution", 0) / 1000
-        lag, oldest = None, None
+        progress = Progress(one.batchId, rows, seconds)
         if number == len(news):
-            lag, oldest = waiting.look(_positions(one.sources[0].endOffset))
-        watcher.show(Progress(one.batchId, rows, seconds, lag, oldest))
+            progress = waiting.look(progress, _positions(one.sources[0].endOffset))
+        watcher.show(progress)
         shown = one.batchId
     return shown
 

@@ -176,4 +176,4 @@ def _parsed(text: str) -> Run:
     progress = found.pop("progress")
     known = {one.name for one in fields(Run)}
     values = {name: value for name, value in found.items() if name in known}
-    return Run(**values, progress=None if progress is None else Progress(**progress))
+    return Run(**values, progress=None if progress is None else Progress.of(progress))

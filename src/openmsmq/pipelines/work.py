@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,6 +13,20 @@ from openmsmq.pipelines.tables import TomlTable
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What a queue has for a pipeline that is not read yet."""
+
+    manager: str
+    queue: str
+    lag: int
+    "Messages; of those that stay in the queue, the least that it can be."
+    oldest: int | None = None
+    "Seconds that the oldest of them has waited."
+    reserved_bytes: int = 0
+    "Of messages that are reserved for the pipeline and not committed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +40,16 @@ class Progress:
     "Messages that wait to be read; None if nobody knows."
     oldest: int | None = None
     "Seconds that the oldest of them has waited."
+    queues: tuple[Backlog, ...] = ()
+    "The same for each queue, that with the most messages first."
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Progress:
+        """The reverse of `document`, also as older versions wrote it."""
+        known = {one.name for one in fields(cls)}
+        values = {name: value for name, value in document.items() if name in known}
+        queues = tuple(Backlog(**each) for each in document.get("queues", ()))
+        return cls(**values | {"queues": queues})
 
     @property
     def rate(self) -> float:

@@ -7,7 +7,10 @@ from tests.unit.client.services import Service
 from openmsmq import Manager
 from openmsmq.pipelines.backlog import Waiting
 from openmsmq.pipelines.spec import ManagerOptions, Source
+from openmsmq.pipelines.work import Progress
 from openmsmq.spark.offsets import key
+
+BATCH = Progress(0, 10, 0.5)
 
 
 def test_what_was_not_read_yet(service: Service, manager: Manager) -> None:
@@ -17,11 +20,15 @@ def test_what_was_not_read_yet(service: Service, manager: Manager) -> None:
     reader.reserve(0, 2)
     waiting = Waiting(Source(ManagerOptions((service.address,)), ("orders",)))
     name = key(manager.id, str(queue.info().id))
-    assert waiting.look({name: 0})[0] == 3
-    lag, oldest = waiting.look({name: 2})
-    assert (lag, oldest is not None) == (1, True)
+    assert waiting.look(BATCH, {name: 0}).lag == 3
+    found = waiting.look(BATCH, {name: 2})
+    assert (found.lag, found.oldest is not None, found.rows) == (1, True, 10)
+    [one] = found.queues
+    assert (one.manager, one.queue, one.lag) == (service.address, queue.name, 1)
+    assert one.reserved_bytes > 0
     queue.receive(timeout=0)
-    assert waiting.look({name: 2}) == (0, None)
+    found = waiting.look(BATCH, {name: 2})
+    assert (found.lag, found.oldest) == (0, None)
     waiting.close()
 
 
@@ -30,8 +37,8 @@ def test_copies_that_were_not_read_yet(service: Service, manager: Manager) -> No
     queue.send_many([b"1", b"2", b"3", b"4"])
     queue.subscription("spark", copy=True).reserve(0, 2)
     waiting = Waiting(Source(ManagerOptions((service.address,)), ("orders",), on_commit="keep"))
-    lag, oldest = waiting.look({key(manager.id, str(queue.info().id)): 1})
-    assert (lag, oldest is not None) == (3, True)
+    found = waiting.look(BATCH, {key(manager.id, str(queue.info().id)): 1})
+    assert (found.lag, found.oldest is not None) == (3, True)
     waiting.close()
 
 
@@ -44,10 +51,10 @@ def test_streams_of_the_same_name_elsewhere_do_not_count(
     queue.subscription("spark")
     other.subscription("spark")
     waiting = Waiting(Source(ManagerOptions((service.address,)), ("orders",)))
-    assert waiting.look({key(manager.id, str(queue.info().id)): 0})[0] == 1
+    assert waiting.look(BATCH, {key(manager.id, str(queue.info().id)): 0}).lag == 1
     waiting.close()
 
 
 def test_nothing_is_known_of_managers_that_are_away() -> None:
     place = ManagerOptions(("127.0.0.1:1",))
-    assert Waiting(Source(place, ("orders",))).look({}) == (None, None)
+    assert Waiting(Source(place, ("orders",))).look(BATCH, {}) == BATCH

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from openmsmq.pipelines.archive.stores import ArchivePlace
     from openmsmq.pipelines.archive.table_archive import TableArchive
     from openmsmq.pipelines.state import Run
+    from openmsmq.pipelines.work import Backlog
 
 T = TypeVar("T")
 _PAUSE: Final = 0.1
+_QUEUES: Final = 10
+"Queues that `status` names; --json has more."
 
 
 @click.group()
@@ -166,8 +169,14 @@ def _properties(run: Run) -> list[tuple[str, object]]:
             ("waiting", "" if batch.lag is None else batch.lag),
             ("oldest waiting", "" if batch.oldest is None else f"{batch.oldest} s"),
         ]
+        shown += [(f"in {one.queue}", _waiting(one)) for one in batch.queues[:_QUEUES] if one.lag]
     shown += [*run.facts.items(), ("error", run.error), ("checkpoint", run.checkpoint)]
     return [*shown, ("log", run.log)]
+
+
+def _waiting(one: Backlog) -> str:
+    age = "" if one.oldest is None else f", the oldest for {one.oldest} s"
+    return f"{one.lag} wait at {one.manager}{age}, {size_text(one.reserved_bytes)} reserved"
 
 
 @pipeline.command()

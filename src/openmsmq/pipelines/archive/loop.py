@@ -74,8 +74,7 @@ def run(
         try:
             stream = _Stream(spark, pipeline, store, keeper, reader)
             for progress, offset in stream.batches(watch):
-                lag, oldest = waiting.look(Offset.of(offset, {}).positions)
-                watch.show(Progress(progress.batch, progress.rows, progress.seconds, lag, oldest))
+                watch.show(waiting.look(progress, Offset.of(offset, {}).positions))
         finally:
             waiting.close()
 

@@ -11,7 +11,7 @@ from tests.unit.pipelines.entries import add
 
 from openmsmq.cli.main import main
 from openmsmq.pipelines.state import Runs, new_run
-from openmsmq.pipelines.work import Progress
+from openmsmq.pipelines.work import Backlog, Progress
 
 
 @pytest.fixture
@@ -20,7 +20,8 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
     monkeypatch.setenv("OPENMSMQ_RUNS", str(tmp_path))
     made = Runs(tmp_path)
     with made.begin(new_run("lake", "archive", "lake.toml", tmp_path / "c")) as recorder:
-        recorder.progress(Progress(0, 100, 2.0, lag=7, oldest=3))
+        queues = (Backlog("shop01:1811", r".\private$\orders", 7, 3, 2048),)
+        recorder.progress(Progress(0, 100, 2.0, lag=7, oldest=3, queues=queues))
         recorder.tell(path="/lake")
         recorder.end("done")
     with made.begin(new_run("copy", "sink", "copy.toml", None)):
@@ -51,10 +52,12 @@ def test_nothing_is_listed_where_nothing_ran(tmp_path: Path) -> None:
 
 
 def test_the_status_of_one_pipeline_is_shown(runs: Runs) -> None:
-    lines = dict(line.split(maxsplit=1) for line in call("status", "lake").stdout.splitlines())
+    shown = call("status", "lake").stdout.splitlines()
+    lines = dict(" ".join(line.split()).split(maxsplit=1) for line in shown)
     assert lines["state"] == "done"
-    assert lines["last"] == "batch      100 rows in 2.0 s, 50 rows/s"
-    assert lines["oldest"] == "waiting  3 s"
+    assert lines["last"] == "batch 100 rows in 2.0 s, 50 rows/s"
+    assert lines["oldest"] == "waiting 3 s"
+    assert lines["in"].endswith("7 wait at shop01:1811, the oldest for 3 s, 2.0 KiB reserved")
     assert lines["path"] == "/lake"
     assert "error" not in lines
     assert json.loads(call("status", "lake", "--json").stdout)["rows"] == 100
