@@ -20,6 +20,7 @@ _TITLES: Final = {
     "rpc": "Remote calls: reading queues from elsewhere",
     "srmp": "Messages over HTTP",
     "tls": "TLS",
+    "security": "Signed and encrypted messages",
     "log": "Logs",
 }
 _EXAMPLES: Final = {
@@ -111,4 +112,5 @@ def _options(table: str) -> Iterator[tuple[str, Option]]:
 
 
 def _toml(default: str) -> str:
-    return default if default.isdigit() or default in ("true", "false") else f'"{default}"'
+    is_written = default.isdigit() or default in ("true", "false") or default.startswith("[")
+    return default if is_written else f'"{default}"'

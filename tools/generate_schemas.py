@@ -246,7 +246,8 @@ def _document(title: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _json(text: str) -> Any:
     """A default as JSON has it."""
-    return json.loads(text) if text.isdigit() or text in ("true", "false") else text
+    is_json = text.isdigit() or text in ("true", "false") or text.startswith("[")
+    return json.loads(text) if is_json else text
 
 
 def _described(keys: Mapping[str, Value[Any]], texts: Mapping[str, str]) -> dict[str, Schema]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         ServiceNotAvailable,
         TokenRefused,
     )
+    from openmsmq.packet.signer import Signer
     from openmsmq.properties.message import Acknowledge
     from openmsmq.types.access import Access, Share
     from openmsmq.types.history import HistoryEvent
@@ -74,6 +75,7 @@ __all__ = [
     "ServiceNotAvailable",
     "Settings",
     "Share",
+    "Signer",
     "Stream",
     "Subscription",
     "SubscriptionInfo",
@@ -115,6 +117,7 @@ _HOMES: Final = {
     "ServiceNotAvailable": "errors",
     "Settings": "types.settings",
     "Share": "types.access",
+    "Signer": "packet.signer",
     "Stream": "client._sync.stream",
     "Subscription": "client._sync.subscription",
     "SubscriptionInfo": "types.subscriptions",

@@ -68,6 +68,18 @@ def one_of(*words: str) -> Value[str]:
     return read
 
 
+def some_of(*words: str) -> Value[tuple[str, ...]]:
+    """A list of some of these words, perhaps none."""
+
+    @value({"type": "array", "items": {"enum": list(words)}, "uniqueItems": True})
+    def read(given: object) -> tuple[str, ...]:
+        if isinstance(given, list | tuple) and all(word in words for word in given):
+            return tuple(dict.fromkeys(map(str, given)))
+        raise ValueError(f"a list of {', '.join(words)} is needed")
+
+    return read
+
+
 def or_word(other: Value[T], word: str) -> Value[T | None]:
     """What another reader accepts, or a word that means None."""
 

@@ -27,6 +27,8 @@ ALLOWED = {
         "runtime.logs", "service.configuration", "service.descriptors", "service.listeners",
         "service.options", "service.service", "service.values",
     },
+    "cli.security.certificate": {"access.senders"},
+    "cli.security.key": {"access.exchange_keys"},
     "cli.security.permissions": {"access.tokens", "access.users"},
     "cli.token": {"access.tokens"},
     "cli.user": {"access.users"},

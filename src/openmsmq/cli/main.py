@@ -57,6 +57,10 @@ COMMANDS: Final = {
         "maintenance:backup",
         "Copy the store to DEST, also while another process works with it.",
     ),
+    "certificate": (
+        "security.certificate:certificate",
+        "Make certificates to sign messages with, and register those whose signatures count.",
+    ),
     "check": (
         "maintenance:check",
         "Check every page and row of the store, and report what is wrong.",
@@ -78,6 +82,10 @@ COMMANDS: Final = {
     "explain": (
         "explain:explain",
         "Show the history of a message: what happened to it, when, where and why.",
+    ),
+    "key": (
+        "security.key:key",
+        "Keys with which the bodies of messages are encrypted between managers.",
     ),
     "message": ("messages.group:message", "Send, read, move, export and import messages."),
     "outgoing": (

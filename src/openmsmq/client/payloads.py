@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -15,13 +16,17 @@ from openmsmq.app_protocol.slices import EndRanges, QueuedSlice, Slices
 from openmsmq.client.limits import WAIT_MAX
 from openmsmq.errors import InvalidParameter, UnsupportedOperation
 from openmsmq.limits import U32_MAX, U64_MAX
+from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
+from openmsmq.names.parse import parse_name
+from openmsmq.names.path import PathName
 from openmsmq.properties.message import INFINITE
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import MessageIds, SentId, sent_id
 from openmsmq.types.lookup import ARRIVAL_MASK, ranges_of
+from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 from openmsmq.types.peers import PeerInfo
 from openmsmq.types.queues import QueueInfo
@@ -108,6 +113,22 @@ def read_payload(
         app.TAKE if read.take else app.PEEK,
         seek,
     ).encode()
+
+
+def signed_destination(name: str) -> FormatName:
+    """The name of an open queue, as its manager writes it into messages: it is signed."""
+    found = parse_name(name)
+    return found.to_direct() if isinstance(found, PathName) else found
+
+
+def as_signed(messages: list[Message], *, transactional: bool) -> list[Message]:
+    """Messages as they will be when they are sent: a transaction changes what is signed."""
+    if not transactional:
+        return messages
+    return [
+        replace(message, priority=0, recoverable=True) if message.signer is not None else message
+        for message in messages
+    ]
 
 
 def id_room(delivery: DeliveryOptions) -> int:

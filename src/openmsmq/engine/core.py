@@ -23,6 +23,7 @@ from uuid import UUID
 
 from openmsmq.engine.arrivals.acknowledgements import Acknowledgements
 from openmsmq.engine.arrivals.duplicates import Duplicates
+from openmsmq.engine.arrivals.examination import Examiner
 from openmsmq.engine.arrivals.incoming import IncomingSequences
 from openmsmq.engine.arrivals.peers import PeerTable
 from openmsmq.engine.arrivals.receipts import ReceiptWriters
@@ -39,6 +40,7 @@ from openmsmq.engine.messages.express import ExpressStore
 from openmsmq.engine.messages.poison import PoisonMessages
 from openmsmq.engine.messages.removal import Removal
 from openmsmq.engine.messages.sparse_runs import SparseRuns
+from openmsmq.engine.outgoing.encryption import Encryptor
 from openmsmq.engine.outgoing.transport import Transports
 from openmsmq.engine.queues.lifecycle import QueueLifecycle
 from openmsmq.engine.queues.purge import Purge
@@ -99,6 +101,8 @@ class Core(EngineState):
         self.peers = PeerTable(store.snapshot)
         self.incoming = IncomingSequences(store.snapshot, self.peers.knows)
         self.duplicates = Duplicates(store.snapshot)
+        self.examiner = Examiner()
+        self.encryptor = Encryptor()
         self._is_low = False
         "Flow control began because the disk runs low."
         self._after_commit: list[Callable[[], None]] = []

@@ -9,7 +9,7 @@ from openmsmq.names.format import PrivateName
 from openmsmq.packet.builder import PacketBuilder
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import MessageClass
+from openmsmq.properties.message import MessageClass, PrivacyLevel
 
 _WITHOUT_BODY = frozenset({MessageClass.ACK_REACH_QUEUE, MessageClass.ACK_RECEIVE})
 
@@ -26,10 +26,11 @@ def build_admin_ack(
     """An acknowledgement for the administration queue ([MS-MQQB] 3.1.7.15).
 
     It names the original by its identifier, answers come from the original's destination, and
-    what failed comes back with its body, unless that was encrypted. It lives as long as it takes
-    and asks for nothing itself.
+    what failed comes back with its body, unless that was or had to be encrypted. It lives as long
+    as it takes and asks for nothing itself.
     """
-    has_body = message_class not in _WITHOUT_BODY and not original.is_encrypted
+    is_private = original.is_encrypted or original.privacy_level != PrivacyLevel.NONE
+    has_body = message_class not in _WITHOUT_BODY and not is_private
     builder = PacketBuilder(
         source,
         admin_queue,

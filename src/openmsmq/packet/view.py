@@ -222,10 +222,11 @@ class PacketView:
         """The SecurityHeader, decoded; None where there is none."""
         if not self.flags & UserFlags.SH:
             return None
-        return SecurityHeader.read(Reader(self.data, self._security_offset))
+        return SecurityHeader.read(Reader(self.data, self.security_offset))
 
     @property
-    def _security_offset(self) -> int:
+    def security_offset(self) -> int:
+        """Where the SecurityHeader begins, if there is one."""
         flags = self.flags
         return after_transaction(self.data, flags, after_names(self.data, flags))
 
@@ -233,12 +234,19 @@ class PacketView:
         """The packet without AU and AS: a receiver sets them, and believes no sender (A-62)."""
         if not self.flags & UserFlags.SH:
             return self.data
-        offset = self._security_offset
+        offset = self.security_offset
         flags: int = u16(self.data, offset)[0]
         if not flags & (SecurityFlags.AU | SecurityFlags.AS):
             return self.data
         kept = flags & ~(SecurityFlags.AU | SecurityFlags.AS)
         return self.data[:offset] + kept.to_bytes(2, "little") + self.data[offset + 2 :]
+
+    def verified(self, kind: int) -> bytes:
+        """The packet with AU, and AS for the signature that was found ([MS-MQQB] 3.1.5.8.3)."""
+        offset = self.security_offset
+        kept = u16(self.data, offset)[0] & ~SecurityFlags.AS
+        flags: int = kept | SecurityFlags.AU | kind << 8
+        return self.data[:offset] + flags.to_bytes(2, "little") + self.data[offset + 2 :]
 
     # MessagePropertiesHeader
 
@@ -271,6 +279,12 @@ class PacketView:
         """A number of the application's own."""
         tag: int = u32(self.data, (self._properties or self._locate()) + _APPLICATION_TAG)[0]
         return tag
+
+    @property
+    def privacy_level(self) -> int:
+        """How the sender wants the body encrypted, or had it ([MS-MQMQ] 2.2.19.3)."""
+        level: int = u32(self.data, (self._properties or self._locate()) + SIZES + 8)[0]
+        return level
 
     @property
     def is_encrypted(self) -> bool:

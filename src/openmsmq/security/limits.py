@@ -25,5 +25,8 @@ KEY_BITS_MAX: Final = 8192
 EXPONENT_BITS_MAX: Final = 32
 "Bits of the public exponent of an RSA key, for the same reason. At the limit: it is refused."
 
+KEYS_MAX: Final = 256
+"Keys that are ready to check signatures. At the limit: the one used longest ago is dropped."
+
 PEM_SIZE_MAX: Final = 1 << 20
 "Bytes of a file with certificates or a key. At the limit: the file is refused."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -87,6 +88,15 @@ class Config:
     tls_client_ca: Path | None = None
     tls_clients: Mapping[str, Grant] = field(default_factory=dict)
     allow_insecure: bool = False
+
+    security_signatures: tuple[str, ...] = ("2.0", "3.0")
+    security_hashes: tuple[str, ...] = ("sha512", "sha256")
+    security_key_bits_min: int = 2048
+    security_ciphers: tuple[str, ...] = ("aes",)
+    security_accept_unidentified: bool = False
+    security_replay_window: int | None = None
+    security_encrypt_direct: bool = False
+    security_session_key_lifetime: int = 0
 
     event_loop: Literal["uvloop", "asyncio"] = "uvloop"
     log_format: Literal["text", "json"] = "text"
@@ -180,6 +190,8 @@ def default_text(name: str) -> str:
         return OFF
     if isinstance(default, bool):
         return str(default).lower()
+    if isinstance(default, tuple) and default:
+        return json.dumps(default)
     return str(default) if isinstance(default, str | int) else ""
 
 

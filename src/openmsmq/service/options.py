@@ -22,7 +22,7 @@ from openmsmq.service.values import (
     read_senders,
     read_text,
 )
-from openmsmq.toml import Value, one_of, or_word, read_flag, whole
+from openmsmq.toml import Value, one_of, or_word, read_flag, some_of, whole
 
 LOG_FORMATS: Final = ("text", "json")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
@@ -353,6 +353,52 @@ OPTIONS: Final[Mapping[str, Option]] = {
         read_flag,
         "Accept other computers without TLS and tokens: every one of them can read and send.",
         "--allow-insecure",
+    ),
+    "security_signatures": Option(
+        "security.signatures",
+        some_of("1.0", "2.0", "3.0"),
+        "Versions of signatures that count. 1.0 does not cover the destination: a message can be"
+        " sent on to any queue.",
+    ),
+    "security_hashes": Option(
+        "security.hashes",
+        some_of("sha512", "sha256", "sha1", "md5", "md4", "md2"),
+        "Hashes of signatures that count. SHA-1 is weak, for peers up to Windows Server 2008; MD5,"
+        " MD4 and MD2 are worth nothing: such signatures can be forged.",
+    ),
+    "security_key_bits_min": Option(
+        "security.key_bits_min",
+        whole(512, 4096),
+        "Bits of RSA keys whose signatures count; 1024 is weak, 512 is worth nothing.",
+    ),
+    "security_ciphers": Option(
+        "security.ciphers",
+        some_of("aes", "rc4-128", "rc2-128", "rc4-40", "rc2-40"),
+        "How bodies of messages may be encrypted, in and out. The 128 ones are poor, for peers up"
+        " to Windows Server 2003; the 40 ones are worth nothing: they are read in minutes.",
+    ),
+    "security_accept_unidentified": Option(
+        "security.accept_unidentified",
+        read_flag,
+        "A queue that demands authentication takes signatures by certificates that are not"
+        " registered, too: anyone can make one.",
+    ),
+    "security_replay_window": Option(
+        "security.replay_window",
+        SECONDS,
+        "Seconds in which a signature counts for one message only; else a signed message that was"
+        " recorded can be sent again.",
+    ),
+    "security_encrypt_direct": Option(
+        "security.encrypt_direct",
+        read_flag,
+        "Encrypt messages to direct names, too, with keys from openmsmq key import; MSMQ does not.",
+    ),
+    "security_session_key_lifetime": Option(
+        "security.session_key_lifetime",
+        whole(0, 43_200),
+        "Seconds that a key for encrypted bodies is used again, MSMQ's are 600: several times as"
+        " fast, but bodies that begin alike can be seen to. 0: each message has a key of its own.",
     ),
     "event_loop": Option(
         "manager.event_loop",

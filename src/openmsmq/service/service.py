@@ -37,6 +37,7 @@ from openmsmq.runtime.startup import open_directory
 from openmsmq.service.backup import write_down
 from openmsmq.service.configuration import Config, changes
 from openmsmq.service.limits import STOP_WITHIN_S
+from openmsmq.service.message_security import MessageSecurity
 from openmsmq.service.options import OPTIONS
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.manager_state import ManagerState
@@ -130,6 +131,7 @@ class Service:
         self._failure: MQError | None = None
         "Why it cannot go on."
         self._stop = asyncio.Event()
+        self._security: MessageSecurity | None = None
 
     def stop(self, reason: str) -> None:
         """End it in good order."""
@@ -153,7 +155,7 @@ class Service:
                     )
                     if self._failure is None:
                         self._announce(opened[0])
-                    await self._stop.wait()
+                    await self._work()
             except MQError as error:
                 self._reason = f"cannot start: {error}"
                 log_event(_log, "cannot start", level=logging.ERROR, error=error)
@@ -162,6 +164,15 @@ class Service:
                 await self._end()
         if self._failure is not None:
             raise self._failure
+
+    async def _work(self) -> None:
+        """Nothing but look at the files of keys, until it is to stop."""
+        assert self._security is not None, "the store is open"
+        watching = asyncio.create_task(self._security.watch())
+        try:
+            await self._stop.wait()
+        finally:
+            watching.cancel()
 
     def _break_off(self, error: MQError) -> None:
         """The store failed: stop serving, so that a supervisor starts it anew."""
@@ -205,6 +216,7 @@ class Service:
         )
         self._local, self._driver = local, LoopDriver(local, local.tick, inline=True)
         self._driver.on_broken = self._break_off
+        self._security = MessageSecurity(config, local)
         self._enter(ManagerState.INITIALIZING)
         return local, self._driver
 
@@ -275,6 +287,8 @@ class Service:
             new = self._reload()
             self._tokens.refresh()
             self._listeners.renew(new)
+            if self._security is not None:
+                self._security.refresh(force=True)
         except MQError as error:
             log_event(_log, "not reloaded", level=logging.ERROR, error=error)
             return

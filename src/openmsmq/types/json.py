@@ -31,7 +31,9 @@ FACTS: Final = (
     "move_count",
 )
 "What a received message has beyond the fields of any, in order."
-_SETTABLE: Final = frozenset(FIELDS)
+_WRITTEN: Final = tuple(name for name in FIELDS if name != "signer")
+"What has a form in JSON: a private key has none."
+_SETTABLE: Final = frozenset(_WRITTEN)
 _IGNORED: Final = frozenset({"text", *FACTS})
 "What a program may leave in an object that it sends on."
 
@@ -41,7 +43,7 @@ def to_json(message: Message) -> dict[str, Json]:
 
     `text` is there if the body can be read; what is for ever is null.
     """
-    names = (*FACTS, *FIELDS) if isinstance(message, ReceivedMessage) else FIELDS
+    names = (*FACTS, *_WRITTEN) if isinstance(message, ReceivedMessage) else _WRITTEN
     found = {name: _written(name, getattr(message, name)) for name in names}
     text = message.text
     return found if text is None else {**found, "text": text}

@@ -10,8 +10,10 @@ from typing import Any, Final, TypedDict
 
 from openmsmq.bodies.body import Body, Tree
 from openmsmq.bodies.decode import decode_body
+from openmsmq.errors import IllegalPropertyVt
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
+from openmsmq.packet.signer import Signer
 from openmsmq.properties.message import PRIORITY_DEFAULT, PRIORITY_MAX, Acknowledge
 from openmsmq.types.fields import (
     LPWSTR,
@@ -55,6 +57,8 @@ class MessageFields(TypedDict, total=False):
     time_to_be_received: float | None
     time_to_reach_queue: float | None
     trace: bool
+    encrypt: bool
+    signer: Signer | None
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -95,11 +99,15 @@ class Message:
     "Seconds from sending until it must have arrived; None is for ever."
     trace: bool
     "Report its way to the sender's report queue."
+    encrypt: bool
+    "Its body leaves this computer encrypted, or not at all."
+    signer: Signer | None
+    "Signs it: a receiver sees who sent it, and that it is as it was sent."
 
     # Written out, as callers may give more types than the fields have. What is not the default is
     # checked, and only that. The test is by identity: quick, and never wrong about a value that
     # needs its check.
-    def __init__(  # noqa: C901, PLR0912  # one test for each field is all there is to it
+    def __init__(  # noqa: C901, PLR0912, PLR0915  # one test for each field is all there is to it
         self,
         body: bytes | str = b"",
         *,
@@ -119,6 +127,8 @@ class Message:
         time_to_be_received: float | None = None,
         time_to_reach_queue: float | None = None,
         trace: bool = False,
+        encrypt: bool = False,
+        signer: Signer | None = None,
     ) -> None:
         """`MQError` for a value that its field cannot have."""
         if body_type is not None or body.__class__ is not bytes:
@@ -127,11 +137,14 @@ class Message:
             label = label_text(label)
         if priority is not PRIORITY_DEFAULT:
             priority = integer("priority", priority, PRIORITY_MAX)
-        if not (recoverable is True and journal is dead_letter is trace is False):
+        if signer is not None and not isinstance(signer, Signer):
+            raise IllegalPropertyVt(f"signer: a Signer is needed, not {type(signer).__name__}")
+        if not (recoverable is True and journal is dead_letter is trace is encrypt is False):
             flag("recoverable", recoverable)
             flag("journal", journal)
             flag("dead_letter", dead_letter)
             flag("trace", trace)
+            flag("encrypt", encrypt)
         if dead_letter_queue is not None:
             dead_letter_queue, dead_letter = letter_queue(dead_letter_queue), True
         if acknowledge is not _NO_ACKNOWLEDGE:
@@ -167,6 +180,8 @@ class Message:
         _set_time_to_be_received(self, time_to_be_received)
         _set_time_to_reach_queue(self, time_to_reach_queue)
         _set_trace(self, trace)
+        _set_encrypt(self, encrypt)
+        _set_signer(self, signer)
 
     @property
     def decoded(self) -> Body:
@@ -229,6 +244,8 @@ def _short(value: object) -> str:
     _set_time_to_be_received,
     _set_time_to_reach_queue,
     _set_trace,
+    _set_encrypt,
+    _set_signer,
 ) = (vars(Message)[field.name].__set__ for field in fields(Message))
 "The slots themselves: a third quicker than `object.__setattr__`."
 

@@ -14,11 +14,13 @@ from openmsmq.names.direct import DirectName
 from openmsmq.names.format import PrivateName, PublicName, parse_format_name
 from openmsmq.names.path import THIS_COMPUTER, PathName
 from openmsmq.packet.builder import NO_HEADERS, OptionalHeaders, PacketBuilder
+from openmsmq.packet.encrypted import asking_for_privacy
 from openmsmq.packet.headers.properties import NO_CORRELATION
 from openmsmq.packet.headers.trailer import letter_trailer
 from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.headers.user import NO_GUID
-from openmsmq.properties.message import INFINITE
+from openmsmq.packet.signer import Signer
+from openmsmq.properties.message import INFINITE, EncryptionAlgorithm, PrivacyLevel
 from openmsmq.types.message import Message
 
 IN_TRANSACTION: Final = OptionalHeaders(transaction=TransactionHeader())
@@ -91,6 +93,7 @@ class Packer:
                 admin, response = reports, answers
                 names = (str(name or "") for name in (admin, response))
                 build = self._builder(queue, destination_manager, *names).build
+            signer = message.signer
             reach_by = message.time_to_reach_queue
             receive_by = message.time_to_be_received
             packet = build(
@@ -111,11 +114,21 @@ class Packer:
                 message.body_type,
                 message.app_specific,
                 message.extension,
-                headers,
+                headers if signer is None else _signed(headers, signer),
             )
+            if signer is not None:
+                packet = signer.sign(packet)
+            if message.encrypt:
+                packet = asking_for_privacy(packet, PrivacyLevel.AES, EncryptionAlgorithm.AES_256)
             letters = message.dead_letter_queue
             add(packet if letters is None else packet + _letters(str(letters), self._computer))
         return packets
+
+
+@lru_cache(maxsize=BUILDERS_MAX)
+def _signed(headers: OptionalHeaders, signer: Signer) -> OptionalHeaders:
+    """The same with room for a signature."""
+    return replace(headers, security=signer.header, hash_algorithm=signer.algorithm)
 
 
 def _in_transaction(headers: OptionalHeaders) -> OptionalHeaders:

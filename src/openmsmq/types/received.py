@@ -17,7 +17,7 @@ from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import INFINITE, Acknowledge, SenderIdType
+from openmsmq.properties.message import INFINITE, Acknowledge, PrivacyLevel, SenderIdType
 from openmsmq.security.sid import Sid
 from openmsmq.types.lookup import ARRIVAL_MASK
 from openmsmq.types.message import FIELDS, Message
@@ -136,6 +136,16 @@ class ReceivedMessage(Message):
     @property
     def trace(self) -> bool:
         return self._view.trace
+
+    @property
+    def encrypt(self) -> bool:
+        """Its sender wanted its body encrypted on the way; so is it if it is sent again."""
+        return self._view.privacy_level != PrivacyLevel.NONE
+
+    @property
+    def signer(self) -> None:
+        """None: a message that is sent again is signed anew, or not; see `signature_type`."""
+        return None
 
     # What only the queue knows.
 

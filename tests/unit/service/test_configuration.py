@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -307,6 +308,8 @@ def test_a_default_can_be_said_in_a_file(name: str) -> None:
     text = default_text(name)
     if text:
         value: object = text == "true" if text in ("true", "false") else text
+        if text.startswith("["):
+            value = json.loads(text)
         assert OPTIONS[name].read(int(text) if text.isdigit() else value) == default
 
 

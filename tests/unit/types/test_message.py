@@ -17,9 +17,11 @@ from openmsmq.errors import (
     MQError,
 )
 from openmsmq.names.format import parse_format_name
+from openmsmq.packet.signer import Signer
 from openmsmq.properties.message import Acknowledge
 from openmsmq.types.message import FIELDS, Message
 
+SIGNER = Signer(b"certificate", b"key")
 ANSWERS = r"DIRECT=OS:host\private$\answers"
 DEFAULTS: dict[str, object] = {
     "body": b"",
@@ -39,6 +41,8 @@ DEFAULTS: dict[str, object] = {
     "time_to_be_received": None,
     "time_to_reach_queue": None,
     "trace": False,
+    "encrypt": False,
+    "signer": None,
 }
 OTHERS: dict[str, object] = {
     "body": b"body",
@@ -58,6 +62,8 @@ OTHERS: dict[str, object] = {
     "time_to_be_received": 60,
     "time_to_reach_queue": 30,
     "trace": True,
+    "encrypt": True,
+    "signer": SIGNER,
 }
 
 
@@ -150,6 +156,8 @@ def test_a_body_is_read_by_its_type_or_looks() -> None:
         ("dead_letter_queue", ".\\private$\\q\\Journal$", IllegalFormatName),
         ("dead_letter_queue", "PUBLIC=11111111-2222-4333-8444-555566667777", IllegalFormatName),
         ("trace", 0, IllegalPropertyVt),
+        ("encrypt", 1, IllegalPropertyVt),
+        ("signer", b"pem", IllegalPropertyVt),
         ("acknowledge", 16, IllegalPropertyValue),
         ("acknowledge", None, IllegalPropertyVt),
         ("admin_queue", "DIRECT=OS:x", IllegalFormatName),

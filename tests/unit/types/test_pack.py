@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 from tests.samples import DIRECT, ON_TARGET, OTHER, PUBLIC, SENT, SOURCE, TARGET
+from tests.signers import signer
 
 from openmsmq.errors import IllegalFormatName, MessageTooLarge
 from openmsmq.limits import BUILDERS_MAX
@@ -14,8 +15,10 @@ from openmsmq.names.base import FormatName
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.headers.debug import DebugHeader
 from openmsmq.packet.headers.transaction import TransactionHeader
+from openmsmq.packet.signed import find_signature
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import Acknowledge, MessageClass, PrivacyLevel
+from openmsmq.properties.message import Acknowledge, MessageClass, PrivacyLevel, SignatureType
+from openmsmq.security.x509 import decode_certificate
 from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
 from openmsmq.types.received import ReceivedMessage
@@ -194,3 +197,25 @@ def test_encoded_names_are_kept_within_a_bound() -> None:
         message = Message(response_queue=rf"host\q{number}")
         packer.pack(message, DIRECT, message_id=1, sent_time=SENT)
     assert packer._builder.cache_info().currsize == BUILDERS_MAX
+
+
+def test_a_message_is_signed_or_not() -> None:
+    "MSEC-010, MSEC-021, DMPR-059, DMPR-355"
+    assert pack(Message(b"body")).security is None
+    view = pack(Message(b"body", signer=signer(), priority=5))
+    security = view.security
+    assert security is not None
+    assert security.sender_cert == signer().certificate
+    key = decode_certificate(security.sender_cert).key
+    assert key is not None
+    assert find_signature(view.message(), key, b"body") is SignatureType.MSMQ_2_0
+
+
+def test_a_message_asks_for_encryption() -> None:
+    "MSEC-090: it is encrypted when it leaves, and clear until then."
+    for message in (
+        Message(b"body", encrypt=True),
+        Message(b"body", encrypt=True, signer=signer()),
+    ):
+        view = pack(message)
+        assert (view.privacy_level, view.is_encrypted, view.body) == (5, False, b"body")

@@ -14,8 +14,10 @@ import click
 from openmsmq import Manager, Queue
 from openmsmq.cli.options import ManagerLocation, manager_options, queue_argument, say
 from openmsmq.cli.output import Advance, print_json, progress
+from openmsmq.packet.signer import Signer
 from openmsmq.properties.message import Acknowledge
 from openmsmq.properties.vartype import VarType
+from openmsmq.security.principals import parse_principal
 from openmsmq.types.access import Access
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
@@ -145,6 +147,23 @@ _SECONDS = click.FloatRange(0)
 @click.option("--time-to-be-received", type=_SECONDS, help="Seconds until it must be received.")
 @click.option("--time-to-reach-queue", type=_SECONDS, help="Seconds until it must have arrived.")
 @click.option("--trace", is_flag=True, help="Report its way to the sender's report queue.")
+@click.option(
+    "--encrypt",
+    is_flag=True,
+    help="Its body leaves this computer encrypted, or not at all (openmsmq key).",
+)
+@click.option(
+    "--sign",
+    "signer",
+    metavar="FILE",
+    type=click.File("rb"),
+    help="Sign it with the certificate and key in FILE (openmsmq certificate create).",
+)
+@click.option(
+    "--sender",
+    metavar="WHO",
+    help="With --sign: who the certificate is registered for, if not for the user it names.",
+)
 @click.option("--transactional", is_flag=True, help="Send in a transaction to a queue elsewhere.")
 @click.option(
     "--dedup-id", help="A deduplication id: a second message with the same id is discarded."
@@ -160,6 +179,8 @@ def send(
     body: str | None,
     body_file: IO[bytes] | None,
     extension_file: IO[bytes] | None,
+    signer: IO[bytes] | None,
+    sender: str | None,
     count: int,
     start: int,
     transactional: bool,
@@ -180,6 +201,7 @@ def send(
       openmsmq message send orders --count 1000 --label 'order {n}' --start 1
       openmsmq message send orders --body-file order.xml --time-to-be-received 60 --dead-letter
       openmsmq message send orders --body '<order/>' --dedup-id order-17 --delay 3600
+      openmsmq message send "DIRECT=OS:there\\private$\\orders" --sign anna.pem --encrypt
       echo '{"id": 1}' | openmsmq message send orders --body-file -
     """
     if body is not None and body_file is not None:
@@ -191,6 +213,11 @@ def send(
     given = {field: value for field, value in properties.items() if value is not None}
     if extension_file is not None:
         given["extension"] = extension_file.read()
+    if signer is not None:
+        who = None if sender is None else parse_principal(sender)
+        given["signer"] = Signer.from_pem(signer.read(), sender=who)
+    elif sender is not None:
+        raise click.UsageError("--sender needs --sign.")
     given["body"] = body_file.read() if body_file is not None else body or b""
     numbers = range(start, start + count)
     messages = _numbered(given, numbers)

@@ -40,6 +40,7 @@ from openmsmq.errors import (
     TransactionSequence,
 )
 from openmsmq.limits import U64_MAX
+from openmsmq.names.base import FormatName
 from openmsmq.types.access import Mode
 from openmsmq.types.delivery import DeliveryOptions
 from openmsmq.types.ids import SentId
@@ -274,7 +275,11 @@ class Remote(RemoteCalls):
     ) -> Sequence[SentId]:
         number, transaction = self._number(channel, handle), _number_of(work)
         assert self._packer is not None
-        packets = self._packer.pack_many(messages, remote.ANYWHERE, first_id=0, sent_time=0)
+        destination: FormatName = remote.ANYWHERE
+        if any(message.signer is not None for message in messages):
+            destination = remote.signed_destination(handle.name)
+            messages = remote.as_signed(messages, transactional=work is not None)
+        packets = self._packer.pack_many(messages, destination, first_id=0, sent_time=0)
         each = 0
         if delivery is not None:
             remote.require(channel.welcome, "post")

@@ -26,13 +26,14 @@ from openmsmq.engine.arrivals.arrival import (
     run_of,
 )
 from openmsmq.engine.arrivals.destinations import WENT_ROUND, Destinations
+from openmsmq.engine.arrivals.examination import PROTECTED
 from openmsmq.engine.arrivals.incoming import (
     Head,
     IncomingSequence,
     destination_text,
     head_of,
 )
-from openmsmq.engine.arrivals.protection import PROTECTED, fault_of
+from openmsmq.engine.arrivals.protection import Guard
 from openmsmq.engine.arrivals.refusal import Refusals
 from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.statistics import Statistics
@@ -63,6 +64,7 @@ REASONS: Final = (
     MessageClass.NACK_NOT_TRANSACTIONAL_Q,
     MessageClass.NACK_Q_EXCEED_QUOTA,
     MessageClass.NACK_REACH_QUEUE_TIMEOUT,
+    MessageClass.NACK_UNSUPPORTED_CRYPTO_PROVIDER,
 )
 "Why messages are rejected."
 _NOT_ALIKE: Final = UserFlags.TH | PROTECTED
@@ -82,6 +84,7 @@ class Arrivals:
         self._core = core
         self._refusals = Refusals(core)
         self._destinations = Destinations(core)
+        self._guard = Guard(core, self._destinations)
         self._staged: set[bytes] = set()
         "Messages that the commit being written brings."
         self._staged_size = 0
@@ -91,6 +94,10 @@ class Arrivals:
         self._refused: list[Origin] = []
         "Sessions with a message that it does not take."
         core.on_given_up.append(self._given_up)
+
+    def examined(self, packets: list[bytes]) -> list[bytes]:
+        """Packets that came, protected ones with what was found out about them (`Guard`)."""
+        return self._guard.examined(packets)
 
     # Recoverable and transactional messages
 
@@ -275,17 +282,14 @@ class Arrivals:
         if isinstance(found, Rejected):
             self._reject(work, packet, found, head)
             return
+        clear = packet
         if head.flags & PROTECTED or found.properties.is_guarded:
-            origin = work.origin
-            is_verified = bool(origin.transport & Owed.SRMP)
-            fault = fault_of(
-                found.properties, packet, head.flags, origin.principal, is_verified=is_verified
-            )
+            clear, fault = self._guard.check(work.origin, found, packet, head.flags)
             if fault is not None:
                 self._record(work, fault, found)
                 self._reject(work, packet, Rejected(fault), head, found)
                 return
-        size = len(packet)
+        size = len(clear)
         self._require_room(work, size)
         quota = found.properties.quota
         if not within_quota(quota, work.used(found), size):
@@ -294,7 +298,7 @@ class Arrivals:
             full = Rejected(MessageClass.NACK_Q_EXCEED_QUOTA)
             self._reject(work, packet, full, head, found)
             return
-        new = self._new(work, packet, head, position)
+        new = self._new(work, clear, head, position)
         work.add(found, new, size)
         if packet[3] & TRACED and self._core.settings.reports:
             work.outcome.traced.append(packet)
@@ -362,8 +366,6 @@ class Arrivals:
         It is noted whether its sender is owed a FinalAck (FinalAckRequired, [MS-MQDMPR] 3.1.1.12).
         """
         flags, receive = head.flags, head.time_to_be_received
-        if flags & UserFlags.SH and not work.origin.transport & Owed.SRMP:
-            packet = PacketView(packet).unverified()  # only the transport over HTTP checks so far
         expires = NEVER
         if receive != INFINITE:
             expires = expiry(head.sent_time - self._core.timeline.shift, receive, NEVER)

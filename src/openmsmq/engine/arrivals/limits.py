@@ -39,6 +39,22 @@ DUPLICATE_AGE_MAX: Final = 30 * 60
 """Seconds that a message is remembered to recognize duplicates ([MS-MQQB] 3.1.2.8). At the limit:
 it is forgotten.
 """
+SESSION_KEYS_MAX: Final = 127
+"""Keys of encrypted messages that are remembered ([MS-MQQB] 3.1.3.1). At the limit: the
+oldest half is forgotten, and unwrapped again if need be.
+"""
+SESSION_KEYS_DROPPED: Final = SESSION_KEYS_MAX // 2
+"Keys of messages that are forgotten together. At the limit: there is room for as many new ones."
+SESSION_KEY_AGE_MAX: Final = 600
+"""Seconds that a session key is remembered ([MS-MQQB] 3.1.3.1). At the limit: it is forgotten, and
+unwrapped again if need be.
+"""
+CERTIFICATES_MAX: Final = 256
+"Certificates of senders that were decoded. At the limit: the one used longest ago is forgotten."
+REPLAYS_MAX: Final = 100_000
+"""Signatures that are remembered, where a replay window is set. At the limit: the oldest is
+forgotten.
+"""
 DUPLICATE_GROUP_MAX: Final = 1000
 "Messages that are forgotten together. At the limit: another group begins."
 DROPPED_GROUPS_MAX: Final = 1000

@@ -4,70 +4,120 @@ from __future__ import annotations
 
 from typing import Final
 
-from openmsmq.engine.queues.queue import QueueProperties
+from openmsmq.engine.arrivals.arrival import Origin
+from openmsmq.engine.arrivals.destinations import Destinations
+from openmsmq.engine.arrivals.examination import (
+    BAD_ENCRYPTION,
+    BAD_SIGNATURE,
+    PROTECTED,
+    Examination,
+    ExaminedPacket,
+)
+from openmsmq.engine.arrivals.incoming import head_of
+from openmsmq.engine.arrivals.replays import Replays
+from openmsmq.engine.core import Core
+from openmsmq.engine.queues.queue import ManagedQueue, QueueProperties
+from openmsmq.engine.storage.layout import Owed
+from openmsmq.errors import Malformed
 from openmsmq.packet.headers.security import SecurityFlags
-from openmsmq.packet.headers.user import UserFlags
 from openmsmq.packet.view import PacketView
-from openmsmq.properties.message import HashAlgorithm, MessageClass
+from openmsmq.packet.walk import FLAGS, u32
+from openmsmq.properties.message import MessageClass, SignatureType
 from openmsmq.security.access import QueueRights
 from openmsmq.security.access_check import Token, is_granted
+from openmsmq.security.principals import authenticated_token
 
-PROTECTED: Final = UserFlags.SH | UserFlags.MQ
-"Headers that can hold a key or a signature: only messages with one of them are looked at."
-_NO_SIGNATURE: Final = (b"", bytes(4))
-"Four zero bytes say that there is none here (MSEC-A07)."
+PRIVACY_NONE: Final = 0
 PRIVACY_BODY: Final = 2
-"Queue.PrivacyLevel: encrypted messages only ([MS-MQDMPR] 3.1.1.2)."
+"Queue.PrivacyLevel: no encrypted messages, and encrypted ones only ([MS-MQDMPR] 3.1.1.2)."
 _WRITE: Final = int(QueueRights.WRITE_MESSAGE)
-_KNOWN_HASHES: Final = frozenset(HashAlgorithm) - {HashAlgorithm.NONE}
+
+
+class Guard:
+    """Lets messages of other managers into queues, or says why not."""
+
+    def __init__(self, core: Core, destinations: Destinations) -> None:
+        self._core = core
+        self._destinations = destinations
+        self._replays = Replays()
+
+    def examined(self, packets: list[bytes]) -> list[bytes]:
+        """Packets that came, protected ones with what can be found out about them.
+
+        This takes long, and so it is done when they come, in the turn of their session, and not in
+        a commit, which all wait for. `Malformed` if one contradicts itself. A message for
+        another manager is none of our business ([MS-MQQB] 3.1.5.8.3).
+        """
+        if not any(u32(packet, FLAGS)[0] & PROTECTED for packet in packets):
+            return packets
+        examiner, now = self._core.examiner, self._core.timeline.wall
+        is_here = self._destinations.is_here
+        return [
+            examiner.examined(packet, now)
+            if u32(packet, FLAGS)[0] & PROTECTED and is_here(head_of(packet))
+            else packet
+            for packet in packets
+        ]
+
+    def check(
+        self, origin: Origin, queue: ManagedQueue, packet: bytes, flags: int
+    ) -> tuple[bytes, MessageClass | None]:
+        """A message as its queue keeps it, and why the queue does not take it, if so.
+
+        `flags` are those of the UserHeader. A signature counts once in the replay window.
+        """
+        finding = self._finding(origin, packet, flags)
+        policy = self._core.examiner.policy
+        fault = fault_of(
+            queue.properties,
+            finding,
+            origin.principal,
+            takes_unidentified=policy.takes_unidentified or bool(origin.transport & Owed.SRMP),
+        )
+        if fault is None and finding.signature and policy.replay_window:
+            now, identifier = self._core.timeline.now, PacketView(packet).identifier
+            if self._replays.is_replay(finding.signature, identifier, now, policy.replay_window):
+                fault = BAD_SIGNATURE
+        return bytes(finding.packet), fault
+
+    def _finding(self, origin: Origin, packet: bytes, flags: int) -> Examination:
+        """What is known of the protection of a message; over HTTP its transport has verified it."""
+        if isinstance(packet, ExaminedPacket):
+            return packet.finding
+        if not flags & PROTECTED:
+            return Examination(packet)
+        if origin.transport & Owed.SRMP:
+            security = PacketView(packet).security
+            is_encrypted = security is not None and bool(security.flags & SecurityFlags.EB)
+            kind = SignatureType.NONE if security is None else security.signature_type
+            fault = BAD_ENCRYPTION if is_encrypted else None
+            return Examination(packet, fault, SignatureType(kind), None, is_encrypted)
+        try:
+            return self._core.examiner.examine(packet, self._core.timeline.wall)
+        except Malformed:
+            return Examination(packet, BAD_SIGNATURE)
 
 
 def fault_of(
-    properties: QueueProperties, packet: bytes, flags: int, principal: Token, *, is_verified: bool
+    properties: QueueProperties, finding: Examination, principal: Token, *, takes_unidentified: bool
 ) -> MessageClass | None:
     """Why a queue does not take a message ([MS-MQQB] 3.1.5.8.3); None if it does.
 
-    Encryption comes first, then the signature, then what the queue demands, and access last.
-    `flags` are those of the UserHeader, `principal` is who sent it if it proves nothing,
-    `is_verified` says that its transport has verified what AS says of a signature (SRMP).
+    Encryption comes first, then the signature, then what the queue demands ([MS-MQDMPR] 3.1.1.2),
+    and access last. `principal` is who sent it if it proves nothing; `takes_unidentified` says
+    that a signature is enough for a queue that demands authentication, of any certificate.
     """
-    if flags & PROTECTED:
-        fault = security_fault(PacketView(packet))
-        if fault is not None:
-            return fault
-    if properties.privacy == PRIVACY_BODY:
-        return MessageClass.NACK_BAD_ENCRYPTION
-    if properties.authenticate and not (is_verified and _has_signature(packet, flags)):
-        return MessageClass.NACK_BAD_SIGNATURE
-    if not is_granted(properties.permissions, principal, _WRITE):
+    if finding.fault is BAD_ENCRYPTION:
+        return finding.fault
+    refused = PRIVACY_NONE if finding.is_encrypted else PRIVACY_BODY
+    if properties.privacy == refused:
+        return BAD_ENCRYPTION
+    if finding.fault is not None:
+        return finding.fault
+    is_proven = bool(finding.kind) and (finding.sender is not None or takes_unidentified)
+    if properties.authenticate and not is_proven:
+        return BAD_SIGNATURE
+    token = principal if finding.sender is None else authenticated_token(finding.sender)
+    if not is_granted(properties.permissions, token, _WRITE):
         return MessageClass.NACK_ACCESS_DENIED
     return None
-
-
-def _has_signature(packet: bytes, flags: int) -> bool:
-    """Whether AS says that a signature was found right."""
-    security = PacketView(packet).security if flags & UserFlags.SH else None
-    return security is not None and security.signature_type != 0
-
-
-def security_fault(view: PacketView) -> MessageClass | None:
-    """Why a message cannot be taken ([MS-MQQB] 3.1.5.8.3); None if it can.
-
-    A body that is encrypted (EB) cannot be read here. A signature needs a hash that is known
-    ([MS-MQMQ] 2.2.19.3). Without EB and a signature, PrivacyLevel, HashAlgorithm and
-    EncryptionAlgorithm mean nothing (MSEC-A26, MSEC-A27).
-    """
-    security = view.security
-    if security is not None and security.flags & SecurityFlags.EB:
-        return MessageClass.NACK_BAD_ENCRYPTION
-    is_signed = security is not None and security.signature not in _NO_SIGNATURE
-    if not is_signed and not _is_signed_for_many(view):
-        return None
-    is_known = view.message().properties.hash_algorithm in _KNOWN_HASHES
-    return None if is_known else MessageClass.NACK_BAD_SIGNATURE
-
-
-def _is_signed_for_many(view: PacketView) -> bool:
-    """Whether the signature stands behind a list of destinations ([MS-MQMQ] 2.2.20.1)."""
-    header = view.message().multi_queue if view.flags & UserFlags.MQ else None
-    return header is not None and header.signature.signature not in _NO_SIGNATURE

@@ -53,6 +53,7 @@ EVENTS: Final[Mapping[MessageClass, Event]] = {
     MessageClass.NACK_PURGED: Event.PURGED,
     MessageClass.NACK_Q_DELETED: Event.QUEUE_DELETED,
     MessageClass.NACK_BAD_DST_Q: Event.REJECTED,
+    MessageClass.NACK_COULD_NOT_ENCRYPT: Event.REJECTED,
     MessageClass.NACK_RECEIVE_REJECTED: Event.REJECTED,
 }
 "What the history calls the reasons for which messages leave."
@@ -67,6 +68,7 @@ OWED: Final[Mapping[MessageClass, int]] = {
     MessageClass.NACK_PURGED: (Owed.DEAD_LETTER | Owed.NACK_ARRIVAL).value,
     MessageClass.NACK_Q_DELETED: Owed.NACK_RECEIVE.value,
     MessageClass.NACK_BAD_DST_Q: (Owed.DEAD_LETTER | Owed.NACK_ARRIVAL).value,
+    MessageClass.NACK_COULD_NOT_ENCRYPT: (Owed.DEAD_LETTER | Owed.NACK_ARRIVAL).value,
     MessageClass.NACK_RECEIVE_REJECTED: (Owed.DEAD_LETTER | Owed.NACK_RECEIVE).value,
 }
 "What senders can ask for in each case ([MS-MQQB] 3.1.7.2.1)."

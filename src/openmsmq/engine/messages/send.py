@@ -39,6 +39,7 @@ from openmsmq.types.message import Message
 from openmsmq.types.pack import Packer
 from openmsmq.types.queues import QueueKind
 
+_PRIVATE: Final = Owed.PRIVATE.value
 _JOURNALING: Final = UserFlags.JN | UserFlags.JP
 
 
@@ -183,7 +184,7 @@ class Sender:
         start = self._core.timeline.now
         is_outgoing = queue.kind is QueueKind.OUTGOING
         new: list[NewMessage] = []
-        for (priority, reach, receive, flags, acknowledge, letters), packets in stamped:
+        for (priority, reach, receive, flags, acknowledge, letters, private), packets in stamped:
             expires = NEVER if receive == INFINITE else expiry(start, receive, NEVER)
             if is_outgoing and reach != INFINITE:
                 expires = min(expires, expiry(start, reach, NEVER))
@@ -192,6 +193,8 @@ class Sender:
                 owed = owed_for(flags, acknowledge)
             if letters:
                 owed |= self._own_letters(letters, owed)
+            if private:
+                owed |= _PRIVATE
             express = not flags & UserFlags.DM
             make, rest = tuple.__new__, (priority, expires, express, owed, 0, b"")
             new += [make(NewMessage, (packet, *rest)) for packet in packets]  # saves 0.3 µs
@@ -245,6 +248,8 @@ class Sender:
             owed = _owed(message, transactional=transactional)
             if message.dead_letter_queue is not None:
                 owed |= self._own_letters(letter_path(packet), owed)
+            if message.encrypt:
+                owed |= _PRIVATE
             new.append(NewMessage(packet, priority, expires, express, owed))
         return new
 

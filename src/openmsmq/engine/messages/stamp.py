@@ -12,7 +12,7 @@ from typing import Final, NoReturn, Self
 from uuid import UUID
 
 from openmsmq import limits
-from openmsmq.errors import Malformed, MessageTooLarge
+from openmsmq.errors import FailVerifySignatureEx, Malformed, MessageTooLarge
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PrivateName, PublicName
@@ -20,11 +20,29 @@ from openmsmq.names.reference import reference_for
 from openmsmq.packet.builder import OptionalHeaders
 from openmsmq.packet.headers.base import BaseFlags, BaseHeader
 from openmsmq.packet.headers.properties import MessagePropertiesStart
+from openmsmq.packet.headers.security import SecurityFlags
 from openmsmq.packet.headers.trailer import Trailer, letter_trailer
 from openmsmq.packet.headers.user import NO_GUID, UserFlags, UserHeaderStart
+from openmsmq.packet.signed import NO_SIGNATURE, signed_bytes
 from openmsmq.packet.view import PacketView
-from openmsmq.packet.walk import FLAGS, NAMES, SIZES, USER, after_names, is_plain, u16, u32
-from openmsmq.properties.message import INFINITE, MessageClass, is_permitted_class
+from openmsmq.packet.walk import (
+    FLAGS,
+    NAMES,
+    SIZES,
+    USER,
+    after_names,
+    is_plain,
+    properties_offset,
+    u16,
+    u32,
+)
+from openmsmq.properties.message import (
+    INFINITE,
+    MessageClass,
+    PrivacyLevel,
+    SignatureType,
+    is_permitted_class,
+)
 from openmsmq.types.pack import IN_TRANSACTION
 from openmsmq.wire.fixed import Bits
 from openmsmq.wire.reader import decode_whole
@@ -51,15 +69,16 @@ _BASE_TAKEN: Final = BaseFlags.PR | BaseFlags.TR | BaseFlags.DH
 "What a program may say in BaseHeader.Flags."
 _NAMED: Final = UserFlags.DQ | UserFlags.AQ | UserFlags.RQ
 _RECOVERABLE: Final = UserFlags.DM & -UserFlags.DM
-_TAKEN: Final = _NAMED | _RECOVERABLE | UserFlags.JN | UserFlags.JP | UserFlags.MP
+_TAKEN: Final = _NAMED | _RECOVERABLE | UserFlags.JN | UserFlags.JP | UserFlags.MP | UserFlags.SH
 "What a program may say in UserHeader.Flags."
 
 
 def check_for_sending(packet: bytes) -> PacketView:
     """A view of a packet that a program wrote; `Malformed` unless it is one that it may send.
 
-    Transactions, signatures, further destinations and headers of other protocols are for the
-    manager to add, and no class may claim to be a report of one ([MS-MQMQ] 2.2.18.1.6).
+    Transactions, further destinations and headers of other protocols are for the manager to add,
+    a sender is named with a signature only, and no class may claim to be a report of a manager
+    ([MS-MQMQ] 2.2.18.1.6).
     """
     view = PacketView(packet)
     plain = is_plain(packet)
@@ -70,7 +89,9 @@ def check_for_sending(packet: bytes) -> PacketView:
         _refuse_flags("BaseHeader.Flags", _BASE_FLAGS, BaseFlags, base_flags & ~_BASE_TAKEN)
     if flags & ~_TAKEN:
         _refuse_flags("UserHeader.Flags", FLAGS, UserFlags, flags & ~_TAKEN)
-    _check_properties(packet, after_names(packet, flags))
+    if flags & UserFlags.SH:
+        _check_security(view)
+    _check_properties(packet, properties_offset(packet))
     if not plain and (surplus := view.message().surplus):
         raise Malformed("end", len(packet) - len(surplus), f"{len(surplus)} bytes too many")
     return view
@@ -105,8 +126,33 @@ def _check_properties(packet: bytes, offset: int) -> None:
         # With more, it depends on what follows where the body ends (AMB-7).
         reason = f"is {room}, not {size} as the MessageSize"
         raise Malformed(f"{_PROPERTIES}.AllocationBodySize", offset + SIZES + 4, reason)
-    if privacy:
-        raise Malformed(f"{_PROPERTIES}.PrivacyLevel", offset + SIZES + 8, "is not 0")
+    if privacy not in (PrivacyLevel.NONE, PrivacyLevel.AES):
+        reason = f"is {privacy}, not 0 or {PrivacyLevel.AES:d}"
+        raise Malformed(f"{_PROPERTIES}.PrivacyLevel", offset + SIZES + 8, reason)
+
+
+def _check_security(view: PacketView) -> None:
+    """Refuse a SecurityHeader without a signature, or with what is for managers to say."""
+    security = view.security
+    assert security is not None
+    bits = security.flags & (SecurityFlags.AU | SecurityFlags.EB | SecurityFlags.AS)
+    if bits:
+        _refuse_flags("SecurityHeader.Flags", view.security_offset, SecurityFlags, bits)
+    if security.signature in NO_SIGNATURE or not security.sender_cert or security.encryption_key:
+        reason = "a program names a sender with its signature and certificate, and nothing else"
+        raise Malformed("SecurityHeader", view.security_offset, reason)
+
+
+def require_same(before: bytes, after: bytes) -> None:
+    """Refuse a signed message if the manager had to change what is signed ([MS-MQMQ] 2.5.2).
+
+    The program signed it for another queue, or without knowing that it is for a transaction.
+    """
+    first, last = PacketView(before).message(), PacketView(after).message()
+    kind = SignatureType.MSMQ_2_0
+    covered = (signed_bytes(one, kind, one.properties.body) for one in (first, last))
+    if len(set(covered)) > 1:
+        raise FailVerifySignatureEx("it was signed for another destination, or for no transaction")
 
 
 def stamp(

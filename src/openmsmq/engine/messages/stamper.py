@@ -18,6 +18,7 @@ from openmsmq.engine.messages.stamp import (
     check_for_sending,
     check_trailer,
     require_room,
+    require_same,
     stamp,
     with_destination,
     with_headers,
@@ -30,7 +31,7 @@ from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.headers.user import UserFlags, UserHeaderStart
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import FLAGS, LABEL, NAMES, SIZES, USER, after_names
-from openmsmq.properties.message import INFINITE, PRIORITY_MAX
+from openmsmq.properties.message import INFINITE, PRIORITY_MAX, PrivacyLevel
 from openmsmq.wire.text import NULL_UNIT
 
 _HEAD: Final = Struct(BaseHeader.LAYOUT.format + UserHeaderStart.LAYOUT.format.removeprefix("<"))
@@ -58,6 +59,8 @@ class DeliveryFields(NamedTuple):
     acknowledge: int
     letters: str = ""
     "The path of its own dead-letter queue, if it has one."
+    is_private: bool = False
+    "Its body is to be encrypted when it leaves."
 
 
 class Stamped(NamedTuple):
@@ -186,7 +189,7 @@ class Stamper:
         if not written or not packet.startswith(written, FLAGS):
             self._front = written, flags, names = self._learn(packet)
         offset = FLAGS + len(written)
-        taken = _plain(packet, offset)
+        taken = None if flags & UserFlags.SH else _plain(packet, offset)
         if taken is None:
             return self._stamp_closely(packet, number, sent_time)
         headers = self._headers
@@ -218,7 +221,7 @@ class Stamper:
         """What packets like this one have in common, which was stamped; None if it is special."""
         written, _, names = self._front
         offset = FLAGS + len(written)
-        if _plain(packet, offset) is None:
+        if self._front.flags & UserFlags.SH or _plain(packet, offset) is None:
             return None
         label = packet[offset + 1]
         return _Model(
@@ -255,22 +258,25 @@ class Stamper:
         packet, trailer = split_stored(packet)
         check_for_sending(packet)
         letters = check_trailer(trailer, len(packet))
-        packet = with_headers(with_destination(packet, self._destination), self._headers)
-        packet = stamp(
-            packet,
+        whole = with_headers(with_destination(packet, self._destination), self._headers)
+        whole = stamp(
+            whole,
             source=self._source,
             message_id=number,
             sent_time=sent_time,
             time_to_reach_queue=self._reach,
         )
-        view = PacketView(packet)
-        return packet + trailer, DeliveryFields(
+        view = PacketView(whole)
+        if view.flags & UserFlags.SH:
+            require_same(packet, whole)
+        return whole + trailer, DeliveryFields(
             view.priority,
             view.time_to_reach_queue,
             view.time_to_be_received,
             view.flags,
             view.acknowledge,
             letters,
+            view.privacy_level != PrivacyLevel.NONE,
         )
 
 

@@ -21,7 +21,7 @@ from openmsmq.engine.outgoing.sequences import (
     OutgoingSequence,
     forget_sequence,
 )
-from openmsmq.engine.outgoing.state import Transfer
+from openmsmq.engine.outgoing.state import Attempt, Transfer
 from openmsmq.engine.outgoing.transport import AddressKind, Transport
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import IN_TRANSIT, REMOVING
@@ -29,17 +29,19 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import Owed, flags_of, index_key
 from openmsmq.engine.storage.runs import Found
 from openmsmq.engine.storage.tables import Table
-from openmsmq.errors import UnsupportedOperation
+from openmsmq.errors import ComputerDoesNotSupportEncryption, MQError, UnsupportedOperation
 from openmsmq.limits import U32_MAX
 from openmsmq.packet.headers.trailer import split_stored
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.walk import numbered
 from openmsmq.properties.message import PRIORITY_MAX, MessageClass
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
+from openmsmq.types.outgoing import ConnectionStatus
 from openmsmq.types.queues import QueueKind
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
-_OWN_LETTERS: Final = Owed.OWN_LETTERS.value
+_PRIVATE: Final = Owed.PRIVATE.value
+_SPECIAL: Final = Owed.OWN_LETTERS.value | _PRIVATE
 
 
 class Urgency(NamedTuple):
@@ -107,14 +109,44 @@ class Dispatcher:
         hold(queue, entries, IN_TRANSIT, from_start=True)
         in_transit = self._in_transit.setdefault(queue, set())
         in_transit.update(entry.lookup for entry in entries)
-        if any(flags_of(entry.record) & _OWN_LETTERS for entry in entries):
+        if any(flags_of(entry.record) & _SPECIAL for entry in entries):
             entries = [entry._replace(packet=split_stored(entry.packet)[0]) for entry in entries]
+            entries = self._encrypted(queue, entries)
+            if not entries:
+                return self.take(queue, count, size_max, peer)  # what follows them
         if rank < PRIORITY_MAX or peer is None:
             return entries
         return [
             self._numbered(queue, entry, peer) if flags_of(entry.record) & _TRANSACTIONAL else entry
             for entry in entries
         ]
+
+    def _encrypted(self, queue: ManagedQueue, entries: list[Entry]) -> list[Entry]:
+        """Messages as they leave; those that cannot be encrypted fail ([MS-MQQB] 3.1.7.1.5.1).
+
+        This comes before they get their numbers, so that none is missing in a sequence. Over HTTP
+        there is no encryption of messages.
+        """
+        core, transfer = self._core, _transfer(queue)
+        found: list[Entry] = []
+        failed: list[Entry] = []
+        for entry in entries:
+            if not flags_of(entry.record) & _PRIVATE:
+                found.append(entry)
+                continue
+            try:
+                if transfer.is_http:
+                    raise ComputerDoesNotSupportEncryption("messages over HTTP are not encrypted")
+                packet = core.encryptor.encrypt(entry.packet, core.timeline.now)
+            except MQError as error:
+                status, code = ConnectionStatus.CERTIFICATE_VALIDATION_FAILURE, int(error.hresult)
+                transfer.attempts.append(Attempt(status, core.timeline.wall, code, ()))
+                failed.append(entry)
+            else:
+                found.append(entry._replace(packet=packet))
+        if failed:
+            self._remove(queue, failed, MessageClass.NACK_COULD_NOT_ENCRYPT)
+        return found
 
     def _find(self, queue: ManagedQueue, count: int) -> list[Found]:
         if not self.can_send(queue):

@@ -19,6 +19,12 @@ OVERTAKEN_MAX: Final = 1 << 20
 """Sequences that a destination may have begun between a backup and its restore. At the limit: an
 acknowledgement of one further away does not count.
 """
+SESSION_KEYS_MAX: Final = 53
+"""Keys that bodies are encrypted with again ([MS-MQQB] 3.1.3.1). At the limit: the oldest
+half is forgotten.
+"""
+SESSION_KEYS_DROPPED: Final = SESSION_KEYS_MAX // 2
+"Keys of bodies that are forgotten together. At the limit: there is room for as many new ones."
 PEERS_MAX: Final = 16
 """Managers that are remembered to have answered at the destination of a sequence. At the limit: the
 oldest is forgotten.

@@ -94,6 +94,8 @@ class Owed(IntFlag):
     "It names a dead-letter queue of its own, behind its packet."
     SRMP = 1024
     "It came over HTTP, and so do its receipts."
+    PRIVATE = 2048
+    "Its body leaves this manager encrypted, or not at all ([MS-MQQB] 3.1.7.1.5)."
 
 
 TRANSPORT: Final = Owed.SRMP.value

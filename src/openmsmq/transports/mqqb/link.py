@@ -14,6 +14,7 @@ from openmsmq.engine.outgoing.dispatch import Dispatcher
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.layout import Owed, flags_of
+from openmsmq.errors import Malformed
 from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.runtime.logs import log_event
@@ -267,6 +268,11 @@ class Link:
 
     def _take(self, packets: list[bytes], last: int) -> None:
         """Take messages in a row: all express, or up to this number among the others."""
+        try:
+            packets = self._host.arrivals.examined(packets)
+        except Malformed as error:
+            self.session.close(SessionEnd.BAD_PACKET, str(error))
+            return
         if last:
             self._take_recoverable(packets, last)
         else:

@@ -24,15 +24,17 @@ from openmsmq.engine.messages.stamp import (
     Destination,
     check_for_sending,
     in_transaction,
+    require_same,
     stamp,
     with_destination,
     with_headers,
 )
-from openmsmq.errors import Malformed, MessageTooLarge
+from openmsmq.errors import FailVerifySignatureEx, Malformed, MessageTooLarge
 from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.names.format import FormatName, parse_format_name
 from openmsmq.packet.builder import OptionalHeaders
 from openmsmq.packet.headers.base import BaseFlags
+from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
 from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import MessageClass
@@ -51,7 +53,7 @@ MESSAGE = Message(
 )
 SENDABLE = [
     "plain", "no destination", "public destination", "private names",
-    "three direct names", "names elsewhere", "no label, no body", "extension", "debug",
+    "three direct names", "names elsewhere", "no label, no body", "extension", "debug", "security",
 ]  # fmt: skip
 
 
@@ -81,7 +83,6 @@ def test_a_program_may_not_send(shape: str) -> None:
     ("shape", "field", "name"),
     [
         ("transaction", "UserHeader.Flags", "TH"),
-        ("security", "UserHeader.Flags", "SH"),
         ("connector type", "UserHeader.Flags", "CQ"),
         ("several queues", "UserHeader.Flags", "MQ"),
         ("soap", "UserHeader.Flags", "HH"),
@@ -130,6 +131,47 @@ def test_a_body_that_says_it_is_encrypted_is_refused() -> None:
     place = len(packet) - len(properties().encode()) + 40
     changed = patch(packet, place, pack("<I", 1))
     assert refusal(changed)[:2] == ("MessagePropertiesHeader.PrivacyLevel", place)
+
+
+def test_a_program_may_ask_for_encryption() -> None:
+    "MSEC-119: with AES only."
+    packet = user_message().encode()
+    place = len(packet) - len(properties().encode()) + 40
+    assert check_for_sending(patch(packet, place, pack("<I", 5))).privacy_level == 5
+    assert refusal(patch(packet, place, pack("<I", 3)))[1] == place
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        SecurityHeader.make(1, security_id=b"\1\1\0\0\0\0\0\5\7\0\0\0"),
+        SecurityHeader.make(0, signature=bytes(4), sender_cert=b"c"),
+        SecurityHeader.make(0, signature=b"signed"),
+        SecurityHeader.make(0, signature=b"signed", sender_cert=b"c", encryption_key=b"k"),
+        SecurityHeader.make(SecurityFlags.AU, signature=b"signed", sender_cert=b"c"),
+        SecurityHeader.make(SecurityFlags.EB, signature=b"signed", sender_cert=b"c"),
+        SecurityHeader.make(3 << 8, signature=b"signed", sender_cert=b"c"),
+    ],
+    ids=["sender", "zeros", "no certificate", "key", "AU", "EB", "AS"],
+)
+def test_a_program_names_a_sender_with_its_signature_only(header: SecurityHeader) -> None:
+    "MSEC-010, MSEC-011: a sender that is not signed would be believed elsewhere."
+    found, offset, _ = refusal(user_message(security=header).encode())
+    assert found.startswith("SecurityHeader")
+    assert offset == PacketView(user_message(security=header).encode()).security_offset
+
+
+def test_a_manager_changes_nothing_that_is_signed() -> None:
+    signed = MESSAGES["security"].encode()
+    require_same(signed, stamp(signed, source=SOURCE.bytes_le, message_id=9, sent_time=9))
+    other = Destination.of(parse_format_name("DIRECT=OS:elsewhere\\q"))
+    for changed in (
+        with_destination(signed, other),
+        stamp(signed, source=bytes(16), message_id=9, sent_time=9),
+        patch(signed, 2, b"\7"),
+    ):
+        with pytest.raises(FailVerifySignatureEx):
+            require_same(signed, changed)
 
 
 @pytest.mark.parametrize("room", [6, 40, 0xFFFFFFFF])

@@ -87,6 +87,7 @@ def test_what_decides_about_a_message_is_told(headers: OptionalHeaders) -> None:
                 view.flags,
                 view.acknowledge,
                 "",
+                False,
             )
 
 
@@ -129,7 +130,7 @@ def test_nothing_becomes_nothing() -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize("shape", ["transaction", "security", "surplus", "session inside"])
+@pytest.mark.parametrize("shape", ["transaction", "surplus", "session inside"])
 def test_one_packet_that_may_not_be_sent_spoils_all(shape: str, place: int) -> None:
     packets = [PLAIN, PLAIN]
     packets.insert(place, MESSAGES[shape].encode())

@@ -1,0 +1,144 @@
+"""Bodies encrypted for the manager that they go to, when they leave ([MS-MQQB] 3.1.7.1.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from openmsmq.engine.outgoing.limits import SESSION_KEYS_DROPPED, SESSION_KEYS_MAX
+from openmsmq.errors import (
+    EncryptionProviderNotSupported,
+    IllegalFormatName,
+    PublicKeyDoesNotExist,
+    PublicKeyNotFound,
+)
+from openmsmq.names.direct import DirectName
+from openmsmq.names.parts import fold
+from openmsmq.packet.encrypted import with_cipher
+from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import PROVIDERS, EncryptionAlgorithm, PrivacyLevel
+from openmsmq.security.ciphers import BASE_BITS, EFFECTIVE_BITS, encrypt_body, key_size
+from openmsmq.security.keys import DirectoryPublicKeys
+from openmsmq.security.rsa import RsaPublicKey
+from openmsmq.security.session_keys import fill_size, public_key_of, wrap
+
+PREFERRED: Final[Mapping[PrivacyLevel, EncryptionAlgorithm]] = {
+    PrivacyLevel.AES: EncryptionAlgorithm.AES_256,
+    PrivacyLevel.ENHANCED: EncryptionAlgorithm.RC4,
+    PrivacyLevel.BASE: EncryptionAlgorithm.RC4,
+}
+"What is sent at each level ([MS-MQQB] 3.1.3.1), the strongest first (MSEC-A14)."
+
+
+@dataclass(frozen=True, slots=True)
+class PeerKeys:
+    """The public keys of other managers, by their identities and by names of their computers."""
+
+    by_manager: Mapping[UUID, DirectoryPublicKeys] = field(default_factory=dict)
+    by_computer: Mapping[str, UUID] = field(default_factory=dict)
+    "Names as `fold` has them."
+
+
+class _SessionKey(NamedTuple):
+    """A key, and the same wrapped for its receiver."""
+
+    since: float
+    key: bytes
+    blob: bytes
+
+
+class Encryptor:
+    """Encrypts bodies for other managers, with keys that were agreed on with none of them."""
+
+    def __init__(self) -> None:
+        self.peers = PeerKeys()
+        self.random: Callable[[int], bytes] | None = None
+        "Gives random bytes; without it nothing is encrypted."
+        self.levels: frozenset[PrivacyLevel] = frozenset({PrivacyLevel.AES})
+        "What may be sent: the others protect nothing (docs/security.md)."
+        self.encrypts_direct = False
+        "Messages to direct names are encrypted, too, against the text (MSEC-A17)."
+        self.key_lifetime = 0
+        "Seconds that a session key is used again; 0: each message has its own (MSEC-A16)."
+        self._session_keys: dict[tuple[PrivacyLevel, EncryptionAlgorithm, UUID], _SessionKey] = {}
+        "Those that are used again, the oldest first."
+
+    def encrypt(self, packet: bytes, now: float) -> bytes:
+        """A message with its body encrypted for its destination ([MS-MQQB] 3.1.7.1.5).
+
+        `MQError` if that cannot be: then it must not be sent ([MS-MQQB] 3.1.7.1.5.1).
+        """
+        view = PacketView(packet)
+        manager = self._manager(view)
+        level, key = self._key(manager)
+        algorithm = PREFERRED[level]
+        session = self._session_key(level, algorithm, manager, key, now)
+        effective = BASE_BITS if level is PrivacyLevel.BASE else EFFECTIVE_BITS
+        body = encrypt_body(algorithm, session.key, view.body, effective=effective)
+        return with_cipher(packet, level, algorithm, session.blob, body)
+
+    def _manager(self, view: PacketView) -> UUID:
+        """Whose keys are used: those of the destination, never of a next hop (MSEC-A16)."""
+        address = view.queue_manager_address
+        if address != NO_GUID:
+            return address
+        try:
+            name = view.destination
+        except IllegalFormatName:
+            name = None
+        if not self.encrypts_direct or not isinstance(name, DirectName):
+            raise PublicKeyNotFound("a message to a direct name is not encrypted (encrypt_direct)")
+        found = self.peers.by_computer.get(fold(name.address))
+        if found is None:
+            raise PublicKeyNotFound(f"no keys of {name.address} are here: openmsmq key import")
+        return found
+
+    def _key(self, manager: UUID) -> tuple[PrivacyLevel, RsaPublicKey]:
+        """The strongest key of a manager that may be used ([MS-MQQB] 3.1.7.1.5, MSEC-A14)."""
+        keys = self.peers.by_manager.get(manager)
+        if keys is None:
+            raise PublicKeyNotFound(f"no keys of {manager} are here: openmsmq key import")
+        if not keys.keys:
+            raise PublicKeyDoesNotExist(f"{manager} has none")
+        for level in PREFERRED:
+            found = keys.of_provider(PROVIDERS[level])
+            if found is not None and level in self.levels:
+                return level, public_key_of(found.public_key())
+        raise EncryptionProviderNotSupported(f"{manager} has no key for AES")
+
+    def _session_key(
+        self,
+        level: PrivacyLevel,
+        algorithm: EncryptionAlgorithm,
+        manager: UUID,
+        key: RsaPublicKey,
+        now: float,
+    ) -> _SessionKey:
+        """A new key, or one that was used before; RC4 would show where two bodies differ."""
+        name, cache = (level, algorithm, manager), self._session_keys
+        is_cached = self.key_lifetime > 0 and algorithm is not EncryptionAlgorithm.RC4
+        known = cache.get(name) if is_cached else None
+        if known is not None and now < known.since + self.key_lifetime:
+            return known
+        made = self._random(key_size(level, algorithm))
+        fill = bytes(byte or 1 for byte in self._random(fill_size(key, made)))  # none may be zero
+        found = _SessionKey(now, made, wrap(key, algorithm, made, fill))
+        cache.pop(name, None)
+        if is_cached:
+            if len(cache) >= SESSION_KEYS_MAX:
+                for old in list(cache)[:SESSION_KEYS_DROPPED]:
+                    del cache[old]
+            cache[name] = found
+        return found
+
+    def _random(self, size: int) -> bytes:
+        if self.random is None:
+            raise EncryptionProviderNotSupported("this manager has no source of random numbers")
+        return self.random(max(0, size))
+
+    def forget_session_keys(self) -> None:
+        """Wrap new keys: the keys of other managers have changed."""
+        self._session_keys.clear()

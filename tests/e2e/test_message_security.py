@@ -1,0 +1,114 @@
+"""Signed and encrypted messages between two managers, each in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from openmsmq import Manager, Message, Signer
+from openmsmq.properties.message import MessageClass
+from tests.e2e.managers import PATIENCE, ManagerProcess, running, until
+
+pytest.importorskip("cryptography")
+pytestmark = pytest.mark.slow
+ORDERS = r"DIRECT=OS:far\private$\orders"
+SEALED = r"DIRECT=OS:far\private$\sealed"
+
+
+def openmsmq(directory: Path, *arguments: str) -> str:
+    """Run a command."""
+    command = [sys.executable, "-m", "openmsmq", *arguments, "--data", str(directory)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@dataclass
+class SecurePair:
+    """Two managers, the second of which trusts anna and has keys."""
+
+    a: Manager
+    b: Manager
+    anna: Signer
+    far: ManagerProcess
+
+    def send(self, to: str, message: Message, *, transactional: bool = False) -> None:
+        queue = self.a.open_queue(to)
+        if transactional:
+            with self.a.transaction() as transaction:
+                queue.send(message, transaction=transaction)
+        else:
+            queue.send(message)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecurePair]:
+    folder = tmp_path_factory.mktemp("secure")
+    pem = folder / "anna.pem"
+    far = ManagerProcess(folder, "far")
+    data = far.folder / "data"
+    openmsmq(data, "certificate", "create", "anna", "--out", str(pem), "--register")
+    openmsmq(data, "key", "create")
+    assert (data / "keys.json").stat().st_mode & 0o777 == 0o600
+    assert pem.stat().st_mode & 0o777 == 0o600
+    with running(far):
+        configuration = folder / "near.toml"
+        configuration.write_text("[security]\nencrypt_direct = true\n")
+        place = ("127.0.0.1", far.ready["binary"][1])
+        near = ManagerProcess(
+            folder, "near", peers={"far": place}, options=["--config", str(configuration)]
+        )
+        keys = openmsmq(data, "key", "export", "--id", far.ready["id"], "--name", "far")
+        (folder / "far.keys").write_text(keys)
+        openmsmq(near.folder / "data", "key", "import", str(folder / "far.keys"))
+        with running(near), near.connect() as a, far.connect() as b:
+            b.create_queue("orders", authenticate=True)
+            b.create_queue("sealed", privacy=2, transactional=True)
+            yield SecurePair(a, b, Signer.from_pem(pem.read_bytes()), far)
+
+
+def test_a_signed_message_arrives_and_says_who_sent_it(pair: SecurePair) -> None:
+    "MSEC-063, MSEC-074, MSEC-079"
+    pair.send(ORDERS, Message(b"unsigned"))
+    pair.send(ORDERS, Message(b"signed", signer=pair.anna, priority=6, label="an order"))
+    found = pair.b.open_queue("orders").receive(timeout=PATIENCE)
+    assert (found.body, found.signature_type) == (b"signed", 3)
+    assert found.sender_id == str(pair.anna.sender)
+    assert found.sender_certificate == pair.anna.certificate
+    refused = pair.b.open_queue(r".\Refused$").receive(timeout=PATIENCE)
+    assert (refused.body, refused.message_class) == (
+        b"unsigned", MessageClass.NACK_BAD_SIGNATURE
+    )  # fmt: skip
+
+
+def test_an_encrypted_message_is_clear_where_it_arrives(pair: SecurePair) -> None:
+    "MSEC-089, MSEC-135"
+    message = Message(b"a secret", signer=pair.anna, encrypt=True)
+    pair.send(SEALED, message, transactional=True)
+    found = pair.b.open_queue("sealed").receive(timeout=PATIENCE)
+    assert (found.body, found.encrypt, found.transactional) == (b"a secret", True, True)
+    assert (found.signature_type, found.sender_id) == (3, str(pair.anna.sender))
+
+
+def test_the_sender_learns_what_was_refused(pair: SecurePair) -> None:
+    "MSEC-084, MSEC-086: a transactional message is its sender's dead letter, with the reason."
+    pair.send(SEALED, Message(b"clear", dead_letter=True), transactional=True)
+    letter = pair.a.open_queue(r".\XactDeadLetter$").receive(timeout=PATIENCE)
+    assert (letter.body, letter.message_class) == (b"clear", MessageClass.NACK_BAD_ENCRYPTION)
+
+
+def test_a_certificate_that_is_removed_counts_no_longer(pair: SecurePair) -> None:
+    "MSEC-065: a service sees the change without a restart."
+    data = pair.far.folder / "data"
+    listed = openmsmq(data, "certificate", "list")
+    identifier = listed.splitlines()[1].split()[0]
+    openmsmq(data, "certificate", "remove", identifier)
+
+    def is_refused() -> bool:
+        pair.send(ORDERS, Message(b"late", signer=pair.anna))
+        return pair.b.open_queue(r".\Refused$").info().messages > 0
+
+    until(is_refused)

@@ -1,0 +1,372 @@
+"""What is found out about a packet: in the right order, with the right class."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.signers import ALICE, VALID, der_of, exchange_key, published, signer
+from tests.unit.engine.station import parcel
+from tests.unit.engine.world import HERE, ME
+
+from openmsmq.engine.arrivals import examination as module
+from openmsmq.engine.arrivals.examination import (
+    BAD_ENCRYPTION,
+    BAD_SIGNATURE,
+    Examination,
+    Examiner,
+    Keyring,
+    SecurityPolicy,
+)
+from openmsmq.engine.outgoing.encryption import Encryptor, PeerKeys
+from openmsmq.errors import Malformed
+from openmsmq.packet.builder import OptionalHeaders
+from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader, encode_provider
+from openmsmq.packet.signer import Signer
+from openmsmq.packet.view import PacketView
+from openmsmq.packet.walk import properties_offset
+from openmsmq.properties.message import HashAlgorithm, MessageClass, PrivacyLevel, SignatureType
+from openmsmq.security.principals import principal_sid
+from openmsmq.security.session_keys import ExchangeKey
+from openmsmq.security.x509 import decode_certificate
+
+BOB = principal_sid("user", "bob")
+LENIENT = SecurityPolicy(hashes=frozenset(HashAlgorithm), signatures=frozenset(SignatureType))
+
+
+def made(
+    by: Signer | None = None,
+    *,
+    to: str = HERE + "private$\\q",
+    place: tuple[int, int, int] | None = None,
+) -> bytes:
+    one = by or signer()
+    headers = OptionalHeaders(security=one.header, hash_algorithm=one.algorithm)
+    return one.sign(parcel("a body", to=to, place=place, sent=VALID, headers=headers))
+
+
+def examiner(policy: SecurityPolicy | None = None) -> Examiner:
+    found = Examiner()
+    found.policy = policy or SecurityPolicy()
+    found.keyring = Keyring({ALICE: (der_of(),)}, (exchange_key(),))
+    return found
+
+
+def fault(packet: bytes, policy: SecurityPolicy | None = None, now: float = VALID) -> object:
+    return examiner(policy).examine(packet, now).fault
+
+
+def encrypted(packet: bytes, fill: str = "5a") -> bytes:
+    encryptor = Encryptor()
+    encryptor.random = bytes.fromhex(fill).__mul__
+    encryptor.peers = PeerKeys({ME: published(exchange_key())}, {"HERE": ME})
+    encryptor.encrypts_direct = True
+    return encryptor.encrypt(packet, 0)
+
+
+# Signatures
+
+
+def test_each_signed_field_that_changes_is_noticed() -> None:
+    "MSEC-025, MSEC-061: a bit of each byte that a 2.0 signature covers."
+    packet = made()
+    covered = signed_places(packet)
+    for place in covered:
+        changed = bytearray(packet)
+        changed[place] ^= 0x01
+        try:
+            found = fault(bytes(changed))
+        except Malformed:
+            continue
+        assert found is BAD_SIGNATURE, place
+    assert len(covered) == 90
+
+
+def signed_places(packet: bytes) -> list[int]:
+    """Where the fields are that a 2.0 signature covers; lengths are not among them (MSEC-A42)."""
+    view = PacketView(packet)
+    at = properties_offset(packet)
+    direct = range(66, 66 + int.from_bytes(packet[64:66], "little") - 2)
+    body = range(view.body_offset, view.body_offset + len(view.body))
+    return [
+        *range(16, 32),  # SourceQueueManager
+        *direct,
+        at,  # acknowledgements
+        *range(at + 2, at + 4),  # MessageClass
+        *range(at + 4, at + 24),  # CorrelationID
+        *range(at + 24, at + 32),  # BodyType and ApplicationTag
+        *body,
+        2,  # PR
+    ]
+
+
+def test_what_is_not_signed_can_be_changed() -> None:
+    "MSEC-061: SentTime, lifetimes and the number are in no signature (MSEC-A42)."
+    packet = made()
+    for place in (12, 48, 52, 56):
+        changed = bytearray(packet)
+        changed[place] ^= 0x01
+        assert fault(bytes(changed)) is None
+
+
+@pytest.mark.parametrize("algorithm", [h for h in HashAlgorithm if h and h < HashAlgorithm.SHA256])
+def test_weak_hashes_are_refused_unless_allowed(algorithm: HashAlgorithm) -> None:
+    "MSEC-054"
+    if algorithm is HashAlgorithm.MD2:
+        pytest.importorskip("Crypto", reason="MD2 needs the extra legacy")
+    packet = made(signer().using(algorithm, SignatureType.MSMQ_2_0))
+    assert fault(packet) is BAD_SIGNATURE
+    assert fault(packet, LENIENT) is None
+
+
+def test_version_1_is_refused_unless_allowed() -> None:
+    "MSEC-055"
+    packet = made(signer().using(HashAlgorithm.SHA512, SignatureType.MSMQ_1_0))
+    assert fault(packet) is BAD_SIGNATURE
+    assert fault(packet, LENIENT) is None
+
+
+def test_keys_that_are_too_short_are_refused_unless_allowed() -> None:
+    "MSEC-062"
+    one = signer("user-1024")
+    judge = examiner()
+    judge.keyring = Keyring({ALICE: (one.certificate,)})
+    assert judge.examine(made(one), VALID).fault is BAD_SIGNATURE
+    judge.policy = replace(judge.policy, key_bits_min=1024)
+    assert judge.examine(made(one), VALID).fault is None
+
+
+@pytest.mark.parametrize(("now", "is_valid"), [(1_700_000_000, False), (2_200_000_000, False)])
+def test_a_certificate_counts_within_its_dates(now: int, is_valid: bool) -> None:
+    "MSEC-062"
+    assert (fault(made(), now=now) is None) is is_valid
+
+
+def test_the_certificate_must_be_registered_for_this_sender() -> None:
+    "MSEC-063, MSEC-064, MSEC-065, MQQB-318"
+    assert fault(made(replace(signer(), sender=BOB))) is BAD_SIGNATURE
+    other = replace(signer("other-user-2048"), sender=ALICE)
+    assert fault(made(other)) is BAD_SIGNATURE
+    judge = examiner()
+    judge.keyring = Keyring({})
+    assert judge.examine(made(), VALID).fault is BAD_SIGNATURE
+
+
+def test_without_a_sender_the_signature_alone_is_checked() -> None:
+    "MSEC-071"
+    found = examiner().examine(made(replace(signer(), sender=None)), VALID)
+    assert (found.fault, found.kind, found.sender) == (None, SignatureType.MSMQ_2_0, None)
+
+
+def test_a_queue_manager_cannot_be_a_sender_yet() -> None:
+    "MSEC-072: its keys are in a directory."
+    header = replace(signer().header, flags=0x42, security_id=bytes(16), sender_id_size=16)
+    packet = parcel(
+        "1", sent=VALID, headers=OptionalHeaders(security=header, hash_algorithm=0x800E)
+    )
+    one = replace(signer(), sender=None)
+    value = one.signature(PacketView(packet).message())
+    start = PacketView(packet).security_offset + 16 + 16
+    assert packet[start : start + 256] == bytes(256)
+    assert fault(packet[:start] + value + packet[start + 256 :]) is BAD_SIGNATURE
+
+
+def test_the_priority_of_a_transactional_message_is_signed_as_0() -> None:
+    "MSEC-037"
+    packet = made(place=(1, 1, 0))
+    assert PacketView(packet).priority == 0
+    assert fault(packet) is None
+
+
+@pytest.mark.parametrize("der", [b"", b"nonsense", der_of()[:-1], der_of() + b"\0"])
+def test_a_certificate_that_is_none_is_refused(der: bytes) -> None:
+    "MSEC-057"
+    one = signer()
+    header = SecurityHeader.make(
+        0x41, security_id=ALICE.encode(), signature=bytes(255) + b"\1", sender_cert=der
+    )
+    headers = OptionalHeaders(security=header, hash_algorithm=one.algorithm)
+    assert fault(parcel("1", sent=VALID, headers=headers)) is BAD_SIGNATURE
+
+
+@pytest.mark.parametrize(
+    ("provider", "expected"),
+    [
+        ("Some Smart Card Provider", MessageClass.NACK_UNSUPPORTED_CRYPTO_PROVIDER),
+        ("microsoft base cryptographic provider, v1.0", BAD_SIGNATURE),
+        ("", BAD_SIGNATURE),
+    ],
+)
+def test_a_key_of_an_unknown_provider(
+    provider: str, expected: MessageClass, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    "MSEC-060, MSEC-183"
+    found = decode_certificate(der_of())
+    monkeypatch.setattr(module, "_certificate", lambda der: replace(found, key=None))
+    header = SecurityHeader.make(
+        1,
+        security_id=ALICE.encode(),
+        signature=bytes(255) + b"\1",
+        sender_cert=der_of(),
+        provider_info=encode_provider(1, provider) if provider else b"",
+    )
+    headers = OptionalHeaders(security=header, hash_algorithm=HashAlgorithm.SHA512)
+    assert fault(parcel("1", sent=VALID, headers=headers)) is expected
+
+
+def test_the_name_of_a_provider_alone_does_not_matter() -> None:
+    "MSEC-060"
+    header = replace(
+        signer().header,
+        flags=1,
+        provider_info=encode_provider(77, "Some Provider"),
+        provider_info_size=len(encode_provider(77, "Some Provider")),
+    )
+    headers = OptionalHeaders(security=header, hash_algorithm=HashAlgorithm.SHA512)
+    packet = signer().sign(parcel("1", sent=VALID, headers=headers))
+    assert fault(packet) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw"), [(1, b""), (1, b"\1\5short"), (2, b"1"), (0, b"1234"), (3, b""), (9, b"1234")]
+)
+def test_a_sender_that_is_none_is_malformed(kind: int, raw: bytes) -> None:
+    "MSEC-003, MSEC-004, MSEC-005, MSEC-198"
+    header = SecurityHeader.make(kind, security_id=raw)
+    with pytest.raises(Malformed):
+        examiner().examine(parcel("1", headers=OptionalHeaders(security=header)), VALID)
+
+
+def test_a_sender_that_is_only_claimed_proves_nothing() -> None:
+    "MSEC-142"
+    header = SecurityHeader.make(1, security_id=ALICE.encode())
+    found = examiner().examine(parcel("1", headers=OptionalHeaders(security=header)), VALID)
+    assert (found.fault, found.sender, found.kind) == (None, None, SignatureType.NONE)
+
+
+# Encryption
+
+
+def test_an_encrypted_and_signed_message_is_clear_and_verified() -> None:
+    "MSEC-089, MSEC-134, MQQB-198, MQQB-315, MQQB-336"
+    packet = encrypted(made())
+    assert b"a body" not in packet
+    found = examiner().examine(packet, VALID)
+    assert (found.fault, found.sender, found.is_encrypted) == (None, ALICE, True)
+    view = PacketView.parse(found.packet)
+    assert (view.body, view.is_encrypted) == (b"a body", False)
+
+
+def test_every_fault_of_decryption_has_one_outcome() -> None:
+    "MSEC-128, MSEC-129"
+    packet = encrypted(made())
+    view = PacketView(packet)
+    blob = view.security_offset + 16 + len(ALICE.encode())
+    for place in (blob, blob + 3, blob + 4, blob + 8, blob + 50, view.body_offset + 15):
+        changed = bytearray(packet)
+        changed[place] ^= 0x80
+        found = examiner().examine(bytes(changed), VALID)
+        assert found == Examination(bytes(changed), BAD_ENCRYPTION, is_encrypted=True)
+
+
+def test_without_the_key_nothing_is_decrypted() -> None:
+    "MSEC-126"
+    judge = examiner()
+    judge.keyring = Keyring({}, (exchange_key("other-user-2048"),))
+    assert judge.examine(encrypted(made()), VALID).fault is BAD_ENCRYPTION
+    judge.keyring = Keyring()
+    assert judge.examine(encrypted(made()), VALID).fault is BAD_ENCRYPTION
+
+
+def test_the_previous_key_still_decrypts() -> None:
+    "MSEC-136"
+    judge = examiner()
+    judge.keyring = Keyring({ALICE: (der_of(),)}, (exchange_key("other-user-2048"), exchange_key()))
+    assert judge.examine(encrypted(made()), VALID).fault is None
+
+
+def test_ciphers_that_are_not_allowed_are_refused() -> None:
+    "MSEC-122"
+    policy = SecurityPolicy(ciphers=frozenset())
+    assert fault(encrypted(made()), policy) is BAD_ENCRYPTION
+
+
+def test_a_clear_message_that_says_another_size_is_refused() -> None:
+    "MSEC-132: the padding says how long the body is."
+    packet = bytearray(encrypted(made()))
+    size = properties_offset(bytes(packet)) + 32
+    packet[size] -= 1
+    assert fault(bytes(packet)) is BAD_ENCRYPTION
+
+
+def test_without_eb_the_level_means_nothing() -> None:
+    "MSEC-123"
+    header = SecurityHeader.make(1, security_id=ALICE.encode())
+    packet = parcel("1", headers=OptionalHeaders(security=header))
+    at = properties_offset(packet) + 40
+    for level in (1, 2, 5, 99):
+        changed = packet[:at] + level.to_bytes(4, "little") + packet[at + 4 :]
+        assert fault(changed) is None
+
+
+# Session keys
+
+
+def test_a_session_key_is_unwrapped_once_and_forgotten_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    "MSEC-124, MSEC-125, MQQB-335, MQQB-337"
+    judge, packet = examiner(), encrypted(made())
+    unwrapped = []
+
+    class Counting:
+        level = exchange_key().level
+
+        def unwrap(self, algorithm: object, blob: bytes) -> object:
+            unwrapped.append(blob)
+            return exchange_key().unwrap(algorithm, blob)  # type: ignore[arg-type]
+
+    judge.keyring = Keyring({ALICE: (der_of(),)}, (Counting(),))  # type: ignore[arg-type]
+    for now in (0, 1, 599):
+        assert judge.examine(packet, VALID + now).fault is None
+    assert len(unwrapped) == 1
+    judge.examine(packet, VALID + 600)
+    assert len(unwrapped) == 2
+    judge.forget_session_keys()
+    judge.examine(packet, VALID + 601)
+    assert len(unwrapped) == 3
+    others = [encrypted(made(), f"{n:02x}") for n in range(1, 5)]
+    monkeypatch.setattr(module, "SESSION_KEYS_MAX", 3)
+    monkeypatch.setattr(module, "SESSION_KEYS_DROPPED", 1)
+    judge.forget_session_keys()
+    for one in (*others, others[-1]):
+        judge.examine(one, VALID + 601)
+    assert len(judge._session_keys) == 3
+    assert len(unwrapped) == 3 + len(others)
+    judge.examine(others[0], VALID + 601)
+    assert len(unwrapped) == 4 + len(others), "the oldest was dropped"
+
+
+def test_the_name_of_a_signature() -> None:
+    "MSEC-088"
+    first, second = made(), made(to=HERE + "private$\\other")
+    found = [examiner().examine(one, VALID).signature for one in (first, first, second)]
+    assert len(found[0]) == 32
+    assert found[0] == found[1] != found[2]
+
+
+def test_the_flags_of_the_sender_do_not_count() -> None:
+    "MSEC-078"
+    header = SecurityHeader.make(1, security_id=ALICE.encode())
+    packet = parcel("1", headers=OptionalHeaders(security=header, verified=3))
+    stored = PacketView(examiner().examine(packet, VALID).packet).security
+    assert stored is not None
+    assert not stored.flags & (SecurityFlags.AU | SecurityFlags.AS)
+
+
+def test_an_exchange_key_is_of_one_level() -> None:
+    "MSEC-126"
+    assert isinstance(exchange_key(), ExchangeKey)
+    judge = examiner()
+    judge.keyring = Keyring({}, (exchange_key(level=PrivacyLevel.ENHANCED),))
+    assert judge.examine(encrypted(made()), VALID).fault is BAD_ENCRYPTION

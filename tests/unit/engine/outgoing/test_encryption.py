@@ -1,0 +1,228 @@
+"""Bodies are encrypted when they leave, or the messages fail."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from tests.signers import exchange_key, published
+from tests.unit.engine.carriers import FakeTransport
+from tests.unit.engine.station import Station
+from tests.unit.engine.world import commit_all
+
+from openmsmq.clock import SystemClock
+from openmsmq.engine.arrivals.examination import Examiner, Keyring, SecurityPolicy
+from openmsmq.engine.messages.send import Sender
+from openmsmq.engine.outgoing import encryption as module
+from openmsmq.engine.outgoing.encryption import Encryptor, PeerKeys
+from openmsmq.engine.outgoing.transport import AddressKind
+from openmsmq.errors import EncryptionProviderNotSupported, MQError, PublicKeyNotFound
+from openmsmq.names.base import FormatName
+from openmsmq.names.format import parse_format_name
+from openmsmq.packet.builder import PacketBuilder
+from openmsmq.packet.encrypted import asking_for_privacy
+from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import (
+    ALGORITHMS,
+    Acknowledge,
+    EncryptionAlgorithm,
+    MessageClass,
+    PrivacyLevel,
+)
+from openmsmq.security.keys import DirectoryPublicKeys
+from openmsmq.types.message import Message
+from openmsmq.types.outgoing import ConnectionStatus
+
+THERE = UUID(int=0x42)
+PRIVATE = parse_format_name(f"PRIVATE={THERE}\\1")
+DIRECT = parse_format_name("DIRECT=OS:there\\private$\\q")
+AES = PrivacyLevel.AES, EncryptionAlgorithm.AES_256
+
+
+class Random:
+    """Bytes that are never the same."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, size: int) -> bytes:
+        self.calls += 1
+        return bytes((self.calls + place) & 0xFF for place in range(size))
+
+
+def encryptor() -> Encryptor:
+    found = Encryptor()
+    found.random = Random()
+    found.peers = PeerKeys({THERE: published(exchange_key())}, {"THERE": THERE})
+    return found
+
+
+def packet_to(name: object = PRIVATE, body: bytes = b"a secret") -> bytes:
+    manager = THERE if name is PRIVATE else NO_GUID
+    built = PacketBuilder(UUID(int=1), name, destination_manager=manager).build(body)  # type: ignore[arg-type]
+    return asking_for_privacy(built, *AES)
+
+
+def opened(packet: bytes, *keys: object) -> bytes:
+    judge = Examiner()
+    everything = frozenset((level, one) for level, some in ALGORITHMS.items() for one in some)
+    judge.policy = SecurityPolicy(ciphers=everything)
+    judge.keyring = Keyring({}, keys or (exchange_key(),))  # type: ignore[arg-type]
+    found = judge.examine(packet, 0)
+    assert found.fault is None
+    return PacketView(found.packet).body
+
+
+def test_the_receiver_reads_it_and_no_one_else() -> None:
+    "MQQB-324, MQQB-327 to MQQB-331, MSEC-090, MSEC-093, MSEC-095, MSEC-097, MSEC-099"
+    sent = encryptor().encrypt(packet_to(), 0)
+    assert b"a secret" not in sent
+    assert opened(sent) == b"a secret"
+    found = PacketView(sent).message().properties
+    assert (found.privacy_level, found.encryption_algorithm) == (5, 0x6610)
+    assert (found.message_size, found.allocation_body_size) == (8, 16)
+
+
+def test_an_empty_body_is_encrypted_too() -> None:
+    assert opened(encryptor().encrypt(packet_to(body=b""), 0)) == b""
+
+
+def test_without_keys_of_the_receiver_nothing_is_sent() -> None:
+    "MSEC-094, MSEC-096"
+    one = encryptor()
+    one.peers = PeerKeys()
+    with pytest.raises(PublicKeyNotFound, match="key import"):
+        one.encrypt(packet_to(), 0)
+    one.peers = PeerKeys({THERE: DirectoryPublicKeys(())})
+    with pytest.raises(MQError):
+        one.encrypt(packet_to(), 0)
+    one.random = None
+    one.peers = encryptor().peers
+    with pytest.raises(EncryptionProviderNotSupported, match="random"):
+        one.encrypt(packet_to(), 0)
+
+
+def test_a_direct_name_is_encrypted_for_only_if_that_is_set() -> None:
+    "MQQB-325, MSEC-091"
+    one = encryptor()
+    with pytest.raises(PublicKeyNotFound, match="direct name"):
+        one.encrypt(packet_to(DIRECT), 0)
+    one.encrypts_direct = True
+    assert opened(one.encrypt(packet_to(DIRECT), 0)) == b"a secret"
+    with pytest.raises(PublicKeyNotFound, match="elsewhere"):
+        one.encrypt(packet_to(parse_format_name("DIRECT=OS:elsewhere\\q")), 0)
+
+
+@pytest.mark.parametrize("level", [PrivacyLevel.ENHANCED, PrivacyLevel.BASE])
+def test_legacy_keys_are_used_only_if_that_is_set(level: PrivacyLevel) -> None:
+    "MSEC-096, MSEC-101, MSEC-119, DMPR-058, DMPR-090"
+    key = exchange_key(level=level)
+    one = encryptor()
+    one.peers = PeerKeys({THERE: published(key)})
+    with pytest.raises(EncryptionProviderNotSupported, match="AES"):
+        one.encrypt(packet_to(), 0)
+    one.levels = frozenset({PrivacyLevel.AES, level})
+    sent = one.encrypt(packet_to(), 0)
+    assert PacketView(sent).privacy_level == level
+    assert opened(sent, key) == b"a secret"
+    one.peers = PeerKeys({THERE: published(key, exchange_key())})
+    assert PacketView(one.encrypt(packet_to(), 0)).privacy_level == PrivacyLevel.AES
+
+
+def test_each_message_has_a_key_of_its_own_unless_set_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    "MQQB-332 to MQQB-334, MSEC-114, MSEC-115, MSEC-116"
+
+    def blob(one: Encryptor, now: float) -> bytes:
+        security = PacketView(one.encrypt(packet_to(), now)).security
+        assert security is not None
+        return security.encryption_key
+
+    one = encryptor()
+    assert blob(one, 0) != blob(one, 0)
+    one.key_lifetime = 600
+    first = blob(one, 0)
+    assert blob(one, 599) == first
+    assert blob(one, 600) != first
+    one.forget_session_keys()
+    assert blob(one, 601) != first
+    monkeypatch.setattr(module, "SESSION_KEYS_MAX", 2)
+    monkeypatch.setattr(module, "SESSION_KEYS_DROPPED", 1)
+    for number in range(4):
+        one._session_keys[(*AES, UUID(int=number))] = one._session_keys[(*AES, THERE)]
+    one.forget_session_keys()
+    for number in range(4):
+        manager = UUID(int=number)
+        one._session_key(*AES, manager, exchange_key().public, 0)
+    assert [key[2].int for key in one._session_keys] == [2, 3]
+
+
+def test_rc4_never_uses_a_key_twice() -> None:
+    "MSEC-116: two bodies under one key show their difference."
+    one = encryptor()
+    one.key_lifetime = 600
+    one.levels = frozenset({PrivacyLevel.ENHANCED})
+    one.peers = PeerKeys({THERE: published(exchange_key(level=PrivacyLevel.ENHANCED))})
+    assert one.encrypt(packet_to(), 0) != one.encrypt(packet_to(), 0)
+
+
+# In an outgoing queue
+
+
+@pytest.fixture
+def station() -> Station:
+    found = Station()
+    found.world.queue("admin")
+    return found
+
+
+def sent(station: Station, *messages: Message, to: object = DIRECT) -> list[bytes]:
+    """What leaves of messages that were sent."""
+    assert isinstance(to, FormatName)
+    queue = station.core.queues.outgoing(to)
+    sender = Sender(station.core, SystemClock(), computer="here")
+    station.dispatcher.register([AddressKind.BINARY, AddressKind.HTTP], FakeTransport())
+    sender.send(queue, messages, None)
+    commit_all(station.core)
+    found = station.dispatcher.take(queue, 10, 1 << 20, THERE)
+    commit_all(station.core)
+    return [entry.packet for entry in found]
+
+
+def test_a_message_leaves_encrypted(station: Station) -> None:
+    "MSEC-089"
+    station.core.encryptor = encryptor()
+    station.core.encryptor.encrypts_direct = True
+    [packet] = sent(station, Message(b"a secret", encrypt=True))
+    assert b"a secret" not in packet
+    assert opened(packet) == b"a secret"
+
+
+def test_what_cannot_be_encrypted_fails_and_what_follows_is_sent(station: Station) -> None:
+    "MQQB-326, MSEC-117, MSEC-118"
+    failing = Message(
+        b"a secret",
+        encrypt=True,
+        dead_letter=True,
+        acknowledge=Acknowledge.NEG_ARRIVAL,
+        admin_queue="DIRECT=OS:here\\admin",
+    )
+    packets = sent(station, failing, Message(b"clear"))
+    assert [PacketView(packet).body for packet in packets] == [b"clear"]
+    letters = station.world.records(station.core.queues.dead_letter)
+    assert [record.message_class for record in letters] == [MessageClass.NACK_COULD_NOT_ENCRYPT]
+    assert station.admin() == [MessageClass.NACK_COULD_NOT_ENCRYPT]
+    transfer = station.core.queues.outgoing(DIRECT).transfer
+    assert transfer is not None
+    attempt = transfer.attempts[-1]
+    assert attempt.status is ConnectionStatus.CERTIFICATE_VALIDATION_FAILURE
+    assert attempt.error == int(PublicKeyNotFound("").hresult)
+
+
+def test_over_http_nothing_is_encrypted_and_nothing_leaves_clear(station: Station) -> None:
+    station.core.encryptor = encryptor()
+    station.core.encryptor.encrypts_direct = True
+    name = parse_format_name("DIRECT=HTTP://there/msmq/q")
+    assert sent(station, Message(b"a secret", encrypt=True), to=name) == []

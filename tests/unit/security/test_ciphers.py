@@ -1,0 +1,83 @@
+"""Bodies under session keys."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from openmsmq.properties.message import EncryptionAlgorithm, PrivacyLevel
+from openmsmq.security.ciphers import KEY_SIZES, decrypt_body, encrypt_body, key_size
+
+pytest.importorskip("cryptography")
+EACH = pytest.mark.parametrize("algorithm", list(KEY_SIZES))
+
+
+def key_of(algorithm: EncryptionAlgorithm) -> bytes:
+    if algorithm is EncryptionAlgorithm.RC2:
+        pytest.importorskip("Crypto", reason="RC2 needs the extra legacy")
+    return bytes(range(1, KEY_SIZES[algorithm] + 1))
+
+
+@EACH
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 15, 16, 17, 1000])
+def test_a_body_comes_back(algorithm: EncryptionAlgorithm, size: int) -> None:
+    "MSEC-104, MSEC-105, MSEC-106"
+    key, body = key_of(algorithm), b"x" * size
+    data = encrypt_body(algorithm, key, body)
+    assert decrypt_body(algorithm, key, data) == body
+    block = {EncryptionAlgorithm.RC4: 1, EncryptionAlgorithm.RC2: 8}.get(algorithm, 16)
+    assert len(data) == (size if block == 1 else (size // block + 1) * block)
+
+
+@pytest.mark.parametrize("algorithm", [a for a in KEY_SIZES if a.name.startswith("AES")])
+def test_openssl_reads_what_was_encrypted(algorithm: EncryptionAlgorithm) -> None:
+    "MSEC-105: the independent checker."
+    key = key_of(algorithm)
+    data = encrypt_body(algorithm, key, b"a body of some length")
+    command = ["openssl", "enc", "-d", f"-aes-{len(key) * 8}-cbc", "-K", key.hex(), "-iv", "0" * 32]
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, check=True)
+    except FileNotFoundError:
+        pytest.skip("there is no openssl")
+    assert done.stdout == b"a body of some length"
+
+
+@EACH
+def test_a_body_of_a_wrong_length_is_none(algorithm: EncryptionAlgorithm) -> None:
+    "MSEC-133"
+    if algorithm is EncryptionAlgorithm.RC4:
+        return
+    assert decrypt_body(algorithm, key_of(algorithm), b"") is None
+    assert decrypt_body(algorithm, key_of(algorithm), bytes(33)) is None
+
+
+@pytest.mark.parametrize("last", [0, 17, 255])
+def test_padding_that_cannot_be_is_refused(last: int) -> None:
+    "MSEC-129"
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    key = bytes(32)
+    machine = Cipher(algorithms.AES(key), modes.CBC(bytes(16))).encryptor()
+    data = machine.update(bytes(15) + bytes((last,)))
+    assert decrypt_body(EncryptionAlgorithm.AES_256, key, data) is None
+
+
+def test_every_byte_of_the_padding_counts() -> None:
+    "MSEC-129"
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    key = bytes(32)
+    for place in range(12, 15):
+        block = bytearray(b"x" * 12 + b"\4" * 4)
+        block[place] = 9
+        machine = Cipher(algorithms.AES(key), modes.CBC(bytes(16))).encryptor()
+        data = machine.update(bytes(block))
+        assert decrypt_body(EncryptionAlgorithm.AES_256, key, data) is None
+
+
+def test_sizes_of_keys() -> None:
+    "MSEC-100, MSEC-103"
+    assert key_size(PrivacyLevel.BASE, EncryptionAlgorithm.RC4) == 5
+    assert key_size(PrivacyLevel.ENHANCED, EncryptionAlgorithm.RC2) == 16
+    assert key_size(PrivacyLevel.AES, EncryptionAlgorithm.AES_192) == 24
