@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from openmsmq.names.reference import QueueReference, ReferenceCode
 from openmsmq.packet.headers.multi_queue import MQFAddressHeader
 from openmsmq.packet.headers.properties import PropertyFlags
-from openmsmq.packet.headers.user import UserFlags
+from openmsmq.packet.headers.user import UserFlags, UserHeader
 from openmsmq.packet.message import UserMessage
 from openmsmq.properties.message import HashAlgorithm, SignatureType
 from openmsmq.security.digests import digest
@@ -16,22 +16,36 @@ from openmsmq.security.rsa import RsaPublicKey, matching_digest
 
 NO_SIGNATURE: Final = (b"", bytes(4))
 "Four zero bytes say that there is none here (MSEC-A07)."
+NameBytes = tuple[bytes, bytes, bytes]
+"What stands for the destination, the administration and the response queue."
 _ACKNOWLEDGEMENTS: Final = PropertyFlags.PA | PropertyFlags.PR | PropertyFlags.NA | PropertyFlags.NR
 
 
-def signed_bytes(message: UserMessage, kind: SignatureType, body: bytes) -> bytes:
+def names_on_the_wire(user: UserHeader) -> NameBytes:
+    """Destination, administration and response queue as they are hashed (MSEC-A01)."""
+    return name_bytes(user.destination), name_bytes(user.admin), name_bytes(user.response)
+
+
+def signed_bytes(
+    message: UserMessage,
+    kind: SignatureType,
+    body: bytes,
+    names: Callable[[UserHeader], NameBytes] = names_on_the_wire,
+) -> bytes:
     """What is hashed for a signature ([MS-MQMQ] 2.5.1 - 2.5.3), values without lengths (MSEC-A42).
 
-    `body` is the clear one; names are hashed as on the wire, without count and padding (MSEC-A01).
+    `body` is the clear one; `names` says which bytes stand for the names of queues, which no
+    specification does: those on the wire, without count and padding (MSEC-A01).
     """
     user, properties = message.user, message.properties
+    destination, admin, response = names(user)
     parts = [
         properties.correlation_id,
         properties.application_tag.to_bytes(4, "little"),
         body,
         properties.label_utf16,
-        name_bytes(user.response),
-        name_bytes(user.admin),
+        response,
+        admin,
     ]
     if kind is SignatureType.MSMQ_1_0:
         return b"".join(parts)
@@ -54,7 +68,7 @@ def signed_bytes(message: UserMessage, kind: SignatureType, body: bytes) -> byte
         bytes(16) if connector is None else connector.bytes_le,
     )
     if kind is SignatureType.MSMQ_2_0:
-        parts.append(name_bytes(user.destination))
+        parts.append(destination)
     return b"".join(parts)
 
 
@@ -100,5 +114,5 @@ def _digests(
     body: bytes,
     algorithm: HashAlgorithm,
     kinds: tuple[SignatureType, ...],
-) -> Mapping[SignatureType, bytes]:
-    return {one: digest(algorithm, signed_bytes(message, one, body)) for one in kinds}
+) -> Iterator[tuple[SignatureType, bytes]]:
+    return ((one, digest(algorithm, signed_bytes(message, one, body))) for one in kinds)

@@ -7,15 +7,17 @@ the package cryptography is installed it does the same in a fifth of the time.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from openmsmq.security.digests import DIGEST_INFO
 from openmsmq.security.limits import EXPONENT_BITS_MAX, KEY_BITS_MAX, KEYS_MAX
 
 T = TypeVar("T")
+_PADDED: Final = b"\0\1\xff"
+"What every block begins with that was signed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +93,20 @@ def padded(algorithm: int, value: bytes, size: int) -> bytes:
 
 
 def matching_digest(
-    key: RsaPublicKey, signature: bytes, algorithm: int, candidates: Mapping[T, bytes]
+    key: RsaPublicKey, signature: bytes, algorithm: int, candidates: Iterable[tuple[T, bytes]]
 ) -> T | None:
     """Which of some digests a signature is of; None for none of them.
 
     Its octets are in the order of CryptoAPI, the last first; the other order is accepted, too
-    (MSEC-A06). The padding must be exact.
+    (MSEC-A06). The padding must be exact. Digests that are not needed are not computed.
     """
-    for octets in (signature[::-1], signature):
-        block = key.recover(octets)
-        for name, value in candidates.items():
-            expected = padded(algorithm, value, key.size)
-            if block and expected and hmac.compare_digest(block, expected):
-                return name
+    block = key.recover(signature[::-1])
+    if not block.startswith(_PADDED):
+        block = key.recover(signature)
+    if not block.startswith(_PADDED):
+        return None
+    for name, value in candidates:
+        expected = padded(algorithm, value, key.size)
+        if expected and hmac.compare_digest(block, expected):
+            return name
     return None

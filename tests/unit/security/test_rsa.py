@@ -22,7 +22,9 @@ def sign(block: bytes) -> bytes:
 
 
 def found(signature: bytes) -> str | None:
-    return matching_digest(PUBLIC, signature, CALG_SHA256, {"other": bytes(32), "right": DIGEST})
+    return matching_digest(
+        PUBLIC, signature, CALG_SHA256, [("other", bytes(32)), ("right", DIGEST)]
+    )
 
 
 def test_the_digest_that_was_signed_is_found_in_both_orders() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from itertools import chain
 from os.path import isfile
 from pathlib import Path
@@ -19,6 +20,9 @@ from openmsmq.cli.output import console, print_json, time_json
 from openmsmq.cli.packets.view import packet_json, print_packet
 from openmsmq.errors import Malformed
 from openmsmq.packet.describe import Description, describe
+from openmsmq.packet.message import UserMessage
+from openmsmq.packet.packet import decode_packet
+from openmsmq.packet.probe import Verdict, judge
 
 HEX_SEPARATORS: Final = str.maketrans("", "", " \t\r\n,:-")
 CHUNK: Final = 1 << 20
@@ -36,7 +40,12 @@ LAST_SECOND: Final = 253_402_300_799
     type=click.IntRange(1, 0xFFFF),
     help="Of a capture, only what went to or from this port.",
 )
-def decode(words: tuple[str, ...], *, as_json: bool, port: int | None) -> None:
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Check signatures, with the certificates in the packets, and say how they were made.",
+)
+def decode(words: tuple[str, ...], *, as_json: bool, port: int | None, verify: bool) -> None:
     """Explain every MSMQ packet in the input, field by field.
 
     The input is hexadecimal digits, a file, or standard input (-). A file or standard input may
@@ -50,7 +59,7 @@ def decode(words: tuple[str, ...], *, as_json: bool, port: int | None) -> None:
     far as they can be told apart.
 
     Exits with 1 if a packet is malformed, saying which field is at fault and where, after showing
-    what was readable before it.
+    what was readable before it; with --verify also if a signature is not right.
 
     \b
     Examples:
@@ -58,8 +67,10 @@ def decode(words: tuple[str, ...], *, as_json: bool, port: int | None) -> None:
       openmsmq decode session.pcap
       openmsmq decode --json capture.pcapng | jq -r '[.time, .from, .to, .kind] | @tsv'
       xxd -p packet.bin | openmsmq decode --json - | jq .kind
+      openmsmq decode --verify session.pcap
     """
-    if not _show(_load(" ".join(words)), as_json=as_json, port=port):
+    show = PacketPrinter(as_json=as_json, verify=verify)
+    if not _show(_load(" ".join(words)), show, port=port):
         sys.exit(1)
 
 
@@ -94,12 +105,12 @@ def _unreadable(name: str, error: OSError) -> click.UsageError:
     return click.UsageError(f"{name} cannot be read: {error.strerror}")
 
 
-def _show(chunks: Iterator[bytes], *, as_json: bool, port: int | None) -> bool:
+def _show(chunks: Iterator[bytes], show: PacketPrinter, *, port: int | None) -> bool:
     """Show what the input holds; whether all of it was sound."""
     start = next(chunks, b"")
     if is_capture(start):
-        return _show_capture(chain([start], chunks), as_json=as_json, port=port)
-    return _show_packets(_from_hex_or_raw(start + b"".join(chunks)), as_json=as_json)
+        return _show_capture(chain([start], chunks), show, port=port)
+    return _show_packets(_from_hex_or_raw(start + b"".join(chunks)), show)
 
 
 def _from_hex_or_raw(data: bytes) -> bytes:
@@ -115,30 +126,24 @@ def _from_hex(text: str) -> bytes | None:
         return None
 
 
-def _show_packets(data: bytes, *, as_json: bool) -> bool:
+def _show_packets(data: bytes, show: PacketPrinter) -> bool:
     """Show one packet after the other."""
     if not data:
         raise click.UsageError("the input is empty")
     sound = True
     for description in describe(data):
-        if as_json:
-            print_json(packet_json(description))
-        else:
-            print_packet(description)
+        sound &= show.print(description)
         sound &= _is_sound(description)
     return sound
 
 
-def _show_capture(chunks: Iterable[bytes], *, as_json: bool, port: int | None) -> bool:
+def _show_capture(chunks: Iterable[bytes], show: PacketPrinter, *, port: int | None) -> bool:
     """Show the packets of a capture; say so if there are none."""
     sound, found = True, False
     try:
         for packet in captured_packets(read_frames(chunks), port):
             found = True
-            if as_json:
-                print_json(_captured_json(packet))
-            else:
-                _print_captured(packet)
+            sound &= show.print(packet.description, packet)
             sound &= _is_sound(packet.description, f" from {_shown(packet.source)}")
     except Malformed as error:
         _complain(f"bad capture: {error}")
@@ -148,6 +153,38 @@ def _show_capture(chunks: Iterable[bytes], *, as_json: bool, port: int | None) -
     return sound
 
 
+class PacketPrinter:
+    """Prints packets, for people or for programs, with a verdict on their signatures if asked."""
+
+    def __init__(self, *, as_json: bool, verify: bool) -> None:
+        self._as_json = as_json
+        self._verify = verify
+
+    def print(self, description: Description, captured: CapturedPacket | None = None) -> bool:
+        """Print one; False if its signature is not right, where that is asked."""
+        verdict = _verdict(description) if self._verify else None
+        if self._as_json:
+            found = {} if captured is None else _captured_json(captured)
+            more = {} if verdict is None else {"verdict": asdict(verdict)}
+            print_json({**found, **packet_json(description), **more})
+        else:
+            if captured is not None:
+                _print_captured(captured)
+            print_packet(description)
+            if verdict is not None:
+                console().print(Text(verdict.words, style="green" if verdict.is_right else "red"))
+        return verdict is None or verdict.is_right
+
+
+def _verdict(description: Description) -> Verdict | None:
+    """The verdict on the signature of a packet, if it is a message that is signed."""
+    try:
+        found = decode_packet(description.data)
+    except Malformed:
+        return None
+    return judge(found) if isinstance(found, UserMessage) else None
+
+
 def _captured_json(packet: CapturedPacket) -> dict[str, object]:
     return {
         "time": _time(packet),
@@ -155,7 +192,6 @@ def _captured_json(packet: CapturedPacket) -> dict[str, object]:
         "protocol": packet.protocol,
         "from": _shown(packet.source),
         "to": _shown(packet.target),
-        **packet_json(packet.description),
     }
 
 
@@ -163,7 +199,6 @@ def _print_captured(packet: CapturedPacket) -> None:
     ends = f"{_shown(packet.source)} → {_shown(packet.target)}"
     line = f"{_time(packet)} #{packet.conversation} {packet.protocol} {ends}"
     console().print(Text(line, style="bold magenta"))
-    print_packet(packet.description)
 
 
 def _time(packet: CapturedPacket) -> str:

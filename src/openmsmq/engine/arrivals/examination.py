@@ -139,7 +139,7 @@ class Examiner:
             decrypted = self._decrypt(message, now)
             if decrypted is None:
                 return Examination(packet, BAD_ENCRYPTION, is_encrypted=True)
-            clear, body = without_cipher(message, decrypted), decrypted
+            clear, body = without_cipher(packet, decrypted), decrypted
         clear = PacketView(clear).unverified()  # only what is found here counts
         if not is_signed(message):
             return Examination(clear, is_encrypted=is_encrypted)
@@ -266,7 +266,7 @@ class Examiner:
             return None, True
         if security is None or kind != SenderIdType.SID:
             return None, False
-        sid = Sid.decode(security.security_id)
+        sid = _sid(security.security_id)
         return sid, der in self.keyring.senders.get(sid, ())
 
 
@@ -274,7 +274,7 @@ def check_sender_id(security: SecurityHeader) -> None:
     """Refuse a sender identifier that is not what ST says it is ([MS-MQMQ] 2.2.20.6)."""
     kind, raw = security.flags & SecurityFlags.ST, security.security_id
     if kind == SenderIdType.SID:
-        Sid.decode(raw)
+        _sid(raw)
     elif kind == SenderIdType.QUEUE_MANAGER:
         if len(raw) != 16:
             raise Malformed("SecurityID", 0, f"{len(raw)} bytes are not a GUID")
@@ -293,6 +293,11 @@ def signature_name(message: UserMessage) -> bytes:
     certificate = b"" if security is None else security.sender_cert
     parts = (certificate, own, message.user.destination.encode())
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
+
+
+@lru_cache(maxsize=CERTIFICATES_MAX)
+def _sid(raw: bytes) -> Sid:
+    return Sid.decode(raw)
 
 
 @lru_cache(maxsize=CERTIFICATES_MAX)

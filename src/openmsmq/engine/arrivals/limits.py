@@ -50,7 +50,9 @@ SESSION_KEY_AGE_MAX: Final = 600
 unwrapped again if need be.
 """
 CERTIFICATES_MAX: Final = 256
-"Certificates of senders that were decoded. At the limit: the one used longest ago is forgotten."
+"""Certificates and identifiers of senders that were decoded. At the limit: the one used longest ago
+is forgotten.
+"""
 REPLAYS_MAX: Final = 100_000
 """Signatures that are remembered, where a replay window is set. At the limit: the oldest is
 forgotten.

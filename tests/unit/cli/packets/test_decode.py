@@ -11,6 +11,9 @@ from typing import Any, BinaryIO
 import pytest
 from click.testing import CliRunner, Result
 from tests.samples import MESSAGES, SESSION, SOURCE, STORED, TARGET, patch, properties, user_message
+from tests.signers import signer
+from tests.unit.cli.commands import Cli
+from tests.unit.packet.test_signer import signed
 
 from openmsmq.capture.pcap import FILE_HEADER, Conversation, datagram
 from openmsmq.cli.main import main
@@ -18,6 +21,7 @@ from openmsmq.packet.connection import EstablishConnection, SessionAck
 from openmsmq.packet.headers.establish_connection import EstablishConnectionHeader
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.ping import PING_SIGNATURE, PingPacket
+from openmsmq.packet.view import PacketView
 
 PING = PingPacket(1, PING_SIGNATURE, 0x1234, SOURCE).pack()
 PLAIN = MESSAGES["plain"].encode()
@@ -405,3 +409,17 @@ def test_a_file_that_breaks_off_is_a_usage_error(
     result = CliRunner().invoke(main, ["decode", str(path)])
     assert result.exit_code == 2
     assert "cannot be read: Input/output error" in result.output
+
+
+def test_signatures_are_verified(cli: Cli) -> None:
+    packet = signed(signer())
+    done = cli("decode", "--verify", packet.hex())
+    assert "signature 2.0 with SHA512 is right: by 'alice'" in " ".join(done.stdout.split())
+    [found] = cli.objects("decode", "--verify", "--json", packet.hex())
+    assert found["verdict"]["is_right"]
+    at = PacketView(packet).body_offset
+    wrong = packet[:at] + b"X" + packet[at + 1 :]
+    assert "of other bytes" in " ".join(
+        cli("decode", "--verify", wrong.hex(), code=1).stdout.split()
+    )
+    assert "verdict" not in cli.objects("decode", "--json", packet.hex())[0]

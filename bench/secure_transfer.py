@@ -1,0 +1,96 @@
+"""Signed and encrypted messages from one manager to another, beside plain ones, 1 KiB bodies.
+
+`python -m bench.secure_transfer [MESSAGES]`, 5,000 unless another number is given. As in
+`bench.transfer` the messages wait in a queue that is paused: programs sign before that, and
+encryption, decryption and verification are what is measured.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from uuid import UUID
+
+import openmsmq
+from bench.servers import free_port
+from bench.transfer import BATCH, BODY, Manager
+from openmsmq import Message, Signer
+from openmsmq.access.exchange_keys import OwnKeys, PeerKeyFile
+from openmsmq.access.senders import SenderCertificates, make_certificate
+
+BAR = 0.3
+"What signed, and signed and encrypted transfer reach of plain transfer."
+REUSED = 600
+"Seconds that MSMQ uses a session key."
+
+
+def rate(sender: Manager, receiver: Manager, message: Message, count: int) -> float:
+    """Messages a second."""
+    with openmsmq.connect(sender.address) as manager, openmsmq.connect(receiver.address) as there:
+        queue = manager.open_queue(r"DIRECT=OS:b\private$\q")
+        queue.pause()
+        for _ in range(count // BATCH):
+            queue.send_many([message] * BATCH)
+        arrived = there.open_queue("q")
+        queue.resume()
+        start = time.perf_counter()
+        while arrived.info().messages < count:
+            time.sleep(0.005)
+        seconds = time.perf_counter() - start
+        arrived.purge()
+        while any(info.messages for info in manager.queues(everything=True)):
+            time.sleep(0.02)
+    return count / seconds
+
+
+def measured(signer: Signer, lifetime: int, count: int) -> dict[str, float]:
+    """The rates of plain, signed and encrypted messages, with session keys of a lifetime."""
+    folder = Path(tempfile.mkdtemp())
+    ports = free_port(), free_port()
+    near, far = folder / "a" / "data", folder / "b" / "data"
+    SenderCertificates(far).register(signer.certificate, "user:bench")
+    OwnKeys(far).create("aes")
+    configuration = folder / "a.toml"
+    configuration.write_text(
+        f"[security]\nencrypt_direct = true\nsession_key_lifetime = {lifetime}\n"
+    )
+    options = ("--config", str(configuration))
+    sender = Manager(folder, "a", ports[0], {"b": ports[1]}, options)
+    receiver = Manager(folder, "b", ports[1], {"a": ports[0]})
+    try:
+        receiver.start()
+        with openmsmq.connect(receiver.address) as manager:
+            manager.create_queue("q")
+            keys = OwnKeys(far).published().encode().hex()
+            PeerKeyFile(near).add(UUID(manager.id), "b", keys)
+        sender.start()
+        kinds = {
+            "plain": Message(BODY, label="order"),
+            "signed": Message(BODY, label="order", signer=signer),
+            "signed and encrypted": Message(BODY, label="order", signer=signer, encrypt=True),
+        }
+        rate(sender, receiver, kinds["plain"], BATCH)  # the session is there, the code is warm
+        return {name: rate(sender, receiver, one, count) for name, one in kinds.items()}
+    finally:
+        sender.stop()
+        receiver.stop()
+        shutil.rmtree(folder)
+
+
+def main(count: int = 5000) -> None:
+    """Measure with session keys that are used again, and with a key for each message."""
+    signer = Signer.from_pem(make_certificate("bench"))
+    for lifetime, words in ((REUSED, "session keys used again"), (0, "a key for each message")):
+        found = measured(signer, lifetime, count)
+        print(f"recoverable, 1 KiB, RSA 2048, AES-256, {words}{'of plain':>24}")
+        for name, value in found.items():
+            share = value / found["plain"]
+            word = "" if share >= BAR else f"  below {BAR}"
+            print(f"  {name:<50}{value:>12,.0f}/s{share:>8.2f}x{word}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5000)

@@ -1,0 +1,69 @@
+"""Which reading of the specifications a signature follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.samples import MESSAGES
+from tests.signers import private_key, signer
+from tests.unit.packet.test_signer import signed
+
+from openmsmq.packet.message import UserMessage
+from openmsmq.packet.packet import decode_packet
+from openmsmq.packet.probe import READINGS, judge
+from openmsmq.packet.signed import signed_bytes
+from openmsmq.packet.view import PacketView
+from openmsmq.properties.message import HashAlgorithm, SignatureType
+from openmsmq.security.digests import digest
+from openmsmq.security.rsa import padded
+
+
+def message_of(packet: bytes) -> UserMessage:
+    found = decode_packet(packet)
+    assert isinstance(found, UserMessage)
+    return found
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("order", ["reversed", "natural"])
+def test_every_reading_is_found(reading: str, order: str) -> None:
+    "MSEC-040: what a sender did is seen in its signature."
+    message = message_of(signed(signer()))
+    covered = signed_bytes(message, SignatureType.MSMQ_2_0, b"body", READINGS[reading])
+    block = padded(HashAlgorithm.SHA1, digest(HashAlgorithm.SHA1, covered), 256)
+    numbers = private_key("user-2048").private_numbers()
+    value = pow(int.from_bytes(block, "big"), numbers.d, numbers.public_numbers.n)
+    octets = value.to_bytes(256, "big")
+    security = message.security
+    assert security is not None
+    changed = replace(security, signature=octets if order == "natural" else octets[::-1])
+    found = judge(replace(message, security=changed))
+    assert found is not None
+    assert (found.is_right, found.version, found.hash) == (True, "2.0", "SHA1")
+    assert (found.names, found.octets, found.signer) == (reading, order, "alice")
+    assert "is right" in found.words
+
+
+def test_what_is_not_right_is_said() -> None:
+    packet = signed(signer())
+    assert judge(MESSAGES["plain"]) is None
+    at = PacketView(packet).body_offset
+    changed = packet[:at] + b"X" + packet[at + 1 :]
+    found = judge(message_of(changed))
+    assert found is not None
+    assert (found.is_right, found.hash) == (False, "SHA512")
+    assert "of other bytes" in found.words
+    other = judge(MESSAGES["security"])
+    assert other is not None
+    assert "certificate cannot be read" in other.words
+    message = message_of(packet)
+    assert message.security is not None
+    broken = replace(message, security=replace(message.security, signature=bytes(255) + b"1"))
+    verdict = judge(broken)
+    assert verdict is not None
+    assert "no signature of the key" in verdict.words
+    hidden = replace(message.security, flags=message.security.flags | 0x20)
+    verdict = judge(replace(message, security=hidden))
+    assert verdict is not None
+    assert "encrypted" in verdict.words
