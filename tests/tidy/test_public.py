@@ -18,6 +18,9 @@ OWN = {
 ALLOWED = {
     "cli.doctor.findings": {"store.format", "store.limits"},
     "cli.doctor.http": {"net.addresses", "service.backup", "service.configuration"},
+    "cli.doctor.message_security": {
+        "access.exchange_keys", "access.senders", "service.backup", "service.configuration",
+    },
     "cli.doctor.remote_read": {
         "access.users", "net.addresses", "service.backup", "service.configuration",
     },

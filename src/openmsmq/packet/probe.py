@@ -36,7 +36,7 @@ _VERSIONS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SignatureVerdict:
     """What was found out about the signature of a packet."""
 
     is_right: bool
@@ -52,23 +52,25 @@ class Verdict:
     "The common name in the certificate; anyone can make one."
 
 
-def judge(message: UserMessage) -> Verdict | None:
+def judge(message: UserMessage) -> SignatureVerdict | None:
     """The verdict on the signature of a message; None if it has none."""
     if not is_signed(message):
         return None
     security = message.security
     if security is not None and security.flags & SecurityFlags.EB:
-        return Verdict(False, "signed, but the body is encrypted: the clear one was signed")
+        return SignatureVerdict(
+            False, "signed, but the body is encrypted: the clear one was signed"
+        )
     try:
         certificate = decode_certificate(b"" if security is None else security.sender_cert)
     except InvalidCertificate as error:
-        return Verdict(False, f"signed, but the certificate cannot be read: {error}")
+        return SignatureVerdict(False, f"signed, but the certificate cannot be read: {error}")
     if certificate.key is None:
-        return Verdict(False, "signed, but the key of the certificate is not RSA")
+        return SignatureVerdict(False, "signed, but the key of the certificate is not RSA")
     return _judged(message, certificate, certificate.key)
 
 
-def _judged(message: UserMessage, certificate: Certificate, key: RsaPublicKey) -> Verdict:
+def _judged(message: UserMessage, certificate: Certificate, key: RsaPublicKey) -> SignatureVerdict:
     """Try the readings on what was signed."""
     signature = _signature(message)
     for order, octets in (("reversed", signature[::-1]), ("natural", signature)):
@@ -85,10 +87,10 @@ def _judged(message: UserMessage, certificate: Certificate, key: RsaPublicKey) -
                         f"signature {version} with {name} is right: by {signer!r}, {key.bits} bits,"
                         f" names of queues {words}, octets {order}"
                     )
-                    return Verdict(True, shown, version, name, words, order, signer)
+                    return SignatureVerdict(True, shown, version, name, words, order, signer)
         shown = f"a signature by {signer!r} with {name} of other bytes: {value.hex()}"
-        return Verdict(False, shown, "", name, "", order, signer)
-    return Verdict(False, f"no signature of the key of {certificate.subject!r}")
+        return SignatureVerdict(False, shown, "", name, "", order, signer)
+    return SignatureVerdict(False, f"no signature of the key of {certificate.subject!r}")
 
 
 def _is_of(

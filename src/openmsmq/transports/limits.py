@@ -17,6 +17,10 @@ IN_FLIGHT_SIZE_MAX: Final = 16 << 20
 """Bytes of messages of a session that are not acknowledged. At the limit: nothing is sent until
 some are.
 """
+UNSAFE_MAX: Final = 10
+"""Messages of a session in a second whose signature or encryption is wrong (MSEC-A34). At the
+limit: the session is closed.
+"""
 ACKS_MAX: Final = 1000
 """OrderAcks that wait to be sent on a session. At the limit: the oldest is dropped, since its
 sender sends again.

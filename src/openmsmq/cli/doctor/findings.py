@@ -18,6 +18,7 @@ import lmdb
 
 from openmsmq import Manager
 from openmsmq.cli.doctor.http import exposure, http_advice, is_http
+from openmsmq.cli.doctor.message_security import weak_protection
 from openmsmq.cli.doctor.remote_read import remote_read_risks
 from openmsmq.cli.doctor.security import exposures, weak_settings
 from openmsmq.cli.messages.read import walk
@@ -171,6 +172,8 @@ def _directory(directory: Path) -> Iterator[Finding]:
         yield Finding(Level.RISK, "security", exposed.text, exposed.advice)
     for risk in remote_read_risks(directory):
         yield Finding(Level.RISK, "remote read", risk.text, risk.advice)
+    for weak in weak_protection(directory):
+        yield Finding(Level.RISK, "message security", weak.text, weak.advice)
     if sys.platform != "win32" and directory.stat().st_mode & _OTHERS:
         yield Finding(
             Level.NOTE,

@@ -22,7 +22,7 @@ from openmsmq.errors import Malformed
 from openmsmq.packet.describe import Description, describe
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet
-from openmsmq.packet.probe import Verdict, judge
+from openmsmq.packet.probe import SignatureVerdict, judge
 
 HEX_SEPARATORS: Final = str.maketrans("", "", " \t\r\n,:-")
 CHUNK: Final = 1 << 20
@@ -176,7 +176,7 @@ class PacketPrinter:
         return verdict is None or verdict.is_right
 
 
-def _verdict(description: Description) -> Verdict | None:
+def _verdict(description: Description) -> SignatureVerdict | None:
     """The verdict on the signature of a packet, if it is a message that is signed."""
     try:
         found = decode_packet(description.data)

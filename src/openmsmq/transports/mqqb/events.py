@@ -26,6 +26,7 @@ class SessionEnd(StrEnum):
     PENDING = "too much of unfinished packets"
     TOO_SLOW = "packet too slow"
     STOPPED = "stopped"
+    UNSAFE = "too many messages with wrong signatures or keys"
     NOT_PINNED = "another queue manager answered than the pinned one"
 
 

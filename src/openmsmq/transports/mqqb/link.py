@@ -17,6 +17,7 @@ from openmsmq.engine.storage.layout import Owed, flags_of
 from openmsmq.errors import Malformed
 from openmsmq.net.wire import Wire
 from openmsmq.packet.headers.user import NO_GUID
+from openmsmq.properties.message import MessageClass
 from openmsmq.runtime.logs import log_event
 from openmsmq.transports.limits import (
     ACKS_MAX,
@@ -24,6 +25,7 @@ from openmsmq.transports.limits import (
     IN_FLIGHT_SIZE_MAX,
     TAKE_MAX,
     TAKE_SIZE_MAX,
+    UNSAFE_MAX,
 )
 from openmsmq.transports.mqqb.events import (
     Acknowledged,
@@ -44,6 +46,13 @@ from openmsmq.transports.peers.addresses import address_text
 from openmsmq.transports.peers.peer import Peer
 
 _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
+_UNSAFE: Final = frozenset(
+    {
+        MessageClass.NACK_BAD_SIGNATURE,
+        MessageClass.NACK_BAD_ENCRYPTION,
+        MessageClass.NACK_UNSUPPORTED_CRYPTO_PROVIDER,
+    }
+)
 _log: Final = logging.getLogger(__name__)
 
 
@@ -147,6 +156,8 @@ class Link:
         self._arrived = 0
         "Bytes that came and are not stored."
         self._has_progressed = False
+        self._unsafe = (0.0, 0)
+        "When a second began, and how many messages were wrong in it."
         self.place = ("", 0)
         "Where an initiator found the other side."
         self.open_since: int | None = None
@@ -292,6 +303,7 @@ class Link:
             if outcome.error is not None:
                 origin.is_refused = True
                 self.session.close(SessionEnd.NO_ROOM)  # at once, so that they are not acknowledged
+            self._note_refused(outcome)
 
     def _take_recoverable(self, packets: list[bytes], last: int) -> None:
         """Have messages stored, and acknowledge them when they are."""
@@ -311,6 +323,7 @@ class Link:
         def taken(outcome: ArrivalOutcome) -> None:
             self._host.arrived(self, outcome)
             done(outcome.error)
+            self._note_refused(outcome)
 
         messages, acks = self._host.received_acks.split(packets)
         arrivals, received_acks = self._host.arrivals, self._host.received_acks
@@ -322,6 +335,19 @@ class Link:
             with self._host.together():  # the session acknowledges all of them, or none
                 received_acks.take(self.origin, acks, lambda error: None)
                 arrivals.take(self.origin, list(map(arrival_of, messages)), taken)
+
+    def _note_refused(self, outcome: ArrivalOutcome) -> None:
+        """Close the session if many messages are wrong in a second: each costs RSA (MSEC-A34)."""
+        count = sum(reason in _UNSAFE for reason in outcome.rejected)
+        if not count:
+            return
+        now = self._host.now()
+        since, before = self._unsafe
+        self._unsafe = (since, before + count) if now < since + 1 else (now, count)
+        if self._unsafe[1] > UNSAFE_MAX:
+            self.session.close(SessionEnd.UNSAFE, f"{self._unsafe[1]} in a second")
+            if not self._is_acting:
+                self._act()
 
     def send_ack(self, packet: bytes) -> None:
         """Send an acknowledgement of what came here; it is lost with the connection."""

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
+from tests.signers import ALICE, VALID, der_of, signer
+from tests.unit.engine.station import parcel
 from tests.unit.engine.world import NOW
 from tests.unit.transports.mqqb.joined import PEER, ack, establish, parameters
 from tests.unit.transports.wires import PORT, End, Net, Peer, Station, pair, state
 
+from openmsmq.engine.arrivals.examination import Examination, Keyring
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import StorageFull
+from openmsmq.packet.builder import OptionalHeaders
 from openmsmq.packet.connection import EstablishConnection, SessionAck
+from openmsmq.packet.headers.security import SecurityHeader
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import Packet
+from openmsmq.transports.limits import UNSAFE_MAX
 from openmsmq.transports.mqqb import link as link_module
 from openmsmq.transports.mqqb.events import SessionEnd as Reason
 from openmsmq.transports.mqqb.link import Link
@@ -425,3 +432,59 @@ def test_a_session_ack_is_all_that_an_early_message_gets() -> None:
     assert answer.header.ack_sequence_number == 0
     assert peer.is_lost
     assert b.texts("q") == []
+
+
+# Protected messages
+
+
+@KINDS
+def test_protected_messages_keep_their_place_and_no_commit_waits_for_them(
+    recoverable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MSEC-200: they are examined in the turn of their session, before a commit begins."""
+    net, a, b = pair()
+    b.local.examiner.keyring = Keyring({ALICE: (der_of(),)})
+    examine = b.local.examiner.examine
+    in_commits: list[bool] = []
+
+    def watched(packet: bytes, now: float) -> Examination:
+        in_commits.append(b.local.is_committing)
+        return examine(packet, VALID)
+
+    monkeypatch.setattr(b.local.examiner, "examine", watched)
+    signed = Message(b"2", recoverable=recoverable, signer=signer())
+    plain = messages("1", "3", recoverable=recoverable)
+    a.send(a.out(TO_B), plain[0], signed, plain[1], replace(signed, body=b"4"))
+    net.run()
+    assert b.texts("q") == ["1", "2", "3", "4"]
+    assert in_commits == [False, False]
+
+
+@KINDS
+def test_many_wrong_messages_close_the_session(recoverable: bool) -> None:
+    """MSEC-199: no certificate is registered here."""
+    net, a, b = pair()
+    wrong = [Message(b"x", recoverable=recoverable, signer=signer())] * (UNSAFE_MAX + 1)
+    a.send(a.out(TO_B), *wrong[:UNSAFE_MAX])
+    net.run()
+    assert b.ended(Reason.UNSAFE) == 0
+    a.send(a.out(TO_B), wrong[-1], *messages("1"))
+    net.run()
+    assert b.ended(Reason.UNSAFE) == 1
+    net.wait(2)
+    assert b.texts("q") == ["1"], "those behind them come again"
+
+
+def test_a_header_that_contradicts_itself_ends_the_session() -> None:
+    """MSEC-198."""
+    net, a, b = pair()
+    queue = a.out(TO_B)
+    a.send(queue, *messages("1"))
+    net.run()
+    [link] = b.transport.links
+    header = SecurityHeader.make(1, security_id=b"no SID")
+    packet = parcel("2", to="DIRECT=OS:b\\private$\\q", headers=OptionalHeaders(security=header))
+    link._take([packet], 1)
+    link._act()
+    net.run()
+    assert b.ended(Reason.BAD_PACKET) == 1
