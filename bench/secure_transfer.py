@@ -17,7 +17,7 @@ from uuid import UUID
 import openmsmq
 from bench.servers import free_port
 from bench.transfer import BATCH, BODY, Manager
-from openmsmq import Message, Signer
+from openmsmq import Message, MessageSigner
 from openmsmq.access.exchange_keys import OwnKeys, PeerKeyFile
 from openmsmq.access.senders import SenderCertificates, make_certificate
 
@@ -46,7 +46,7 @@ def rate(sender: Manager, receiver: Manager, message: Message, count: int) -> fl
     return count / seconds
 
 
-def measured(signer: Signer, lifetime: int, count: int) -> dict[str, float]:
+def measured(signer: MessageSigner, lifetime: int, count: int) -> dict[str, float]:
     """The rates of plain, signed and encrypted messages, with session keys of a lifetime."""
     folder = Path(tempfile.mkdtemp())
     ports = free_port(), free_port()
@@ -82,7 +82,7 @@ def measured(signer: Signer, lifetime: int, count: int) -> dict[str, float]:
 
 def main(count: int = 5000) -> None:
     """Measure with session keys that are used again, and with a key for each message."""
-    signer = Signer.from_pem(make_certificate("bench"))
+    signer = MessageSigner.from_pem(make_certificate("bench"))
     for lifetime, words in ((REUSED, "session keys used again"), (0, "a key for each message")):
         found = measured(signer, lifetime, count)
         print(f"recoverable, 1 KiB, RSA 2048, AES-256, {words}{'of plain':>24}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from openmsmq.packet.signer import Signer
+from openmsmq.packet.signer import MessageSigner
 from openmsmq.properties.message import PROVIDERS, PrivacyLevel, ProviderType
 from openmsmq.security.keys import CALG_RSA_KEYX, DirectoryPublicKey, DirectoryPublicKeys
 from openmsmq.security.principals import principal_sid
@@ -38,13 +38,13 @@ def private_key(name: str) -> Any:
 
 
 @cache
-def signer(name: str = "user-2048") -> Signer:
+def signer(name: str = "user-2048") -> MessageSigner:
     """A signer with a key and a certificate of the vectors, for the user alice."""
     serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
     raw = private_key(name).private_bytes(
         serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return Signer(der_of(name), raw, ALICE)
+    return MessageSigner(der_of(name), raw, ALICE)
 
 
 @cache

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         ServiceNotAvailable,
         TokenRefused,
     )
-    from openmsmq.packet.signer import Signer
+    from openmsmq.packet.signer import MessageSigner
     from openmsmq.properties.message import Acknowledge
     from openmsmq.types.access import Access, Share
     from openmsmq.types.history import HistoryEvent
@@ -61,6 +61,7 @@ __all__ = [
     "MQError",
     "Manager",
     "Message",
+    "MessageSigner",
     "OutgoingInfo",
     "PeerInfo",
     "Queue",
@@ -75,7 +76,6 @@ __all__ = [
     "ServiceNotAvailable",
     "Settings",
     "Share",
-    "Signer",
     "Stream",
     "Subscription",
     "SubscriptionInfo",
@@ -103,6 +103,7 @@ _HOMES: Final = {
     "MQError": "errors",
     "Manager": "client._sync.manager",
     "Message": "types.message",
+    "MessageSigner": "packet.signer",
     "OutgoingInfo": "types.outgoing",
     "PeerInfo": "types.peers",
     "Queue": "client._sync.manager",
@@ -117,7 +118,6 @@ _HOMES: Final = {
     "ServiceNotAvailable": "errors",
     "Settings": "types.settings",
     "Share": "types.access",
-    "Signer": "packet.signer",
     "Stream": "client._sync.stream",
     "Subscription": "client._sync.subscription",
     "SubscriptionInfo": "types.subscriptions",

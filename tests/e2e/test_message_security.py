@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from openmsmq import Manager, Message, Signer
+from openmsmq import Manager, Message, MessageSigner
 from openmsmq.properties.message import MessageClass
 from tests.e2e.managers import PATIENCE, ManagerProcess, running, until
 
@@ -32,7 +32,7 @@ class SecurePair:
 
     a: Manager
     b: Manager
-    anna: Signer
+    anna: MessageSigner
     far: ManagerProcess
 
     def send(self, to: str, message: Message, *, transactional: bool = False) -> None:
@@ -67,7 +67,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecurePair]:
         with running(near), near.connect() as a, far.connect() as b:
             b.create_queue("orders", authenticate=True)
             b.create_queue("sealed", privacy=2, transactional=True)
-            yield SecurePair(a, b, Signer.from_pem(pem.read_bytes()), far)
+            yield SecurePair(a, b, MessageSigner.from_pem(pem.read_bytes()), far)
 
 
 def test_a_signed_message_arrives_and_says_who_sent_it(pair: SecurePair) -> None:

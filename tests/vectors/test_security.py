@@ -23,7 +23,7 @@ from openmsmq.packet.encrypted import with_cipher, without_cipher
 from openmsmq.packet.message import UserMessage
 from openmsmq.packet.packet import decode_packet
 from openmsmq.packet.signed import find_signature, is_signed, signed_bytes
-from openmsmq.packet.signer import Signer
+from openmsmq.packet.signer import MessageSigner
 from openmsmq.properties.message import (
     ALGORITHMS,
     PROVIDERS,
@@ -244,7 +244,7 @@ def private_key(name: str) -> Any:
     return serialization.load_der_private_key(bytes.fromhex(raw), password=None)
 
 
-def signer_of(vector: dict[str, Any]) -> Signer:
+def signer_of(vector: dict[str, Any]) -> MessageSigner:
     serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
     raw = private_key(vector["key"]).private_bytes(
         serialization.Encoding.DER,
@@ -253,7 +253,7 @@ def signer_of(vector: dict[str, Any]) -> Signer:
     )
     security = message_of(vector).security
     assert security is not None
-    return Signer(
+    return MessageSigner(
         security.sender_cert,
         raw,
         Sid.decode(security.security_id),

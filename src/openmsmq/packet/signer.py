@@ -1,4 +1,4 @@
-"""Signer: a certificate and its key, with which a program signs what it sends.
+"""MessageSigner: a certificate and its key, with which a program signs what it sends.
 
 The program signs, not its queue manager, as on Windows: the key stays where it is used.
 """
@@ -33,7 +33,7 @@ _NEEDS: Final = "to sign needs the package cryptography: pip install 'openmsmq[s
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Signer:
+class MessageSigner:
     """Signs messages as one sender ([MC-MQAC] 3.17.4.1.48); `Message(..., signer=)` takes it."""
 
     certificate: bytes
@@ -84,7 +84,7 @@ class Signer:
         return cls(der, raw, sender, algorithm, kind)
 
     def __repr__(self) -> str:
-        return f"Signer({decode_certificate(self.certificate).subject!r})"
+        return f"MessageSigner({decode_certificate(self.certificate).subject!r})"
 
     @property
     def header(self) -> SecurityHeader:
@@ -128,7 +128,7 @@ class Signer:
         kind = getattr(hashes, self.algorithm.name)()
         return key.sign(value, PKCS1v15(), Prehashed(kind))
 
-    def using(self, algorithm: HashAlgorithm, kind: SignatureType) -> Signer:
+    def using(self, algorithm: HashAlgorithm, kind: SignatureType) -> MessageSigner:
         """The same with another hash and version, for old receivers (MSEC-A08)."""
         return replace(self, algorithm=algorithm, kind=kind)
 

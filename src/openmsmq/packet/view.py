@@ -281,12 +281,6 @@ class PacketView:
         return tag
 
     @property
-    def privacy_level(self) -> int:
-        """How the sender wants the body encrypted, or had it ([MS-MQMQ] 2.2.19.3)."""
-        level: int = u32(self.data, (self._properties or self._locate()) + SIZES + 8)[0]
-        return level
-
-    @property
     def is_encrypted(self) -> bool:
         """The body can be read by its receiver only (EB; PrivacyLevel alone says nothing)."""
         security = self.security
@@ -317,6 +311,12 @@ class PacketView:
         """The size of the body."""
         size: int = u32(self.data, (self._properties or self._locate()) + SIZES)[0]
         return size
+
+    @property
+    def privacy_level(self) -> int:
+        """How the sender wants the body encrypted, or had it ([MS-MQMQ] 2.2.19.3)."""
+        level: int = u32(self.data, (self._properties or self._locate()) + SIZES + 8)[0]
+        return level
 
     @property
     def body_offset(self) -> int:

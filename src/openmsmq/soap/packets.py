@@ -55,7 +55,7 @@ from openmsmq.soap.kinds import DECISIONS
 from openmsmq.soap.mime import Content
 from openmsmq.soap.reader import read_entries
 from openmsmq.soap.scalars import NEVER, UNIDENTIFIED, SoapMessageId, StreamId
-from openmsmq.soap.signature import DIGESTS, EnvelopeSigner, sign
+from openmsmq.soap.signature import DIGESTS, Signer, sign
 from openmsmq.soap.tree import envelope_text, read_element
 from openmsmq.soap.writer import write_envelope
 
@@ -228,7 +228,7 @@ def _mqf_element(name: str) -> MQFFormatNameElement:
 
 
 def from_packet(
-    view: PacketView, *, to: str = "", receipts_to: str = "", signer: EnvelopeSigner | None = None
+    view: PacketView, *, to: str = "", receipts_to: str = "", signer: Signer | None = None
 ) -> SoapMessage:
     """The message that SRMP sends for a packet ([MC-MQSRM] 3.1.7.2.4).
 
@@ -263,7 +263,7 @@ def from_packet(
     return message if signer is None else _signed(message, signer)
 
 
-def _signed(message: SoapMessage, signer: EnvelopeSigner) -> SoapMessage:
+def _signed(message: SoapMessage, signer: Signer) -> SoapMessage:
     """A message with its signature ([MC-MQSRM] 3.1.7.2.4).
 
     What has neither body nor extension has nothing to sign: receivers would discard a signature

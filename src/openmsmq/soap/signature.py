@@ -27,7 +27,7 @@ DIGESTS: Final[Mapping[int, str]] = {HashAlgorithm.SHA1: "sha1", HashAlgorithm.M
 _SIZES: Final[Mapping[str, int]] = {"sha1": 20, "md5": 16}
 
 
-class EnvelopeSigner(Protocol):
+class Signer(Protocol):
     """Makes signature values with a private key."""
 
     def sign(self, signed_info: str) -> bytes:
@@ -35,9 +35,7 @@ class EnvelopeSigner(Protocol):
         ...
 
 
-def sign(
-    body: bytes, extension: bytes, method: str, manager: UUID, signer: EnvelopeSigner
-) -> Signature:
+def sign(body: bytes, extension: bytes, method: str, manager: UUID, signer: Signer) -> Signature:
     """The signature of attachments, each of which is left out if it is empty."""
     attachments = ((BODY, body), (EXTENSION, extension))
     references = tuple(

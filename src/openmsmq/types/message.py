@@ -13,7 +13,7 @@ from openmsmq.bodies.decode import decode_body
 from openmsmq.errors import IllegalPropertyVt
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
-from openmsmq.packet.signer import Signer
+from openmsmq.packet.signer import MessageSigner
 from openmsmq.properties.message import PRIORITY_DEFAULT, PRIORITY_MAX, Acknowledge
 from openmsmq.types.fields import (
     LPWSTR,
@@ -58,7 +58,7 @@ class MessageFields(TypedDict, total=False):
     time_to_reach_queue: float | None
     trace: bool
     encrypt: bool
-    signer: Signer | None
+    signer: MessageSigner | None
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -101,7 +101,7 @@ class Message:
     "Report its way to the sender's report queue."
     encrypt: bool
     "Its body leaves this computer encrypted, or not at all."
-    signer: Signer | None
+    signer: MessageSigner | None
     "Signs it: a receiver sees who sent it, and that it is as it was sent."
 
     # Written out, as callers may give more types than the fields have. What is not the default is
@@ -128,7 +128,7 @@ class Message:
         time_to_reach_queue: float | None = None,
         trace: bool = False,
         encrypt: bool = False,
-        signer: Signer | None = None,
+        signer: MessageSigner | None = None,
     ) -> None:
         """`MQError` for a value that its field cannot have."""
         if body_type is not None or body.__class__ is not bytes:
@@ -137,8 +137,10 @@ class Message:
             label = label_text(label)
         if priority is not PRIORITY_DEFAULT:
             priority = integer("priority", priority, PRIORITY_MAX)
-        if signer is not None and not isinstance(signer, Signer):
-            raise IllegalPropertyVt(f"signer: a Signer is needed, not {type(signer).__name__}")
+        if signer is not None and not isinstance(signer, MessageSigner):
+            raise IllegalPropertyVt(
+                f"signer: a MessageSigner is needed, not {type(signer).__name__}"
+            )
         if not (recoverable is True and journal is dead_letter is trace is encrypt is False):
             flag("recoverable", recoverable)
             flag("journal", journal)

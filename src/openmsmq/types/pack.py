@@ -19,7 +19,7 @@ from openmsmq.packet.headers.properties import NO_CORRELATION
 from openmsmq.packet.headers.trailer import letter_trailer
 from openmsmq.packet.headers.transaction import TransactionHeader
 from openmsmq.packet.headers.user import NO_GUID
-from openmsmq.packet.signer import Signer
+from openmsmq.packet.signer import MessageSigner
 from openmsmq.properties.message import INFINITE, EncryptionAlgorithm, PrivacyLevel
 from openmsmq.types.message import Message
 
@@ -126,7 +126,7 @@ class Packer:
 
 
 @lru_cache(maxsize=BUILDERS_MAX)
-def _signed(headers: OptionalHeaders, signer: Signer) -> OptionalHeaders:
+def _signed(headers: OptionalHeaders, signer: MessageSigner) -> OptionalHeaders:
     """The same with room for a signature."""
     return replace(headers, security=signer.header, hash_algorithm=signer.algorithm)
 

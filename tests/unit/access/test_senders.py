@@ -15,7 +15,7 @@ from openmsmq.access.senders import (
     make_certificate,
 )
 from openmsmq.errors import InvalidCertificate, InvalidParameter
-from openmsmq.packet.signer import Signer
+from openmsmq.packet.signer import MessageSigner
 from openmsmq.security.principals import principal_sid
 from openmsmq.security.x509 import decode_certificate
 
@@ -76,7 +76,7 @@ def test_a_damaged_file_entitles_no_one(tmp_path: Path, text: str) -> None:
 def test_a_certificate_that_is_made_signs() -> None:
     "MSEC-006, MSEC-169"
     pem = make_certificate("anna")
-    found = Signer.from_pem(pem)
+    found = MessageSigner.from_pem(pem)
     assert found.sender == principal_sid("user", "anna")
     certificate = decode_certificate(found.certificate)
     assert certificate.key is not None

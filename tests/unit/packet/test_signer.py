@@ -14,7 +14,7 @@ from openmsmq.errors import CannotSignDataEx, CertificateNotProvided, InvalidCer
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
 from openmsmq.packet.signed import find_signature, signed_bytes
-from openmsmq.packet.signer import Signer
+from openmsmq.packet.signer import MessageSigner
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import HashAlgorithm, SignatureType
 from openmsmq.security.x509 import decode_certificate
@@ -25,7 +25,7 @@ BUILDER = PacketBuilder(
 )
 
 
-def signed(one: Signer, body: bytes = b"body", priority: int = 3) -> bytes:
+def signed(one: MessageSigner, body: bytes = b"body", priority: int = 3) -> bytes:
     headers = OptionalHeaders(security=one.header, hash_algorithm=one.algorithm)
     return one.sign(BUILDER.build(body, "label", priority=priority, headers=headers))
 
@@ -54,7 +54,7 @@ def test_sha_512_and_version_2_unless_said_otherwise() -> None:
 
 def test_without_a_sender_none_is_named() -> None:
     "MSEC-003"
-    nameless = Signer(signer().certificate, signer().key)
+    nameless = MessageSigner(signer().certificate, signer().key)
     message = PacketView.parse(signed(nameless)).message()
     assert message.security is not None
     assert (message.security.flags & 0x0F, message.security.sender_id_size) == (0, 0)
@@ -90,7 +90,7 @@ def pem_of(key: str, certificate: str = "user-2048") -> bytes:
 
 def test_a_signer_is_read_from_a_file() -> None:
     "MSEC-001, MSEC-002, MSEC-006, DMPR-091"
-    found = Signer.from_pem(pem_of("user-2048"))
+    found = MessageSigner.from_pem(pem_of("user-2048"))
     assert found == signer(), "the common name of the certificate is the user's"
     assert "alice" in repr(found)
     assert found.key.hex()[:20] not in repr(found)
@@ -100,13 +100,13 @@ def test_a_signer_is_read_from_a_file() -> None:
 def test_a_key_of_another_certificate_is_refused() -> None:
     "MSEC-008"
     with pytest.raises(CertificateNotProvided, match="does not belong"):
-        Signer.from_pem(pem_of("other-user-2048"))
+        MessageSigner.from_pem(pem_of("other-user-2048"))
 
 
 @pytest.mark.parametrize("pem", [b"", b"nonsense", b"-----BEGIN CERTIFICATE-----\nAAAA\n"])
 def test_a_file_without_certificate_and_key_is_refused(pem: bytes) -> None:
     with pytest.raises(InvalidCertificate):
-        Signer.from_pem(pem)
+        MessageSigner.from_pem(pem)
 
 
 def test_a_key_that_is_too_short_for_the_hash_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,11 +17,11 @@ from openmsmq.errors import (
     MQError,
 )
 from openmsmq.names.format import parse_format_name
-from openmsmq.packet.signer import Signer
+from openmsmq.packet.signer import MessageSigner
 from openmsmq.properties.message import Acknowledge
 from openmsmq.types.message import FIELDS, Message
 
-SIGNER = Signer(b"certificate", b"key")
+SIGNER = MessageSigner(b"certificate", b"key")
 ANSWERS = r"DIRECT=OS:host\private$\answers"
 DEFAULTS: dict[str, object] = {
     "body": b"",

@@ -14,7 +14,7 @@ import click
 from openmsmq import Manager, Queue
 from openmsmq.cli.options import ManagerLocation, manager_options, queue_argument, say
 from openmsmq.cli.output import Advance, print_json, progress
-from openmsmq.packet.signer import Signer
+from openmsmq.packet.signer import MessageSigner
 from openmsmq.properties.message import Acknowledge
 from openmsmq.properties.vartype import VarType
 from openmsmq.security.principals import parse_principal
@@ -215,7 +215,7 @@ def send(
         given["extension"] = extension_file.read()
     if signer is not None:
         who = None if sender is None else parse_principal(sender)
-        given["signer"] = Signer.from_pem(signer.read(), sender=who)
+        given["signer"] = MessageSigner.from_pem(signer.read(), sender=who)
     elif sender is not None:
         raise click.UsageError("--sender needs --sign.")
     given["body"] = body_file.read() if body_file is not None else body or b""

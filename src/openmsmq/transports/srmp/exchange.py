@@ -17,14 +17,14 @@ from openmsmq.soap.mime import Content, join_content, split_content
 from openmsmq.soap.packets import from_packet, read_message, to_packet, write_message
 from openmsmq.soap.request import Request, request_to
 from openmsmq.soap.scalars import SoapMessageId
-from openmsmq.soap.signature import EnvelopeSigner, digest_fault
+from openmsmq.soap.signature import Signer, digest_fault
 from openmsmq.soap.writer import write_envelope
 from openmsmq.transports.srmp.streams import StreamPosition, position_of
 from openmsmq.transports.timer import Timer, Timers
 
 
 def request_for(
-    view: PacketView, *, manager: UUID, receipts_to: str, signer: EnvelopeSigner | None = None
+    view: PacketView, *, manager: UUID, receipts_to: str, signer: Signer | None = None
 ) -> Request:
     """The request that carries the message of a packet ([MC-MQSRM] 3.1.7.2.4, 3.1.7.2.5)."""
     message = from_packet(view, receipts_to=receipts_to, signer=signer)

@@ -15,7 +15,7 @@ from openmsmq.names.parts import host_key
 from openmsmq.net.addresses import is_loopback
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.soap.request import Request
-from openmsmq.soap.signature import EnvelopeSigner
+from openmsmq.soap.signature import Signer
 from openmsmq.transports.srmp.client import ClientSettings, SrmpClient
 from openmsmq.transports.srmp.exchange import PostResult, PostSource, Senders, SrmpOutcome, SrmpPost
 from openmsmq.transports.srmp.listener import SrmpListener
@@ -31,7 +31,7 @@ ORDER_QUEUE: Final = "/msmq/private$/order_queue$"
 class Signatures(NamedTuple):
     """What messages are signed with, and what signatures of others are checked with."""
 
-    signer: EnvelopeSigner | None = None
+    signer: Signer | None = None
     senders: Senders | None = None
 
 

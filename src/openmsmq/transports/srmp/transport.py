@@ -29,7 +29,7 @@ from openmsmq.errors import MQError
 from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
-from openmsmq.soap.signature import EnvelopeSigner
+from openmsmq.soap.signature import Signer
 from openmsmq.transports.srmp.delivery import Delivery, Fate, SrmpTiming, Todo
 from openmsmq.transports.srmp.exchange import Poster, PostResult, request_for, verdict_of
 from openmsmq.transports.srmp.limits import POSTS_MAX, REMOVAL_S, REMOVED_TOGETHER_MAX
@@ -72,7 +72,7 @@ class SrmpTransport:
         receipts_to: str,
         posts_max: Callable[[str], int] = lambda host: POSTS_MAX,
         timing: SrmpTiming | None = None,
-        signer: EnvelopeSigner | None = None,
+        signer: Signer | None = None,
     ) -> None:
         """`receipts_to` is the URL at which this manager takes stream receipts.
 

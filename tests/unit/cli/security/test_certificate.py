@@ -9,7 +9,7 @@ from tests.signers import der_of
 from tests.unit.cli.commands import Cli
 
 from openmsmq.access.senders import SenderCertificates
-from openmsmq.packet.signer import Signer
+from openmsmq.packet.signer import MessageSigner
 
 pytest.importorskip("cryptography")
 
@@ -20,7 +20,7 @@ def test_a_certificate_is_made_registered_listed_and_removed(cli: Cli, tmp_path:
         f"created {pem} for user:anna\n"
     )
     assert pem.stat().st_mode & 0o777 == 0o600
-    signer = Signer.from_pem(pem.read_bytes())
+    signer = MessageSigner.from_pem(pem.read_bytes())
     [made] = cli.objects("certificate", "register", str(pem))
     assert (made["sender"], made["sid"], made["bits"]) == ("user:anna", str(signer.sender), 2048)
     assert b"PRIVATE" not in (cli.directory / "senders.json").read_bytes()
@@ -43,7 +43,7 @@ def test_one_that_is_made_here_takes_the_place_of_the_last(cli: Cli, tmp_path: P
         cli("certificate", "create", "anna", "--out", str(tmp_path / f"{number}"), "--register")
     [only] = SenderCertificates(cli.directory)
     assert only.kind == "internal"
-    assert only.der == Signer.from_pem((tmp_path / "2").read_bytes()).certificate
+    assert only.der == MessageSigner.from_pem((tmp_path / "2").read_bytes()).certificate
 
 
 def test_a_certificate_in_der_of_an_account_of_windows(cli: Cli, tmp_path: Path) -> None:

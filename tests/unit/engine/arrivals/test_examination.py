@@ -22,7 +22,7 @@ from openmsmq.engine.outgoing.encryption import Encryptor, PeerKeys
 from openmsmq.errors import Malformed
 from openmsmq.packet.builder import OptionalHeaders
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader, encode_provider
-from openmsmq.packet.signer import Signer
+from openmsmq.packet.signer import MessageSigner
 from openmsmq.packet.view import PacketView
 from openmsmq.packet.walk import properties_offset
 from openmsmq.properties.message import HashAlgorithm, MessageClass, PrivacyLevel, SignatureType
@@ -35,7 +35,7 @@ LENIENT = SecurityPolicy(hashes=frozenset(HashAlgorithm), signatures=frozenset(S
 
 
 def made(
-    by: Signer | None = None,
+    by: MessageSigner | None = None,
     *,
     to: str = HERE + "private$\\q",
     place: tuple[int, int, int] | None = None,

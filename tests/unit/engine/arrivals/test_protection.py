@@ -19,7 +19,7 @@ from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import OptionalHeaders
 from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
-from openmsmq.packet.signer import Signer
+from openmsmq.packet.signer import MessageSigner
 from openmsmq.properties.message import (
     Acknowledge,
     EncryptionAlgorithm,
@@ -144,7 +144,9 @@ def trusting(station: Station) -> Station:
     return station
 
 
-def signed(body: str = "1", *, number: int = 1, by: Signer | None = None, **rest: Any) -> bytes:
+def signed(
+    body: str = "1", *, number: int = 1, by: MessageSigner | None = None, **rest: Any
+) -> bytes:
     """A message of alice."""
     one = by or signer()
     headers = OptionalHeaders(security=one.header, hash_algorithm=one.algorithm)
@@ -184,7 +186,7 @@ def test_permissions_count_for_a_proven_sender(valid: Station) -> None:
     queue.properties = replace(queue.properties, permissions=format_sddl(permissions))
     valid.take(parcel("claimed", number=1, headers=OptionalHeaders(security=CLAIMED)))
     valid.take(signed("proven", number=2))
-    valid.take(signed("nameless", number=3, by=Signer(signer().certificate, signer().key)))
+    valid.take(signed("nameless", number=3, by=MessageSigner(signer().certificate, signer().key)))
     assert valid.bodies() == ["proven"]
     assert valid.world.count(module.REJECTED + describe_class(MessageClass.NACK_ACCESS_DENIED)) == 2
 
@@ -195,7 +197,7 @@ def test_a_queue_that_demands_authentication_takes_proven_senders_only(valid: St
     valid.take(parcel("before", number=9))
     queue.properties = replace(queue.properties, authenticate=True)
     valid.take(parcel("unsigned", number=1, sent=VALID))
-    nameless = Signer(signer().certificate, signer().key)
+    nameless = MessageSigner(signer().certificate, signer().key)
     valid.take(signed("nameless", number=2, by=nameless))
     valid.take(signed("proven", number=3))
     assert valid.bodies() == ["before", "proven"]
