@@ -16,7 +16,7 @@ from openmsmq.engine.storage.tables import Table
 from openmsmq.properties.message import Acknowledge, MessageClass, describe_class
 from openmsmq.store.check.check import check_tables
 from openmsmq.types.lookup import ARRIVAL_BITS, ARRIVAL_MASK
-from openmsmq.types.queues import QueueKind
+from openmsmq.types.queues import VISIBLE, QueueKind
 from tests.simulation.fates import FOREIGN, Fate, Fates, uids
 from tests.simulation.ledger import Ledger, Letter, Sort, State
 from tests.simulation.node import START, Node
@@ -24,6 +24,8 @@ from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL
 
 Sent = Mapping[int, Sequence[tuple[int, int]]]
 "On which connections messages were sent, and their places there."
+LEFT: Final = (Event.RECEIVED, Event.PURGED, Event.EXPIRED)
+"What happens to messages that leave their queues."
 TOO_LATE: Final = describe_class(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
 
 
@@ -54,6 +56,7 @@ def check(nodes: list[Node], ledger: Ledger, sent: Sent, *, drained: bool) -> No
         assert len({letter.is_out for letter in letters}) <= 1, f"half a transaction: {letters}"
     check_order(ledger)
     check_receipts(ledger, by_name)
+    check_kept(ledger, fates, by_name, drained=drained)
     check_express(ledger, by_name)
     check_removed(ledger, fates)
     check_sent_order(ledger, fates, sent)
@@ -316,6 +319,31 @@ def check_receipts(ledger: Ledger, nodes: dict[str, Node]) -> None:
                 letter = ledger.letters.get(view.app_specific)
                 if letter is not None and letter.is_stored:
                     assert not taken[letter.uid], f"received and still there: {letter}"
+
+
+def check_kept(ledger: Ledger, fates: Fates, nodes: dict[str, Node], *, drained: bool) -> None:
+    """What came is in its queue or a subqueue, or left it once, for a reason that is known.
+
+    If it was received, the program has it, unless one of the two died before the answer. If all
+    queues were read to the end, it is not there any longer.
+    """
+    there: dict[str, Counter[int]] = {}
+    for node in nodes.values():
+        kinds = (*VISIBLE, QueueKind.SUBQUEUE)
+        queues = [queue for queue in node.core.queues.everything if queue.kind in kinds]
+        there[node.name] = Counter(uid for queue in queues for uid in uids(node, queue))
+    taken = {receipt.uid for receipt in ledger.receipts}
+    for letter in ledger.letters.values():
+        if letter.is_touched or not letter.is_stored or not letter.arrivals:
+            continue
+        fate = fates.of(letter)
+        left = [event for event in fate.at_target if event in LEFT]
+        places = there[letter.target][letter.uid] + len(left)
+        assert places == 1, f"in {places} places ({left}): {letter} {fate}"
+        assert left or not drained, f"cannot be received: {letter} {fate}"
+        if Event.RECEIVED in left and not nodes[letter.target].crashes:
+            told = letter.uid in taken or letter.uid in ledger.unsure
+            assert told, f"removed, and not received: {letter} {fate}"
 
 
 def check_express(ledger: Ledger, nodes: dict[str, Node]) -> None:

@@ -24,9 +24,10 @@ from openmsmq.packet.view import PacketView
 from openmsmq.types.lookup import ranges_of
 from openmsmq.types.pack import Packer
 from tests.simulation.connection import ProgramConnection
+from tests.simulation.groups import COUNTS, alike
 from tests.simulation.ledger import NORMAL, Letter, Receipt, Sort, State
 from tests.simulation.node import IDLE_LIMIT_S, Node
-from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL, Letters
+from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL, Letters, Programs
 
 if TYPE_CHECKING:
     from tests.simulation.events import Scheduler
@@ -92,6 +93,8 @@ class Client:
         "It does not read."
         self.rate = 1.0
         self.letters = Letters(node, others, ledger, chance, program=self.name)
+        self.groups: Random | None = None
+        "If it also sends groups of messages to queues of its own manager, and ends some of them."
         self._net = net
         self._scheduler = scheduler
         self._ledger = ledger
@@ -284,6 +287,9 @@ class Client:
     def _send(self, work: Work | None = None) -> None:
         usual, unusual = (PLAIN, TRANSACTIONAL) if work is None else (TRANSACTIONAL, PLAIN)
         target, queue = self.letters.destination(usual, (*unusual, MISSING))
+        is_group = self.groups is not None and self.groups.random() < 0.6
+        if is_group:
+            target, queue = self.node, usual[0]
         name = f"DIRECT=OS:{target.name}\\{queue}"
         if name not in self._handles:
             self._open(name, "send")
@@ -291,10 +297,19 @@ class Client:
         sort = Sort.TRANSACTIONAL
         if work is None:
             sort = self._chance.choice((Sort.EXPRESS, Sort.RECOVERABLE))
-        letters = [
-            self.letters.letter(target, queue, sort) for _ in range(self._chance.choice((1, 1, 3)))
-        ]
-        messages = [self.letters.message(letter) for letter in letters]
+        if self.groups is not None and is_group:
+            sort = Sort.RECOVERABLE if work is None else sort
+            letters = [
+                Programs.plain(self.letters.letter(target, queue, sort))
+                for _ in range(self.groups.choice(COUNTS))
+            ]
+            messages = alike(letters, self.groups)
+        else:
+            letters = [
+                self.letters.letter(target, queue, sort)
+                for _ in range(self._chance.choice((1, 1, 3)))
+            ]
+            messages = [self.letters.message(letter) for letter in letters]
         packets = _PACKER.pack_many(messages, _ANYWHERE, first_id=0, sent_time=0)
         number = 0
         if work is not None:
@@ -439,6 +454,8 @@ class Client:
         handle = self._chance.choice([handle for handle, _ in self._held])
         lookups = [lookup for at, lookup in self._held if at == handle]
         lookups = lookups[: self._chance.choice((1, 5, 100))]
+        if self.groups is not None and self.groups.random() < 0.5:
+            lookups = self.groups.sample(lookups, 1 + len(lookups) // 2)
         remove = self._chance.random() < 0.8
         action = app.Action.REMOVE if remove else app.Action.RETURN
         found = [(*self._held.pop((handle, lookup)), lookup) for lookup in lookups]

@@ -91,12 +91,14 @@ class Fates:
 
     @staticmethod
     def views(node: Node, name: str) -> Iterator[PacketView]:
-        """The messages in a queue."""
+        """The messages in a queue and its subqueues."""
         assert node.local is not None
-        queue = node.core.queues.find(name)
-        pending = node.local.receiver.peek(queue, 10_000, node, wait=False)
-        if pending.error is None:
-            yield from (PacketView(entry.packet) for entry in pending.result())
+        main = node.core.queues.find(name)
+        for queue in [queue for queue in node.core.queues.everything if queue.main is main]:
+            if queue.kind in (main.kind, QueueKind.SUBQUEUE):
+                pending = node.local.receiver.peek(queue, 10_000, node, wait=False)
+                if pending.error is None:
+                    yield from (PacketView(entry.packet) for entry in pending.result())
 
     def _gather(self, node: Node) -> None:
         assert node.local is not None

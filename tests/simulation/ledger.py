@@ -204,6 +204,8 @@ class Ledger:
             letter.out_at = now
         elif queue.kind in VISIBLE:
             assert (node.name, queue.name) == (letter.target, letter.queue), f"{letter} is astray"
+            if letter.source == node.name:
+                letter.is_out, letter.out_at = True, now
             is_transactional = letter.sort is Sort.TRANSACTIONAL
             place = transaction_of(packet)[1:] if is_transactional else ()
             letter.arrivals.append(Arrival(lookup, now, *place))

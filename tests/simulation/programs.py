@@ -17,7 +17,7 @@ from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.message import Message
-from openmsmq.types.queues import QueueKind
+from openmsmq.types.queues import VISIBLE, QueueKind
 from tests.simulation.events import Scheduler
 from tests.simulation.ledger import NORMAL, Ledger, Letter, Receipt, Sort, State
 from tests.simulation.node import Node
@@ -177,19 +177,21 @@ class Programs:
             self.letters.letter(target, queue, sort) for _ in range(self._chance.choice((1, 1, 3)))
         ]
         self._trace.note(f"{self.node.name} sends {', '.join(map(str, letters))}")
-        pending = self._try_send(target, queue, letters, None)
+        pending = self.try_send(target, queue, letters, None)
         if pending is not None:
-            self._answer(pending, letters)
+            self.answer(pending, letters)
 
-    def _try_send(
+    def try_send(
         self,
         target: Node,
         queue: str,
         letters: list[Letter],
         transaction: ManagedTransaction | None,
+        messages: Sequence[Message] = (),
     ) -> Future[object] | None:
+        """Send messages, made of the letters unless they are given; None if they are refused."""
         assert self.node.local is not None
-        messages = [self.letters.message(letter) for letter in letters]
+        messages = messages or [self.letters.message(letter) for letter in letters]
         try:
             opened = self._open(target, queue)
             return handles.send(self.node.local, opened, messages, transaction)  # type: ignore[return-value] # any answer will do
@@ -198,12 +200,14 @@ class Programs:
                 letter.state = State.REFUSED
             return None
 
-    def _answer(self, pending: Future[object], letters: list[Letter]) -> None:
+    def answer(self, pending: Future[object], letters: list[Letter]) -> None:
+        """Note what their sender learns."""
+
         def answered() -> None:
             for letter in letters:
                 letter.state = State.SENT if pending.error is None else State.REFUSED
 
-        _then(pending, answered)
+        then(pending, answered)
 
     def _transact(self) -> None:
         """Some messages to one queue or two, and the end of it later."""
@@ -214,13 +218,14 @@ class Programs:
             target, queue = self.letters.destination(TRANSACTIONAL, (*PLAIN, MISSING))
             count = self._chance.choice((1, 1, 2, 4))
             new = [self.letters.letter(target, queue, Sort.TRANSACTIONAL) for _ in range(count)]
-            if self._try_send(target, queue, new, transaction) is not None:
+            if self.try_send(target, queue, new, transaction) is not None:
                 letters += new
         self._trace.note(f"{self.node.name} transaction: {', '.join(map(str, letters))}")
-        end = self._commit if self._chance.random() < 0.8 else self._abort
-        self._later(lambda: end(transaction, letters))
+        end = self.commit if self._chance.random() < 0.8 else self.abort
+        self.later(lambda: end(transaction, letters))
 
-    def _later(self, call: Callable[[], None]) -> None:
+    def later(self, call: Callable[[], None]) -> None:
+        """Call something after a while, if the process is still there."""
         generation = self.node.generation
         wait = self._chance.choice((0.0, 0.05, 2.0)) * self._chance.random()
 
@@ -230,7 +235,8 @@ class Programs:
 
         self._scheduler.after(wait, later)
 
-    def _commit(self, transaction: ManagedTransaction, letters: list[Letter]) -> None:
+    def commit(self, transaction: ManagedTransaction, letters: list[Letter]) -> None:
+        """Commit messages; abort if that fails."""
         assert self.node.local is not None
         ledger = self._ledger
         ledger.transactions.append(letters)
@@ -239,17 +245,18 @@ class Programs:
         try:
             pending = self.node.local.commit(transaction)
         except MQError:  # a send before it has failed
-            self._abort(transaction, letters)
+            self.abort(transaction, letters)
             return
-        self._answer(pending, letters)  # type: ignore[arg-type] # any answer will do
+        self.answer(pending, letters)  # type: ignore[arg-type] # any answer will do
 
         def failed() -> None:
             if pending.error is not None:
-                self._abort(transaction, letters)
+                self.abort(transaction, letters)
 
-        _then(pending, failed)
+        then(pending, failed)
 
-    def _abort(self, transaction: ManagedTransaction, letters: list[Letter]) -> None:
+    def abort(self, transaction: ManagedTransaction, letters: list[Letter]) -> None:
+        """Abort messages."""
         assert self.node.local is not None
         for letter in letters:
             letter.state = State.REFUSED
@@ -262,17 +269,17 @@ class Programs:
 
         def again() -> None:
             if pending.error is not None:
-                self._later(lambda: self._undo(transaction))
+                self.later(lambda: self._undo(transaction))
 
-        _then(pending, again)
+        then(pending, again)
 
     def greet(self, queues: Sequence[str]) -> None:
         """Send to everybody, so that all know each other, or to see that it still works."""
         for target in self._others:
-            letter = self._plain(self.letters.letter(target, PLAIN[0], Sort.RECOVERABLE))
-            pending = self._try_send(target, PLAIN[0], [letter], None)
+            letter = self.plain(self.letters.letter(target, PLAIN[0], Sort.RECOVERABLE))
+            pending = self.try_send(target, PLAIN[0], [letter], None)
             if pending is not None:
-                self._answer(pending, [letter])
+                self.answer(pending, [letter])
             for queue in queues:
                 self._transact_with(target, queue)
 
@@ -291,7 +298,7 @@ class Programs:
             self._undo(transaction)
 
     @staticmethod
-    def _plain(letter: Letter) -> Letter:
+    def plain(letter: Letter) -> Letter:
         """A message that asks for nothing: its receiver may not know its sender yet."""
         letter.reach = letter.receive = None
         letter.journal = letter.dead_letter = False
@@ -300,10 +307,10 @@ class Programs:
 
     def _transact_with(self, target: Node, queue: str) -> None:
         assert self.node.local is not None
-        letter = self._plain(self.letters.letter(target, queue, Sort.TRANSACTIONAL))
+        letter = self.plain(self.letters.letter(target, queue, Sort.TRANSACTIONAL))
         transaction = self.node.local.begin()
-        if self._try_send(target, queue, [letter], transaction) is not None:
-            self._commit(transaction, [letter])
+        if self.try_send(target, queue, [letter], transaction) is not None:
+            self.commit(transaction, [letter])
 
     # Receiving
 
@@ -312,31 +319,35 @@ class Programs:
         assert self.node.local is not None
         count = self._chance.choice((1, 3, 10))
         pending = self.node.local.receiver.receive(queue, count, self, wait=False, holder=REMOVING)
-        _then(pending, partial(self._answered, queue, pending))
+        then(pending, partial(self.answered, queue, pending))
 
-    def _answered(self, queue: ManagedQueue, pending: Future[list[Entry]]) -> None:
+    def answered(self, queue: ManagedQueue, pending: Future[list[Entry]]) -> None:
+        """Note messages that were received, if they were."""
         if pending.error is None:
             self._got(queue, pending.result())
 
     def _receive_in(self) -> None:
+        queue = self._find(self._chance.choice(TRANSACTIONAL))
+        self.receive_in(queue, self._chance.choice((1, 3, 10)))
+
+    def receive_in(self, queue: ManagedQueue, count: int, aborts: float = 0.3) -> None:
+        """Receive the first messages in a transaction, which is as likely to abort."""
         local = self.node.local
         assert local is not None
-        queue = self._find(self._chance.choice(TRANSACTIONAL))
         transaction = local.begin()
-        count = self._chance.choice((1, 3, 10))
         found = local.receiver.receive(queue, count, self, wait=False, holder=transaction)
         if found.error is not None:
             return
         entries = found.result()
 
         def end() -> None:
-            if self._chance.random() < 0.3:
+            if self._chance.random() < aborts:
                 self._undo(transaction)
                 return
             pending = local.commit(transaction)
-            _then(pending, lambda: self._committed(queue, transaction, entries, pending))
+            then(pending, lambda: self._committed(queue, transaction, entries, pending))
 
-        self._later(end)
+        self.later(end)
 
     def _committed(
         self,
@@ -367,10 +378,12 @@ class Programs:
     def drain(self) -> None:
         """Receive all there is."""
         assert self.node.local is not None
-        for name in (*PLAIN, *TRANSACTIONAL):
-            queue = self._find(name)
+        mains = [self._find(name) for name in (*PLAIN, *TRANSACTIONAL)]
+        for queue in self.node.core.queues.everything:
+            if queue.main not in mains or queue.kind not in (*VISIBLE, QueueKind.SUBQUEUE):
+                continue
             pending = self.node.local.receiver.receive(queue, 10_000, self, wait=False)
-            _then(pending, partial(self._answered, queue, pending))
+            then(pending, partial(self.answered, queue, pending))
 
     # Administrators
 
@@ -406,7 +419,7 @@ class Programs:
                 self.node.local.dispatcher.resume(queue)
 
 
-def _then(
+def then(
     pending: Future[object] | Future[None] | Future[list[Entry]], call: Callable[[], None]
 ) -> None:
     """Do something when the answer is there, after whatever was to be done before."""

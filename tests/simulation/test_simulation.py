@@ -6,14 +6,11 @@ that are planted on purpose are found, so that the seeds that find nothing mean 
 
 from __future__ import annotations
 
-import logging
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import inf
 from multiprocessing import Pool
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,32 +63,13 @@ from openmsmq.transports.mqqb.session_table import SessionTable
 from openmsmq.transports.mqqb.transport import BinaryTransport
 from openmsmq.transports.peers.peer import Peer
 from tests.simulation.__main__ import attempt
-from tests.simulation.world import Failed, World, simulate
+from tests.simulation.mistakes import SEEDS_MAX, Plant, find, run
+from tests.simulation.world import simulate
 
 CHUNK = 25
-CHUNKS = 12
-SEEDS_MAX = CHUNK * CHUNKS
+CHUNKS = SEEDS_MAX // CHUNK
 ONCE_FAILED = (514, 574, 603, 721, 816, 977, 982, 1186, 2070, 3326)
 "Each of a cause of its own; 982 of one that came back."
-FOUND_BY_FILE = Path(__file__).with_name("found_by.txt")
-"Which seed finds each mistake; `FOUND_BY=1 pytest -n 0 -k mistake` writes it again."
-FOUND_BY = {
-    name: int(seed) for name, seed in map(str.split, FOUND_BY_FILE.read_text().splitlines())
-}
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    """Nobody reads what so many managers have to say."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
-
-
-def run(seeds: Iterable[int], *, readers: bool = True) -> None:
-    """One seed after the other, until one fails."""
-    for seed in seeds:
-        simulate(seed, readers=readers)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -108,7 +86,7 @@ def test_nor_does_it_with_many_seeds(chunk: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", ONCE_FAILED)
 def test_nor_with_seeds_that_once_failed(seed: int) -> None:
-    simulate(seed, readers=False)
+    simulate(seed, also=())
 
 
 @pytest.mark.torture
@@ -505,7 +483,7 @@ def transactions_of_lost_readers_stay(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(RemoteTransactions, "abort_idle", lambda self, limit: 0)
 
 
-RARE: dict[Callable[[pytest.MonkeyPatch], None], str] = {
+RARE: dict[Plant, str] = {
     order_acks_from_anybody: "has_hostile",
     final_acks_from_anybody: "has_hostile",
     what_was_never_sent_is_acknowledged: "has_hostile",
@@ -552,21 +530,5 @@ MISTAKES = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("plant", MISTAKES, ids=lambda plant: plant.__name__)
-def test_a_mistake_is_found(
-    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Within 300 seeds; the one that found it the last time (`found_by.txt`) is tried first."""
-    world = RARE.get(plant)
-    seeds = [seed for seed in range(SEEDS_MAX) if world is None or getattr(World(seed), world)]
-    likely = FOUND_BY.get(plant.__name__)
-    seeds.sort(key=lambda seed: seed != likely)
-    plant(monkeypatch)
-    with pytest.raises(Failed) as caught:
-        run(seeds, readers=world == "readers")
-    cause = caught.value.__cause__
-    assert not isinstance(cause, AttributeError | NameError | TypeError), "planted in old code"
-    found = caught.value.args[1].seed
-    if found != likely and "FOUND_BY" in os.environ:
-        FOUND_BY[plant.__name__] = found
-        text = "".join(f"{name} {seed}\n" for name, seed in sorted(FOUND_BY.items()))
-        FOUND_BY_FILE.write_text(text)
+def test_a_mistake_is_found(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    find(plant, monkeypatch, RARE.get(plant, ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
@@ -33,6 +33,7 @@ from openmsmq.transports.mqqb.timers import SessionTimers
 from tests.simulation.checks import check
 from tests.simulation.clients import Client
 from tests.simulation.events import Scheduler
+from tests.simulation.groups import Groups
 from tests.simulation.hostile import NAME, Hostile, check_baits, check_bounds
 from tests.simulation.ledger import NORMAL, Ledger
 from tests.simulation.network import Net
@@ -44,6 +45,8 @@ from tests.simulation.trace import Trace
 
 EVENTS_MAX: Final = 300_000
 OFFSETS: Final = (0.0, 1.0, -1.0, 20.0, -20.0, 3600.0, -3600.0)
+ALSO: Final = frozenset(("groups", "readers"))
+"What was added later, and lets seeds be something else."
 QUIET: Final = 3000.0
 "Seconds without faults after which everything is where it belongs."
 
@@ -51,8 +54,8 @@ QUIET: Final = 3000.0
 class World:
     """All there is in one simulation."""
 
-    def __init__(self, seed: int, *, trace: bool = False, readers: bool = True) -> None:
-        """Without `readers`, a seed is what it was before there were any."""
+    def __init__(self, seed: int, *, trace: bool = False, also: Collection[str] = ALSO) -> None:
+        """A seed without what is `also` there is what it was before there was any of it."""
         self.seed = seed
         self.chance = Random(seed)
         self.scheduler = Scheduler()
@@ -86,11 +89,16 @@ class World:
             )
             for node in self.nodes
         ]
+        self.groups: list[Groups] = []
+        "Programs that send groups of messages to their own manager, which are stored as runs."
+        group_chance = Random(f"{seed} groups")
+        if "groups" in also and group_chance.random() < 0.5 and not self.clones:
+            self.groups = [Groups(each, self.scheduler, group_chance) for each in self.programs]
         self.clients: list[Client] = []
         if self._has_clients():
             self._add_clients()
         self.readers: list[Reader] = []
-        if readers and self._has_readers():
+        if "readers" in also and self._has_readers():
             self._add_readers()
         self.identity = Identity.ADDRESS
         self.hostile: Hostile | None = None
@@ -124,6 +132,8 @@ class World:
                 client = Client(
                     next(number), node, others, self.net, self.scheduler, self.ledger, chance
                 )
+                if self.groups:
+                    client.groups = Random(f"{self.seed} {client.name}")
                 self.clients.append(client)
 
     def _has_readers(self) -> bool:
@@ -166,6 +176,8 @@ class World:
             programs.is_purging = purges
             programs.is_pausing = pauses
             programs.letters.has_lifetimes = lifetimes
+        for groups in self.groups:
+            groups.rate = rate
         for client in self.clients:
             client.rate = 2 * rate
             client.letters.has_lifetimes = lifetimes
@@ -282,12 +294,7 @@ class World:
     def run(self) -> None:
         """Everything, to the end."""
         self._begin()
-        for programs in self.programs:
-            programs.go()
-        for client in self.clients:
-            client.go()
-        for reader in self.readers:
-            reader.go()
+        self._let_work()
         self._fault()
         self._revive()
         self._prepare()
@@ -311,6 +318,17 @@ class World:
             left = node.readers.associations
             assert not left, f"{node.name} has {left} associations of readers that are gone"
         check(self.nodes, self.ledger, self.sent, drained=self.drains)
+
+    def _let_work(self) -> None:
+        """All programs begin."""
+        for programs in self.programs:
+            programs.go()
+        for groups in self.groups:
+            groups.go()
+        for client in self.clients:
+            client.go()
+        for reader in self.readers:
+            reader.go()
 
     def _check_clones(self) -> None:
         """Those who speak to both of two managers with one identity name both."""
@@ -467,9 +485,9 @@ class Failed(Exception):
     """A seed for which something does not hold."""
 
 
-def simulate(seed: int, *, trace: bool = False, readers: bool = True) -> World:
+def simulate(seed: int, *, trace: bool = False, also: Collection[str] = ALSO) -> World:
     """Run one seed; `Failed` with what does not hold."""
-    world = World(seed, trace=trace, readers=readers)
+    world = World(seed, trace=trace, also=also)
     with repeatable(world):
         try:
             world.run()

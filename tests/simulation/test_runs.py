@@ -1,0 +1,267 @@
+"""Mistakes about runs are found: what is stored together, cut, held, aborted in part, and read."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from openmsmq.engine.commit import batch as batches
+from openmsmq.engine.commit.batch import Batch
+from openmsmq.engine.commit.events import Events
+from openmsmq.engine.commit.run_rows import RunRows, may_be_run
+from openmsmq.engine.queues.holds import Holder
+from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.engine.queues.slices import RunSlice
+from openmsmq.engine.queues.spans import Span, Spans
+from openmsmq.engine.storage import runs
+from openmsmq.engine.storage.layout import NEVER
+from openmsmq.engine.storage.runs import Found, MessageRun
+from openmsmq.engine.storage.tables import Table
+from tests.simulation.mistakes import Plant, find
+from tests.simulation.world import World, simulate
+
+# What is written
+
+
+def holes_are_not_written(patch: pytest.MonkeyPatch) -> None:
+    """Of the messages that are gone, only the first ones are noted in the row."""
+    pack = MessageRun.pack
+
+    def wrong(run: MessageRun) -> bytes:
+        gone = run.gone
+        run.gone = (1 << runs._trailing_ones(gone)) - 1
+        row, run.gone = pack(run), gone
+        return row
+
+    patch.setattr(MessageRun, "pack", wrong)
+
+
+def removal_takes_a_neighbour(patch: pytest.MonkeyPatch) -> None:
+    """The message behind those that are received goes with them."""
+    remove = MessageRun.remove
+
+    def wrong(run: MessageRun, lookups: Sequence[int]) -> tuple[int, int, list[int]]:
+        found = remove(run, lookups)
+        run.gone |= 1 << min(lookups[-1] + 1 - run.first, run.count - 1)
+        return found
+
+    patch.setattr(MessageRun, "remove", wrong)
+
+
+def exploded_messages_stay_in_their_run(patch: pytest.MonkeyPatch) -> None:
+    """A message gets a row of its own and is left in the run."""
+    explode = Batch.explode
+
+    def wrong(batch: Batch, queue: ManagedQueue, lookup: int, raw: bytes) -> bytes | None:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(RunRows, "remove", lambda *_: (1, 0, []))
+            return explode(batch, queue, lookup, raw)
+
+    patch.setattr(Batch, "explode", wrong)
+
+
+def exploded_messages_get_no_row(patch: pytest.MonkeyPatch) -> None:
+    """A message that is taken out of its run is not stored by itself."""
+    explode = Batch.explode
+
+    def wrong(batch: Batch, queue: ManagedQueue, lookup: int, raw: bytes) -> bytes | None:
+        rows = len(batch._index_rows)
+        found = explode(batch, queue, lookup, raw)
+        del batch._index_rows[rows:]
+        return found
+
+    patch.setattr(Batch, "explode", wrong)
+
+
+def empty_runs_stay(patch: pytest.MonkeyPatch) -> None:
+    """The last message of a run leaves, and the blob stays."""
+    write = RunRows.write
+
+    def wrong(rows: RunRows) -> None:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(MessageRun, "packet_keys", [])
+            write(rows)
+
+    patch.setattr(RunRows, "write", wrong)
+
+
+def runs_that_change_are_deleted(patch: pytest.MonkeyPatch) -> None:
+    """When one message leaves, the others are lost."""
+    write = RunRows.write
+
+    def wrong(rows: RunRows) -> None:
+        write(rows)
+        for key in rows._changed:
+            rows._writer.delete(Table.RUNS, key)
+
+    patch.setattr(RunRows, "write", wrong)
+
+
+def counts_leave_slices_out(patch: pytest.MonkeyPatch) -> None:
+    """The size of a queue does not shrink by what leaves as a slice."""
+    remove_slice = Batch.remove_slice
+
+    def wrong(batch: Batch, queue: ManagedQueue, part: RunSlice) -> bool:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(Batch, "_count", lambda *_: None)
+            return remove_slice(batch, queue, part)
+
+    patch.setattr(Batch, "remove_slice", wrong)
+
+
+def what_must_last_alone_is_a_run(patch: pytest.MonkeyPatch) -> None:
+    """Messages that are owed something, or expire, are stored as runs, and forgotten so."""
+
+    def wrong(packets: Sequence[bytes], expires: int, flags: int) -> bool:
+        return may_be_run(packets, NEVER, 0)
+
+    patch.setattr(batches, "may_be_run", wrong)
+
+
+def sizes_are_taken_for_equal(patch: pytest.MonkeyPatch) -> None:
+    """Where a message begins is reckoned with the size of the first one."""
+    begin = MessageRun.__init__
+
+    def wrong(run: MessageRun, *given: Any) -> None:
+        begin(run, *given)
+        if run._ends is not None:
+            run._ends = array("I", [run._ends[0] * (n + 1) for n in range(run.count)])
+            run._ends[-1] = run.record.size
+
+    patch.setattr(MessageRun, "__init__", wrong)
+
+
+# What is held
+
+
+def slices_hold_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Messages that one reader holds are given to the next one."""
+    pieces = MessageRun.pieces
+
+    def wrong(run: MessageRun, after: int, held: int) -> Iterator[tuple[int, int]]:
+        return pieces(run, after, 0)
+
+    patch.setattr(MessageRun, "pieces", wrong)
+
+
+def spans_are_released_whole(patch: pytest.MonkeyPatch) -> None:
+    """When a part of what a reader holds is ended, the rest is free."""
+    take = Spans.take
+
+    def wrong(spans: Spans[Holder], first: int, end: int) -> list[Span[Holder]]:
+        found = spans.within(first, end)
+        if found:
+            first, end = min(first, found[0].first), max(end, found[-1].end)
+        return take(spans, first, end)
+
+    patch.setattr(Spans, "take", wrong)
+
+
+def more_is_ended_than_was_asked_for(patch: pytest.MonkeyPatch) -> None:
+    """With a part of a slice all of it is removed."""
+    part = RunSlice.part
+
+    def wrong(whole: RunSlice, first: int, end: int) -> RunSlice:
+        return part(whole, whole.first, whole.end)
+
+    patch.setattr(RunSlice, "part", wrong)
+
+
+# What is read
+
+
+def holes_are_read(patch: pytest.MonkeyPatch) -> None:
+    """Messages that are gone are found in their run."""
+    members = MessageRun.members
+
+    def wrong(run: MessageRun, after: int) -> Iterator[Found]:
+        gone, run.gone = run.gone, 0
+        found = list(members(run, after))
+        run.gone = gone
+        return iter(found)
+
+    patch.setattr(MessageRun, "members", wrong)
+
+
+def slices_keep_the_identifier_of_the_first(patch: pytest.MonkeyPatch) -> None:
+    """What happens to a part of a slice is noted for its first messages."""
+    part = RunSlice.part
+
+    def wrong(whole: RunSlice, first: int, end: int) -> RunSlice:
+        found = part(whole, first, end)
+        found._number = whole._number
+        return found
+
+    patch.setattr(RunSlice, "part", wrong)
+
+
+def one_event_is_one_message(patch: pytest.MonkeyPatch) -> None:
+    """The history knows the first message of a run only."""
+    note_run = Events.note_run
+
+    def wrong(
+        events: Events, event: Any, queue: ManagedQueue, lookup: int, _: int, *rest: Any
+    ) -> None:
+        note_run(events, event, queue, lookup, 1, *rest)
+
+    patch.setattr(Events, "note_run", wrong)
+
+
+MISTAKES = (
+    holes_are_not_written,
+    removal_takes_a_neighbour,
+    exploded_messages_stay_in_their_run,
+    exploded_messages_get_no_row,
+    empty_runs_stay,
+    runs_that_change_are_deleted,
+    counts_leave_slices_out,
+    what_must_last_alone_is_a_run,
+    sizes_are_taken_for_equal,
+    slices_hold_nothing,
+    spans_are_released_whole,
+    more_is_ended_than_was_asked_for,
+    holes_are_read,
+    slices_keep_the_identifier_of_the_first,
+    one_event_is_one_message,
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plant", MISTAKES, ids=lambda plant: plant.__name__)
+def test_a_mistake_is_found(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    find(plant, monkeypatch, "groups")
+
+
+def test_there_are_runs_to_make_mistakes_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of several messages are made, parts of them are taken as slices, others leave alone."""
+    made: list[int] = []
+    cut: list[int] = []
+    apart: list[int] = []
+    add, remove_all, explode = RunRows.add, RunRows.remove_all, Batch.explode
+
+    def added(rows: RunRows, run: MessageRun) -> None:
+        made.append(run.count)
+        add(rows, run)
+
+    def removed(rows: RunRows, queue: int, first: int, end: int) -> int:
+        found = remove_all(rows, queue, first, end)
+        run = rows.find(queue, first)
+        cut.append(run.left if run is not None else 0)
+        return found
+
+    def exploded(batch: Batch, queue: ManagedQueue, lookup: int, raw: bytes) -> bytes | None:
+        if runs.is_member(raw):
+            apart.append(lookup)
+        return explode(batch, queue, lookup, raw)
+
+    monkeypatch.setattr(RunRows, "add", added)
+    monkeypatch.setattr(RunRows, "remove_all", removed)
+    monkeypatch.setattr(Batch, "explode", exploded)
+    for seed in [seed for seed in range(20) if World(seed).groups][:3]:
+        simulate(seed)
+    assert sum(count >= runs.COUNT_MIN for count in made) >= 3
+    assert any(cut)
+    assert apart
