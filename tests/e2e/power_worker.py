@@ -79,9 +79,9 @@ class Work:
         os.write(1, f"{MARK}{json.dumps(self.state)}\n".encode())
 
     def send(self) -> None:
-        """Send some messages together."""
+        """Send some messages together, which are stored as a run if they are many."""
         name = self.random.choice(PLAIN)
-        messages = [self.message() for _ in range(self.random.choice((1, 1, 3, 5)))]
+        messages = [self.message() for _ in range(self.random.choice((1, 1, 4, 12)))]
         self.manager.open_queue(name).send_many(messages)
         self.queues[name] += [message.label for message in messages]
 
@@ -95,12 +95,14 @@ class Work:
         del self.queues[name][: len(found)]
 
     def move(self) -> None:
-        """Move the first message to a subqueue."""
+        """Move a message to a subqueue, where it keeps its place among the others."""
         queue = self.manager.open_queue("a")
-        for message in queue.peek_many(1, timeout=0):
+        found = queue.peek_many(20, timeout=0)
+        if found:
+            message = self.random.choice(found)
             queue.move(message.lookup_id, "later")
             self.queues["a"].remove(message.label)
-            self.queues[SUB].append(message.label)
+            self.queues[SUB] = sorted([*self.queues[SUB], message.label], key=int)
 
     def _work(self, xid: str) -> tuple[openmsmq.Transaction, State]:
         """A transaction that sends, sometimes more than fits memory, and receives."""

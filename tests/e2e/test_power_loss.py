@@ -25,7 +25,10 @@ import pytest
 from tools.generate_docs import ROOT
 
 import openmsmq
+from openmsmq.engine.storage.runs import MessageRun
+from openmsmq.engine.storage.tables import Table
 from openmsmq.store.check.check import check
+from openmsmq.store.lmdb import LmdbStore
 from tests.e2e.power_worker import MARK, PLAIN, look, set_up
 
 STEPS: Final = 150
@@ -245,6 +248,23 @@ def test_the_program_does_all_it_should(recording: Recording) -> None:
     assert any(purges)
     assert any(isinstance(event, Write) and event.is_through for event in recording.events)
     assert any(isinstance(event, Sync) for event in recording.events)
+
+
+@pytest.mark.slow
+def test_it_makes_runs_and_cuts_them(recording: Recording, tmp_path: Path) -> None:
+    """Of messages that came together some are gone, in the middle too."""
+    marks = [place for place, event in enumerate(recording.events) if isinstance(event, Mark)]
+    found: list[MessageRun] = []
+    for number, at in enumerate(marks[20::10]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "data.mdb").write_bytes(cut(recording, at, random.Random(1)))
+        store = LmdbStore.open(folder)
+        rows = store.snapshot.scan(Table.RUNS, b"", b"\xff" * 12)
+        found += [MessageRun.unpack(key, row) for key, row in rows]
+        store.close()
+    assert any(not run.gone for run in found)
+    assert any(run.gone & run.gone + 1 for run in found)
 
 
 @pytest.mark.slow

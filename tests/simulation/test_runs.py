@@ -12,14 +12,15 @@ from openmsmq.engine.commit import batch as batches
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.events import Events
 from openmsmq.engine.commit.run_rows import RunRows, may_be_run
+from openmsmq.engine.messages import scan
 from openmsmq.engine.queues.holds import Holder
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.queues.spans import Span, Spans
 from openmsmq.engine.storage import runs
-from openmsmq.engine.storage.layout import NEVER
+from openmsmq.engine.storage.layout import NEVER, index_key
 from openmsmq.engine.storage.runs import Found, MessageRun
-from openmsmq.engine.storage.tables import Table
+from openmsmq.engine.storage.tables import Snapshot, Table
 from tests.simulation.mistakes import Plant, find
 from tests.simulation.world import World, simulate
 
@@ -186,6 +187,17 @@ def holes_are_read(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MessageRun, "members", wrong)
 
 
+def readers_go_on_behind_a_run(patch: pytest.MonkeyPatch) -> None:
+    """A reader that has got to the middle of a run leaves the rest of it out."""
+
+    def wrong(snapshot: Snapshot, queue: int, after: int) -> Iterator[MessageRun]:
+        rows = snapshot.scan(Table.RUNS, runs._behind(queue, after), index_key(queue + 1, 0))
+        return (MessageRun.unpack(key, row) for key, row in rows)
+
+    patch.setattr(runs, "runs_after", wrong)
+    patch.setattr(scan, "runs_after", wrong)
+
+
 def slices_keep_the_identifier_of_the_first(patch: pytest.MonkeyPatch) -> None:
     """What happens to a part of a slice is noted for its first messages."""
     part = RunSlice.part
@@ -224,6 +236,7 @@ MISTAKES = (
     spans_are_released_whole,
     more_is_ended_than_was_asked_for,
     holes_are_read,
+    readers_go_on_behind_a_run,
     slices_keep_the_identifier_of_the_first,
     one_event_is_one_message,
 )
