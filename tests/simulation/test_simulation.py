@@ -239,7 +239,7 @@ def express_messages_come_twice(patch: pytest.MonkeyPatch) -> None:
 
 def journals_forget(patch: pytest.MonkeyPatch) -> None:
     """The last word about a message does not lead to the copy that its sender wants."""
-    patch.setattr(outcomes, "place_of", lambda core, packet, wanted, flags: None)
+    patch.setattr(outcomes, "place_of", lambda *_: None)
 
 
 # Mistakes about peers that lie, restores and order
