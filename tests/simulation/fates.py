@@ -143,11 +143,11 @@ def _histories(node: Node) -> dict[bytes, list[Happened]]:
     What a hostile manager has sent does not count, though it may bear the name of another message.
     """
     found: dict[bytes, list[Happened]] = defaultdict(list)
-    foreign: set[tuple[int, int]] = set()
+    foreign: set[int] = set()
     pages = [page for disk in node.past for page in _pages_of(disk)]
     pages += [page for _, page in node.core.snapshot.scan(Table.HISTORY, b"", b"\xff" * 9)]
     for key, happened in _events(pages):
-        place = happened.queue, happened.lookup
+        place = happened.lookup  # which it keeps when it is moved
         if happened.event in (Event.ARRIVED, Event.ARRIVED_EXPRESS):
             # A place can be taken again after a restore.
             foreign.add(place) if happened.by == FOREIGN else foreign.discard(place)

@@ -218,12 +218,11 @@ class Ledger:
 
     def restored(self, node: Node, disk: Disk, since: float) -> None:
         """A manager goes on with a disk as it was before: all that happened since is undone."""
-        self._known = {item for item in self._known if item[0] != node.name}
-        for key in disk.tables[Table.INDEX]:
-            self._known.add((node.name, *split_index_key(key)))
+        there = {split_index_key(key)[1] for key in disk.tables[Table.INDEX]}
         for key, row in disk.tables[Table.RUNS].items():
-            run = MessageRun.unpack(key, row)
-            self._known |= {(node.name, run.queue, lookup) for lookup, _, _ in run.members(0)}
+            there |= {lookup for lookup, _, _ in MessageRun.unpack(key, row).members(0)}
+        # A message that was moved aside is known in its queue, too, where it may come back to.
+        self._known = {item for item in self._known if item[0] != node.name or item[2] in there}
         for letter in self.letters.values():
             if node.name not in (letter.source, letter.target):
                 continue
