@@ -385,7 +385,6 @@ def held_messages_stay_after_a_disconnect(patch: pytest.MonkeyPatch) -> None:
 
 def ends_are_answered_before_the_disk(patch: pytest.MonkeyPatch) -> None:
     """A program is told that messages are removed before that is on disk."""
-    end = Reads.end
 
     def early(
         session: AppSession, number: int, make: Callable[[], Any], answer: Callable[[Any], None]
@@ -393,12 +392,16 @@ def ends_are_answered_before_the_disk(patch: pytest.MonkeyPatch) -> None:
         session.driver.begin(make, lambda pending: None)
         answer(None)
 
-    def wrong(reads: Reads, frame: Frame) -> None:
-        with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(AppSession, "begin", early)
-            end(reads, frame)
+    def wrong(end: Callable[[Reads, Frame], None]) -> Callable[[Reads, Frame], None]:
+        def answered_early(reads: Reads, frame: Frame) -> None:
+            with pytest.MonkeyPatch.context() as inner:
+                inner.setattr(AppSession, "begin", early)
+                end(reads, frame)
 
-    patch.setattr(Reads, "end", wrong)
+        return answered_early
+
+    patch.setattr(Reads, "end", wrong(Reads.end))
+    patch.setattr(Reads, "end_ranges", wrong(Reads.end_ranges))
 
 
 def reads_do_not_time_out(patch: pytest.MonkeyPatch) -> None:
