@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import ssl
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -34,6 +36,10 @@ setattr(opening, "BALLAST_SIZE", 0)  # noqa: B010  # it is a constant to everybo
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+MAKE_CONTEXT = ssl.create_default_context
+"Some packages replace it when they are imported, so that certificates are not checked any longer."
+
+
 class OneSession(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
     """Gives the tests that share a session of Spark to one worker.
 
@@ -51,6 +57,15 @@ class OneSession(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that nobody waits for it in the end."""
     items.sort(key=lambda item: not item.nodeid.startswith(SPARK))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+    """A test that leaves TLS without checks is at fault, not the tests of TLS that follow it."""
+    yield
+    if ssl.create_default_context is not MAKE_CONTEXT:
+        setattr(ssl, "create_default_context", MAKE_CONTEXT)  # noqa: B010  # a function to mypy
+        pytest.fail(f"{item.nodeid} has replaced ssl.create_default_context, by an import perhaps")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneSession:
