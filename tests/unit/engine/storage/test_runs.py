@@ -81,6 +81,17 @@ def test_a_run_is_read_as_it_was_stored_whatever_is_gone(
         assert (record_of(snapshot, QUEUE, FIRST + place) is None) == (place in gone)
 
 
+@pytest.mark.parametrize("places", [(0, 1, 5, 6), (0, 4), (3, 4), (0, 3, 7), (1, 2, 3, 4, 5, 6)])
+def test_messages_of_two_runs_are_read_at_once(places: tuple[int, ...]) -> None:
+    """Also those that lie far from each other in one blob, which is not read as a whole."""
+    sizes = [10, 100_000, 100_000, 20]
+    one, other = made(sizes), made(sizes, number=9, first=FIRST + 4)
+    snapshot = store_with(one, other).snapshot
+    raws = [raw for run in (one, other) for _, raw, _ in run.members(0)]
+    found = read_members(snapshot, [raws[place] for place in places])
+    assert found == [(packets_of(sizes) * 2)[place] for place in places]
+
+
 @given(sizes_of, st.data())
 def test_removing_many_is_removing_each(sizes: list[int], data: st.DataObject) -> None:
     one, other = made(sizes), made(sizes)
