@@ -55,7 +55,7 @@ class OneSession(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first, so that nobody waits for it in the end."""
+    """What takes longest begins first, so that nothing waits for it in the end."""
     items.sort(key=lambda item: not item.nodeid.startswith(SPARK))
 
 

@@ -66,7 +66,7 @@ def check(nodes: list[Node], ledger: Ledger, sent: Sent, *, drained: bool) -> No
 
 
 def check_quiet(node: Node, ledger: Ledger, nodes: dict[str, Node], *, drained: bool) -> None:
-    """Nothing is under way, and nothing is kept that nobody needs."""
+    """Nothing is under way, and nothing is kept that is not needed."""
     core = node.core
     waits = 0
     for queue in core.queues.everything:
@@ -149,7 +149,7 @@ def check_existence(letter: Letter) -> None:
 
 
 def check_stored(letter: Letter, fate: Fate) -> None:
-    """A message that was on disk is somewhere, or there is a reason, and who asked was told."""
+    """A message that was on disk is somewhere, or there is a reason, and who asked was answered."""
     if not letter.is_out:
         assert not fate.journal
         assert not fate.dead
@@ -307,7 +307,7 @@ def check_order(ledger: Ledger) -> None:
 
 
 def check_receipts(ledger: Ledger, nodes: dict[str, Node]) -> None:
-    """Nobody received a message twice, and what is left in a queue was received by nobody."""
+    """No message was received twice, and none that is left in a queue was received."""
     taken = Counter(receipt.uid for receipt in ledger.receipts)
     for uid, count in taken.items():
         letter = ledger.letters.get(uid)
@@ -342,8 +342,8 @@ def check_kept(ledger: Ledger, fates: Fates, nodes: dict[str, Node], *, drained:
         assert places == 1, f"in {places} places ({left}): {letter} {fate}"
         assert left or not drained, f"cannot be received: {letter} {fate}"
         if Event.RECEIVED in left and not nodes[letter.target].crashes:
-            told = letter.uid in taken or letter.uid in ledger.unsure
-            assert told, f"removed, and not received: {letter} {fate}"
+            is_known = letter.uid in taken or letter.uid in ledger.unsure
+            assert is_known, f"removed, and not received: {letter} {fate}"
 
 
 def check_express(ledger: Ledger, nodes: dict[str, Node]) -> None:
@@ -361,7 +361,7 @@ def check_express(ledger: Ledger, nodes: dict[str, Node]) -> None:
         times = sorted(seen[letter.uid])
         crashes = nodes[letter.target].crashes
         for before, after in pairwise(times):
-            # Nobody remembers what came before a crash, and its sender may not have heard.
+            # It is not remembered what came before a crash, and its sender may not have heard.
             assert any(before <= at <= after for at in crashes), f"came twice: {letter}"
         if not times and letter.state is State.SENT:
             check_lost_express(letter, ledger, nodes)

@@ -89,7 +89,7 @@ class Letter:
     is_forgotten: bool = False
     "Its sender was restored from a backup that does not hold it yet."
     is_touched: bool = False
-    "Its sender or receiver was restored after it was sent: what is told of it may be lost."
+    "Its sender or receiver was restored after it was sent: what is known of it may be lost."
 
     def __str__(self) -> str:
         words = [f"m{self.uid}", self.sort, f"{self.source} -> {self.target}\\{self.queue}"]
@@ -211,7 +211,7 @@ class Ledger:
             letter.arrivals.append(Arrival(lookup, now, *place))
 
     def died(self, node: Node) -> None:
-        """Nobody will hear what became of what was being sent."""
+        """It will not be known what became of what was being sent."""
         for letter in self.letters.values():
             if letter.source == node.name and letter.state is State.SENDING:
                 letter.state = State.UNKNOWN

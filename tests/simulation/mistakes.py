@@ -12,7 +12,7 @@ import pytest
 from tests.simulation.world import ALSO, Failed, World, simulate
 
 SEEDS_MAX: Final = 300
-"Within so many seeds a mistake is found."
+"A mistake is found within this number of seeds."
 FOUND_BY_FILE: Final = Path(__file__).with_name("found_by.txt")
 "Which seed finds each mistake; `FOUND_BY=1 pytest -n 0 -k mistake` writes it again."
 FOUND_BY: Final = {

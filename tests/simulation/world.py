@@ -119,7 +119,7 @@ class World:
         "When the faults end."
 
     def _has_clients(self) -> bool:
-        """Whether programs use connections; after a restore nobody knows what those were told."""
+        """Whether programs use connections; after a restore it is not known what was answered."""
         self.net.program_chance = Random(f"{self.seed} programs")
         wanted = self.net.program_chance.random() < 0.5
         return wanted and not self.restores and not self.clones
@@ -250,7 +250,7 @@ class World:
             node.die_at(1 + self.chance.randrange(60), after=self.chance.random() < 0.5)
 
     def _revive(self) -> None:
-        """Whoever is down comes back some time."""
+        """A manager that is down comes back some time."""
         if self.scheduler.now < self.calm_at + 10:
             self.scheduler.after(self.chance.random() * 5, self._revive)
         for node in self.nodes:
