@@ -10,6 +10,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.errors import MQError
@@ -142,7 +143,8 @@ class Groups:
         found = local.receiver.peek(queue, 20, self, wait=False)
         if found.error is not None or not found.done:
             return None
-        return self._chance.choice(found.result()).lookup
+        entry: Entry = self._chance.choice(found.result())
+        return entry.lookup
 
     def _pick(self) -> None:
         """A message in the middle, by its lookup identifier."""
