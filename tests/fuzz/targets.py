@@ -87,6 +87,7 @@ from openmsmq.transports.mqqb.events import Arrived, Closed, Event, Outgoing
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.types.pack import IN_TRANSACTION
 from openmsmq.wire.reader import decode_whole
+from tests.fuzz.pgm_targets import PGM_TARGETS
 
 MANAGER = UUID("aaaaaaaa-bbbb-4ccc-8ddd-eeeeffff0000")
 PEER = UUID("11111111-2222-4333-8444-555566667777")
@@ -382,6 +383,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         soap,
     )
 }
+TARGETS |= PGM_TARGETS
 if find_spec("cryptography") is not None:  # the extras `rpc` and `security`
     from tests.fuzz.rpc_targets import RPC_TARGETS
     from tests.fuzz.security_targets import SECURITY_TARGETS

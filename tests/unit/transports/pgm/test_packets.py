@@ -1,0 +1,116 @@
+"""Packets: what vectors do not show."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from ipaddress import IPv4Address
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openmsmq.errors.peer import Malformed
+from openmsmq.transports.pgm.packets import (
+    Nak,
+    OptionType,
+    PacketOption,
+    PgmData,
+    Spm,
+    Tsi,
+    checksum,
+    decode,
+    nak_list,
+)
+
+TSI = Tsi(b"source", 49153)
+HERE, GROUP = IPv4Address("10.77.0.1"), IPv4Address("234.1.1.1")
+
+
+def words(data: bytes) -> int:
+    """The checksum as RFC 1071 adds it up."""
+    total = sum(int.from_bytes(data[at : at + 2].ljust(2, b"\0")) for at in range(0, len(data), 2))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return 0xFFFF - total or 0xFFFF
+
+
+@given(st.binary(min_size=1, max_size=99))
+def test_the_checksum_is_that_of_the_internet(data: bytes) -> None:
+    """PGM-007, PGM-008."""
+    assert checksum(data) == words(data)
+
+
+@given(st.binary(max_size=99))
+def test_garbage_is_malformed(data: bytes) -> None:
+    """PGM-133."""
+    with suppress(Malformed):
+        decode(data)
+
+
+@given(st.binary(max_size=60), st.integers(0, 255), st.integers(0, 1500))
+def test_a_changed_packet_is_malformed_or_read(extra: bytes, value: int, at: int) -> None:
+    """PGM-015, PGM-133: with a checksum that is right again."""
+    raw = bytearray(PgmData(TSI, 8001, (PacketOption(0x55, extra),), 7, 1, extra).pack())
+    raw[at % len(raw)] = value
+    raw[6:8] = bytes(2)
+    raw[6:8] = checksum(raw).to_bytes(2)
+    with suppress(Malformed):
+        decode(bytes(raw))
+
+
+def test_options_that_are_unknown_are_passed_over() -> None:
+    """PGM-037."""
+    packet = decode(PgmData(TSI, 8001, (PacketOption(0x55, b"1234"),), 7, 1, b"data").pack())
+    assert isinstance(packet, PgmData)
+    assert (packet.data, packet.fragment) == (b"data", None)
+
+
+@pytest.mark.parametrize("numbers", [(5, 5), (5, 4), (0, 0x8000_0000)])
+def test_a_request_names_each_number_once_and_in_order(numbers: tuple[int, ...]) -> None:
+    """PGM-031."""
+    raw = Nak(TSI, 8001, nak_list(numbers), numbers, HERE, GROUP).pack()
+    with pytest.raises(Malformed, match="ascend"):
+        decode(raw)
+
+
+@pytest.mark.parametrize("count", [2, 63])
+def test_a_request_has_a_list(count: int) -> None:
+    """PGM-031, PGM-032: which is network-significant."""
+    numbers = tuple(range(0xFFFF_FFF0, 0xFFFF_FFF0 + count))
+    numbers = tuple(number & 0xFFFF_FFFF for number in numbers)
+    raw = Nak(TSI, 8001, nak_list(numbers), numbers, HERE, GROUP).pack()
+    packet = decode(raw)
+    assert isinstance(packet, Nak)
+    assert packet.numbers == numbers
+    assert raw[5] == 3
+
+
+@pytest.mark.parametrize("content", [b"", b"123"])
+def test_a_list_has_whole_numbers(content: bytes) -> None:
+    """PGM-031."""
+    options = (PacketOption(OptionType.NAK_LIST, content),)
+    with pytest.raises(Malformed, match="OPT_NAK_LIST"):
+        decode(Nak(TSI, 8001, options, (1,), HERE, GROUP).pack())
+
+
+def test_there_are_16_options_at_the_most() -> None:
+    """PGM-029."""
+    options = tuple(PacketOption(0x20 + kind) for kind in range(17))
+    assert len(decode(PgmData(TSI, 8001, options[:16], 1, 1).pack()).options) == 16
+    with pytest.raises(Malformed, match="the last one is missing"):
+        decode(PgmData(TSI, 8001, options, 1, 1).pack())
+
+
+def test_an_spm_may_say_nothing_about_the_window() -> None:
+    """PGM-020."""
+    assert not Spm(TSI, 8001, (), 1, 0, 0x8000_0000, HERE).has_window
+    assert Spm(TSI, 8001, (), 1, 1, 0, HERE).has_window
+
+
+def test_a_reset_has_a_code() -> None:
+    """PGM-035."""
+    option = PacketOption(OptionType.RST, specific=0x45)
+    packet = decode(Spm(TSI, 8001, (option,), 1, 1, 0, HERE).pack())
+    found = packet.option(OptionType.RST)
+    assert found is not None
+    assert found.specific & 0x3F == 5
