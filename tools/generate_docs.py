@@ -42,6 +42,7 @@ CHECKLISTS = {
     "dmpr": "The data model and its rules",
     "mqrr": "Remote read",
     "srmp": "Messages over HTTP",
+    "pgm": "Multicast",
     "system": "The whole system",
     "security": "Message security",
 }

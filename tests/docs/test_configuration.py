@@ -43,6 +43,8 @@ EXAMPLES = [
         "srmp_destinations",
         "srmp_signing_key",
         "srmp_senders",
+        "multicast_interface",
+        "multicast_sources",
     )
 ]
 "Options that have no default worth an example."

@@ -25,6 +25,9 @@ ALLOWED = {
         "access.users", "net.addresses", "service.backup", "service.configuration",
     },
     "cli.maintenance": {"service", "store.check.check", "store.copy"},
+    "cli.multicast.command": {
+        "transports.pgm", "transports.pgm.network", "transports.pgm.timers",
+    },
     "cli.options": {"client.address"},
     "cli.serve": {
         "runtime.logs", "service.configuration", "service.descriptors", "service.listeners",

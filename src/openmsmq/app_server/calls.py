@@ -37,7 +37,7 @@ NUMBERS: Final = (
     "abort_limit",
     "retry_delay",
 )
-TEXTS: Final = ("label", "type", "poison")
+TEXTS: Final = ("label", "type", "poison", "multicast")
 PROPERTIES: Final = (*FLAGS, *NUMBERS, *TEXTS)
 "The properties that a program can set."
 ACCESS: Final = {"receive": Access.RECEIVE, "send": Access.SEND, "peek": Access.PEEK}

@@ -79,6 +79,8 @@ def apply(
       abort_limit = 5             # aborts until a message is poison; 0 for never
       retry_delay = 10            # seconds before it is read again after an abort
       poison = "subqueue"         # or "dead-letter"
+      [queue.prices]
+      multicast = "234.1.1.1:8001"  # gets what is sent to this address
       [queue.'private$\\invoices']
 
     \b

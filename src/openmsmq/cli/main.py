@@ -88,6 +88,10 @@ COMMANDS: Final = {
         "Keys with which the bodies of messages are encrypted between managers.",
     ),
     "message": ("messages.group:message", "Send, read, move, export and import messages."),
+    "multicast": (
+        "multicast.command:multicast",
+        "Send to a group and listen to one, without a queue manager.",
+    ),
     "outgoing": (
         "outgoing:outgoing",
         "List, pause, resume and retry queues of messages for other computers.",

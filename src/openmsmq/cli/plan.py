@@ -99,6 +99,14 @@ def _permissions(given: object) -> str:
     raise ValueError("a security descriptor in SDDL is needed")
 
 
+@value({"type": "string"})
+def _address(given: object) -> str:
+    """Checked by the manager, which knows what else it depends on."""
+    if isinstance(given, str):
+        return given
+    raise ValueError("an address with a port is needed, such as 234.1.1.1:8001, or an empty text")
+
+
 _KIB: Final = or_word(whole(0, NO_QUOTA - 1), NONE)
 
 QUEUE_KEYS: Final[Mapping[str, Value[Any]]] = {
@@ -114,6 +122,7 @@ QUEUE_KEYS: Final[Mapping[str, Value[Any]]] = {
     "abort_limit": whole(0, _SECONDS_MAX),
     "retry_delay": whole(0, _SECONDS_MAX),
     "poison": one_of(*Poison),
+    "multicast": _address,
 }
 SETTINGS_KEYS: Final[Mapping[str, Value[Any]]] = {
     "quota": _KIB,

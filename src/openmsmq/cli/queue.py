@@ -88,6 +88,11 @@ def _properties(function: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(tuple(map(str, Poison))),
             help="Where poison goes: to the subqueue poison, or the dead-letter queue.",
         ),
+        click.option(
+            "--multicast",
+            metavar="ADDRESS:PORT",
+            help="Get what is sent to this group address; an empty text for nothing.",
+        ),
     )
     for option in reversed(options):
         function = option(function)
@@ -341,6 +346,7 @@ def _shown(info: QueueInfo) -> list[tuple[str, object]]:
         ("authenticate", "signed messages only" if info.authenticate else "no"),
         ("privacy", PRIVACY[info.privacy]),
         ("permissions", "restricted" if info.restricted else "open"),
+        ("multicast", info.multicast),
         ("base priority", info.base_priority),
         ("type", info.type if info.type.int else ""),
         ("created", time_text(info.created)),

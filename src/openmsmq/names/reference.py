@@ -10,19 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from struct import pack
-from typing import Self
+from typing import Final, Self
 from uuid import UUID
 
 from openmsmq.errors import IllegalFormatName
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DirectName
-from openmsmq.names.format import PrivateName, PublicName
+from openmsmq.names.format import MulticastName, PrivateName, PublicName, parse_format_name
 from openmsmq.names.parts import Suffix
 from openmsmq.wire.reader import Reader
 from openmsmq.wire.text import NULL_UNIT, decode_utf16, encode_utf16z
 from openmsmq.wire.text import padding as pad
 
 _NULL_GUID = UUID(int=0)
+
+
+_MULTICAST: Final = "MULTICAST="
 
 
 class ReferenceCode(IntEnum):
@@ -168,6 +171,26 @@ def reference_for(
             return _private_reference(name, source, destination, admin)
         case _:
             raise IllegalFormatName(f"{name}: a message cannot carry a name of this kind")
+
+
+def destination_reference(
+    name: FormatName | None, *, source: UUID, destination: UUID
+) -> QueueReference:
+    """The field of the destination queue: also of a group address, as the text of a direct name.
+
+    No header has a field for one. A packet with it stays in the store: what is sent to a group is
+    an envelope ([MC-MQSRM] 2.2.4.2).
+    """
+    if isinstance(name, MulticastName):
+        return QueueReference(ReferenceCode.DIRECT, raw=encode_utf16z(str(name)))
+    return reference_for(name, source=source, destination=destination)
+
+
+def destination_from(text: str) -> FormatName:
+    """The reverse, from the text of a direct name."""
+    if text.startswith(_MULTICAST):
+        return parse_format_name(text)
+    return DirectName.from_wire(text)
 
 
 def _private_reference(

@@ -13,7 +13,7 @@ from uuid import UUID
 from openmsmq import limits
 from openmsmq.errors import IllegalPropertyValue, LabelTooLong, MessageTooLarge
 from openmsmq.names.base import FormatName
-from openmsmq.names.reference import reference_for
+from openmsmq.names.reference import destination_reference, reference_for
 from openmsmq.packet.headers.base import SIGNATURE, VERSION, BaseFlags, BaseHeader
 from openmsmq.packet.headers.debug import DebugHeader
 from openmsmq.packet.headers.multi_queue import MultiQueueFormatHeader
@@ -116,7 +116,7 @@ class PacketBuilder:
     ) -> None:
         """`destination_manager` is zero exactly when the destination is a direct name."""
         references = (
-            reference_for(destination, source=source, destination=destination_manager),
+            destination_reference(destination, source=source, destination=destination_manager),
             reference_for(admin, source=source, destination=destination_manager),
             reference_for(response, source=source, destination=destination_manager, admin=admin),
         )

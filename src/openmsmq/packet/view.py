@@ -12,7 +12,7 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.names.base import FormatName
-from openmsmq.names.direct import DirectName
+from openmsmq.names.reference import destination_from
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.properties import MessagePropertiesStart
 from openmsmq.packet.headers.security import SecurityFlags, SecurityHeader
@@ -348,4 +348,4 @@ class PacketView:
 @lru_cache(maxsize=4096)
 def _direct(text: bytes) -> FormatName:
     """The name written as `text`; few destinations are met many times."""
-    return DirectName.from_wire(decode_utf16(text))
+    return destination_from(decode_utf16(text))

@@ -17,6 +17,7 @@ from openmsmq.names.parts import host_key
 from openmsmq.net.addresses import is_loopback
 from openmsmq.service.options import OPTIONS, PORT, SECONDS, TABLES, Option
 from openmsmq.service.values import OFF, HttpDestination, PeerEntry, RemoteManagerEntry
+from openmsmq.transports.pgm.limits import WINDOW_BYTES_MAX
 from openmsmq.types.caller import Grant
 
 CONFIG_FILE: Final = "openmsmq.toml"
@@ -82,6 +83,15 @@ class Config:
     srmp_destinations: Mapping[str, HttpDestination] = field(default_factory=dict)
     srmp_signing_key: Path | None = None
     srmp_senders: Mapping[str, Path] = field(default_factory=dict)
+    multicast: Literal["off", "raw", "udp"] = "off"
+    multicast_interface: str | None = None
+    multicast_udp_port: int = 3056
+    multicast_rate: int = 70
+    multicast_window: int = 300
+    multicast_ttl: int = 16
+    multicast_sources: tuple[str, ...] = ()
+    multicast_relays: bool = False
+    multicast_router_alert: bool = True
 
     tls_cert: Path | None = None
     tls_key: Path | None = None
@@ -111,6 +121,12 @@ class Config:
             raise ConfigError("binary.tls_port and certificates of peers need tls.cert and tls.key")
         if self.tls_clients and self.tls_client_ca is None:
             raise ConfigError("tls.clients needs tls.client_ca: else no certificate is asked for")
+        if self.multicast_rate * 1024 * self.multicast_window > WINDOW_BYTES_MAX:
+            raise ConfigError(
+                f"multicast.rate times multicast.window is {self.multicast_rate} KiB/s times"
+                f" {self.multicast_window} s, more than {WINDOW_BYTES_MAX >> 20} MiB of memory for"
+                " each group: take a smaller window"
+            )
 
     @property
     def is_local(self) -> bool:

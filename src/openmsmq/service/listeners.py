@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +34,10 @@ from openmsmq.service.service import ServiceListener
 from openmsmq.service.signatures import load_signatures
 from openmsmq.transports.mqqb.listener import BinaryListener
 from openmsmq.transports.mqqb.ping_listener import PingListener
+from openmsmq.transports.pgm.network import MulticastNetwork, default_interface
+from openmsmq.transports.pgm.service import MulticastService
+from openmsmq.transports.pgm.timers import PgmTiming
+from openmsmq.transports.pgm.transport import SourceSettings
 from openmsmq.transports.srmp.client import ClientSettings, DestinationSettings
 from openmsmq.transports.srmp.service import SrmpService
 from openmsmq.types.caller import Caller
@@ -126,6 +131,8 @@ class StandardListeners:
         if config.takes_remote_calls:
             listeners.update(self._rpc(local, driver, config).listeners())
         listeners.update(self._srmp_listener(local, driver, config))
+        if config.multicast != "off":
+            listeners["multicast"] = self._multicast(local, driver, config)
         if config.ping_port is not None:
             recorder = None if config.record is None else Recorder(config.record)
             if binary is not None:
@@ -157,6 +164,42 @@ class StandardListeners:
             signatures=load_signatures(config),
         )
         return {"srmp": self._srmp}
+
+    def _multicast(
+        self, local: QueueManager, driver: LoopDriver, config: Config
+    ) -> MulticastService:
+        """Messages to groups; in hardened mode there are none ([MS-MQDMPR] 3.1.7.1.5)."""
+        if local.settings.hardened:
+            raise ConfigError("multicast.mode: hardened mode allows transfer over HTTP only")
+
+        def network() -> MulticastNetwork:
+            given = config.multicast_interface
+            interface = default_interface() if given is None else IPv4Address(given)
+            try:
+                return MulticastNetwork(
+                    interface,
+                    udp_port=config.multicast_udp_port if config.multicast == "udp" else None,
+                    ttl=config.multicast_ttl,
+                    is_alert=config.multicast_router_alert,
+                )
+            except PermissionError as error:
+                raise ConfigError(
+                    "multicast.mode raw needs CAP_NET_RAW (systemd: AmbientCapabilities="
+                    "CAP_NET_RAW); udp needs no privilege, but MSMQ does not speak it"
+                ) from error
+
+        signatures = load_signatures(config)
+        timing = PgmTiming(rate=config.multicast_rate * 1024, window_s=config.multicast_window)
+        return MulticastService(
+            local,
+            driver,
+            SystemClock(),
+            network,
+            settings=SourceSettings(timing, signer=signatures.signer),
+            senders=signatures.senders,
+            may_relay=config.multicast_relays,
+            allowed=tuple(map(IPv4Network, config.multicast_sources)),
+        )
 
     def _read_proxy(self, config: Config) -> ManagersElsewhere | None:
         """Queues of other managers that programs read through this one, if any is configured."""

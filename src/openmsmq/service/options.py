@@ -14,7 +14,9 @@ from openmsmq.service.values import (
     read_computers,
     read_destinations,
     read_identity,
+    read_ipv4,
     read_managers,
+    read_networks,
     read_origin,
     read_path,
     read_peers,
@@ -323,6 +325,52 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "The certificates that signatures of messages over HTTP are checked with: PEM files by the"
         " identifier of the queue manager that sends. Without an entry the certificate that the"
         " client shows in TLS counts. They are read again on SIGHUP.",
+    ),
+    "multicast": Option(
+        "multicast.mode",
+        one_of("off", "raw", "udp"),
+        "Send to MULTICAST= names, and receive for queues with a group address (queue set"
+        " --multicast): raw as MSMQ does, which needs CAP_NET_RAW, or udp, without privileges, for"
+        " other OpenMSMQ. Anyone on the network can send to these queues.",
+        "--multicast off|raw|udp",
+    ),
+    "multicast_interface": Option(
+        "multicast.interface",
+        read_ipv4,
+        "The address of the network interface for it; else the one that the system would choose.",
+        "--multicast-interface ADDRESS",
+    ),
+    "multicast_udp_port": Option(
+        "multicast.udp_port",
+        whole(1, U16_MAX),
+        "The port of the mode udp, the same everywhere.",
+    ),
+    "multicast_rate": Option(
+        "multicast.rate", whole(1, 1 << 20), "KiB that are sent to a group in a second."
+    ),
+    "multicast_window": Option(
+        "multicast.window",
+        whole(1, 86_400),
+        "Seconds for which what was sent is kept in memory, to be sent again to those who missed"
+        " it.",
+    ),
+    "multicast_ttl": Option(
+        "multicast.ttl", whole(1, 255), "Routers that packets may pass, with the first network."
+    ),
+    "multicast_sources": Option(
+        "multicast.sources",
+        read_networks,
+        "Listen to these addresses or networks only.",
+    ),
+    "multicast_relays": Option(
+        "multicast.relays",
+        read_flag,
+        "Ask routers for what was missed, if a source says so; else the source itself.",
+    ),
+    "multicast_router_alert": Option(
+        "multicast.router_alert",
+        read_flag,
+        "Mark packets for routers that know PGM, as RFC 3208 demands.",
     ),
     "tls_cert": Option(
         "tls.cert",

@@ -45,17 +45,16 @@ from openmsmq.types.manager_state import ManagerState
 RETRY_AFTER: Final = (120.0, 900.0)
 "Seconds until a start that failed is tried again, at first and later ([MS-MQSO] 6.4.4.1)."
 LISTENERS: Final = (
-    *(
-        "binary",
-        "binary_tls",
-        "ping",
-        "app",
-        "rpc",
-        "rpc_alternate",
-        "endpoint_mapper",
-        "srmp",
-        "console",
-    ),
+    "binary",
+    "binary_tls",
+    "ping",
+    "app",
+    "rpc",
+    "rpc_alternate",
+    "endpoint_mapper",
+    "srmp",
+    "multicast",
+    "console",
 )
 "All there will be; the ready file names each."
 MAY_PASS: Final = (StoreInUse, StorageFailed, StorageFull)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -241,3 +242,23 @@ def read_identity(given: object) -> Identity:
     if given in tuple(Identity):
         return Identity(str(given))
     raise ValueError(f"one of {', '.join(Identity)} is needed")
+
+
+@value({**TEXT_SCHEMA, "format": "ipv4"})
+def read_ipv4(given: object) -> str:
+    """An IPv4 address."""
+    try:
+        return str(IPv4Address(str(given)))
+    except ValueError:
+        raise ValueError(f"{given!r:.40} is no IPv4 address, such as 10.0.0.5") from None
+
+
+@value({"type": "array", "items": TEXT_SCHEMA})
+def read_networks(given: object) -> tuple[str, ...]:
+    """IPv4 addresses and networks."""
+    if not isinstance(given, list):
+        raise ValueError('a list is needed, such as ["10.0.0.0/24"]')  # noqa: TRY004
+    try:
+        return tuple(str(IPv4Network(str(one))) for one in given)
+    except ValueError as error:
+        raise ValueError(f"{error}; an address or a network is needed, 10.0.0.0/24") from None

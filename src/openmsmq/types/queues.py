@@ -95,6 +95,8 @@ class QueueInfo:
     modified: int
     restricted: bool = False
     "It has a list of permissions; without one the roles of tokens and users decide alone."
+    multicast: str = ""
+    "The group address whose messages it gets, `234.1.1.1:8001`; empty for none."
 
 
 def by_name(infos: Iterable[QueueInfo]) -> list[QueueInfo]:

@@ -53,6 +53,7 @@ type = "{TYPE}"
 abort_limit = 5
 retry_delay = 30
 poison = "dead-letter"
+multicast = ""
 """
 
 
@@ -101,6 +102,7 @@ def test_a_file_says_every_property() -> None:
             "abort_limit": 5,
             "retry_delay": 30,
             "poison": "dead-letter",
+            "multicast": "",
         }
     }
     assert wanted.settings.keys() == SETTINGS_KEYS.keys()

@@ -187,7 +187,7 @@ def test_queues_for_replies_take_the_shortest_form(
 
 def test_a_name_no_message_can_carry_is_refused() -> None:
     with pytest.raises(IllegalFormatName):
-        PacketBuilder(SOURCE, parse_format_name("MULTICAST=224.0.0.1:80"))
+        PacketBuilder(SOURCE, ON_TARGET, admin=parse_format_name("MULTICAST=224.0.0.1:80"))
 
 
 @pytest.mark.parametrize(

@@ -16,16 +16,20 @@ from tests.certificates import make_certificates
 
 import openmsmq
 from openmsmq.access.tokens import Tokens
+from openmsmq.clock import SystemClock
+from openmsmq.engine.manager import QueueManager
 from openmsmq.errors import InvalidParameter
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.startup import open_directory
 from openmsmq.service.configuration import Config, ConfigError
 from openmsmq.service.listeners import StandardListeners, server_tls
 from openmsmq.service.service import ServiceListener
+from openmsmq.store.memory import MemoryStore
 from openmsmq.transports.mqqb.listener import BinaryListener
 from openmsmq.transports.mqqb.ping_listener import PingListener
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.caller import Grant
+from openmsmq.types.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -277,3 +281,28 @@ def test_an_encrypted_key_is_refused_without_a_prompt(
     subprocess.run([*command, "-out", str(locked)], check=True, capture_output=True)
     with pytest.raises(ConfigError, match=r"locked\.key"):
         server_tls(replace(with_tls(config, made), tls_key=locked))
+
+
+def test_multicast_is_held_to_hardened_mode(tmp_path: Path) -> None:
+    """PGM-069, PGM-132: rate and window come from the configuration."""
+    config = Config(data=tmp_path, multicast="udp", multicast_rate=100, multicast_window=60)
+    clock = SystemClock()
+    hardened = Settings(hardened=True)
+    for settings, is_refused in ((Settings(), False), (hardened, True)):
+        local = QueueManager(MemoryStore(), clock, name="shop01")
+        local.settings = settings
+        driver = LoopDriver(local, local.tick)
+        listeners = StandardListeners(config)
+        if is_refused:
+            with pytest.raises(ConfigError, match="hardened"):
+                listeners._multicast(local, driver, config)
+        else:
+            service = listeners._multicast(local, driver, config)
+            timing = service._settings.timing
+            assert (timing.rate, timing.window_s) == (100 * 1024, 60)
+        asyncio.run(driver.close())
+
+
+def test_a_window_that_takes_too_much_memory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="take a smaller window"):
+        Config(data=tmp_path, multicast_rate=10_000, multicast_window=300)

@@ -232,6 +232,7 @@ def test_the_ready_file_is_there_while_it_is_ready(house: House, tmp_path: Path)
             "rpc_alternate": None,
             "endpoint_mapper": None,
             "srmp": None,
+            "multicast": None,
             "console": ["::1", 8],
         }
     ]

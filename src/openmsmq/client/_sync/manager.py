@@ -81,6 +81,7 @@ class Manager(Closable):
         abort_limit: int = 0,
         retry_delay: int = 0,
         poison: str = Poison.SUBQUEUE,
+        multicast: str = "",
         exist_ok: bool = False,
     ) -> Queue:
         r"""Create a queue and open it; with `exist_ok`, open the one that exists as it is.
@@ -92,6 +93,7 @@ class Manager(Closable):
 
         A message that was aborted `abort_limit` times goes to `poison`: the `subqueue` `poison`, or
         the `dead-letter` queue. Before, nobody can read it for `retry_delay` seconds each time.
+        With `multicast`, an address such as `234.1.1.1:8001`, the queue gets what is sent to it.
         """
         properties = queue_properties(
             transactional=transactional,
@@ -106,6 +108,7 @@ class Manager(Closable):
             abort_limit=abort_limit,
             retry_delay=retry_delay,
             poison=poison,
+            multicast=multicast or None,
         )
         try:
             self._backend.create_queue(name, properties)
@@ -455,8 +458,12 @@ class Queue(QueueControl):
         abort_limit: int | None = None,
         retry_delay: int | None = None,
         poison: str | None = None,
+        multicast: str | None = None,
     ) -> None:
-        """Change properties; those not given stay. A quota of `math.inf` is none."""
+        """Change properties; those not given stay.
+
+        A quota of `math.inf` is none; so is an empty `multicast` address.
+        """
         self._require_open()
         changes = queue_properties(
             journal=journal,
@@ -470,6 +477,7 @@ class Queue(QueueControl):
             abort_limit=abort_limit,
             retry_delay=retry_delay,
             poison=poison,
+            multicast=multicast,
         )
         self._backend.change_queue(self._handle, changes)
 

@@ -104,6 +104,7 @@ class Origin:
         "network",
         "peer",
         "principal",
+        "target",
         "transport",
         "waiting",
     )
@@ -126,6 +127,8 @@ class Origin:
         self.transport = transport
         self.principal: Token = ANONYMOUS_TOKEN
         "Who sent its messages, to the permissions of queues, unless a signature proves more."
+        self.target: ManagedQueue | None = None
+        "The queue that all its messages go to; else the one that each names."
         self.is_isolated = False
         "What it brings has nothing in common with what other sessions bring."
         self.is_refused = False

@@ -278,7 +278,7 @@ class Arrivals:
         self, work: ArrivalWork, packet: bytes, head: Head, position: ArrivalPosition | None = None
     ) -> None:
         """Put a message into its queue, or say why not."""
-        found = self._destinations.find(work.found, packet, head)
+        found = self._destinations.find(work.found, packet, head, work.origin.target)
         if isinstance(found, Rejected):
             self._reject(work, packet, found, head)
             return

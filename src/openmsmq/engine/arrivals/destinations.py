@@ -37,10 +37,17 @@ class Destinations:
         """Whether a message is for a queue of this manager."""
         return head.addressee in self._addressees
 
-    def find(self, known: Targets, packet: bytes, head: Head) -> ManagedQueue | Rejected:
-        """The queue a message goes to, or why it goes to none; `known` are those found before."""
+    def find(
+        self, known: Targets, packet: bytes, head: Head, target: ManagedQueue | None = None
+    ) -> ManagedQueue | Rejected:
+        """The queue a message goes to, or why it goes to none; `known` are those found before.
+
+        With a `target` the message is for it, whatever its destination says.
+        """
         if self._is_late(head):
             return Rejected(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
+        if target is not None:
+            return target if not target.deleted else Rejected(MessageClass.NACK_BAD_DST_Q)
         if not self.is_here(head):
             if head.flags & UserFlags.RC >= limits.HOP_COUNT_MAX:
                 return Rejected(WENT_ROUND)

@@ -11,13 +11,14 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.commit.gather import Gathering
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.dedup import find_duplicate
-from openmsmq.engine.messages.limits import EXPRESS_SIZE_MAX
+from openmsmq.engine.messages.limits import EXPRESS_SIZE_MAX, MULTICAST_SIZE_MAX
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
     InsufficientResources,
     MachineQuotaExceeded,
+    MessageTooLarge,
     QueueNotAvailable,
     QueueQuotaExceeded,
     StorageFull,
@@ -170,6 +171,8 @@ class Enqueuer:
         if is_local and queue.properties.transactional != in_transaction:
             kind = "transactional" if queue.properties.transactional else "not transactional"
             raise TransactionUsage(f"{queue.name} is {kind}")
+        if queue.transfer is not None and queue.transfer.is_multicast:
+            _check_multicast(queue, messages, in_transaction=in_transaction)
         size = _size(messages)
         core = self._core
         machine = core.settings.quota
@@ -236,3 +239,16 @@ def _insert_between(
 def _size(messages: list[NewMessage]) -> int:
     """The bytes of messages, as quotas count them."""
     return sum([len(message[0]) for message in messages])
+
+
+def _check_multicast(
+    queue: ManagedQueue, messages: list[NewMessage], *, in_transaction: bool
+) -> None:
+    """Refuse what cannot be sent to a group address ([MC-MQSRM] 1.6)."""
+    if in_transaction:
+        raise TransactionUsage(f"{queue.name}: not in a transaction: nothing confirms that it came")
+    largest = max(len(message.packet) for message in messages)
+    if largest > MULTICAST_SIZE_MAX:
+        raise MessageTooLarge(
+            f"{queue.name}: a message of {largest} bytes; at most {MULTICAST_SIZE_MAX} are possible"
+        )

@@ -11,6 +11,10 @@ EXPRESS_SIZE_MAX: Final = 1 << 30
 """Bytes of memory that the express messages of all queues may take. At the limit: a send is
 refused, `InsufficientResources`; messages of other managers are refused.
 """
+MULTICAST_SIZE_MAX: Final = 60_000
+"""Bytes of a message to a group address, which has 64 KB there with its envelope ([MC-MQSRM] 1.6).
+At the limit: a send is refused, `MessageTooLarge`.
+"""
 STALE_MAX: Final = 1000
 """Messages that are gone and still in the heap of express messages by expiry, until the heap is
 twice as large as it has to be. At the limit: they are removed from it.

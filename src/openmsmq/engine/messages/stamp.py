@@ -16,7 +16,7 @@ from openmsmq.errors import FailVerifySignatureEx, Malformed, MessageTooLarge
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.format import PrivateName, PublicName
-from openmsmq.names.reference import reference_for
+from openmsmq.names.reference import destination_reference
 from openmsmq.packet.builder import OptionalHeaders
 from openmsmq.packet.headers.base import BaseFlags, BaseHeader
 from openmsmq.packet.headers.properties import MessagePropertiesStart
@@ -193,7 +193,7 @@ class Destination:
         """`manager` is needed for a public queue only: other names say where the queue is."""
         if not isinstance(name, PublicName):
             manager = name.guid if isinstance(name, PrivateName) else NO_GUID
-        reference = reference_for(name, source=NO_GUID, destination=manager)
+        reference = destination_reference(name, source=NO_GUID, destination=manager)
         return cls(reference.code, reference.encode(), manager.bytes_le)
 
 

@@ -52,6 +52,7 @@ def queue_info(queue: ManagedQueue, core: Core) -> QueueInfo:
         created=properties.created,
         modified=properties.modified,
         restricted=is_restricted(properties.permissions),
+        multicast=properties.multicast,
     )
 
 

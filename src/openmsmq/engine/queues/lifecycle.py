@@ -41,8 +41,18 @@ class QueueLifecycle:
             batch.set_properties(queue, properties)
             batch.write_queue_number()
 
-        self._state.submit(apply, lambda: pending.succeed(queue), failed, grows=True)
+        def committed() -> None:
+            pending.succeed(queue)
+            self._rebind("", properties.multicast)
+
+        self._state.submit(apply, committed, failed, grows=True)
         return pending
+
+    def _rebind(self, before: str, after: str) -> None:
+        """Let the transport know that queues get messages of other group addresses now."""
+        if before != after:
+            for changed in self._queues.on_multicast:
+                changed()
 
     def change(self, queue: ManagedQueue, now: int, changes: Mapping[str, Any]) -> Future[None]:
         """Give a queue other properties; its name and kind stay.
@@ -64,9 +74,10 @@ class QueueLifecycle:
             batch.set_properties(queue, changed)
 
         def committed() -> None:
-            queue.properties = changed
+            before, queue.properties = queue.properties, changed
             derive(queue)
             pending.succeed(None)
+            self._rebind(before.multicast, changed.multicast)
 
         self._state.submit(apply, committed, pending.fail, grows=True)
         return pending
@@ -94,6 +105,7 @@ class QueueLifecycle:
         def committed() -> None:
             self._withdraw(family, caller.name)
             pending.succeed(None)
+            self._rebind(queue.properties.multicast, "")
             for member in family:
                 self._purge.drop_messages(member, caller.name)
 

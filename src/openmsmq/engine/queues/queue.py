@@ -17,8 +17,9 @@ from openmsmq.engine.queues.express import ExpressMessages
 from openmsmq.engine.queues.holds import Holds
 from openmsmq.engine.queues.waiter import Waiter
 from openmsmq.engine.storage.layout import DELAYED_BIT, JOURNAL_BIT
-from openmsmq.errors import IllegalPropertyValue
+from openmsmq.errors import IllegalFormatName, IllegalPropertyValue
 from openmsmq.limits import NO_QUOTA, QUEUE_LABEL_MAX, U32_MAX
+from openmsmq.names.format import parse_format_name
 from openmsmq.types.access import Mode
 from openmsmq.types.lookup import ARRIVAL_MASK, LOOKUP_MAX
 from openmsmq.types.outgoing import TransferState
@@ -73,6 +74,8 @@ class QueueProperties:
     "Of an outgoing queue: why there is one."
     permissions: str = ""
     "Its security descriptor in SDDL; nothing for one that belongs to administrators and is open."
+    multicast: str = ""
+    "The group address whose messages it gets, `234.1.1.1:8001` ([MS-MQMQ] 2.3.1.23)."
 
     def __post_init__(self) -> None:
         """Refuse values outside their sets ([MS-MQMQ] 2.3.1)."""
@@ -89,6 +92,22 @@ class QueueProperties:
         if not -32768 <= self.base_priority <= 32767:
             raise IllegalPropertyValue(f"base_priority {self.base_priority} does not fit 16 bits")
         self._check_poison()
+        self._check_multicast()
+
+    def _check_multicast(self) -> None:
+        if not self.multicast:
+            return
+        try:
+            name = parse_format_name(f"MULTICAST={self.multicast}")
+        except IllegalFormatName:
+            raise IllegalPropertyValue(
+                f"multicast {self.multicast!r}: a group address with a port is needed, such as"
+                " 234.1.1.1:8001"
+            ) from None
+        if f"MULTICAST={self.multicast}" != str(name):
+            raise IllegalPropertyValue(f"multicast {self.multicast!r}: write {str(name)[10:]}")
+        if self.transactional:
+            raise IllegalPropertyValue("multicast: a transactional queue gets no such messages")
 
     def _check_poison(self) -> None:
         for name in ("abort_limit", "retry_delay"):

@@ -6,7 +6,7 @@ Subqueues and outgoing queues are made here when they are needed and go when the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -92,6 +92,8 @@ class Queues:
         self.system_journal = loaded[JOURNAL]
         self.refused = loaded[REFUSED]
         "What other managers sent and was not accepted."
+        self.on_multicast: list[Callable[[], None]] = []
+        "Called when other group addresses have queues."
         self.resolver = Resolver(state.identity, self, lambda: state.settings.inherited_names)
 
     # Finding

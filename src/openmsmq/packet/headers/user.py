@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from uuid import UUID
 
 from openmsmq.names.base import FormatName
-from openmsmq.names.reference import QueueReference
+from openmsmq.names.reference import QueueReference, ReferenceCode, destination_from
 from openmsmq.properties.message import INFINITE
 from openmsmq.wire.fixed import U16, U32, Bits, Fixed, Guid, extended, fixed
 from openmsmq.wire.reader import Reader
@@ -117,6 +117,8 @@ class UserHeader(UserHeaderStart):
 
     def destination_name(self) -> FormatName | None:
         """The queue the message goes to; `IllegalFormatName` if the sender wrote nonsense."""
+        if self.destination.code == ReferenceCode.DIRECT:
+            return destination_from(self.destination.text)
         return self._resolve(self.destination)
 
     def admin_name(self) -> FormatName | None:

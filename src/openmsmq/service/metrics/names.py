@@ -222,6 +222,25 @@ METRICS: Final = (
         "Messages that were posted to other hosts, by how they were answered.",
         ("answer",),
     ),
+    Metric(
+        "openmsmq_multicast_packets_total",
+        "counter",
+        "Packets of multicast: sent, repairs that were sent, received, lost for good, requests for"
+        " repairs.",
+        ("kind",),
+    ),
+    Metric(
+        "openmsmq_multicast_messages_total",
+        "counter",
+        "Messages that came by multicast, for each queue of the address, by what became of them.",
+        ("outcome",),
+    ),
+    Metric(
+        "openmsmq_multicast_sources",
+        "gauge",
+        "Sources of multicast that are sent from or heard.",
+        ("direction",),
+    ),
     Metric("openmsmq_ready", "gauge", "1 while the queue manager is ready, else 0."),
     Metric(
         "openmsmq_info", "gauge", "Always 1; its labels say which one it is.", ("version", "name")

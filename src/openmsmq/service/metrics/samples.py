@@ -43,6 +43,7 @@ from openmsmq.store.pages import DATA_FILE
 from openmsmq.transports.mqqb.events import SessionEnd
 from openmsmq.transports.mqqb.received_acks import FORGED
 from openmsmq.transports.mqqb.transport import BinaryTransport
+from openmsmq.transports.pgm.transport import PgmTransport
 from openmsmq.transports.srmp.exchange import SrmpOutcome, Verdict, outcome_word
 from openmsmq.transports.srmp.received_receipts import UNKNOWN_STREAM
 from openmsmq.transports.srmp.transport import SrmpTransport
@@ -269,6 +270,33 @@ def _report_sessions(page: Page, local: QueueManager) -> None:
     for verdict in Verdict:
         word = verdict.name.lower()
         page.add("openmsmq_http_posts_total", posts[word], word)
+    _report_multicast(page, [one for one in local.transports if isinstance(one, PgmTransport)])
+
+
+def _report_multicast(page: Page, transports: list[PgmTransport]) -> None:
+    sources = [source for transport in transports for source in transport.sources]
+    sent = sum((source.counts for source in sources), Counter[str]())
+    received: Counter[str] = Counter()
+    heard, outcomes = 0, Counter[str]()
+    for transport in transports:
+        sent += transport.counts
+        if (reception := transport.reception) is not None:
+            received += reception.packets
+            outcomes += reception.counts
+            heard += sum(1 for receiver in reception.receivers for _ in receiver.sessions)
+    for kind, count in (
+        ("sent", sent["packets"]),
+        ("repairs sent", sent["repairs"]),
+        ("requests received", sent["naks"]),
+        ("received", received["packets"]),
+        ("requests sent", received["naks"]),
+        ("lost", received["lost"]),
+    ):
+        page.add("openmsmq_multicast_packets_total", count, kind)
+    for outcome in sorted({"stored", "refused", "malformed", *outcomes}):
+        page.add("openmsmq_multicast_messages_total", outcomes[outcome], outcome)
+    page.add("openmsmq_multicast_sources", heard, "incoming")
+    page.add("openmsmq_multicast_sources", len(sources), "outgoing")
 
 
 async def _report_queues(page: Page, local: QueueManager, now: float) -> None:

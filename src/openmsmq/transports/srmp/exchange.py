@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from openmsmq.errors import Malformed
+from openmsmq.names.base import FormatName
 from openmsmq.packet.view import PacketView
 from openmsmq.soap.envelope import BadSignature, Envelope, Signature, StreamReceipt
 from openmsmq.soap.kinds import SoapKind, kind_of
@@ -97,6 +98,8 @@ class SrmpPost:
     "What a stream receipt acknowledges."
     final: FinalReceipt | None = None
     "What a final stream receipt says besides."
+    to: str = ""
+    "The address that it was sent to."
     bad_signature: str = ""
     "Why its signature is not valid; empty if it is, if it cannot be checked, or without one."
 
@@ -127,10 +130,12 @@ def read_post(
     arrived: int,
     senders: Senders | None = None,
     certificate: bytes = b"",
+    destination: FormatName | None = None,
 ) -> SrmpPost:
     """The message in a request; `Malformed` is answered with 400 ([MC-MQSRM] 3.1.5.1.2).
 
-    `arrived` counts seconds since 1970; `certificate` is the one that the client proved in TLS.
+    `arrived` counts seconds since 1970; `certificate` is the one that the client proved in TLS;
+    `destination` is the queue here, where the address is that of a group.
     """
     parts = split_content(content_type, content)
     message = read_message(parts)
@@ -141,7 +146,10 @@ def read_post(
     signed_with, fault = _verify(envelope, parts, senders, certificate)
     return SrmpPost(
         kind,
-        to_packet(replace(message, signed_with=signed_with), arrived=arrived),
+        to_packet(
+            replace(message, signed_with=signed_with), arrived=arrived, destination=destination
+        ),
+        to=envelope.path.to,
         position=position_of(envelope),
         bad_signature=fault,
     )

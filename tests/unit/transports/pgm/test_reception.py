@@ -1,0 +1,153 @@
+"""Queues with a group address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from ipaddress import IPv4Address
+
+import pytest
+from tests.unit.transports.pgm.group import GroupHost, Segment
+
+from openmsmq.errors import IllegalPropertyValue
+from openmsmq.transports.pgm.messages import pack_message
+from openmsmq.transports.pgm.packets import PgmData, Spm, Tsi, decode
+from openmsmq.types.message import Message
+
+GROUP, PORT = IPv4Address("234.1.1.1"), 8001
+STRANGER = IPv4Address("10.0.0.99")
+
+
+def inject(host: GroupHost, *contents: bytes, content_type: str = "text/xml") -> None:
+    """Have a stranger send messages to the group."""
+    tsi = Tsi(b"forger", 7)
+    host.reception.receive(Spm(tsi, PORT, (), 1, 1, 0, STRANGER), STRANGER, GROUP)
+    for number, content in enumerate(contents, 1):
+        message = pack_message(GROUP, PORT, content_type, content)
+        packet = PgmData(tsi, PORT, (), number, 1, message)
+        host.reception.receive(packet, STRANGER, GROUP)
+    host.enter(lambda: None)
+
+
+def test_groups_are_joined_and_left_with_their_queues() -> None:
+    """PGM-056, PGM-134."""
+    host = GroupHost(Segment())
+    first, second = host.listen("a"), host.listen("b")
+    assert host.groups == [GROUP]
+    third = host.listen("c", "")
+    host.done(host.local.change_queue(third, multicast="239.0.0.1:1"))
+    assert host.groups == [GROUP, IPv4Address("239.0.0.1")]
+    host.done(host.local.change_queue(third, multicast=""))
+    host.done(host.local.delete_queue("a"))
+    assert host.groups == [GROUP]
+    host.done(host.local.change_queue(second, multicast="239.0.0.1:1"))
+    assert host.groups == [IPv4Address("239.0.0.1")]
+    assert first.deleted
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1:1", "234.1.1.1", "234.1.1.1:99999", "x:1"])
+def test_only_a_group_address_is_taken(address: str) -> None:
+    host = GroupHost(Segment())
+    with pytest.raises(IllegalPropertyValue, match=r"such as 234\.1\.1\.1:8001"):
+        host.listen("a", address)
+
+
+def test_a_transactional_queue_has_none() -> None:
+    """PGM-058."""
+    host = GroupHost(Segment())
+    with pytest.raises(IllegalPropertyValue, match="transactional"):
+        host.listen("a", transactional=True)
+
+
+def test_a_queue_that_refuses_stops_no_other() -> None:
+    """PGM-057, PGM-130: access is checked as for everyone."""
+    segment = Segment()
+    sender, host = GroupHost(segment), GroupHost(segment)
+    small, closed, open_to_all = host.listen("a", quota=1), host.listen("b"), host.listen("c")
+    host.done(host.local.set_permissions(closed, "O:BAG:BAD:(A;;CCDCLCSWRPWPRC;;;BA)"))
+    sender.publish(Message(bytes(4000), label="tick"))
+    segment.wait(1.0)
+    assert not host.labels(small)
+    assert not host.labels(closed)
+    assert host.labels(open_to_all) == ["tick"]
+    assert host.reception.counts["refused"] == 2
+    assert host.reception.counts["stored"] == 1
+
+
+def test_explain_says_from_where_a_message_came() -> None:
+    """PGM-123."""
+    segment = Segment()
+    sender, host = GroupHost(segment), GroupHost(segment)
+    queue = host.listen("a")
+    [sent] = sender.publish(Message(b"1"))
+    segment.wait(1.0)
+    events = host.local.explain(sent)
+    assert "multicast 234.1.1.1:8001 from 10.0.0.1" in " ".join(map(str, events))
+    [message] = host.peek(queue)
+    assert str(message.destination_queue) == r"DIRECT=OS:host2\private$\a"
+
+
+def test_a_message_comes_once_though_two_sessions_bring_it() -> None:
+    """PGM-099: duplicates across sessions are known by the identifier of the message."""
+    segment = Segment()
+    sender, host = GroupHost(segment), GroupHost(segment)
+    queue = host.listen("a")
+    sender.publish(Message(b"1", label="once"))
+    segment.wait(1.0)
+    [data] = [p for p in segment.packets if b"POST " in p]
+    packet = decode(data)
+    again = replace(packet, tsi=Tsi(b"others", 7))
+    host.reception.receive(again, sender.interface, GROUP)
+    host.enter(lambda: None)
+    assert host.labels(queue) == ["once"]
+
+
+def test_what_is_no_message_for_the_address_is_dropped() -> None:
+    """PGM-051, PGM-133, SRMP-165: and the next one is taken."""
+    segment = Segment()
+    sender, host = GroupHost(segment), GroupHost(segment)
+    queue = host.listen("a")
+    other = GroupHost(segment)
+    other.publish(Message(b"1", label="elsewhere"), to="MULTICAST=234.1.1.2:8001")
+    segment.wait(1.0)
+    [foreign] = [p for p in segment.packets if b"POST " in p]
+    content = foreign.partition(b"\r\n\r\n")[2]
+    content_type = foreign.partition(b"Content-Type: ")[2].partition(b"\r\n")[0].decode()
+    inject(host, content, content_type=content_type)
+    assert host.reception.counts["not for this address"] == 1
+    inject(host, b"<xml", b"\xff" * 100, b"")
+    sender.publish(Message(b"2", label="good"))
+    segment.wait(1.0)
+    assert host.labels(queue) == ["good"]
+
+
+def test_malformed_envelopes_are_counted() -> None:
+    """PGM-133."""
+    host = GroupHost(Segment())
+    host.listen("a")
+    inject(host, b"<xml", b"\xff" * 100)
+    assert host.reception.counts["malformed"] == 2
+
+
+def test_packets_for_another_port_of_the_group_are_ignored() -> None:
+    """PGM-059."""
+    host = GroupHost(Segment())
+    host.listen("a")
+    host.reception.receive(PgmData(Tsi(b"source", 1), 9, (), 1, 1, b""), STRANGER, GROUP)
+    assert host.reception.counts["other port"] == 1
+
+
+def test_express_messages_are_not_written() -> None:
+    segment = Segment()
+    sender, host = GroupHost(segment), GroupHost(segment)
+    queue = host.listen("a")
+    sender.publish(Message(b"1", label="express", recoverable=False))
+    segment.wait(1.0)
+    assert host.labels(queue) == ["express"]
+    assert not queue.messages
+
+
+def test_a_stop_leaves_all_groups() -> None:
+    host = GroupHost(Segment())
+    host.listen("a")
+    host.reception.stop()
+    assert not host.groups
