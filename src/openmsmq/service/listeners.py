@@ -168,9 +168,7 @@ class StandardListeners:
     def _multicast(
         self, local: QueueManager, driver: LoopDriver, config: Config
     ) -> MulticastService:
-        """Messages to groups; in hardened mode there are none ([MS-MQDMPR] 3.1.7.1.5)."""
-        if local.settings.hardened:
-            raise ConfigError("multicast.mode: hardened mode allows transfer over HTTP only")
+        """Messages to groups."""
 
         def network() -> MulticastNetwork:
             given = config.multicast_interface

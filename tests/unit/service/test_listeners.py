@@ -29,7 +29,6 @@ from openmsmq.transports.mqqb.listener import BinaryListener
 from openmsmq.transports.mqqb.ping_listener import PingListener
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.caller import Grant
-from openmsmq.types.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -137,11 +136,12 @@ def test_other_managers_have_listeners_of_their_own(config: Config) -> None:
 
 
 def test_in_hardened_mode_there_is_only_http(config: Config) -> None:
-    """DMPR-024, MSEC-192, MSEC-197: neither RPC, nor the binary protocol, nor pings."""
-    config = replace(config, binary_port=0, ping_port=0, srmp_port=0)
+    """DMPR-024, MSEC-192, MSEC-197, PGM-132: neither RPC, nor the binary protocol, nor pings."""
+    config = replace(config, binary_port=0, ping_port=0, srmp_port=0, multicast="udp")
     config = replace(config, rpc_port=0, rpc_alternate_port=0, endpoint_mapper_port=0)
     tokens = Tokens(config.data)
     everything = {"app", "binary", "ping", "srmp", "rpc", "rpc_alternate", "endpoint_mapper"}
+    everything.add("multicast")
     assert set(asyncio.run(late(config, tokens))) == everything
     with openmsmq.open(config.data) as manager:
         manager.configure(hardened=True)
@@ -283,24 +283,14 @@ def test_an_encrypted_key_is_refused_without_a_prompt(
         server_tls(replace(with_tls(config, made), tls_key=locked))
 
 
-def test_multicast_is_held_to_hardened_mode(tmp_path: Path) -> None:
-    """PGM-069, PGM-132: rate and window come from the configuration."""
+def test_rate_and_window_of_multicast_are_configured(tmp_path: Path) -> None:
+    """PGM-069."""
     config = Config(data=tmp_path, multicast="udp", multicast_rate=100, multicast_window=60)
-    clock = SystemClock()
-    hardened = Settings(hardened=True)
-    for settings, is_refused in ((Settings(), False), (hardened, True)):
-        local = QueueManager(MemoryStore(), clock, name="shop01")
-        local.settings = settings
-        driver = LoopDriver(local, local.tick)
-        listeners = StandardListeners(config)
-        if is_refused:
-            with pytest.raises(ConfigError, match="hardened"):
-                listeners._multicast(local, driver, config)
-        else:
-            service = listeners._multicast(local, driver, config)
-            timing = service._settings.timing
-            assert (timing.rate, timing.window_s) == (100 * 1024, 60)
-        asyncio.run(driver.close())
+    local = QueueManager(MemoryStore(), SystemClock(), name="shop01")
+    driver = LoopDriver(local, local.tick)
+    timing = StandardListeners(config)._multicast(local, driver, config)._settings.timing
+    assert (timing.rate, timing.window_s) == (100 * 1024, 60)
+    asyncio.run(driver.close())
 
 
 def test_a_window_that_takes_too_much_memory_is_refused(tmp_path: Path) -> None:
