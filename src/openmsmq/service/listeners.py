@@ -134,16 +134,7 @@ class StandardListeners:
         if config.multicast != "off":
             listeners["multicast"] = self._multicast(local, driver, config)
         if config.ping_port is not None:
-            recorder = None if config.record is None else Recorder(config.record)
-            if binary is not None:
-                recorder = binary.recorder  # two would give their files the same numbers
-            listeners["ping"] = PingListener(
-                local.identity,
-                config.peer_bind,
-                config.ping_port,
-                refuses=lambda: binary is None or binary.transport.refuses_sessions,
-                recorder=recorder,
-            )
+            listeners["ping"] = _ping_listener(local, config, config.ping_port, binary)
         return listeners
 
     def _srmp_listener(
@@ -255,6 +246,22 @@ class StandardListeners:
         for context in contexts:
             if context is not None and self._config.tls_cert is not None:
                 _load_certificate(context, self._config)
+
+
+def _ping_listener(
+    local: QueueManager, config: Config, port: int, binary: BinaryListener | None
+) -> PingListener:
+    """Answers managers that ask whether this one is there."""
+    recorder = None if config.record is None else Recorder(config.record)
+    if binary is not None:
+        recorder = binary.recorder  # two would give their files the same numbers
+    return PingListener(
+        local.identity,
+        config.peer_bind,
+        port,
+        refuses=lambda: binary is None or binary.transport.refuses_sessions,
+        recorder=recorder,
+    )
 
 
 def _require_cipher(what: str) -> None:
