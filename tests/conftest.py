@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import ssl
@@ -51,6 +52,17 @@ class OneSession(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
             return nodeid.partition("::")[0]
         is_shared = nodeid.startswith(SPARK) and not nodeid[len(SPARK) :].startswith(ALONE)
         return SPARK if is_shared else nodeid
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: many tests wait for processes and timers."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish() -> None:
+    """Leave the thousands of tests out of every later pass of the garbage collector."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)

@@ -257,7 +257,9 @@ def ask(manager: ManagerProcess, function: str, *arguments: object) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", OLD_CODE)
+@pytest.mark.parametrize(
+    "version", [3, pytest.param(4, marks=pytest.mark.acceptance), max(OLD_CODE)]
+)
 def test_a_manager_of_an_older_version_and_one_of_this_exchange_messages(
     version: int, tmp_path: Path
 ) -> None:

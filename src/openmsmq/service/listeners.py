@@ -1,4 +1,8 @@
-"""The listeners of a service, and who may connect to them."""
+"""The listeners of a service, and who may connect to them.
+
+The console, remote calls and messages over HTTP are imported where the configuration asks for them:
+they make up half of the time that a service needs to start.
+"""
 
 from __future__ import annotations
 
@@ -9,38 +13,36 @@ from dataclasses import replace
 from importlib.util import find_spec
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from openmsmq.access.certificates import Certificates
 from openmsmq.access.tokens import Tokens
-from openmsmq.access.users import Users
 from openmsmq.app_server.listener import AppListener
 from openmsmq.app_server.server import AppServer
 from openmsmq.capture.recorder import Recorder
 from openmsmq.clock import SystemClock
 from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.manager import QueueManager
-from openmsmq.interfaces.limits import TRANSACTION_IDLE_AFTER
-from openmsmq.interfaces.remote_read.levels import LevelPolicy
-from openmsmq.interfaces.service import RpcService, RpcSettings
 from openmsmq.runtime.drivers import LoopDriver
 from openmsmq.runtime.logs import log_event
 from openmsmq.service.configuration import Config, ConfigError
 from openmsmq.service.descriptors import needed, shares
-from openmsmq.service.http import ConsoleListener
 from openmsmq.service.metrics.samples import ServiceMetrics
-from openmsmq.service.read_proxy import ManagersElsewhere
 from openmsmq.service.service import ServiceListener
-from openmsmq.service.signatures import load_signatures
 from openmsmq.transports.mqqb.listener import BinaryListener
 from openmsmq.transports.mqqb.ping_listener import PingListener
 from openmsmq.transports.pgm.network import MulticastNetwork, default_interface
 from openmsmq.transports.pgm.service import MulticastService
 from openmsmq.transports.pgm.timers import PgmTiming
 from openmsmq.transports.pgm.transport import SourceSettings
-from openmsmq.transports.srmp.client import ClientSettings, DestinationSettings
-from openmsmq.transports.srmp.service import SrmpService
 from openmsmq.types.caller import Caller
+
+if TYPE_CHECKING:
+    from openmsmq.interfaces.service import RpcService
+    from openmsmq.service.http import ConsoleListener
+    from openmsmq.service.read_proxy import ManagersElsewhere
+    from openmsmq.transports.srmp.client import ClientSettings
+    from openmsmq.transports.srmp.service import SrmpService
 
 _log: Final = logging.getLogger(__name__)
 
@@ -78,6 +80,7 @@ class StandardListeners:
         """The console."""
         if config.console_port is None:
             return {}
+        from openmsmq.service.http import ConsoleListener
 
         def admits(text: str) -> bool:
             grant = tokens.check(text)
@@ -143,6 +146,9 @@ class StandardListeners:
         """Messages over HTTP, if they are on."""
         if config.srmp_port is None:
             return {}
+        from openmsmq.service.signatures import load_signatures
+        from openmsmq.transports.srmp.service import SrmpService
+
         self._srmp = SrmpService(
             local,
             driver,
@@ -194,11 +200,18 @@ class StandardListeners:
         """Queues of other managers that programs read through this one, if any is configured."""
         if not config.rpc_managers:
             return None
+        from openmsmq.service.read_proxy import ManagersElsewhere
+
         _require_cipher("rpc.managers")
         return ManagersElsewhere(config.rpc_managers, config.data)
 
     def _rpc(self, local: QueueManager, driver: LoopDriver, config: Config) -> RpcService:
         """Remote calls."""
+        from openmsmq.access.users import Users
+        from openmsmq.interfaces.limits import TRANSACTION_IDLE_AFTER
+        from openmsmq.interfaces.remote_read.levels import LevelPolicy
+        from openmsmq.interfaces.service import RpcService, RpcSettings
+
         _require_cipher("remote calls (--rpc-port)")
         policy = LevelPolicy(
             config.rpc_allow_unauthenticated,
@@ -221,6 +234,8 @@ class StandardListeners:
 
     def _srmp_settings(self, config: Config) -> ClientSettings:
         """How messages are posted to other hosts."""
+        from openmsmq.transports.srmp.client import ClientSettings, DestinationSettings
+
         own = DestinationSettings(config.srmp_proxy, None, config.srmp_posts_max)
         self._client_tls = [_client_tls(config, config.srmp_ca)]
         by_host = {}
@@ -241,6 +256,8 @@ class StandardListeners:
         """
         self._certificates.entries = config.tls_clients
         if self._srmp is not None:
+            from openmsmq.service.signatures import load_signatures
+
             self._srmp.listener.senders = load_signatures(config).senders
         contexts = (self._console_tls, self._app_tls, self._srmp_tls, *self._client_tls)
         for context in contexts:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import FrozenInstanceError
-from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.unit.engine.world import TWICE
+from tests.unit.engine import world
 
 from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.operation import Operation, Operations, joined
@@ -215,17 +211,5 @@ def test_what_waits_behind_others_can_be_joined(log: Log) -> None:
     assert log.taken() == "a b failed c failed"
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(TWICE in os.environ, reason="this is the second run")
-def test_every_operation_of_the_rules_can_be_written_again() -> None:
-    """All tests of the rules, with every commit begun a first time in vain."""
-    folder = Path(__file__).parents[1]
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", str(folder)],
-        cwd=folder.parents[2],
-        env=os.environ | {TWICE: "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stdout[-4000:]
+def test_commits_of_this_folder_begin_a_first_time_in_vain() -> None:
+    assert world.begins_twice

@@ -1,0 +1,34 @@
+"""What starts often starts quickly: it imports nothing that it does not use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+OPTIONAL = ("aiohttp", "openmsmq.interfaces", "openmsmq.rpc", "openmsmq.transports.srmp.service")
+"Console, remote calls and messages over HTTP: half of the time that a service needs to start."
+
+
+def loaded(program: str) -> set[str]:
+    """The modules that a process has imported at the end of a program."""
+    text = f"{program}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_a_service_imports_the_protocols_that_it_speaks() -> None:
+    modules = loaded("import openmsmq.cli.serve")
+    assert "openmsmq.transports.mqqb.listener" in modules
+    assert not modules & set(OPTIONAL)
+
+
+def test_the_command_line_imports_the_command_that_is_run() -> None:
+    modules = loaded("import openmsmq.cli.main")
+    assert not modules & {"asyncio", "lmdb", "rich", "openmsmq.engine", "openmsmq.store"}
+
+
+def test_a_worker_of_spark_that_plans_imports_no_pandas() -> None:
+    pytest.importorskip("pyspark")
+    assert "pandas" not in loaded("import openmsmq.spark.source")
