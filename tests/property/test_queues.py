@@ -103,18 +103,18 @@ def try_programs(seeds: range, *, without: tuple[str, ...] = ()) -> None:
             raise AssertionError(f"seed {seed}, with\n{lines}") from failure(fewer)
 
 
-@pytest.mark.parametrize("part", first_quick(range(10)))
+@pytest.mark.parametrize("part", first_quick(range(5)))
 def test_a_manager_does_what_the_model_does(part: int) -> None:
     try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS))
 
 
 @pytest.mark.torture
-@pytest.mark.parametrize("part", range(10, 20))
+@pytest.mark.parametrize("part", range(5, 20))
 def test_it_does_so_in_many_more_programs(part: int) -> None:
     try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS))
 
 
-@pytest.mark.parametrize("part", first_quick(range(5)))
+@pytest.mark.parametrize("part", first_quick(range(3)))
 def test_it_does_so_with_more_transactions(part: int) -> None:
     """Many messages are aborted, wait, and become poison."""
     try_programs(range(part * PROGRAMS, (part + 1) * PROGRAMS), without=RARELY)

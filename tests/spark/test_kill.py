@@ -219,7 +219,7 @@ def test_a_driver_that_is_killed_before_it_decides_loses_and_doubles_nothing(
     pipeline: Callable[..., Pipeline],
 ) -> None:
     stream = pipeline(sink="out")
-    stream.send()
+    stream.send(2 * stream.job.per_trigger)
     stream.run(("decide:before", 2, "driver"))
     stream.run()
     stream.check()

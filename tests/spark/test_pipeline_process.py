@@ -122,6 +122,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.communicate(timeout=PATIENCE)
 
 
+@pytest.mark.acceptance
 @pytest.mark.timeout(900)
 def test_an_archive_and_its_replay_survive_kills(commands: Commands, manager: Manager) -> None:
     keep_and_bring_back(commands, manager, count=400, batch=250, kills=1)
