@@ -91,7 +91,7 @@ class Framer:
     def __init__(self, accepts: Mapping[int, Kind], *, limit: int = FRAME_SIZE_FIRST) -> None:
         self.accepts = accepts
         self.limit = limit
-        "The largest size; whoever learns of another one sets it, also between two frames."
+        "The largest size; it may be set anew at any time, also between two frames."
         self._data = b""
         "Is cut into frames where it lies: copies are the cost of small frames."
         self._start = 0

@@ -252,7 +252,7 @@ class Core(EngineState):
     def refuse(self, error: BaseException) -> None:
         """No commit could be begun: tell everybody who asked for one."""
         self.operations.refuse(error)
-        self.readers.settle()
+        self.readers.notify()
 
     def configure(self, **changes: Any) -> Future[None]:
         """Change settings of the manager."""
@@ -279,7 +279,7 @@ class Core(EngineState):
         if not self.expiry.is_due:
             return begins
         begins |= self._expiry_sweep.start()
-        self.readers.settle()
+        self.readers.notify()
         return begins
 
     def _write_shift(self) -> None:
@@ -342,14 +342,14 @@ class Core(EngineState):
             self._after_commit.append(call)
         else:
             call()
-            self.readers.settle()
+            self.readers.notify()
 
     # Readers
 
     def insert_own(self, queue: ManagedQueue, message: NewMessage) -> None:
         """An express message of the manager itself arrives in a queue, and readers get it."""
         self.readers.wake(queue, self.express.insert(queue, [message]))
-        self.readers.settle()
+        self.readers.notify()
 
     def cancel_everywhere(self, error: MQError) -> None:
         """Let every read that waits fail."""

@@ -330,4 +330,4 @@ class QueueHandle(Holder):
         core = self._parts.core
         core.queues.close(self.queue, self.mode, self)
         core.removal.release(self.queue, self.queue.holds.held_by(self))
-        core.readers.settle()
+        core.readers.notify()

@@ -1,4 +1,4 @@
-"""What waits in the queues that a pipeline reads."""
+"""The backlog of the queues that a pipeline reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openmsmq.spark.subscribed import QUEUES_SHOWN
 
 
 class Waiting:
-    """Asks the managers of a source; whoever does not answer is not waited for."""
+    """Asks the managers of a source; one that does not answer is not waited for."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -53,7 +53,7 @@ class Waiting:
         return self._managers[address]
 
     def close(self) -> None:
-        """Let go of the managers."""
+        """Close the connections to the managers."""
         for manager in self._managers.values():
             manager.close()
         self._managers.clear()

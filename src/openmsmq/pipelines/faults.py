@@ -24,9 +24,9 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, MQError):
         return error.text if error.detail else str(error)
     text = str(error)
-    told = [m for m in _PYTHON.finditer(text) if m[1] not in _OUTER and "java" not in m[0][:5]]
-    if "Traceback (most recent call last)" in text and told:
-        return _short(told[-1][2])
+    found = [m for m in _PYTHON.finditer(text) if m[1] not in _OUTER and "java" not in m[0][:5]]
+    if "Traceback (most recent call last)" in text and found:
+        return _short(found[-1][2])
     if found := list(_SPARK.finditer(text)):
         return _short(_QUERY.sub("", found[-1][2]))
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")

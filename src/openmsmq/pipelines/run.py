@@ -42,9 +42,9 @@ class Audience:
     on_rows: Callable[[list[dict[str, Any]]], None] = lambda rows: None
     "Rows of a `console` sink."
     stopping: Callable[[], bool] = lambda: False
-    "Somebody wants the run to end after the batch it is at."
+    "The run is to end after the batch it is at."
     at_once: Callable[[], bool] = lambda: False
-    "Somebody does not want to wait for this batch either."
+    "The run is to end without waiting for this batch."
 
 
 class Watcher:

@@ -20,7 +20,7 @@ AVAILABLE_NOW: Final = "available-now"
 ONCE: Final = "once"
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _STAR: Final = re.compile(r"(?<!\()\s*\*")
-"All columns, but not those of `count(*)`; a product will do no harm."
+"All columns, but not those of `count(*)`; a product is taken for one, which only reads more."
 _LIMITS: Final = {
     "max_messages_per_trigger": "maxMessagesPerTrigger",
     "max_bytes_per_trigger": "maxBytesPerTrigger",

@@ -2,7 +2,7 @@
 
 NAME/run.json       the run, rewritten after every batch
 NAME/openmsmq.lock  locked by the process as long as it runs, however it ends
-NAME/stop           somebody wants it to stop
+NAME/stop           it is to stop
 NAME/log            what Spark has to say, and whole tracebacks
 """
 
@@ -60,8 +60,8 @@ class Run:
 
 def default_folder() -> Path:
     """Where runs are kept, unless said otherwise."""
-    if told := os.environ.get(VARIABLE):
-        return Path(told)
+    if given := os.environ.get(VARIABLE):
+        return Path(given)
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(state).expanduser() / "openmsmq" / "pipelines"
 
@@ -107,7 +107,7 @@ class Runs:
 
     @contextmanager
     def begin(self, run: Run) -> Iterator[RunRecorder]:
-        """Run under a name that nobody else runs under now."""
+        """Run under a name that no other pipeline runs under now."""
         folder = self.folder / run.name
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -137,7 +137,7 @@ class RunRecorder:
 
     @property
     def is_asked_to_stop(self) -> bool:
-        """Somebody wants it to stop."""
+        """It is to stop."""
         return (self._folder / _STOP).exists()
 
     def progress(self, progress: Progress) -> None:

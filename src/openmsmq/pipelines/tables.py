@@ -1,4 +1,4 @@
-"""Tables of a TOML file, read key by key; what nobody asks for is a mistake of its writer."""
+"""Tables of a TOML file, read key by key; a key that is never read is a mistake of its writer."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class TomlTable:
         return {name: str(value) for name, value in found.items()}
 
     def done(self) -> None:
-        """`PipelineFileError` if there is a key that nobody knows."""
+        """`PipelineFileError` if there is an unknown key."""
         for key in self._values:
             if key not in self._asked:
                 hint = nearest(key, dict.fromkeys(self._asked))

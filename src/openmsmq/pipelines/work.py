@@ -1,4 +1,4 @@
-"""What a kind of pipeline has to offer, and what it is told while it runs."""
+"""What a kind of pipeline has to offer, and what controls it while it runs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A batch that is done, and what waits behind it."""
+    """A batch that is done, and the backlog behind it."""
 
     batch: int
     rows: int
     seconds: float
     lag: int | None = None
-    "Messages that wait to be read; None if nobody knows."
+    "Messages that wait to be read; None if that is unknown."
     oldest: int | None = None
     "Seconds that the oldest of them has waited."
     queues: tuple[Backlog, ...] = ()
@@ -66,7 +66,7 @@ class Watch(Protocol):
 
     @property
     def stopping(self) -> bool:
-        """Somebody wants it to end after the batch it is at."""
+        """It is to end after the batch it is at."""
 
     def show(self, progress: Progress) -> None:
         """A batch is done."""

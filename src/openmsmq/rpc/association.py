@@ -15,7 +15,7 @@ from openmsmq.rpc.limits import CONNECTIONS_MAX, HANDLES_MAX
 from openmsmq.rpc.status import RpcFault, RpcStatus
 
 RandomBytes = Callable[[int], bytes]
-"So many bytes that nobody can guess."
+"Makes that many unpredictable bytes."
 
 
 class HandleContext(Protocol):

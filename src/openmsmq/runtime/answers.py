@@ -18,7 +18,7 @@ GiveUp = Callable[[Future[T], MQError], bool]
 def abandon(
     pending: Future[T], give_up: GiveUp[T] | None, undo: Callable[[T], None] | None
 ) -> None:
-    """Nobody waits for this answer any longer."""
+    """The caller no longer waits for this answer."""
     if undo is None or (give_up is not None and give_up(pending, ReceiveTimeout())):
         return
 

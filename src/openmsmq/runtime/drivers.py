@@ -35,14 +35,14 @@ CLOSED = "the queue manager is closed"
 
 
 def _ignore(commit: Commit) -> None:
-    """Nobody wants to know."""
+    """Observe nothing."""
 
 
 class ThreadDriver:
     """Threads call the core in turn; the first that finds something to commit commits for all.
 
-    There is no thread of its own: what is due, such as messages that expire, is done by whoever
-    calls or waits.
+    There is no thread of its own: what is due, such as messages that expire, is done by the thread
+    that calls or waits.
     """
 
     def __init__(self, core: Core, tick: Callable[[], bool]) -> None:
@@ -58,7 +58,7 @@ class ThreadDriver:
         self._closed = False
         "Nothing new is taken."
         self._ended = False
-        "Somebody closes it, or has."
+        "It is being closed, or is."
         self._owner = OwnerProcess()
 
     def call(self, make: Callable[[], T]) -> T:
@@ -75,10 +75,10 @@ class ThreadDriver:
             self._changed.notify_all()
 
     def _sweep(self) -> None:
-        """Do what is due before a call, so that nobody sees what should be gone."""
+        """Do what is due before a call, so that no caller sees what should be gone."""
         if self._tick() and self._core.wants_commit:
             self._commit()
-            self._require_open()  # somebody may have closed it meanwhile
+            self._require_open()  # another thread may have closed it meanwhile
 
     def wait(
         self,
@@ -116,7 +116,7 @@ class ThreadDriver:
                     self._changed.notify_all()
                 raise
             if self._core.wants_commit and not self._followers:
-                self._commit()  # nobody waits for what is left, so nobody else would
+                self._commit()  # no thread waits for what is left, so none would commit it
             return pending.result()
 
     def _follow(self, deadline: float | None) -> None:
@@ -238,9 +238,9 @@ class LoopDriver:
         self._broken: MQError | None = None
         self._owner = OwnerProcess()
         self.observer: Callable[[Commit], None] = _ignore
-        "Told about every commit; the event loop waits meanwhile."
+        "Called after every commit; the event loop waits meanwhile."
         self.on_broken: Callable[[MQError], None] = lambda error: None
-        "Told when nothing can be committed any more."
+        "Called when nothing can be committed any more."
 
     @property
     def is_closed(self) -> bool:
@@ -253,7 +253,7 @@ class LoopDriver:
         return self._is_busy
 
     def call(self, make: Callable[[], T]) -> T:
-        """Call the core; what that makes it commit is committed, though nobody waits for it."""
+        """Call the core; what that makes it commit is committed, without waiting for it."""
         self._require_open()
         self._tick()
         result = make()
@@ -297,7 +297,7 @@ class LoopDriver:
         return pending.result()
 
     def begin(self, make: Callable[[], Future[T]], answered: Callable[[Future[T]], None]) -> None:
-        """Call the core and be told of the answer, at once or later."""
+        """Call the core; `answered` gets the answer, at once or later."""
         self._require_open()
         self._tick()
         pending = make()
@@ -308,7 +308,7 @@ class LoopDriver:
         self._go_on()
 
     async def _sweep(self) -> None:
-        """Do what is due before a call, so that nobody sees what should be gone."""
+        """Do what is due before a call, so that no caller sees what should be gone."""
         if self._tick():
             self._commit_if_wanted()
             swept: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -317,7 +317,7 @@ class LoopDriver:
             self._require_open()
 
     def _set_timer(self) -> None:
-        """See that what will be due is done, although nobody may call then."""
+        """See that what will be due is done, even if no call comes then."""
         left = self._core.next_deadline
         if left is None or self._closed:
             return

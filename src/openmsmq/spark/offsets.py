@@ -115,7 +115,7 @@ def subscription_of(offset: Offset, wanted: str) -> str:
 
 
 def _key(name: str, places: Mapping[str, QueueAddress]) -> str:
-    """What a queue of an older offset is called now; itself, if that is not to be told.
+    """What a queue of an older offset is called now; itself, if that cannot be determined.
 
     If its address is written in another way than it was, the queue is found by its name.
     """

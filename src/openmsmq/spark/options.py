@@ -47,7 +47,7 @@ LATEST: Final = "latest"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a reader or a writer was told."""
+    """The options of a reader or a writer."""
 
     managers: tuple[str, ...]
     queues: tuple[str, ...] = ()

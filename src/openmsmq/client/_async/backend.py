@@ -91,7 +91,7 @@ class SubscriptionBackend(Protocol):
 
 
 class Backend(Protocol):
-    """Whoever keeps the queues."""
+    """Where the queues are kept: in this process, by a service, or on another computer."""
 
     @property
     def name(self) -> str:
@@ -289,5 +289,5 @@ class Backend(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
         ...

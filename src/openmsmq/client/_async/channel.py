@@ -81,7 +81,7 @@ class Channel:
         "Done when the socket is closed."
         self._connection = Connection(self._machine, reads_always=True)
         self._room = asyncio.Event()
-        "Told when there may be room again for more to be sent."
+        "Notified when there may be room again for more to be sent."
         self._queueing = asyncio.Lock()
         "Held by the task that is the next to send, when there is room for it."
         self._patience = patience
@@ -153,15 +153,15 @@ class Channel:
         if kind not in (
             Kind.END,
             Kind.END_RANGES,
-        ):  # what becomes of messages is said at once, whoever gives up
+        ):  # the outcome of messages is sent at once, even if the caller gives up
             await self._make_room()
         _, answer = self._begin(kind, parts)
         return await self._answer(answer, wait)
 
     async def read(self, payload: bytes, *, wait: float | None, held: int = 0) -> Frame:
-        """Send a READ. Whoever is cancelled has read nothing.
+        """Send a READ. A caller that is cancelled has read nothing.
 
-        `held` is the handle for which messages are held; 0 if a transaction has them or nobody.
+        `held` is the handle for which messages are held; 0 if a transaction or no one has them.
         """
 
         def came_late(result: Frame | MQError) -> None:
@@ -183,7 +183,7 @@ class Channel:
         """Have messages removed that are held; whatever happens now, they are the caller's."""
         kind, end = end_of(self.welcome, handle, lookups, remove=True)
         _, answer = self._begin(kind, (end,))
-        # If it is lost nobody knows whether they are gone: better twice than never.
+        # If the answer is lost, they may or may not be removed: better twice than never.
         with contextlib.suppress(*ENDED, OperationCancelled):
             try:
                 await self._answer(asyncio.shield(answer), SLOW)
@@ -225,7 +225,7 @@ class Channel:
         waits: bool = False,
         late: Answered | None = None,
     ) -> tuple[int, Answer]:
-        """Send a request; `late` is told of an answer that nobody waits for any more."""
+        """Send a request; `late` gets an answer that came after the caller gave up."""
         if self._cancelled:
             self._hear_of_it()
         answer: Answer = self._loop.create_future()
@@ -267,7 +267,7 @@ class Channel:
             self._tell(*end_of(self.welcome, handle, lookups, remove=False))
 
     def _tell(self, kind: Kind, payload: bytes) -> None:
-        """Send a request whose answer nobody waits for."""
+        """Send a request without waiting for its answer."""
         self._connection.write(encode_frame(kind, self._link.ask(_ignore), payload))
 
     def tell(self, kind: Kind, payload: bytes) -> None:
@@ -290,7 +290,7 @@ class Channel:
         await self._answer(self._drop(number, deliveries, handle), 0)
 
     def _drop(self, number: int, deliveries: Deliveries, handle: int) -> Answer:
-        """Begin to unsubscribe, which goes on whether anybody waits for it or not."""
+        """Begin to unsubscribe, which goes on even if the caller does not wait."""
         answer: Answer = self._loop.create_future()
         answered = _setter(answer)
 
@@ -330,7 +330,7 @@ class Channel:
         self._lost("it was closed here")
 
     async def aclose(self) -> None:
-        """End the connection: whoever waits is told that the program did so."""
+        """End the connection: calls that wait fail, and say that the program closed it."""
         self._link.closed()
         self._room.set()
         self._connection.close()
@@ -348,4 +348,4 @@ def _setter(answer: Answer, late: Answered | None = None) -> Answered:
 
 
 def _ignore(_: Frame | MQError) -> None:
-    """Nobody waits for it."""
+    """The caller no longer waits for it."""

@@ -26,7 +26,7 @@ class Closable:
     """What `async with` closes at the end."""
 
     async def close(self) -> None:
-        """Let go of it."""
+        """Release it."""
         raise NotImplementedError
 
     async def __aenter__(self) -> Self:

@@ -91,7 +91,7 @@ class Manager(Closable):
         both, 2 encrypted only), `base_priority` and `type` are kept for those who ask.
 
         A message that was aborted `abort_limit` times goes to `poison`: the `subqueue` `poison`, or
-        the `dead-letter` queue. Before, nobody can read it for `retry_delay` seconds each time.
+        the `dead-letter` queue. Before, it is invisible for `retry_delay` seconds each time.
         With `multicast`, an address such as `234.1.1.1:8001`, the queue gets what is sent to it.
         """
         properties = queue_properties(
@@ -151,7 +151,7 @@ class Manager(Closable):
         return await self._backend.queues(everything=everything)
 
     async def outgoing(self) -> list[OutgoingInfo]:
-        """The queues of messages for other computers, by name: what waits, and why."""
+        """The queues of messages for other computers, by name: the backlog, and its cause."""
         return await self._backend.outgoing()
 
     async def peers(self) -> list[PeerInfo]:
@@ -192,11 +192,11 @@ class Manager(Closable):
         return await self._backend.prepared()
 
     async def commit_prepared(self, xid: str) -> None:
-        """Commit a prepared transaction; to do it again does no harm."""
+        """Commit a prepared transaction; idempotent."""
         await self._backend.commit_prepared(xid)
 
     async def abort_prepared(self, xid: str) -> None:
-        """Abort a prepared transaction; to do it again does no harm."""
+        """Abort a prepared transaction; idempotent."""
         await self._backend.abort_prepared(xid)
 
     async def units(self) -> list[UnitInfo]:
@@ -250,7 +250,7 @@ class Manager(Closable):
         await self._backend.configure(changes)
 
     async def close(self) -> None:
-        """Finish what was asked for and let go of the directory or the service."""
+        """Finish what was asked for and release the directory or the connection."""
         await self._backend.close()
 
 

@@ -1,7 +1,7 @@
 """Those who have a part in a unit.
 
 A part is prepared under the unit's name and waits for the outcome, whatever happens to the program
-that began it. `commit_prepared` and `abort_prepared` are for whoever finds it later.
+that began it. `commit_prepared` and `abort_prepared` are for a process that finds it later.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class TwoPhaseConnection(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of it."""
+        """Release it."""
         ...
 
 
 class Participant(Protocol):
-    """Somebody who has a part in a unit, or may have one."""
+    """A manager or database that has a part in a unit, or may have one."""
 
     partner: Partner
 
@@ -73,12 +73,12 @@ class Participant(Protocol):
 
     @property
     def is_lost(self) -> bool:
-        """It cannot be told anything any more."""
+        """Its connection is lost."""
         ...
 
     @property
     def is_known(self) -> bool:
-        """Its name is that of nobody else, whoever asks."""
+        """Its name is unique, whichever program asks."""
         ...
 
     async def get_ready(self) -> None:
@@ -90,7 +90,7 @@ class Participant(Protocol):
         ...
 
     async def prepare(self) -> None:
-        """Make its part last until it is told the outcome."""
+        """Keep its part until the outcome is known."""
         ...
 
     async def commit(self) -> None:
@@ -102,7 +102,7 @@ class Participant(Protocol):
         ...
 
     async def give_up(self) -> None:
-        """It could not be told the outcome: let nobody go on with it as if it had been."""
+        """It could not be notified of the outcome: let no program use it as if it had been."""
         ...
 
     async def prepared(self) -> list[str]:
@@ -191,7 +191,7 @@ class Database:
             await self._connection.tpc_rollback()
 
     async def give_up(self) -> None:
-        """Close the connection, which is in the midst of a transaction that nobody will end."""
+        """Close the connection, which is inside a transaction that will never be ended."""
         with contextlib.suppress(Exception):
             await self._connection.close()
 
@@ -330,7 +330,7 @@ def participants(
 
 
 async def get_ready(decider: Manager, found: Sequence[Database | OtherManager]) -> None:
-    """Find out who they are; nobody may be there twice."""
+    """Find out their names; none may be there twice."""
     names = {f"manager {decider.id}"}
     for participant in found:
         await participant.get_ready()

@@ -1,7 +1,7 @@
 """Units that a crash has left behind.
 
 Whatever a participant has prepared waits for the outcome, and the manager that decides knows it. A
-unit whose program is at work is left alone: the manager that decides sees that, too.
+unit whose program is active is left alone: the manager that decides sees that, too.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ async def recover(manager: Manager, *others: Manager | TwoPhaseConnection) -> li
     """Finish the units that `manager` decides, wherever one of the others has a part in them.
 
     The others are managers and connections to databases on which nothing is under way. A unit
-    whose program is at work is left alone.
+    whose program is active is left alone.
     """
     found = participants(manager, others)
     await get_ready(manager, found)

@@ -27,7 +27,7 @@ class Transaction:
         return self._work
 
     async def prepare(self) -> None:
-        """Write down all that was done, and wait to be told the outcome by name."""
+        """Write down all that was done, and wait for `commit` or `abort` by name."""
         await self._backend.prepare(await self.begun())
         self._is_over = True
 
@@ -78,14 +78,14 @@ class TwoPhase(Transaction):
         await self.prepare()
 
     async def tpc_commit(self, xid: str | None = None) -> None:
-        """The second phase, of this one or of any that is prepared; to repeat it does no harm."""
+        """The second phase, of this one or of any that is prepared; idempotent."""
         if xid is None and not self._is_over:
             await self.commit()
         else:
             await self._backend.commit_prepared(xid or self._xid)
 
     async def tpc_rollback(self, xid: str | None = None) -> None:
-        """Undo it, prepared or not; to repeat it does no harm."""
+        """Undo it, prepared or not; idempotent."""
         if xid is None and not self._is_over:
             await self.abort()
         else:

@@ -92,7 +92,7 @@ class SubscriptionBackend(Protocol):
 
 
 class Backend(Protocol):
-    """Whoever keeps the queues."""
+    """Where the queues are kept: in this process, by a service, or on another computer."""
 
     @property
     def name(self) -> str:
@@ -290,5 +290,5 @@ class Backend(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
         ...

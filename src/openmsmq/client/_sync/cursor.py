@@ -27,7 +27,7 @@ class Closable:
     """What `with` closes at the end."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release it."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

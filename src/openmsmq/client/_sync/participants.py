@@ -2,7 +2,7 @@
 """Those who have a part in a unit.
 
 A part is prepared under the unit's name and waits for the outcome, whatever happens to the program
-that began it. `commit_prepared` and `abort_prepared` are for whoever finds it later.
+that began it. `commit_prepared` and `abort_prepared` are for a process that finds it later.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class TwoPhaseConnection(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release it."""
         ...
 
 
 class Participant(Protocol):
-    """Somebody who has a part in a unit, or may have one."""
+    """A manager or database that has a part in a unit, or may have one."""
 
     partner: Partner
 
@@ -74,12 +74,12 @@ class Participant(Protocol):
 
     @property
     def is_lost(self) -> bool:
-        """It cannot be told anything any more."""
+        """Its connection is lost."""
         ...
 
     @property
     def is_known(self) -> bool:
-        """Its name is that of nobody else, whoever asks."""
+        """Its name is unique, whichever program asks."""
         ...
 
     def get_ready(self) -> None:
@@ -91,7 +91,7 @@ class Participant(Protocol):
         ...
 
     def prepare(self) -> None:
-        """Make its part last until it is told the outcome."""
+        """Keep its part until the outcome is known."""
         ...
 
     def commit(self) -> None:
@@ -103,7 +103,7 @@ class Participant(Protocol):
         ...
 
     def give_up(self) -> None:
-        """It could not be told the outcome: let nobody go on with it as if it had been."""
+        """It could not be notified of the outcome: let no program use it as if it had been."""
         ...
 
     def prepared(self) -> list[str]:
@@ -192,7 +192,7 @@ class Database:
             self._connection.tpc_rollback()
 
     def give_up(self) -> None:
-        """Close the connection, which is in the midst of a transaction that nobody will end."""
+        """Close the connection, which is inside a transaction that will never be ended."""
         with contextlib.suppress(Exception):
             self._connection.close()
 
@@ -331,7 +331,7 @@ def participants(
 
 
 def get_ready(decider: Manager, found: Sequence[Database | OtherManager]) -> None:
-    """Find out who they are; nobody may be there twice."""
+    """Find out their names; none may be there twice."""
     names = {f"manager {decider.id}"}
     for participant in found:
         participant.get_ready()

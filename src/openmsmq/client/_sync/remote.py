@@ -3,7 +3,7 @@
 
 The connection is made when it is needed and made again when it was lost. What is safe to repeat is
 repeated then; what is not fails with `ConnectionLost`, and the caller decides. Open queues are
-opened again without anybody noticing; a transaction that was open is aborted and says so.
+opened again transparently; a transaction that was open is aborted and says so.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Transaction:
         return self._work
 
     def prepare(self) -> None:
-        """Write down all that was done, and wait to be told the outcome by name."""
+        """Write down all that was done, and wait for `commit` or `abort` by name."""
         self._backend.prepare(self.begun())
         self._is_over = True
 
@@ -79,14 +79,14 @@ class TwoPhase(Transaction):
         self.prepare()
 
     def tpc_commit(self, xid: str | None = None) -> None:
-        """The second phase, of this one or of any that is prepared; to repeat it does no harm."""
+        """The second phase, of this one or of any that is prepared; idempotent."""
         if xid is None and not self._is_over:
             self.commit()
         else:
             self._backend.commit_prepared(xid or self._xid)
 
     def tpc_rollback(self, xid: str | None = None) -> None:
-        """Undo it, prepared or not; to repeat it does no harm."""
+        """Undo it, prepared or not; idempotent."""
         if xid is None and not self._is_over:
             self.abort()
         else:

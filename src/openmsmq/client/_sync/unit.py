@@ -58,8 +58,8 @@ def distributed(
     The first manager decides. The others are more managers, and DB-API connections with the
     two-phase extension, on which nothing is under way. The unit is the transaction of the first
     manager, `unit[other]` that of another one; what is done on the connections belongs to it.
-    `patience`: seconds to try to tell the others that the unit is committed; later it is told
-    them by the next unit, or by `recover`.
+    `patience`: seconds to try to notify the others that the unit is committed; later the next
+    unit notifies them, or `recover`.
     """
     return Unit(manager, others, patience)
 
@@ -76,7 +76,7 @@ class Unit(Transaction):
         self._others = participants(manager, others)
         self._patience = patience
         self.waiting: tuple[str, ...] = ()
-        "Participants that could not be told that the unit is committed; recovery will."
+        "Participants that could not be notified that the unit is committed; recovery will."
 
     @property
     def name(self) -> str:
@@ -228,7 +228,7 @@ class Unit(Transaction):
         confirmed: list[str] = []
         try:
             for other in used:
-                if self._is_told(other):
+                if self._is_notified(other):
                     confirmed.append(other.partner.name)
                 else:
                     other.partner.recovered = None
@@ -238,7 +238,7 @@ class Unit(Transaction):
             if used:
                 self._finish(confirmed)
 
-    def _is_told(self, other: Participant) -> bool:
+    def _is_notified(self, other: Participant) -> bool:
         delay, most = _BACK_OFF
         limit = monotonic() + self._patience
         while True:
@@ -260,5 +260,5 @@ class Unit(Transaction):
     def _finish(self, confirmed: list[str]) -> None:
         try:
             self._backend.finish_unit(self.name, confirmed)
-        except MQError as error:  # whoever recovers finds out that it is done
+        except MQError as error:  # recovery finds out that it is done
             _log.warning("unit %s is committed and not forgotten: %s", self.name, error)

@@ -410,7 +410,7 @@ class Arrivals:
                 self._insert_behind(queue, messages, origin)
             else:
                 core.after_inserts(queue, partial(self._insert, queue, messages, origin))
-        core.readers.settle()  # there may be an acknowledgement to be sent
+        core.readers.notify()  # there may be an acknowledgement to be sent
         return work.outcome
 
     def _take_express(self, work: ArrivalWork, packet: bytes) -> None:

@@ -355,7 +355,7 @@ class Batch(PacketRows):
         return plain
 
     def take_out_many(self, queue: ManagedQueue, gone: Sequence[tuple[int, bytes]]) -> None:
-        """Take messages out of their queue that nobody else can take: identifiers and records."""
+        """Take messages out of their queue that no other reader has: identifiers and records."""
         keys = [index_key(queue.number, lookup) for lookup, _ in gone]
         self._removed.update(keys)
         self._index_deletes += keys
@@ -467,7 +467,7 @@ class Batch(PacketRows):
 
     @property
     def keeps_history(self) -> bool:
-        """Events are kept; else nobody needs to find out the identifiers of messages."""
+        """Events are kept; otherwise the identifiers of messages are not needed."""
         return self._events.are_kept
 
     def count(self, what: str, times: int = 1) -> None:

@@ -12,7 +12,7 @@ U = TypeVar("U")
 class Future(Generic[T]):
     """The answer to a call: not there yet, a value, or an error.
 
-    Whoever waits sets `on_done`; it is called once, by whoever brings the answer.
+    The caller sets `on_done`; it is called once, when the answer is there.
     """
 
     __slots__ = ("_value", "done", "error", "on_done")

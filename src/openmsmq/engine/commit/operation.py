@@ -22,9 +22,9 @@ class Operation:
     behind in memory is replaced by the next call, or taken back (`Core.on_given_up`).
     """
     committed: Callable[[], None]
-    "It is on disk: answer whoever asked."
+    "It is on disk: answer the caller."
     failed: Callable[[BaseException], None]
-    "It is not: undo what memory says, tell whoever asked."
+    "It is not: undo what memory says, fail the call."
     grows: bool = False
     "It needs more room than it frees, and is the first to be refused on a full disk."
 

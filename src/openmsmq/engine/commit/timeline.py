@@ -1,8 +1,8 @@
 """Time for the lifetimes of messages: the computer's clock without its jumps.
 
-Lifetimes are counted against the clock of the computer, since they go on while nobody runs. But a
-clock that somebody sets wrong, or right, must not let a million messages expire, nor let them live
-an hour longer. While the manager runs, it knows how much time has really passed; a difference that
+Lifetimes are counted against the clock of the computer, since they go on while no manager runs. But
+a clock that is set wrong, or right, must not let a million messages expire, nor let them live an
+hour longer. While the manager runs, it knows how much time has really passed; a difference that
 no slow correction explains is a jump, and lifetimes go on as if it had not been.
 """
 

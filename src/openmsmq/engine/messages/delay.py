@@ -1,8 +1,8 @@
 """Messages that cannot be read yet: they wait beside their queue and come when they are due.
 
-There are two reasons to wait: whoever sent a message said when it is to be delivered, or it was
+There are two reasons to wait: its sender said when a message is to be delivered, or it was
 aborted in a queue that lets such messages rest. One table holds when each of them is due, and
-whoever tells the time lets them go. Until then they are in no reader's way: the index of the queue
+the engine's timer releases them. Until then they are in no reader's way: the index of the queue
 does not have them.
 """
 

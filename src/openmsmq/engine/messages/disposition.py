@@ -377,7 +377,7 @@ class Dispositions:
     def reject(self, batch: Batch, queue: ManagedQueue, lookup: int, raw: bytes) -> bool:
         """A message becomes a dead letter here, although it could be received.
 
-        Its sender is told, if that was asked for. False if there is no room for it.
+        Its sender is notified, if that was asked for. False if there is no room for it.
         """
         target, reason = self._queues.transactional_dead_letter, _REJECTED
         if not _fits(target, packet_place(raw)[1], batch.size_of(target)):

@@ -20,7 +20,7 @@ from openmsmq.engine.storage.layout import Record
 from openmsmq.types.queues import POISON_SUBQUEUE, Poison, QueueKind
 
 KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC)
-"Queues that have these rules; what is in a subqueue, somebody has put there."
+"Queues that have these rules; what is in a subqueue was put there on purpose."
 
 
 class PoisonMessages:

@@ -92,7 +92,7 @@ class Receiver:
     ) -> Future[Entries]:
         """Dequeue Message ([MS-MQDMPR] 3.1.7.1.10), up to `count` and `size_max` bytes at once.
 
-        `holder` is a transaction, or for a read in two steps whoever will end it (.11).
+        `holder` is a transaction, or for a read in two steps the reader that will end it (.11).
         """
         return self._receive(
             queue,
@@ -164,7 +164,7 @@ class Receiver:
         core.express.add(queue, express)
         _note_back(core.note, queue, express, caller.name)
         core.readers.wake(queue, [entry.lookup for entry in express])
-        core.readers.settle()
+        core.readers.notify()
 
         def apply(batch: Batch) -> None:
             if not queue.deleted:
@@ -206,7 +206,7 @@ class Receiver:
             self._core.removal.release(
                 queue, [lookup for lookup in lookups_of(parts) if lookup not in staying]
             )
-            self._core.readers.settle()
+            self._core.readers.notify()
         for part in gone:
             if isinstance(part, RunSlice):
                 queue.holds.hold_slice(part, REMOVING)
@@ -309,7 +309,7 @@ class Receiver:
         raise MessageNotFound(f"there is no {seek.name.lower()} message")
 
     def _current(self, queue: ManagedQueue, lookup: int, *, peek: bool) -> tuple[int, bytes, bool]:
-        """The message itself, unless somebody holds it or it is purged (A-52) or expired."""
+        """The message itself, unless it is held, purged (A-52) or expired."""
         if queue.is_purged(lookup):
             raise MessageNotFound("the message was purged")
         holder = queue.holds.holder_of(lookup)
@@ -409,7 +409,7 @@ class Receiver:
         return QueueCursor()
 
     def close_cursor(self, queue: ManagedQueue, cursor: QueueCursor) -> None:
-        """Close Cursor ([MS-MQDMPR] 3.1.7.1.2); a read that waits with it is told (A-51)."""
+        """Close Cursor ([MS-MQDMPR] 3.1.7.1.2); a read that waits with it fails (A-51)."""
         cursor.closed = True
         self._core.readers.cancel_all(
             queue, OperationCancelled("the cursor was closed"), cursor=cursor

@@ -64,7 +64,7 @@ class Removal:
             self.forget(queue, [part.lookup for part in parts if isinstance(part, Entry)])
             if express:
                 self._dispositions.removed_express(queue, express, reason, by)
-                self._readers.settle()
+                self._readers.notify()
             succeed()
 
         def failed(error: BaseException) -> None:

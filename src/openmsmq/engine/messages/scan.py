@@ -46,7 +46,7 @@ _TRANSACTIONAL: Final = Owed.TRANSACTIONAL.value
 def readable(
     snapshot: Snapshot, queue: ManagedQueue, after: int, overdue: int = 0
 ) -> Iterator[Found]:
-    """Messages above lookup identifier `after` that anybody may take, in order of the queue.
+    """Messages above lookup identifier `after` that any reader may take, in order of the queue.
 
     (Seek Available Message Position, [MS-MQDMPR] 3.1.7.3.2.) Messages that expire before
     `overdue` have expired and wait to be removed.
@@ -139,7 +139,7 @@ def readable_back(
 
 
 def _available(queue: ManagedQueue, found: Iterator[Found], overdue: int) -> Iterator[Found]:
-    """What nobody holds and is neither purged nor expired."""
+    """What is neither held nor purged nor expired."""
     is_held = queue.holds.is_held
     free = (item for item in found if not is_held(item[0]))
     if not queue.has_purged and not overdue:
@@ -303,7 +303,7 @@ def hold(queue: ManagedQueue, parts: Parts, holder: Holder, *, from_start: bool)
     """Make messages unreadable for everybody but `holder`.
 
     `from_start` says that they are the first readable ones: nothing up to the last of them is
-    readable any longer, and nobody needs to look there again.
+    readable any longer, and no scan needs to look there again.
     """
     entries: list[Entry] = []
     for part in parts:

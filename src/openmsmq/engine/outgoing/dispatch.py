@@ -281,7 +281,7 @@ class Dispatcher:
         self._in_transit.get(queue, set()).discard(entry.lookup)
         if queue.holds.holder_of(entry.lookup) is IN_TRANSIT:
             self._core.removal.release(queue, [entry.lookup])
-            self._core.readers.settle()
+            self._core.readers.notify()
 
     def take_back(self, queue: ManagedQueue) -> None:
         """What was taken of a queue waits in its place again, and is sent again."""
@@ -300,7 +300,7 @@ class Dispatcher:
         held = [lookup for lookup in lookups if queue.holds.holder_of(lookup) is IN_TRANSIT]
         if held:
             self._core.removal.release(queue, held)
-            self._core.readers.settle()
+            self._core.readers.notify()
 
     def _is_transactional(self, queue: ManagedQueue, lookup: int) -> bool:
         raw = self._core.snapshot.get(Table.INDEX, index_key(queue.number, lookup))

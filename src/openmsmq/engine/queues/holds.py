@@ -145,7 +145,7 @@ class Holds:
         return found
 
     def release(self, lookups: Iterable[int]) -> None:
-        """Let go of messages that are held."""
+        """Release messages that are held."""
         if self._read or self._spans.count:
             lookups = list(lookups)
             self._forget(lookups)
@@ -160,7 +160,7 @@ class Holds:
         assert before - self._spans.count == len(others), "a message is not held"
 
     def release_slice(self, part: RunSlice) -> None:
-        """Let go of messages of a run."""
+        """Release messages of a run."""
         self._spans.take(part.first, part.end)
 
     def _forget(self, lookups: list[int]) -> None:

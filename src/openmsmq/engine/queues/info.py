@@ -90,7 +90,7 @@ def _is_worth_seeing(queue: ManagedQueue) -> bool:
     if queue.deleted or queue.number in HIDDEN:
         return False
     if queue.kind in (QueueKind.UNCONFIRMED, QueueKind.RESERVED):
-        return False  # told with the outgoing queue or the subscription it belongs to
+        return False  # reported with the outgoing queue or the subscription it belongs to
     return queue.kind is not QueueKind.JOURNAL or bool(queue.messages or queue.express)
 
 

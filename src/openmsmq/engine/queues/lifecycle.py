@@ -85,7 +85,7 @@ class QueueLifecycle:
     def delete(self, queue: ManagedQueue, caller: Caller = INTERNAL) -> Future[None]:
         """Delete Queue ([MS-MQDMPR] 3.1.7.1.4): gone at once, its messages step by step.
 
-        Its journal and subqueues go with it. Readers that wait are told (A-29); messages held by
+        Its journal and subqueues go with it. Readers that wait fail (A-29); messages held by
         transactions go with the rest, and the later outcome finds nothing to do. The name is free
         again when this is answered.
         """
@@ -100,7 +100,7 @@ class QueueLifecycle:
                 delete_queue_rows(batch, member)
                 row = member.properties.to_row()
                 batch.writer.put(Table.QUEUES, queue_key(member.number, DELETED_ROW), row)
-            batch.write_queue_number()  # that of a subqueue may be known to nobody else
+            batch.write_queue_number()  # that of a subqueue may be written nowhere else
 
         def committed() -> None:
             self._withdraw(family, caller.name)

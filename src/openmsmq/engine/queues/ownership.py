@@ -22,7 +22,7 @@ def owned_by(caller: Caller, sddl: str, kind: NewQueues = "open") -> str:
     Without any they are those that `kind` stands for.
 
     The manager itself, a program without a login and one that works with the directory make queues
-    that belong to administrators: an owner that is anonymous could be anybody (MSEC-A41).
+    that belong to administrators: an owner that is anonymous could be anyone (MSEC-A41).
     """
     owner = creator_sid(caller)
     if not sddl:

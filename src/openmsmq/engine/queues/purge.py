@@ -118,7 +118,7 @@ class Purge:
             pending.succeed(len(express) + removed)
 
         self._step(queue, mark, by, purged, failed)
-        self._readers.settle()
+        self._readers.notify()
         return pending
 
     def resume(self, queue: ManagedQueue) -> None:

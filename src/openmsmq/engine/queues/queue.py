@@ -236,7 +236,7 @@ class ManagedQueue:
 
     @property
     def is_in_use(self) -> bool:
-        """It holds messages, or somebody will want to find it."""
+        """It holds messages, or must be found when it is empty."""
         return bool(
             self.messages
             or self.express
@@ -260,7 +260,7 @@ class ManagedQueue:
 
     @property
     def quota_size(self) -> int:
-        """The same with subqueues and what waits: that counts against its quota, too (A-05)."""
+        """The same with subqueues and delayed messages, which count for its quota, too (A-05)."""
         waiting = 0 if self.delayed is None else self.delayed.size
         return self.total_size + waiting + sum(sub.total_size for sub in self.subqueues.values())
 
@@ -270,7 +270,7 @@ class ManagedQueue:
         return bool(self.purge_pending) or self.purge_mark > 0
 
     def is_purged(self, lookup: int) -> bool:
-        """Whether a message goes as soon as nobody holds it (PurgePending)."""
+        """Whether a message is removed as soon as it is released (PurgePending)."""
         if lookup in self.purge_pending:
             return True
         return lookup & ARRIVAL_MASK <= self.purge_mark and lookup not in self.spared
@@ -310,7 +310,7 @@ class ManagedQueue:
 
 
 def journal_of(queue: ManagedQueue) -> ManagedQueue:
-    """The journal of a queue, which exists as soon as somebody asks (3.1.1.2, DMPR-117).
+    """The journal of a queue, which exists as soon as it is asked for (3.1.1.2, DMPR-117).
 
     That of an outgoing queue holds what is not confirmed yet (AwaitingFinalACKTable, [MS-MQQB]
     3.1.1.3.1).

@@ -254,7 +254,7 @@ class Queues:
         return self._by_name.get(_key(queue)) is queue
 
     def hide(self, queue: ManagedQueue) -> None:
-        """A queue is as good as gone: readers that wait are told (A-29)."""
+        """A queue is as good as gone: readers that wait fail (A-29)."""
         self.by_number.pop(queue.number, None)
         queue.deleted = True
         self._readers.cancel_all(queue, QueueDeleted(queue.name))
@@ -274,7 +274,7 @@ class Queues:
             self._idle.add(queue)
 
     def tidy(self) -> None:
-        """Let go of subqueues and outgoing queues that nobody uses and nothing is in (A-05).
+        """Forget subqueues and outgoing queues that are empty and not in use (A-05).
 
         Not during a commit, which may put something into them.
         """

@@ -124,7 +124,7 @@ class Moves:
         ids = identifiers([entry.packet])
         core.note(Event.MOVED, target, [lookup], ids, by, queue.name)
         core.readers.wake(target, [lookup])
-        core.readers.settle()
+        core.readers.notify()
         core.queues.touch(queue)
         core.queues.tidy()
         pending: Future[None] = Future()

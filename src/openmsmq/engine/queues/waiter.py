@@ -13,7 +13,7 @@ class Waiter(NamedTuple):
     """A read that waits for a message ([MS-MQDMPR] 3.1.1.10)."""
 
     attempt: Callable[[list[int]], bool]
-    "Tries again, told which messages have just become readable; True if it was satisfied."
+    "Tries again, given the messages that have just become readable; True if it was satisfied."
     pending: Future[Any]
     owner: object
     "The handle it reads through."

@@ -23,7 +23,7 @@ class WaitingReaders:
         "Readers are being woken, or will be as soon as the outcome of a commit is applied."
 
     def wake(self, queue: ManagedQueue, lookups: Iterable[int]) -> None:
-        """Messages have become readable: let readers look again at the next `settle`.
+        """Messages have become readable: let readers look again at the next `notify`.
 
         All effects of one outcome are applied before any reader is woken (A-55).
         """
@@ -39,15 +39,15 @@ class WaitingReaders:
         self._awake.append((queue, []))
 
     def pause(self) -> None:
-        """The outcome of a commit is about to be applied: wake nobody before `resume`."""
+        """The outcome of a commit is about to be applied: wake no reader before `resume`."""
         self._is_busy = True
 
     def resume(self) -> None:
         """The outcome of a commit is applied."""
         self._is_busy = False
-        self.settle()
+        self.notify()
 
-    def settle(self) -> None:
+    def notify(self) -> None:
         """Message Position Available ([MS-MQDMPR] 3.1.7.2.2): waiting readers, oldest first.
 
         One that only looks leaves the message to the next ([MS-MQDMPR] 3.1.7.1.14).

@@ -87,7 +87,7 @@ class RemoteReads:
             request.due = None
 
     def tick(self, now: float) -> None:
-        """End waits, and return messages that nobody ended ([MS-MQRR] 3.1.5.1)."""
+        """End waits, and return messages that were not ended ([MS-MQRR] 3.1.5.1)."""
         while self._due and self._due.keys()[0][0] <= now:
             context, request_id = self._due.peekitem(0)[1]
             request = context.requests[request_id]
@@ -99,7 +99,7 @@ class RemoteReads:
                 self._release(context, request)
 
     def _release(self, context: QueueContext, request: PendingRead) -> None:
-        """Return a message to its place; nobody waits for that."""
+        """Return a message to its place, without waiting for that."""
         with suppress(MQError):  # the queue is deleted
             self._driver.call(lambda: context.handle.end([request.lookup_id], remove=False))
 
@@ -237,4 +237,4 @@ def _begin(
 
 
 def _nothing() -> None:
-    """Nobody waits."""
+    """No read waits."""

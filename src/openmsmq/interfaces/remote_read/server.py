@@ -92,7 +92,7 @@ class RemoteReadServer:
         self._driver = driver
         self.port = port
         self.reads = RemoteReads(driver, now, cleanup_after)
-        "What waits, and what is not ended: it wants to be told the time."
+        "Reads that wait or are not ended; `tick` them."
         self._random_bytes = random_bytes
         self._caller_of = caller_of
         self._policy = policy

@@ -72,7 +72,7 @@ class RemoteTransactions:
         return len(self._enlisted)
 
     def enlist(self, call: RpcCall, asked: stubs.EnlistRemoteTransaction) -> None:
-        """Take part in a transaction; again does no harm ([MS-MQRR] 3.1.4.12)."""
+        """Take part in a transaction; idempotent ([MS-MQRR] 3.1.4.12)."""
         if asked.token != OWN_TOKEN or asked.transaction_id == stubs.NO_TRANSACTION:
             raise DtcConnect("transactions of other coordinators cannot be taken part in")
         key = call.association, asked.transaction_id

@@ -45,7 +45,7 @@ _FIGURES: Final = tuple(
 )
 _POWER: Final = "cast(log2(seconds_to_receive + 1) as int) as power"
 "Seconds in steps that double: 0, 1 to 2, 3 to 6, and so on."
-_TOLD: Final = (
+_LISTED: Final = (
     *("message_id", "label", "queue", "unix_timestamp(sent)"),
     "transform(timeline, e -> struct(unix_timestamp(e.time), e.event, e.code, e.hop, e.source))",
 )
@@ -113,7 +113,7 @@ def check(pipeline: Pipeline) -> None:
 
 
 def _check_replaceable(folder: Path) -> None:
-    """Only a table of an earlier audit is replaced, never what somebody else has there."""
+    """Only a table of an earlier audit is replaced, never the data of another program."""
     if not folder.is_dir():
         raise PipelineFileError(f"audit.table: {folder} is a file")
     others = [one.name for one in folder.iterdir() if not one.name.startswith(_SPARK_FILES)]
@@ -166,7 +166,7 @@ def find(rows: DataFrame, listed: int) -> AuditFindings:
 
     def list_of(which: str, *order: str) -> list[tuple[Any, ...]]:
         ordered = rows.where(which).orderBy(*map(expr, order), "message_id")
-        return _rows(ordered.limit(listed).selectExpr(*_TOLD))
+        return _rows(ordered.limit(listed).selectExpr(*_LISTED))
 
     queues = rows.groupBy(expr("coalesce(queue, 'not known') as queue"))
     by_queue = queues.agg(*map(expr, _FIGURES), expr("count(*) as rows"))

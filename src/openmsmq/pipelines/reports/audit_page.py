@@ -58,7 +58,7 @@ def page(found: AuditFindings, at: datetime) -> ReportPage:
     ):
         if rows:
             report.heading(title)
-            report.table(("Label", "Queue", "What happened", "ID"), map(_told, rows))
+            report.table(("Label", "Queue", "What happened", "ID"), map(_row, rows))
     return report
 
 
@@ -89,7 +89,7 @@ def _steps(power: int) -> str:
     return f"{first} s" if first == last else f"{first} to {last} s"
 
 
-def _told(row: tuple[Any, ...]) -> tuple[object, ...]:
+def _row(row: tuple[Any, ...]) -> tuple[object, ...]:
     identifier, label, queue, sent, happened = row
     return label, queue, _story(sent, happened), identifier
 
@@ -97,13 +97,13 @@ def _told(row: tuple[Any, ...]) -> tuple[object, ...]:
 def _story(sent: int | None, happened: Rows) -> str:
     """Events in one line: the first with its time, the others by the seconds behind it.
 
-    What several queues tell is told once.
+    What several queues report is shown once.
     """
     words: list[str] = []
     begin = sent
-    for (time, event, code, hop), told in groupby(happened, key=lambda one: one[:4]):
+    for (time, event, code, hop), alike in groupby(happened, key=lambda one: one[:4]):
         begin = time if begin is None else begin
         when = moment(time) if not words else f"+{time - begin} s"
         reason = f" ({describe_class(code)})" if code else f" to {hop}" if hop else ""
-        words.append(f"{when} {event}{reason} [{', '.join(one[4] for one in told)}]")
+        words.append(f"{when} {event}{reason} [{', '.join(one[4] for one in alike)}]")
     return " \N{RIGHTWARDS ARROW} ".join(words)

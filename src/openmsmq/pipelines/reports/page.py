@@ -1,6 +1,6 @@
 """Reports as one HTML page that opens anywhere, offline: no script, nothing loaded from elsewhere.
 
-Whatever comes from messages is text here, whoever wrote it: it is escaped, cut, and stripped of
+Whatever comes from messages is text here, whatever its source: it is escaped, cut, and stripped of
 characters that cannot be seen.
 """
 

@@ -1,4 +1,4 @@
-"""SPNEGO around NTLM: which protocol is spoken, and that nobody changed the offer ([MS-SPNG])."""
+"""SPNEGO around NTLM: which protocol is spoken, and that the offer was not changed ([MS-SPNG])."""
 
 from __future__ import annotations
 

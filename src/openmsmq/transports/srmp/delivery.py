@@ -1,6 +1,6 @@
 """One destination of outgoing messages: when to post, what became of it, when to try again.
 
-A machine without sockets and clock: it is told what happened and when, and says what is to be done
+A machine without sockets and clock: it is given what happened and when, and says what is to be done
 and when it wants to hear again.
 """
 

@@ -1,4 +1,4 @@
-"""Stream receipts that come: which messages of which stream they let go.
+"""Stream receipts that come: which messages of which stream they release.
 
 A post proves no sender. The identifier of a stream, which cannot be guessed, is the proof; a
 receipt counts only for streams that were sent over HTTP, and never for more than was sent.

@@ -56,7 +56,7 @@ def test_a_refused_message_is_kept_as_it_came(station: Station, express: bool) -
 def test_a_reader_that_waits_for_refused_messages_gets_it(station: Station, express: bool) -> None:
     waiting = station.world.wait_peek(station.core.queues.refused)
     give(station, parcel("1", to=HERE + "none", express=express), express=express)
-    station.core.readers.settle()
+    station.core.readers.notify()
     commit_all(station.core)
     assert waiting.done
 

@@ -116,7 +116,7 @@ def test_urgent_messages_do_not_make_readers_walk_over_those_that_are_held(world
         assert world.receive(queue) == [f"urgent {number}"]
         assert queue.parts_after(0) == [(held[-1].lookup, LOOKUP_MAX)]
     world.core.removal.release(queue, [held[7].lookup])
-    world.core.readers.settle()
+    world.core.readers.notify()
     assert world.receive(queue) == ["7"]
 
 
