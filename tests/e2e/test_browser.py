@@ -55,7 +55,7 @@ def test_a_browser_shows_a_report_and_has_nothing_to_complain_about(
     assert not re.search(r"<(script|img|link|iframe)\b", done.stdout)
 
 
-def test_what_would_run_or_load_is_told(tmp_path: Path) -> None:
+def test_what_would_run_or_load_is_reported(tmp_path: Path) -> None:
     """The test above can fail."""
     report = ReportPage("page", "")
     report.chart("<script>document.title = 'run'</script><img src='http://127.0.0.1:1/x.png'>")

@@ -96,9 +96,9 @@ def test_the_first_steps_of_a_new_user(shell: Shell) -> None:
 
     events = [event["event"] for event in shell.objects("explain", offer)]
     assert len(events) >= 2
-    told = shell.run("explain", offer)
-    assert r".\private$\offers" in told
-    assert "in time" in told or "expired" in told
+    reported = shell.run("explain", offer)
+    assert r".\private$\offers" in reported
+    assert "in time" in reported or "expired" in reported
     assert "1 dead letter" in shell.run("doctor", code=1)
     shell.run("queue", "purge", DEAD_LETTERS, "--yes")
     assert "no problems found" in shell.run("doctor")

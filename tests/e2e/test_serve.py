@@ -220,7 +220,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_port_in_use_is_told(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with running(tmp_path, "--app-port", str(port)) as service:
@@ -251,7 +251,7 @@ def test_a_store_in_use_ends_the_start_or_is_tried_again_if_asked(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_bad_file_is_told(tmp_path: Path) -> None:
+def test_a_bad_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "openmsmq.toml").write_text("[app]\nprot = 1\n")
     with running(tmp_path) as service:

@@ -174,12 +174,12 @@ class World:
 
     def check_acknowledged(self, side: Side, other: Side) -> None:
         """What one side believes of the other is true."""
-        told = set(side.acknowledged)
-        assert len(told) == len(side.acknowledged), "each once"
-        express = [t for t in side.tokens(recoverable=False) if t in told]
+        reported = set(side.acknowledged)
+        assert len(reported) == len(side.acknowledged), "each once"
+        express = [t for t in side.tokens(recoverable=False) if t in reported]
         assert express == side.tokens(recoverable=False)[: len(express)], "no gaps"
         assert set(express) <= set(other.arrived)
-        recoverable = [t for t in side.tokens(recoverable=True) if t in told]
+        recoverable = [t for t in side.tokens(recoverable=True) if t in reported]
         assert recoverable == side.tokens(recoverable=True)[: len(recoverable)]
         assert recoverable == other.recoverable[: len(recoverable)]
         assert len(recoverable) <= other.stored, "not before it is on disk"

@@ -413,7 +413,7 @@ async def test_sending_elsewhere_can_be_held_back(house: House) -> None:
 
 
 @served()
-async def test_what_is_on_its_way_is_told(house: House) -> None:
+async def test_what_is_on_its_way_is_reported(house: House) -> None:
     program = await house.program()
     await program.create()
     assert await program.call("outgoing") == {"queues": []}
@@ -436,7 +436,7 @@ async def test_the_next_attempt_can_be_asked_for(house: House) -> None:
 
 
 @served()
-async def test_queues_elsewhere_are_told_to_those_who_may_use_them(house: House) -> None:
+async def test_queues_elsewhere_are_reported_to_those_who_may_use_them(house: House) -> None:
     admin = await house.program()
     await admin.open(ELSEWHERE)
     for pattern, count in (("DIRECT=*", 1), ("orders", 0)):
@@ -475,7 +475,7 @@ async def test_a_message_is_explained(house: House) -> None:
 
 
 @served()
-async def test_counters_and_settings_are_told(house: House) -> None:
+async def test_counters_and_settings_are_reported(house: House) -> None:
     program = await house.program()
     handle = await program.create()
     await program.send(handle, "a", "b")

@@ -217,7 +217,7 @@ async def test_who_gives_up_meanwhile_is_forgotten(house: House) -> None:
 
 
 @served()
-async def test_who_waits_for_a_refusal_is_told_of_the_end(house: House) -> None:
+async def test_who_waits_for_a_refusal_is_notified_of_the_end(house: House) -> None:
     listener, port = await house.open_tcp(is_local=False, refusal_delay_s=60)
     program = await house.connect_tcp(port)
     program.tell(Kind.HELLO, b'{"protocol":1,"client":"c"}')
@@ -309,7 +309,7 @@ async def test_programs_are_counted(house: House) -> None:
 
 
 @served()
-async def test_programs_are_told_why_it_ends(house: House) -> None:
+async def test_programs_learn_why_it_ends(house: House) -> None:
     programs = [await house.program() for _ in range(3)]
     silent = await house.connect()
     await until(lambda: house.server.clients == 4)
@@ -322,7 +322,7 @@ async def test_programs_are_told_why_it_ends(house: House) -> None:
 
 
 @served()
-async def test_who_was_on_the_way_in_is_told_as_well(house: House) -> None:
+async def test_who_was_on_the_way_in_is_notified_as_well(house: House) -> None:
     await house.listener.stop("SIGTERM")
     near, far = socket.socketpair()
     loop = asyncio.get_running_loop()

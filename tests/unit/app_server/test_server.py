@@ -52,7 +52,7 @@ def test_reads_time_out_in_the_order_of_their_deadlines(desk: Desk) -> None:
     assert [*client.session._reads._waiting] == [endless]
 
 
-def test_the_wire_is_told_of_earlier_deadlines_only(desk: Desk) -> None:
+def test_the_wire_is_notified_of_earlier_deadlines_only(desk: Desk) -> None:
     client = desk.welcome()
     handle = client.create()
     before = client.wire.updates
@@ -125,14 +125,14 @@ def test_the_program_that_owes_its_hello_longest_gives_way(desk: Desk) -> None:
     assert not desk.server.displace()
 
 
-def test_one_that_connects_after_the_end_is_told_the_reason(desk: Desk) -> None:
+def test_one_that_connects_after_the_end_gets_the_reason(desk: Desk) -> None:
     client = desk.welcome()
     desk.server.close("SIGTERM")
     assert client.closing()["reason"] == "SIGTERM"
     assert desk.connect().closing()["reason"] == "SIGTERM"
 
 
-def test_beyond_the_limit_programs_are_told_so(tmp_path: Path) -> None:
+def test_beyond_the_limit_programs_are_notified(tmp_path: Path) -> None:
     desk = Desk(tmp_path, clients_max=1)
     desk.welcome()
     assert desk.connect().closing()["reason"] == "too many programs are connected"

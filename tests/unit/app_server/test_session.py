@@ -961,7 +961,7 @@ async def test_a_deletion_that_fails_leaves_nothing_held_by_who_is_gone(house: H
 
 
 @served()
-async def test_reads_that_wait_are_told_of_the_end_of_the_manager(house: House) -> None:
+async def test_reads_that_wait_are_notified_of_the_end_of_the_manager(house: House) -> None:
     """If it ends before the listener does."""
     program = await house.program()
     handle = await program.create()

@@ -49,7 +49,7 @@ def test_work_is_done_in_its_order_by_one_thread() -> None:
     asyncio.run(test())
 
 
-def test_what_goes_wrong_is_told_to_the_event_loop() -> None:
+def test_what_goes_wrong_is_reported_to_the_event_loop() -> None:
     async def test() -> None:
         thread, here = CommitThread("worker"), threading.get_ident()
         heard = asyncio.get_running_loop().create_future()

@@ -1003,7 +1003,7 @@ def test_an_operation_that_raises_fails_alone_in_a_loop(setting: Setting) -> Non
     run(setting, test)
 
 
-def test_an_observer_is_told_what_commits_cost(setting: Setting) -> None:
+def test_an_observer_learns_what_commits_cost(setting: Setting) -> None:
     seen: list[Commit] = []
 
     async def test(loop: Loop) -> None:
@@ -1024,7 +1024,7 @@ def test_an_observer_is_told_what_commits_cost(setting: Setting) -> None:
 
 
 @pytest.mark.parametrize("where", ["begin", "write", "commit"])
-def test_an_observer_is_told_about_commits_that_fail(setting: Setting, where: str) -> None:
+def test_an_observer_learns_about_commits_that_fail(setting: Setting, where: str) -> None:
     seen: list[Commit] = []
 
     async def test(loop: Loop) -> None:

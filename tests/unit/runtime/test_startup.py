@@ -32,7 +32,7 @@ def test_it_keeps_its_identity_and_may_be_given_a_name_and_a_quota(tmp_path: Pat
     second.store.close()
 
 
-def test_a_second_opener_is_told_who_has_the_directory(tmp_path: Path) -> None:
+def test_a_second_opener_learns_who_has_the_directory(tmp_path: Path) -> None:
     manager = open_directory(tmp_path, receipts=RECEIPTS)
     with pytest.raises(StoreInUse) as info:
         open_directory(tmp_path, receipts=RECEIPTS)

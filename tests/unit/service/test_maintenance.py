@@ -249,13 +249,13 @@ def test_a_killed_backup_does_not_look_like_one(data: Path, tmp_path: Path) -> N
 
 def test_a_backup_comes_back_and_stays_as_it_is(copy: Path, data: Path, tmp_path: Path) -> None:
     before = {path.name: path.read_bytes() for path in copy.iterdir()}
-    told: list[str] = []
-    done = restore(copy, tmp_path / "back", progress=lambda what, *_: told.append(what))
+    reported: list[str] = []
+    done = restore(copy, tmp_path / "back", progress=lambda what, *_: reported.append(what))
     assert done.backup == read_backup(copy)
     assert (done.directory, done.replaced) == (tmp_path / "back", None)
     assert UUID(done.identity) == identity(data) == identity(tmp_path / "back")
     assert labels(tmp_path / "back") == LABELS
-    assert set(told) == {"copying"}
+    assert set(reported) == {"copying"}
     assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
     assert (tmp_path / "back").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "back" / "data.mdb").stat().st_mode & 0o777 == 0o600
@@ -491,16 +491,16 @@ def test_a_crash_at_any_step_leaves_the_old_store_or_the_new_one(
 
 
 def test_checking_and_compacting_take_any_path(data: Path) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     assert check(str(data)).messages == len(LABELS)
     with openmsmq.open(data) as manager:
         queue = manager.open_queue("orders")
         queue.send_many([Message(bytes(4000))] * 500)
         queue.receive_many(len(LABELS) + 500, timeout=0)
         queue.send_many([Message(b"x")] * 10)
-    done = compact(str(data), lambda what, *_: told.append(what))
+    done = compact(str(data), lambda what, *_: reported.append(what))
     assert done.size < done.size_before // 5
     assert done.size == (data / "data.mdb").stat().st_size
-    assert set(told) == {"copying", "checking pages"}
+    assert set(reported) == {"copying", "checking pages"}
     assert len(labels(data)) == 10
     assert check(data).is_whole

@@ -130,13 +130,13 @@ def test_a_copy_is_a_store_without_unused_pages(directory: Path, tmp_path: Path)
 
 
 def test_progress_rises_to_the_size_that_was_foretold(directory: Path, tmp_path: Path) -> None:
-    told: list[tuple[str, int, int]] = []
+    reported: list[tuple[str, int, int]] = []
     with read_along(directory) as reader:
-        copied = reader.copy(tmp_path / "copy", lambda *step: told.append(step))
-    assert told[0] == (COPYING, 0, copied.size)
-    assert told[-1] == (COPYING, copied.size, copied.size)
-    assert told == sorted(told)
-    assert {total for _, _, total in told} == {copied.size}
+        copied = reader.copy(tmp_path / "copy", lambda *step: reported.append(step))
+    assert reported[0] == (COPYING, 0, copied.size)
+    assert reported[-1] == (COPYING, copied.size, copied.size)
+    assert reported == sorted(reported)
+    assert {total for _, _, total in reported} == {copied.size}
 
 
 def test_a_store_in_use_is_read_as_it_was_at_one_moment(directory: Path, tmp_path: Path) -> None:
@@ -319,12 +319,12 @@ def test_compaction_shrinks_the_file_and_keeps_every_row(directory: Path) -> Non
         store.begin().delete_many(Table.INDEX, [key for key, _ in ROWS[::2]])
         store.commit()
     size = (directory / "data.mdb").stat().st_size
-    told: list[tuple[str, int, int]] = []
-    before, after = compact(directory, lambda *step: told.append(step))
+    reported: list[tuple[str, int, int]] = []
+    before, after = compact(directory, lambda *step: reported.append(step))
     assert before == size
     assert after == (directory / "data.mdb").stat().st_size < size * 3 / 4
-    assert [what for what in dict.fromkeys(step[0] for step in told)] == [COPYING, CHECKING]
-    assert told[-1] == (CHECKING, after, after)
+    assert [what for what in dict.fromkeys(step[0] for step in reported)] == [COPYING, CHECKING]
+    assert reported[-1] == (CHECKING, after, after)
     assert rows(directory) == ROWS[1::2]
     assert sorted(path.name for path in directory.iterdir()) == [
         "data.mdb",

@@ -181,7 +181,7 @@ def test_no_more_reads_wait_than_the_server_bears(line: Line) -> None:
 # When it ends
 
 
-def test_a_lost_connection_is_told_to_all(line: Line) -> None:
+def test_a_lost_connection_is_reported_to_all(line: Line) -> None:
     channel, peer = line.welcomed()
     asked = [asking(channel) for _ in range(3)]
     for _ in asked:

@@ -594,7 +594,7 @@ def test_a_send_that_fails_has_sent_nothing(
 # Closing, and others
 
 
-def test_a_second_opener_is_told_who_has_the_directory(api: Api, tmp_path: Path) -> None:
+def test_a_second_opener_learns_who_has_the_directory(api: Api, tmp_path: Path) -> None:
     manager = api.open(tmp_path)
     with pytest.raises(StoreInUse, match=r"process \d+ on ") as info:
         api.open(tmp_path)

@@ -362,7 +362,7 @@ def test_a_stream_ends_with_its_connection_and_its_messages_are_back(
         assert [message.text for message in another] == [str(n) for n in range(10)]
 
 
-def test_a_loop_that_waits_is_told_of_a_lost_connection(manager: Manager, relay: Relay) -> None:
+def test_a_loop_that_waits_is_notified_of_a_lost_connection(manager: Manager, relay: Relay) -> None:
     queue = manager.create_queue("orders")
 
     def loop() -> None:

@@ -193,7 +193,7 @@ def test_who_has_no_part_is_refused(
             pass
 
 
-def test_a_participant_lost_behind_the_decision_is_told_by_the_next_unit(
+def test_a_participant_lost_behind_the_decision_is_notified_by_the_next_unit(
     api: Api,
     manager: Manager,
     orders: openmsmq.Queue,
@@ -217,7 +217,7 @@ def test_a_participant_lost_behind_the_decision_is_told_by_the_next_unit(
     assert is_at_rest(manager, database)
 
 
-def test_a_participant_is_told_again_while_there_is_patience(
+def test_a_participant_is_notified_again_while_there_is_patience(
     api: Api, manager: Manager, orders: openmsmq.Queue, database: Database
 ) -> None:
     calls: list[str] = []

@@ -210,7 +210,7 @@ def test_a_new_extension_announces_what_is_always_there() -> None:
     assert ExtensionHeader().pack() == pack("<IIB3x", 12, 0, 0x12)
 
 
-def test_a_packet_and_what_is_kept_behind_it_are_told_apart() -> None:
+def test_a_packet_and_what_is_kept_behind_it_are_reported_apart() -> None:
     """[MS-MQRR] 2.2.5: PacketSize says where the packet ends."""
     packet = MESSAGES["plain"].encode()
     trailer = letter_trailer("shop01\\private$\\dead")

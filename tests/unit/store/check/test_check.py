@@ -111,17 +111,20 @@ def found(directory: Path) -> list[str]:
 
 
 def test_a_whole_store_is_found_whole(directory: Path) -> None:
-    told: list[tuple[str, int, int]] = []
+    reported: list[tuple[str, int, int]] = []
     before = (directory / "data.mdb").read_bytes()
-    report = check(directory, lambda *step: told.append(step))
+    report = check(directory, lambda *step: reported.append(step))
     assert report.findings == ()
     assert report.is_whole
     assert (report.queues, report.messages, report.transactions, report.more) == (3, 18, 1, 0)
     assert report.bytes > len(LARGE)
     assert report.size == len(before) == (directory / "data.mdb").stat().st_size
     assert (directory / "data.mdb").read_bytes() == before
-    assert list(dict.fromkeys(what for what, _, _ in told)) == ["checking pages", "checking rows"]
-    assert told[-1][1] == told[-1][2] > 20
+    assert list(dict.fromkeys(what for what, _, _ in reported)) == [
+        "checking pages",
+        "checking rows",
+    ]
+    assert reported[-1][1] == reported[-1][2] > 20
 
 
 def test_a_store_that_was_never_used_is_whole(tmp_path: Path) -> None:
@@ -134,9 +137,9 @@ def test_a_store_that_was_never_used_is_whole(tmp_path: Path) -> None:
 def test_progress_is_reported_while_many_rows_are_checked(directory: Path) -> None:
     with openmsmq.open(directory) as manager:
         manager.open_queue("orders").send_many([Message(b"x", time_to_be_received=9999)] * 3000)
-    told: list[tuple[str, int, int]] = []
-    assert check(directory, lambda *step: told.append(step)).is_whole
-    done = [done for what, done, _ in told if what == module.CHECKING_ROWS]
+    reported: list[tuple[str, int, int]] = []
+    assert check(directory, lambda *step: reported.append(step)).is_whole
+    done = [done for what, done, _ in reported if what == module.CHECKING_ROWS]
     assert done[0] == 4096
     assert done == sorted(done)
 

@@ -325,7 +325,7 @@ def test_a_queue_is_purged_through_its_handle(script: Script) -> None:
 
 @pytest.mark.parametrize("code", [0xC00E0088, 0xC00E0051, 0xC0000022, 0x80004005])
 @pytest.mark.parametrize("opnum", [4, 6, 7, 9, 10, 12, 13, 15, 100])
-def test_every_failure_is_told_whichever_code_it_has(script: Script, opnum: int, code: int) -> None:
+def test_every_failure_is_reported_with_any_code(script: Script, opnum: int, code: int) -> None:
     """MQRR-084, MQRR-085, MQRR-098, MQRR-103, MQRR-171, MQRR-193, MQRR-279, MQRR-319, MQRR-350,
     MQRR-370, MQRR-392, MQRR-403
     """

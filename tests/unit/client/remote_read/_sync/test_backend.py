@@ -191,7 +191,7 @@ def test_after_a_lost_connection_the_next_call_works_without_help(
         transaction.commit()
 
 
-def test_a_wrong_password_is_told_with_the_first_call(elsewhere: RemoteManager) -> None:
+def test_a_wrong_password_is_reported_with_the_first_call(elsewhere: RemoteManager) -> None:
     given = {**LOGIN, "password": "wrong"}
     with (
         openmsmq.connect_remote("127.0.0.1", port=elsewhere.port, **given) as manager,
@@ -208,7 +208,7 @@ def test_calls_are_made_at_every_level(elsewhere: RemoteManager, level: str) -> 
         assert len(manager.open_queue("orders").receive(timeout=0).body) == 100_000
 
 
-def test_nobody_there_is_told(elsewhere: RemoteManager) -> None:
+def test_an_address_without_a_listener_is_reported(elsewhere: RemoteManager) -> None:
     with pytest.raises(openmsmq.ServiceNotAvailable):
         openmsmq.connect_remote("127.0.0.1", port=1, **LOGIN)
 
