@@ -65,7 +65,9 @@ def find_python(version: str) -> str | None:
     """The interpreter of this version that runs here, if there is one."""
     if version == OWN:
         return sys.executable
-    for name in (f"python{version}", f"/usr/bin/python{version}"):
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    own = [str(path / "bin" / "python") for path in sorted(pyenv.glob(f"{version}.*"))]
+    for name in (f"python{version}", f"/usr/bin/python{version}", *own):
         path = shutil.which(name)
         if path and subprocess.run([path, "-c", "import venv"], check=False).returncode == 0:
             return path
