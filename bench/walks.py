@@ -2,7 +2,8 @@
 
 `python -m bench.walks`. One warm message, client and managers in processes of their own. A call
 of a function of `openmsmq` counts as one call; a call into another folder than that of the call
-before it is a change of folder. The smallest of some runs counts, so that timers do not.
+before it is a change of folder. The smallest of some runs counts, so that timers do not. Below each
+walk are the pairs of folders between which it changes most often.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -25,6 +27,8 @@ from bench.servers import free_port
 from bench.transfer import Manager
 
 RUNS: Final = 7
+PAIRS: Final = 8
+"Pairs of folders that are shown."
 QUIET: Final = 0.6
 "Seconds after which a message has arrived and its OrderAck has come back."
 ROOT: Final = str(Path(openmsmq.__file__).parent) + os.sep
@@ -36,6 +40,8 @@ class Walk(NamedTuple):
     calls: int
     modules: int
     changes: int
+    pairs: list[tuple[int, str, str]]
+    "Changes between two folders, either way, most first."
 
 
 class Trace:
@@ -64,15 +70,18 @@ class Trace:
 def walk_of(traces: list[list[str]]) -> Walk:
     """The traces of several processes together."""
     modules = {module for trace in traces for module in trace}
-    changes = 0
+    pairs: Counter[tuple[str, ...]] = Counter()
     for trace in traces:
         folders = [module.partition(os.sep)[0] for module in trace]
-        changes += sum(one != other for one, other in itertools.pairwise(folders))
-    return Walk(sum(map(len, traces)), len(modules), changes)
+        pairs.update(
+            tuple(sorted(pair)) for pair in itertools.pairwise(folders) if pair[0] != pair[1]
+        )
+    ranked = [(count, one, other) for (one, other), count in pairs.most_common()]
+    return Walk(sum(map(len, traces)), len(modules), pairs.total(), ranked)
 
 
 class TracedManager(Manager):
-    """A manager that counts its calls when it is told to."""
+    """A manager that counts its calls between two signals."""
 
     def __init__(self, folder: Path, name: str, port: int, peers: dict[str, int]) -> None:
         super().__init__(folder, name, port, peers)
@@ -167,6 +176,8 @@ def main() -> None:
         print(f"{'one message':<40}{'calls':>8}{'modules':>9}{'folder changes':>16}")
         for name, walk in walks(folder).items():
             print(f"  {name:<38}{walk.calls:>8}{walk.modules:>9}{walk.changes:>16}", flush=True)
+            for count, one, other in walk.pairs[:PAIRS]:
+                print(f"{count:>62} {one} - {other}")
     finally:
         shutil.rmtree(folder)
 

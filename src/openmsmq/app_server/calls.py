@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from openmsmq.app_protocol.calls import Call
-from openmsmq.app_protocol.members import Arguments
+from openmsmq.app_protocol.members import Arguments, JsonObject
 from openmsmq.app_server.limits import PAGE_MAX
 from openmsmq.app_server.session import AppSession
 from openmsmq.app_server.subscription_calls import SubscriptionCalls
 from openmsmq.app_server.transactions import TransactionCalls
 from openmsmq.engine.authorization import is_allowed
+from openmsmq.engine.commit.future import Future
 from openmsmq.engine.outgoing.info import outgoing_infos
 from openmsmq.engine.queues.info import BEFORE_ALL, queue_infos, queue_page
 from openmsmq.engine.queues.queue import ManagedQueue
@@ -23,10 +24,6 @@ from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import Caller
 from openmsmq.types.queues import QueueInfo, QueueKind, queue_properties
 from openmsmq.types.settings import Settings
-
-if TYPE_CHECKING:
-    from openmsmq.app_protocol.members import JsonObject
-    from openmsmq.engine.commit.future import Future
 
 FLAGS: Final = ("transactional", "journal", "authenticate")
 NUMBERS: Final = (

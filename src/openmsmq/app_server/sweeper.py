@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from openmsmq.app_server.server import AppServer
 from openmsmq.app_server.session import AppSession
+from openmsmq.engine.commit.future import Future
 from openmsmq.errors import StorageError
 from openmsmq.runtime.logs import log_event
 from openmsmq.types.caller import Caller
-
-if TYPE_CHECKING:
-    from openmsmq.engine.commit.future import Future
 
 INTERVAL_S: Final = 1.0
 _WORDS: Final = {"revoked": "the token was revoked", "expired": "the token has expired"}

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from openmsmq.app_protocol.members import Arguments
 from openmsmq.app_server.session import AppSession
+from openmsmq.engine.commit.future import Future
+from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.engine.transactions.units import unit_infos
 from openmsmq.errors import UnsupportedOperation
 from openmsmq.limits import U64_MAX
 from openmsmq.types.caller import Caller
 from openmsmq.types.units import decider_of
-
-if TYPE_CHECKING:
-    from openmsmq.engine.commit.future import Future
-    from openmsmq.engine.transactions.transaction import ManagedTransaction
 
 
 class TransactionCalls:

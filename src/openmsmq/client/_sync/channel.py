@@ -2,8 +2,8 @@
 
 Written by hand, unlike the rest of this folder: asyncio has an event loop that reads for all tasks.
 
-Whoever waits for an answer reads for all: the first thread that waits becomes the reader, the
-others are told when their answer came, and when the reader has its own, another one takes over.
+Threads that wait for answers share one reader: the first that waits becomes the reader, the
+others are woken when their answer came, and when the reader has its own, another one takes over.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Answer = list[Frame | MQError]
 _HOUR: Final = 3600.0
 "Seconds that a thread waits at a time: a system call takes no more than some days."
 _MOMENT: Final = 0.1
-"Seconds after which a thread that writes looks whether anybody reads."
+"Seconds after which a thread that writes checks whether another one reads."
 
 
 class Channel:
@@ -51,7 +51,7 @@ class Channel:
         self._patience = patience
         "Seconds that an answer may take which waits for nothing."
         self._changed = threading.Condition(threading.Lock())
-        "Guards the link; told when something came."
+        "Guards the link; notified when something came."
         self._sending = threading.Lock()
         self._is_reading = False
         "A thread waits for the socket."
@@ -104,9 +104,9 @@ class Channel:
         return self._answer(answer, wait)
 
     def read(self, payload: bytes, *, wait: float | None, held: int = 0) -> Frame:
-        """Send a READ. Whoever is interrupted has read nothing.
+        """Send a READ. A caller that is interrupted has read nothing.
 
-        `held` is the handle for which messages are held; 0 if a transaction has them or nobody.
+        `held` is the handle for which messages are held; 0 if a transaction or no one has them.
         """
         number, answer = self._begin(Kind.READ, (payload,), waits=wait != 0)
         try:
@@ -118,7 +118,7 @@ class Channel:
     def remove(self, handle: int, lookups: Sequence[int]) -> None:
         """Have messages removed that are held; whatever happens now, they are the caller's."""
         kind, end = end_of(self.welcome, handle, lookups, remove=True)
-        # If it is lost nobody knows whether they are gone: better twice than never.
+        # If the answer is lost, they may or may not be removed: better twice than never.
         with contextlib.suppress(*ENDED, OperationCancelled):
             self.request(kind, end, wait=SLOW)
 
@@ -190,7 +190,7 @@ class Channel:
                 return True
 
     def _read(self, seconds: float, *, or_to_send: bool = False) -> None:
-        """Read what comes, once; the lock is let go meanwhile."""
+        """Read what comes, once; the lock is released meanwhile."""
         self._is_reading = True
         self._changed.release()
         has_come = False
@@ -290,7 +290,7 @@ class Channel:
         self._lost("it was closed here")
 
     def aclose(self) -> None:
-        """End the connection: whoever waits is told that the program did so."""
+        """End the connection: calls that wait fail, and say that the program closed it."""
         with self._changed:
             self._link.closed()
             self._hang_up()

@@ -7,17 +7,13 @@ transactional one is its sender's dead letter, by a FinalAck.)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from openmsmq import limits
 from openmsmq.engine.commit.batch import Batch, NewMessage
+from openmsmq.engine.core import Core
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
 from openmsmq.engine.storage.layout import NEVER, Record
 from openmsmq.properties.message import MessageClass, describe_class
-
-if TYPE_CHECKING:
-    from openmsmq.engine.core import Core
 
 
 class Refusals:
