@@ -183,6 +183,8 @@ class StandardListeners:
                     "CAP_NET_RAW); udp needs no privilege, but MSMQ does not speak it"
                 ) from error
 
+        from openmsmq.service.signatures import load_signatures
+
         signatures = load_signatures(config)
         timing = PgmTiming(rate=config.multicast_rate * 1024, window_s=config.multicast_window)
         return MulticastService(
