@@ -55,7 +55,7 @@ async def post_all(port: int, count: int) -> float:
     one = request(port)
     url = f"http://127.0.0.1:{port}{one.target}"
     left = iter(range(count))
-    async with aiohttp.ClientSession() as session:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=POSTS_MAX)) as session:
 
         async def loop() -> None:
             for _ in left:
@@ -73,12 +73,16 @@ async def post_all(port: int, count: int) -> float:
         return count / (time.perf_counter() - start)
 
 
-def plain(count: int) -> float:
-    """Posts a second of a loop that keeps nothing."""
+def plain(count: int) -> tuple[float, float, float]:
+    """Posts a second of a loop that keeps nothing, and the processor time of client and server."""
     port = free_port()
     server = subprocess.Popen([sys.executable, "-c", SERVER, str(port)])
     try:
-        return asyncio.run(post_all(port, count))
+        asyncio.run(post_all(port, 200))  # all is loaded
+        before = time.process_time(), processor_time(server.pid)
+        rate = asyncio.run(post_all(port, count))
+        client, there = time.process_time() - before[0], processor_time(server.pid) - before[1]
+        return rate, client / count * 1e6, there / count * 1e6
     finally:
         server.terminate()
         server.wait()
@@ -92,29 +96,34 @@ def processor_time(pid: int) -> float:
 
 def measure(
     sender: Manager, receiver: Manager, port: int, kind: str, count: int
-) -> tuple[float, float]:
-    """Messages a second, and microseconds of the processor for each at both managers together."""
+) -> tuple[float, float, float]:
+    """Messages a second, and microseconds of the processor for each at sender and receiver."""
     with openmsmq.connect(sender.address) as manager, openmsmq.connect(receiver.address) as there:
         queue = manager.open_queue(f"DIRECT=HTTP://127.0.0.1:{port}/msmq/private$/{kind}")
         queue.pause()
         fill(manager, queue, kind, count)
         arrived = there.open_queue(kind)
-        before = sum(map(processor_time, (sender.pid, receiver.pid)))
+        before = list(map(processor_time, (sender.pid, receiver.pid)))
         queue.resume()
         start = time.perf_counter()
         while arrived.info().messages < count:
-            time.sleep(0.01)
+            time.sleep(0.05)
         seconds = time.perf_counter() - start
-        used = sum(map(processor_time, (sender.pid, receiver.pid))) - before
+        while queue.info().messages:
+            time.sleep(0.05)
+        after = list(map(processor_time, (sender.pid, receiver.pid)))
         arrived.purge()
-    return count / seconds, used / count * 1e6
+    used = [(end - begin) / count * 1e6 for begin, end in zip(before, after, strict=True)]
+    return count / seconds, used[0], used[1]
 
 
 def main(count: int = 5000) -> None:
     """Measure both kinds, beside the plain loop."""
-    raw = plain(count)
-    print(f"{'manager to manager over HTTP, 1 KiB':<52}{'of plain':>21}{'CPU/message':>14}")
-    print(f"  {f'aiohttp POST/200, {POSTS_MAX} at a time (plain)':<50}{raw:>12,.0f}/s")
+    raw, client, server = plain(count)
+    titles = f"{'of plain':>21}{'CPU: sender':>14}{'receiver':>11}"
+    print(f"{'manager to manager over HTTP, 1 KiB':<52}{titles}")
+    used = f"{client:>19,.0f} us{server:>8,.0f} us"
+    print(f"  {f'aiohttp POST/200, {POSTS_MAX} at a time (plain)':<50}{raw:>12,.0f}/s{used}")
     folder = Path(tempfile.mkdtemp())
     ports = free_port(), free_port()
     sender = Manager(folder, "a", 0, {}, ["--srmp-port", str(ports[0])])
@@ -126,8 +135,9 @@ def main(count: int = 5000) -> None:
             for kind in KINDS:
                 manager.create_queue(kind, transactional=kind == "transactional")
         for kind in KINDS:
-            rate, used = measure(sender, receiver, ports[1], kind, count)
-            print(f"  {kind:<50}{rate:>12,.0f}/s{rate / raw:>8.2f}x{used:>11,.0f} us", flush=True)
+            rate, here, there = measure(sender, receiver, ports[1], kind, count)
+            used = f"{here:>10,.0f} us{there:>8,.0f} us"
+            print(f"  {kind:<50}{rate:>12,.0f}/s{rate / raw:>8.2f}x{used}", flush=True)
     finally:
         sender.stop()
         receiver.stop()

@@ -49,6 +49,7 @@ _CLASS: Final = MessagePropertiesStart.offset_of("MessageClass")
 _CORRELATION: Final = MessagePropertiesStart.offset_of("CorrelationID")
 _BODY_TYPE: Final = MessagePropertiesStart.offset_of("BodyType")
 _APPLICATION_TAG: Final = MessagePropertiesStart.offset_of("ApplicationTag")
+_HASH_ALGORITHM: Final = MessagePropertiesStart.offset_of("HashAlgorithm")
 
 
 class PacketView:
@@ -198,12 +199,17 @@ class PacketView:
     @property
     def admin_queue(self) -> FormatName | None:
         """The queue that takes acknowledgements."""
-        return self.user.admin_name()
+        return self.user.admin_name() if self.flags & UserFlags.AQ else None
 
     @property
     def response_queue(self) -> FormatName | None:
         """The queue that takes answers."""
-        return self.user.response_name()
+        return self.user.response_name() if self.flags & UserFlags.RQ else None
+
+    @property
+    def connector_type(self) -> UUID | None:
+        """The application that sets properties which a manager otherwise sets."""
+        return self.user.connector_type if self.flags & UserFlags.CQ else None
 
     @property
     def user(self) -> UserHeader:
@@ -279,6 +285,12 @@ class PacketView:
         """A number of the application's own."""
         tag: int = u32(self.data, (self._properties or self._locate()) + _APPLICATION_TAG)[0]
         return tag
+
+    @property
+    def hash_algorithm(self) -> int:
+        """The hash that a signature was made with, or is to be."""
+        code: int = u32(self.data, (self._properties or self._locate()) + _HASH_ALGORITHM)[0]
+        return code
 
     @property
     def is_encrypted(self) -> bool:

@@ -79,7 +79,7 @@ class Config:
     srmp_url: str | None = None
     srmp_ca: Path | None = None
     srmp_proxy: str | None = None
-    srmp_posts_max: int = 8
+    srmp_posts_max: int = 64
     srmp_destinations: Mapping[str, HttpDestination] = field(default_factory=dict)
     srmp_signing_key: Path | None = None
     srmp_senders: Mapping[str, Path] = field(default_factory=dict)

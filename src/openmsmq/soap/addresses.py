@@ -49,8 +49,13 @@ def _http_queue(url: str) -> DirectName:
 def address_of(queue: FormatName) -> str:
     """The URI of a queue: its http address, or `MSMQ:` and its format name."""
     if isinstance(queue, DirectName) and queue.protocol in DEFAULT_PORTS:
-        return _NOT_IN_URI.sub(_escape, queue.wire_text)
+        return _escaped(queue.wire_text)
     return f"{MSMQ_PREFIX}{queue}"
+
+
+@lru_cache(maxsize=4096)
+def _escaped(text: str) -> str:
+    return _NOT_IN_URI.sub(_escape, text)
 
 
 def destination_at(uri: str) -> DirectName | MulticastName:
@@ -61,6 +66,7 @@ def destination_at(uri: str) -> DirectName | MulticastName:
     raise Malformed("path.to", 0, f"{uri!r:.80} is no http, https or multicast address")
 
 
+@lru_cache(maxsize=4096)
 def request_target(url: str) -> str:
     """The target of a POST to `url`: its path and query in small letters ([MC-MQSRM] 4.2)."""
     rest = url.partition("://")[2].replace("\\", "/")

@@ -4,17 +4,27 @@ Envelopes of queue managers are plain: elements, attributes in double quotes and
 comments, references, sections, instructions and line ends that XML would change. They are cut by
 one expression, six times as fast as by a parser. What is not plain is left to the parser in `tree`,
 which also says what is wrong.
+
+Envelopes of one sender have the same tags and differ in the texts between them: tags that were read
+before are not read again (`_Shape`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from openmsmq.errors import Malformed
-from openmsmq.soap.limits import ENVELOPE_DEPTH_MAX, ENVELOPE_NODES_MAX
+from openmsmq.soap.limits import (
+    ENVELOPE_DEPTH_MAX,
+    ENVELOPE_NODES_MAX,
+    SHAPE_SIZE_MAX,
+    SHAPE_TAGS_MAX,
+    SHAPES_MAX,
+)
 from openmsmq.soap.scalars import WHITE_SPACE
 
 _NAME: Final = r"[A-Za-z][\w.-]*(?::[A-Za-z][\w.-]*)?"
@@ -26,6 +36,7 @@ _TAG = re.compile(
 _ATTRIBUTE = re.compile(r' +([A-Za-z][\w.:-]*)="([^"]*)"', re.ASCII)
 _NOT_PLAIN = re.compile("[&\r\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]|]]>")
 "Characters that XML changes, or that are none."
+_CUT = re.compile("(<[^>]*>)")
 _WRONG: Final = ENVELOPE_NODES_MAX + 1
 
 
@@ -72,10 +83,26 @@ class Element:
         return child
 
 
+_SHAPES: Final[dict[tuple[str, ...], _Shape]] = {}
+"The shapes of documents by their tags, the oldest first."
+
+
 def plain_element(text: str) -> Element | None:
     """The root element of a document that is plain; None if it is not, or is wrong."""
     if _NOT_PLAIN.search(text):
         return None
+    pieces = _CUT.split(text)
+    tags = tuple(pieces[1::2])
+    shape = _SHAPES.get(tags)
+    if shape is not None:
+        return shape.filled(pieces)
+    root = _read(text)
+    if root is not None:
+        _remember(tags, root)
+    return root
+
+
+def _read(text: str) -> Element | None:
     root = Element("", "", {})
     opened: list[_Open] = [_Open(root, "", {})]
     position = nodes = 0
@@ -86,6 +113,82 @@ def plain_element(text: str) -> Element | None:
             return None
     is_whole = position == len(text) and len(opened) == 1
     return root.children[0] if is_whole and len(root.children) == 1 and not root.text else None
+
+
+class _Shape(NamedTuple):
+    """The elements of a document whose tags are known, in the order of their start tags."""
+
+    elements: tuple[tuple[int, str, str, Mapping[str, str], int, int, tuple[int, ...]], ...]
+    """Of each: the place of its parent, its name space, name and attributes, the pieces of its
+    start and end tags, and those of the texts directly inside it.
+    """
+
+    def filled(self, pieces: list[str]) -> Element | None:
+        """The elements with the texts of a document; None with text outside of the root."""
+        if pieces[0] or pieces[-1]:
+            return None
+        places = list(accumulate(map(len, pieces), initial=0))
+        made: list[Element] = []
+        for parent, namespace, name, attributes, first, last, inside in self.elements:
+            text = pieces[inside[0]] if len(inside) == 1 else "".join([pieces[n] for n in inside])
+            element = Element(
+                namespace,
+                name,
+                attributes,
+                [],
+                text,
+                places[first],
+                (places[first + 1], places[last] if last != first else places[first + 1]),
+                places[last + 1],
+            )
+            if parent >= 0:
+                made[parent].children.append(element)
+            made.append(element)
+        return made[0]
+
+
+def _remember(tags: tuple[str, ...], root: Element) -> None:
+    """Keep the shape of a document, unless an attribute has a `>`, where it was cut wrongly."""
+    if len(tags) > SHAPE_TAGS_MAX or sum(map(len, tags)) > SHAPE_SIZE_MAX:
+        return
+    if any(tag.count('"') % 2 for tag in tags):
+        return
+    if len(_SHAPES) >= SHAPES_MAX:
+        _SHAPES.pop(next(iter(_SHAPES)), None)
+    _SHAPES[tags] = _shape(tags, root)
+
+
+def _shape(tags: tuple[str, ...], root: Element) -> _Shape:
+    """The shape of a document with these tags, which was read as `root`."""
+    upcoming = _in_order(root)
+    found: list[tuple[int, Element, int, list[int]]] = []
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    for number, tag in enumerate(tags):
+        place = 2 * number + 1
+        if tag.startswith("</"):
+            ends[opened.pop()] = place
+        else:
+            found.append((opened[-1] if opened else -1, next(upcoming), place, []))
+            if tag.endswith("/>"):
+                ends[len(found) - 1] = place
+            else:
+                opened.append(len(found) - 1)
+        if opened:
+            found[opened[-1]][3].append(place + 1)
+    return _Shape(
+        tuple(
+            (parent, one.namespace, one.name, one.attributes, place, ends[number], tuple(inside))
+            for number, (parent, one, place, inside) in enumerate(found)
+        )
+    )
+
+
+def _in_order(element: Element) -> Iterator[Element]:
+    """An element and all inside of it, in the order of their start tags."""
+    yield element
+    for child in element.children:
+        yield from _in_order(child)
 
 
 class _Open(NamedTuple):

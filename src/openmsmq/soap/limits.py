@@ -36,3 +36,12 @@ VALUE_SIZE_MAX: Final = 1024
 
 REFERENCES_MAX: Final = 2
 "Attachments that a signature covers ([MC-MQSRM] 2.2.7.1). At the limit: the signature is bad."
+
+SHAPES_MAX: Final = 64
+"Kinds of envelopes whose tags are remembered. At the limit: the oldest is forgotten."
+
+SHAPE_TAGS_MAX: Final = 200
+"Tags of an envelope that is remembered. At the limit: it is read anew each time."
+
+SHAPE_SIZE_MAX: Final = 8192
+"Characters of these tags. At the limit: it is read anew each time."

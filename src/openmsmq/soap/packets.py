@@ -23,8 +23,7 @@ from openmsmq.packet.headers.multi_queue import MQFAddressHeader, MultiQueueForm
 from openmsmq.packet.headers.security import SecurityHeader
 from openmsmq.packet.headers.soap import SoapHeader
 from openmsmq.packet.headers.transaction import TransactionFlags, TransactionHeader, TxSequenceID
-from openmsmq.packet.headers.user import NO_GUID
-from openmsmq.packet.message import UserMessage
+from openmsmq.packet.headers.user import NO_GUID, UserFlags
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import (
     INFINITE,
@@ -238,12 +237,10 @@ def from_packet(
     """
     assert not view.is_encrypted, "an envelope cannot say how its body is encrypted"
     receipts = _receipts(view)
-    packet = view.message()
     sent = view.sent_time
-    user = packet.user
-    destination = view.destination
+    destination, response = view.destination, view.response_queue
     assert to or destination is not None, "a message goes somewhere"
-    response = user.response_name()
+    transaction = view.transaction
     envelope = Envelope(
         Path(
             to=to or address_of(destination) if destination is not None else to,
@@ -252,10 +249,10 @@ def from_packet(
             via=address_of(response) if response is not None else "",
         ),
         Properties(_deadline(sent, view.time_to_be_received), sent),
-        _services(view, user.admin_name()),
-        _stream(packet.transaction, view, receipts_to),
+        _services(view, view.admin_queue),
+        _stream(transaction, view, receipts_to),
         *receipts,
-        msmq=_msmq(view, packet),
+        msmq=_msmq(view, transaction),
     )
     if envelope.is_receipt:
         return SoapMessage(envelope)
@@ -364,9 +361,9 @@ def _stream(
     )
 
 
-def _msmq(view: PacketView, packet: UserMessage) -> Msmq:
+def _msmq(view: PacketView, transaction: TransactionHeader | None) -> Msmq:
     """The Msmq entry of a packet."""
-    lists = packet.multi_queue
+    lists = view.message().multi_queue if view.flags & UserFlags.MQ else None
     return Msmq(
         source=view.source_queue_manager,
         reach_queue_by=_deadline(view.sent_time, view.time_to_reach_queue),
@@ -376,11 +373,11 @@ def _msmq(view: PacketView, packet: UserMessage) -> Msmq:
         dead_letter=view.dead_letter,
         correlation=view.correlation_id,
         trace=view.trace,
-        connector_type=packet.user.connector_type,
+        connector_type=view.connector_type,
         app=view.app_specific,
         body_type=view.body_type,
-        hash_algorithm=packet.properties.hash_algorithm,
-        eod=_eod(packet.transaction),
+        hash_algorithm=view.hash_algorithm,
+        eod=_eod(transaction),
         destinations=_addresses(lists.destination) if lists is not None else (),
         administrations=_addresses(lists.administration) if lists is not None else (),
         responses=_addresses(lists.response) if lists is not None else (),

@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 from tests.soap import envelope, examples, msmq
 
 from openmsmq.errors import Malformed
+from openmsmq.soap import elements
 from openmsmq.soap.elements import Element, plain_element
-from openmsmq.soap.limits import ENVELOPE_DEPTH_MAX, ENVELOPE_NODES_MAX
+from openmsmq.soap.limits import (
+    ENVELOPE_DEPTH_MAX,
+    ENVELOPE_NODES_MAX,
+    SHAPE_SIZE_MAX,
+    SHAPE_TAGS_MAX,
+    SHAPES_MAX,
+)
 from openmsmq.soap.mime import split_content
 from openmsmq.soap.tree import envelope_text, parsed_element
 
@@ -57,6 +64,43 @@ def test_what_is_read_as_plain_is_read_alike_by_a_parser(text: str) -> None:
     for document in (text, f"<a>{text}</a>", f'<p:a xmlns:p="x">{text}</p:a>'):
         found = plain_element(document)
         assert found is None or found == parsed(document)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join), st.text(max_size=3))
+@example("<b>x</b><b/>t", ">")
+def test_tags_that_were_read_before_are_read_alike(text: str, other: str) -> None:
+    """With other texts between them, which may hold anything."""
+    document = f"<a>{text}</a>"
+    plain_element(document)
+    for changed in (
+        document,
+        document.replace(">", f">{other}"),
+        document.replace("text", other),
+        document.replace('"', f'{other}"'),
+        other + document,
+        document + other,
+    ):
+        found = plain_element(changed)
+        assert found is None or found == parsed(changed)
+
+
+def test_an_attribute_with_the_end_of_a_tag_in_it_is_read_anew() -> None:
+    for value in "xyz":
+        found = plain_element(f'<a b="1>{value}">t</a>')
+        assert found is not None
+        assert found.attributes == {"b": f"1>{value}"}
+
+
+def test_shapes_are_bounded_in_number_and_size() -> None:
+    for number in range(2 * SHAPES_MAX):
+        assert plain_element(f"<a{number}>t</a{number}>") is not None
+    assert len(elements._SHAPES) == SHAPES_MAX
+    assert ("<a1>", "</a1>") not in elements._SHAPES
+    many = "<a>" + "<b/>" * SHAPE_TAGS_MAX + "</a>"
+    large = f'<a b="{"x" * SHAPE_SIZE_MAX}">t</a>'
+    for text in (many, large):
+        assert plain_element(text) == parsed_element(text)
+        assert not any(len(tags) > 2 or len(tags[0]) > 10 for tags in elements._SHAPES)
 
 
 def test_what_queue_managers_write_is_plain() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from ssl import SSLContext
 from types import MappingProxyType
 from typing import Final, NamedTuple
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from yarl import URL
@@ -19,6 +21,7 @@ from openmsmq.transports.srmp.limits import (
     CONNECT_S,
     KEEP_ALIVE_S,
     POSTS_MAX,
+    WAYS_MAX,
 )
 
 NO_PROXY: Final = "none"
@@ -67,23 +70,19 @@ class SrmpClient:
             limit_per_host=connections_per_host,
             keepalive_timeout=KEEP_ALIVE_S,
         )
-        self._session = self._make(answer_s, trust_env=True)
-        self._direct = self._make(answer_s, trust_env=False)
-
-    def _make(self, answer_s: float, *, trust_env: bool) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
+        self._session = aiohttp.ClientSession(
             connector=self._connector,
             connector_owner=False,
             timeout=aiohttp.ClientTimeout(total=answer_s, sock_connect=CONNECT_S),
             skip_auto_headers=_NOT_WRITTEN,
             cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=trust_env,
         )
+        self._ways: dict[tuple[str, str], _Way] = {}
+        "By scheme and host, as requests name it."
 
     async def close(self) -> None:
         """Close all connections."""
         await self._session.close()
-        await self._direct.close()
         await self._connector.close()
 
     async def post(self, request: Request, *, is_secure: bool = False) -> PostResult:
@@ -94,19 +93,65 @@ class SrmpClient:
         """
         scheme = "https" if is_secure else "http"
         url = URL(f"{scheme}://{request.host}{request.target}", encoded=True)
-        settings = self._settings.of(request.host)
-        session = self._session if settings.proxy is None else self._direct
         try:
-            async with session.post(
+            way = self._way(scheme, request.host)
+            async with self._session.post(
                 url,
                 data=request.content,
-                headers=list(request.headers),
+                headers=[*request.headers, *way.headers],
                 allow_redirects=False,
-                proxy=None if settings.proxy == NO_PROXY else settings.proxy,
-                ssl=True if settings.tls is None else settings.tls,
+                proxy=way.proxy,
+                proxy_headers=way.proxy_headers,
+                ssl=way.tls,
             ) as response:
                 return PostResult(response.status)
         except TimeoutError:
             return PostResult(None, f"no answer from {request.host} in time")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return PostResult(None, f"{type(error).__name__}: {error}")
+
+    def _way(self, scheme: str, host: str) -> _Way:
+        """How requests go to a host; the environment is asked once for each."""
+        way = self._ways.get((scheme, host))
+        if way is None:
+            settings = self._settings.of(host)
+            proxy = settings.proxy
+            if proxy is None:
+                proxy = _proxy_of_environment(scheme, host)
+            if len(self._ways) >= WAYS_MAX:
+                self._ways.clear()
+            tls = True if settings.tls is None else settings.tls
+            proxy = None if proxy == NO_PROXY else proxy
+            way = _Way.by(proxy, tls, is_secure=scheme == "https")
+            self._ways[scheme, host] = way
+        return way
+
+
+class _Way(NamedTuple):
+    """The certificates to trust, and a proxy, without its password, which it is told apart."""
+
+    tls: SSLContext | bool
+    proxy: URL | None = None
+    proxy_headers: Mapping[str, str] | None = None
+    "What the proxy is told before it connects to a host."
+    headers: tuple[tuple[str, str], ...] = ()
+    "What it is told with a request that it passes on."
+
+    @classmethod
+    def by(cls, proxy: str | None, tls: SSLContext | bool, *, is_secure: bool) -> _Way:
+        """The way by a proxy, whose URL may have a user and a password."""
+        if proxy is None:
+            return cls(tls)
+        url = URL(proxy)
+        if url.user is None:
+            return cls(tls, url)
+        login = b64encode(f"{url.user}:{url.password or ''}".encode()).decode("ascii")
+        told = ("Proxy-Authorization", f"Basic {login}")
+        if is_secure:
+            return cls(tls, url.with_user(None), dict([told]))
+        return cls(tls, url.with_user(None), None, (told,))
+
+
+def _proxy_of_environment(scheme: str, host: str) -> str:
+    """The proxy that the environment names (`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`)."""
+    return NO_PROXY if proxy_bypass(host) else getproxies().get(scheme, NO_PROXY)

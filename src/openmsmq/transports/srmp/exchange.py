@@ -144,11 +144,11 @@ def read_post(
     if kind in (SoapKind.STREAM_RECEIPT, SoapKind.FINAL_STREAM_RECEIPT):
         return SrmpPost(kind, b"", receipt=envelope.stream_receipt, final=_final(envelope))
     signed_with, fault = _verify(envelope, parts, senders, certificate)
+    if signed_with:
+        message = replace(message, signed_with=signed_with)
     return SrmpPost(
         kind,
-        to_packet(
-            replace(message, signed_with=signed_with), arrived=arrived, destination=destination
-        ),
+        to_packet(message, arrived=arrived, destination=destination),
         to=envelope.path.to,
         position=position_of(envelope),
         bad_signature=fault,

@@ -42,8 +42,13 @@ CONNECT_S: Final = 20.0
 CLIENT_CONNECTIONS_MAX: Final = 1000
 "Connections to other managers. At the limit: requests wait for one."
 
-CLIENT_CONNECTIONS_PER_HOST_MAX: Final = 32
+CLIENT_CONNECTIONS_PER_HOST_MAX: Final = 64
 "Connections to one host and port. At the limit: requests wait for one."
+
+WAYS_MAX: Final = 1000
+"""Hosts whose proxy is remembered. At the limit: all are forgotten, and the environment is asked
+again.
+"""
 
 STREAMS_DUE_MAX: Final = 10_000
 """Streams of other managers that are owed a receipt. At the limit: those owed longest are dropped,
@@ -68,10 +73,13 @@ RECEIPTS_POSTED_MAX: Final = 256
 cancelled, and sent again later.
 """
 
-POSTS_MAX: Final = 8
+POSTS_MAX: Final = 64
 """Requests at a time with messages of one outgoing queue; those of a stream are sent one by one. At
 the limit: messages wait.
 """
+
+TAKEN_SIZE_MAX: Final = PACKET_SIZE_MAX
+"Bytes of messages that are taken from a queue together. At the limit: the next are taken after."
 
 REMOVED_TOGETHER_MAX: Final = 64
 "Messages that were taken over and wait to be removed together. At the limit: they are removed."

@@ -142,8 +142,11 @@ class SrmpListener(HttpListener):
         connection = request.protocol
         self._reading[connection] = None
         try:
-            async with asyncio.timeout(self._read_s):
+            if request.content.is_eof():  # it is all there: nothing to wait for
                 content = await request.read()
+            else:
+                async with asyncio.timeout(self._read_s):
+                    content = await request.read()
         except TimeoutError:
             self.refused(TOO_SLOW)
             return _answer(HTTPStatus.REQUEST_TIMEOUT, close=True)

@@ -64,6 +64,8 @@ class SrmpService:
         )
         self._client: SrmpClient | None = None
         self._posting: set[asyncio.Task[None]] = set()
+        self._answers: list[tuple[Callable[[PostResult], None], PostResult]] = []
+        "Answers that came in this turn of the loop."
         self.reception: SrmpReception | None = None
         self.transport: SrmpTransport | None = None
         self.receipts: ReceiptSender | None = None
@@ -146,7 +148,18 @@ class SrmpService:
     ) -> None:
         assert self._client is not None, "it was started"
         result = await self._client.post(request, is_secure=is_secure)
-        self._call(lambda: done(result))
+        if not self._answers:  # answers that come together are told together
+            asyncio.get_running_loop().call_soon(self._tell)
+        self._answers.append((done, result))
+
+    def _tell(self) -> None:
+        answers, self._answers = self._answers, []
+
+        def tell() -> None:
+            for done, result in answers:
+                done(result)
+
+        self._call(tell)
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
         """Have something done later."""

@@ -32,7 +32,12 @@ from openmsmq.packet.view import PacketView
 from openmsmq.soap.signature import Signer
 from openmsmq.transports.srmp.delivery import Delivery, Fate, SrmpTiming, Todo
 from openmsmq.transports.srmp.exchange import Poster, PostResult, request_for, verdict_of
-from openmsmq.transports.srmp.limits import POSTS_MAX, REMOVAL_S, REMOVED_TOGETHER_MAX
+from openmsmq.transports.srmp.limits import (
+    POSTS_MAX,
+    REMOVAL_S,
+    REMOVED_TOGETHER_MAX,
+    TAKEN_SIZE_MAX,
+)
 from openmsmq.transports.srmp.received_receipts import ReceivedReceipts
 from openmsmq.transports.timer import Timer
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
@@ -49,10 +54,13 @@ class HttpRoute:
         self.host = ""
         "Where requests go."
         self.timer: Timer | None = None
+        self.timer_at = 0.0
         self.last_error = ""
         self.connected_since: int | None = None
         self.is_streaming = False
         "A message of a stream is under way, or a stream is being opened."
+        self.is_due = False
+        "Requests were answered, and others may follow."
         self.taken: list[Entry] = []
         "Messages that were taken over, and are removed together."
         self.removal: Timer | None = None
@@ -161,11 +169,16 @@ class SrmpTransport:
     # Requests
 
     def _go(self, route: HttpRoute) -> None:
-        """Post what can be posted now."""
-        queue = route.queue
-        while self._has_room(route):
-            peer = None if route.is_streaming else NO_GUID
-            entries = self._dispatcher.take(queue, 1, PACKET_SIZE_MAX, peer)
+        """Post what can be posted now: plain messages, then the next one of a stream."""
+        route.is_due = False
+        queue, take = route.queue, self._dispatcher.take
+        while room := self._room(route):
+            entries = take(queue, room, TAKEN_SIZE_MAX, None)
+            for entry in entries:
+                self._post(route, entry, None)
+            if entries:
+                continue
+            entries = [] if route.is_streaming else take(queue, 1, PACKET_SIZE_MAX, NO_GUID)
             if not entries:
                 break
             entry = entries[0]
@@ -175,12 +188,14 @@ class SrmpTransport:
                 self._post(route, entry, None)
         self._update(route)
 
-    def _has_room(self, route: HttpRoute) -> bool:
-        """Whether one more request may be begun; a destination that is silent gets one only."""
+    def _room(self, route: HttpRoute) -> int:
+        """How many requests may be begun; a destination that is silent gets one only."""
         delivery = route.delivery
+        if self._is_stopped or not delivery.may_post:
+            return 0
         is_connected = delivery.state is TransferState.CONNECTED
         limit = self._posts_max(route.host) if is_connected else 1
-        return delivery.may_post and delivery.under_way < limit and not self._is_stopped
+        return max(0, limit - delivery.under_way)
 
     def _post_next(self, route: HttpRoute, entry: Entry) -> None:
         """The next message of a stream ([MC-MQSRM] 3.1.7.2.3).
@@ -259,9 +274,18 @@ class SrmpTransport:
                 if sequence is not None:  # all before it were answered
                     queue.sequences.send_again(sequence, transaction_of(entry.packet)[3])
                 self._dispatcher.release(queue, entry)
-        self._go(route)
-        if not delivery.under_way:  # there is nothing to wait for
-            self._remove(route)
+        self._follow(route)
+
+    def _follow(self, route: HttpRoute) -> None:
+        """Post what comes next; answers that come together are followed by requests together."""
+        delivery = route.delivery
+        if not delivery.under_way:
+            self._go(route)
+            if not delivery.under_way:  # there is nothing to wait for
+                self._remove(route)
+        elif not route.is_due:
+            route.is_due = True
+            self._poster.call_later(0.0, lambda: self._go(route) if route.is_due else None)
 
     def _taken(self, route: HttpRoute, entry: Entry) -> None:
         """A message was taken over: it is removed with others that are, in one commit.
@@ -314,13 +338,17 @@ class SrmpTransport:
         is_withdrawn = delivery.state is TransferState.ON_HOLD
         if queue.transfer is not None and not is_withdrawn:  # why it is, the engine knows
             queue.transfer.set_state(delivery.state)
-        self._cancel(route)
         at = delivery.next_deadline
-        if at is not None and not self._is_stopped:
+        if at is None or self._is_stopped:
+            self._cancel(route)
+        elif route.timer is None or at < route.timer_at:  # else it looks when it is due
+            self._cancel(route)
             wait = max(0.0, at - self._clock.elapsed())
+            route.timer_at = at
             route.timer = self._poster.call_later(wait, lambda: self._tick(route))
 
     def _tick(self, route: HttpRoute) -> None:
+        route.timer = None
         queue, delivery = route.queue, route.delivery
         todo = delivery.tick(self._clock.elapsed())
         if Todo.CLOSE in todo:

@@ -241,6 +241,46 @@ def test_a_proxy_is_that_of_the_destination_or_the_configuration_or_the_environm
     asyncio.run(test())
 
 
+@pytest.mark.parametrize("is_secure", [False, True])
+def test_a_proxy_is_told_the_user_and_the_password_of_its_url(is_secure: bool) -> None:
+    """With the request, or before it connects for TLS."""
+
+    async def test() -> None:
+        heads: list[bytes] = []
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            heads.append(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            writer.close()
+
+        proxy = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://me:secret@127.0.0.1:{proxy.sockets[0].getsockname()[1]}"
+        client = SrmpClient(ClientSettings(DestinationSettings(url)), answer_s=5)
+        found = await client.post(message(9), is_secure=is_secure)
+        await client.close()
+        proxy.close()
+        assert is_secure or found.status == 200
+        assert heads[0].startswith(b"CONNECT" if is_secure else b"POST")
+        assert b"Proxy-Authorization: Basic bWU6c2VjcmV0\r\n" in heads[0]
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("excluded", ["127.0.0.1", "*"])
+def test_the_environment_can_exclude_hosts_from_the_proxy(
+    excluded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", excluded)
+
+    async def test(site: Site) -> None:
+        client = SrmpClient(answer_s=5)
+        assert (await client.post(message(site.port))).status == 200
+        await client.close()
+
+    at_site(test)
+
+
 def test_settings_of_a_destination_are_found_by_host_or_host_and_port() -> None:
     one, two, usual = (DestinationSettings(posts_max=count) for count in (1, 2, 3))
     settings = ClientSettings(usual, {"there": one, "there:81": two, "[::1]": two})

@@ -19,6 +19,7 @@ from openmsmq.soap.mime import split_content
 from openmsmq.soap.packets import SoapMessage, read_message
 from openmsmq.soap.request import Request
 from openmsmq.transports.srmp.exchange import PostResult
+from openmsmq.transports.srmp.limits import POSTS_MAX
 from openmsmq.transports.srmp.transport import SrmpTransport
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
 
@@ -139,12 +140,24 @@ def test_messages_are_posted_and_leave_when_they_are_answered(recoverable: bool)
 
 def test_one_request_finds_out_whether_the_host_answers_then_there_are_several() -> None:
     site = Site()
-    site.send(*map(str, range(30)))
+    site.send(*map(str, range(POSTS_MAX + 10)))
     assert len(site.poster.requests) == 1
     site.answer(200)
-    assert len(site.poster.requests) == 8
+    assert len(site.poster.requests) == POSTS_MAX
     site.answer(None)
-    assert len(site.poster.requests) == 7
+    site.pass_time(0)
+    assert len(site.poster.requests) == POSTS_MAX - 1
+
+
+def test_answers_that_come_together_are_followed_by_requests_together() -> None:
+    site = Site()
+    site.send(*map(str, range(POSTS_MAX + 5)))
+    site.answer(200)
+    for _ in range(3):
+        site.answer(200)
+    assert len(site.poster.requests) == POSTS_MAX - 3
+    site.pass_time(0)
+    assert len(site.poster.requests) == POSTS_MAX
 
 
 def test_of_several_requests_only_what_failed_is_posted_again() -> None:
