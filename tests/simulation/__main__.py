@@ -6,6 +6,7 @@ import argparse
 import logging
 import sys
 import time
+from functools import partial
 from multiprocessing import Pool
 from typing import Final
 
@@ -15,11 +16,11 @@ SHOWN: Final = 100
 "Progress is told after so many seeds."
 
 
-def attempt(seed: int) -> str:
+def attempt(seed: int, http: float = 0.0) -> str:
     """What is wrong with a seed; empty if nothing is."""
     logging.disable(logging.CRITICAL)
     try:
-        simulate(seed)
+        simulate(seed, http=http)
     except Failed as failed:
         return str(failed.args[0])
     return ""
@@ -32,15 +33,17 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--seed", type=int, help="only this one")
     parser.add_argument("--trace", action="store_true", help="show all that happens")
+    parser.add_argument("--http", type=float, default=0.0, help="the share of links over HTTP")
     parser.add_argument("--jobs", type=int, help="processes at once; by default one per core")
     given = parser.parse_args()
     if given.seed is not None:
-        return replay(given.seed, trace=given.trace)
+        return replay(given.seed, trace=given.trace, http=given.http)
     begun = time.perf_counter()
     failed = 0
     seeds = range(given.first, given.first + given.seeds)
     with Pool(given.jobs) as pool:
-        for done, problem in enumerate(pool.imap_unordered(attempt, seeds, chunksize=4), 1):
+        tried = pool.imap_unordered(partial(attempt, http=given.http), seeds, chunksize=4)
+        for done, problem in enumerate(tried, 1):
             if problem:
                 failed += 1
                 print(problem, flush=True)  # noqa: T201
@@ -50,11 +53,11 @@ def main() -> int:
     return min(failed, 1)
 
 
-def replay(seed: int, *, trace: bool) -> int:
+def replay(seed: int, *, trace: bool, http: float = 0.0) -> int:
     """Run one seed and show what happened."""
     logging.disable(logging.CRITICAL)
     try:
-        world = simulate(seed, trace=trace)
+        world = simulate(seed, trace=trace, http=http)
     except Failed as failed:
         for line in failed.args[1].trace.lines:
             print(line)  # noqa: T201

@@ -32,11 +32,11 @@ TOO_LATE: Final = describe_class(MessageClass.NACK_REACH_QUEUE_TIMEOUT)
 def check(nodes: list[Node], ledger: Ledger, sent: Sent, *, drained: bool) -> None:
     """Hold everything against what was sent; managers with copies are on their own."""
     by_name = {node.name: node for node in nodes}
+    fates = Fates(by_name)
     for node in nodes:
         if not node.is_copied:
-            check_quiet(node, ledger, by_name, drained=drained)
+            check_quiet(node, ledger, by_name, fates, drained=drained)
         check_books(node)
-    fates = Fates(by_name)
     copied = {node.name for node in nodes if node.is_copied}
     ledger.letters = {
         uid: letter
@@ -46,7 +46,9 @@ def check(nodes: list[Node], ledger: Ledger, sent: Sent, *, drained: bool) -> No
     for letter in ledger.letters.values():
         check_existence(letter)
         check_late(letter, fates, by_name)
-        if letter.is_touched and letter.is_stored:
+        if letter.is_http:
+            check_http(letter, fates.of(letter))
+        elif letter.is_touched and letter.is_stored:
             check_touched(letter, fates.of(letter))
         elif letter.is_stored:
             check_stored(letter, fates.of(letter))
@@ -54,7 +56,7 @@ def check(nodes: list[Node], ledger: Ledger, sent: Sent, *, drained: bool) -> No
         check_gaps(node, ledger)
     for letters in ledger.transactions:
         assert len({letter.is_out for letter in letters}) <= 1, f"half a transaction: {letters}"
-    check_order(ledger)
+    check_order(ledger, fates)
     check_receipts(ledger, by_name)
     check_kept(ledger, fates, by_name, drained=drained)
     check_express(ledger, by_name)
@@ -65,7 +67,9 @@ def check(nodes: list[Node], ledger: Ledger, sent: Sent, *, drained: bool) -> No
 # A manager by itself
 
 
-def check_quiet(node: Node, ledger: Ledger, nodes: dict[str, Node], *, drained: bool) -> None:
+def check_quiet(
+    node: Node, ledger: Ledger, nodes: dict[str, Node], fates: Fates, *, drained: bool
+) -> None:
     """Nothing is under way, and nothing is kept that is not needed."""
     core = node.core
     waits = 0
@@ -81,8 +85,12 @@ def check_quiet(node: Node, ledger: Ledger, nodes: dict[str, Node], *, drained: 
             left_over = [ledger.letters[uid] for uid in uids(node, queue)]
             waits += len(left_over)
             # A receiver that was restored does not know any more what it owes.
+            # One that comes too late over HTTP is dropped without a word ([MC-MQSRM] 3.1.7.3.3).
             for letter in left_over:
-                assert letter.is_touched, f"{node.name}: {queue.name} waits for ever: {letter}"
+                is_late = letter.is_http and fates.of(letter).refused is not None
+                assert letter.is_touched or is_late, (
+                    f"{node.name}: {queue.name} waits for ever: {letter}"
+                )
     assert not core.wants_commit
     assert not core.is_committing
     rows = node.store.committed.tables[Table.TRANSFER]
@@ -172,6 +180,29 @@ def check_stored(letter: Letter, fate: Fate) -> None:
     check_dead(letter, fate, given_up)
     check_journal(letter, fate, given_up)
     check_acks(letter, fate, given_up)
+
+
+def check_http(letter: Letter, fate: Fate) -> None:
+    """A stored message that went over HTTP is somewhere, or there is a reason.
+
+    One that is refused at once (400) is so at its sender; the receiver has a word of others only.
+    """
+    if not letter.is_stored:
+        return
+    gone = {Event.EXPIRED, Event.PURGED, Event.REJECTED} & {*fate.at_source}
+    if letter.is_out and not letter.arrivals:
+        assert gone or fate.refused is not None, f"lost over HTTP: {letter} {fate}"
+    if Event.REJECTED in fate.at_source and not letter.arrivals:
+        is_at_home = (letter.queue in TRANSACTIONAL) == (letter.sort is Sort.TRANSACTIONAL)
+        assert not is_at_home or letter.queue == MISSING, f"refused for nothing: {letter} {fate}"
+    if letter.sort is Sort.TRANSACTIONAL:
+        assert fate.refused is not MessageClass.NACK_Q_EXCEED_QUOTA, f"dropped: {letter} {fate}"
+    if not letter.dead_letter:
+        assert not fate.dead, f"a dead letter: {letter} {fate}"
+    elif letter.is_out and not letter.arrivals and gone and letter.source not in fate.discarded:
+        places = [place for place, _ in fate.dead]
+        assert places == [letter.source], f"no dead letter: {letter} {fate}"
+    assert len(fate.acks) == len({*fate.acks}), f"told twice: {letter} {fate}"
 
 
 def check_touched(letter: Letter, fate: Fate) -> None:
@@ -291,14 +322,17 @@ def check_acks(letter: Letter, fate: Fate, given_up: MessageClass | None) -> Non
     assert sorted(fate.acks) == sorted(wanted), f"{fate.acks}, not {wanted}: {letter} {fate}"
 
 
-def check_order(ledger: Ledger) -> None:
+def check_order(ledger: Ledger, fates: Fates) -> None:
     """Transactional messages of a sender come into a queue in the order of the commits.
 
-    Of programs that are connected, only what each of them commits has an order.
+    Of programs that are connected, only what each of them commits has an order. What a sender over
+    HTTP has given up may still come, behind what it has sent since (HTTP-55).
     """
     came: dict[tuple[str, ...], list[Letter]] = defaultdict(list)
     for letter in ledger.letters.values():
         if letter.sort is Sort.TRANSACTIONAL and letter.arrivals:
+            if letter.is_http and {Event.EXPIRED, Event.PURGED} & {*fates.of(letter).at_source}:
+                continue
             came[letter.source, letter.program, letter.target, letter.queue].append(letter)
     for letters in came.values():
         letters.sort(key=lambda letter: letter.arrivals[0].lookup)
@@ -372,7 +406,8 @@ def check_lost_express(letter: Letter, ledger: Ledger, nodes: dict[str, Node]) -
     is_at_home = letter.queue in PLAIN and "small" not in letter.queue
     lives_for_ever = letter.reach is None and letter.receive is None
     purged = (letter.target, letter.queue) in ledger.purged
-    purged |= (letter.source, f"DIRECT=OS:{letter.target}\\{letter.queue}") in ledger.purged
+    name = nodes[letter.source].name_of(letter.target, letter.queue)
+    purged |= (letter.source, name) in ledger.purged
     crashed = nodes[letter.target].crashes or nodes[letter.source].crashes
     purged |= letter.uid in ledger.unsure
     assert not (is_at_home and lives_for_ever and not purged and not crashed), f"lost: {letter}"

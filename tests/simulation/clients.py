@@ -290,7 +290,7 @@ class Client:
         is_group = self.groups is not None and self.groups.random() < 0.6
         if is_group:
             target, queue = self.node, usual[0]
-        name = f"DIRECT=OS:{target.name}\\{queue}"
+        name = self.node.name_of(target.name, queue)
         if name not in self._handles:
             self._open(name, "send")
             return

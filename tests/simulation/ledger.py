@@ -75,6 +75,8 @@ class Letter:
     state: State = State.SENDING
     program: str = ""
     "Which program sent it, if that used the application protocol."
+    is_http: bool = False
+    "It goes over HTTP."
     order: tuple[int, int] = (0, 0)
     "When its transaction was committed, and its place there."
     identifier: bytes = b""

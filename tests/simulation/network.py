@@ -18,6 +18,7 @@ from tests.simulation.trace import Trace
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
+    from tests.simulation.web import Links
 
 STUCK: Final = 4096
 "Bytes under way at which a slow connection takes no more."
@@ -195,11 +196,23 @@ class Net:
         self.pins: dict[str, Pin] = {}
         self.is_faulty = True
         self.is_slow = False
+        self.links: Links | None = None
+        "Which managers send over HTTP; None if none does."
         self._ends: dict[End, None] = {}
         self.program_chance = Random(0)
         "For the connections of programs."
         self._programs: dict[Party, ProgramEnd] = {}
         "The last connection of each."
+
+    def name(self, source: str, target: str, queue: str) -> str:
+        """The format name by which one manager sends to a queue of another."""
+        if self.links is None:
+            return f"DIRECT=OS:{target}\\{queue}"
+        return self.links.name(source, target, queue)
+
+    def is_http(self, source: str, target: str) -> bool:
+        """Whether one manager sends to another over HTTP."""
+        return self.links is not None and self.links.is_http(source, target)
 
     def connect(
         self,

@@ -36,6 +36,7 @@ from tests.simulation.ledger import Ledger
 from tests.simulation.network import Net, NodeNetwork
 from tests.simulation.served_readers import ServedReaders
 from tests.simulation.trace import Trace
+from tests.simulation.web import NodeWeb
 
 T = TypeVar("T")
 NAMES: Final = "abcd"
@@ -132,6 +133,8 @@ class Node:
         self.clock = NodeClock(scheduler, number + 1)
         self.local: QueueManager | None = None
         self.transport: BinaryTransport | None = None
+        self.web: NodeWeb | None = None
+        "For messages over HTTP, if there are any."
         self.server: AppServer | None = None
         "For programs."
         self._server_timer: Event | None = None
@@ -173,6 +176,14 @@ class Node:
         net.nodes[self.address] = self
         net.names[self.name] = self.address
 
+    def name_of(self, target: str, queue: str) -> str:
+        """The format name by which it sends to a queue of another manager."""
+        return self._net.name(self.name, target, queue)
+
+    def is_http(self, target: str) -> bool:
+        """Whether it sends to another manager over HTTP."""
+        return self._net.is_http(self.name, target)
+
     @property
     def is_up(self) -> bool:
         """It runs."""
@@ -211,6 +222,8 @@ class Node:
                 identity=self._net.identity,
                 timing=self.timing,
             )
+            if self._net.links is not None:
+                self.web = NodeWeb(self, self._net, self._net.links)
         except Crash:
             self.die()
             return
@@ -230,7 +243,7 @@ class Node:
         self._net.cut_all(self)
         self.on_death()
         self.local = None
-        self.transport = self.server = self.readers = None
+        self.transport = self.server = self.readers = self.web = None
         self.generation += 1
 
     def restore(self, disk: Disk, since: float) -> None:
@@ -291,6 +304,8 @@ class Node:
         assert self.readers is not None
         self.readers.stop()
         self.transport.stop()
+        if self.web is not None:
+            self.web.stop()
         self.core.cancel_everywhere(OperationCancelled("stopped"))
         self.core.stop()
 

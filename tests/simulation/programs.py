@@ -13,6 +13,7 @@ from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import MQError
+from openmsmq.limits import U32_MAX
 from openmsmq.packet.view import PacketView
 from openmsmq.properties.message import Acknowledge
 from openmsmq.types.access import Access, Mode, Share
@@ -69,6 +70,7 @@ class Letters:
             dead_letter=chance.random() < 0.3,
             acknowledge=wants,
             program=self._program,
+            is_http=self._node.is_http(target.name),
         )
         if self.has_lifetimes and chance.random() < 0.3:
             letter.reach = chance.choice((1, 5, 20, 100))
@@ -88,10 +90,17 @@ class Letters:
             journal=letter.journal,
             dead_letter=letter.dead_letter,
             acknowledge=letter.acknowledge,
-            admin_queue=f"DIRECT=OS:{self._node.name}\\{ADMIN}" if letter.acknowledge else None,
+            admin_queue=self._admin(letter) if letter.acknowledge else None,
             time_to_reach_queue=letter.reach,
             time_to_be_received=letter.receive,
         )
+
+    def _admin(self, letter: Letter) -> str:
+        """An envelope has room for an HTTP address only."""
+        name = f"DIRECT=OS:{self._node.name}\\{ADMIN}"
+        if letter.is_http:
+            name = f"DIRECT=HTTP://{self._node.name}/msmq/{ADMIN}".replace("\\", "/")
+        return name
 
     def destination(self, usual: tuple[str, ...], unusual: tuple[str, ...]) -> tuple[Node, str]:
         """Mostly where such messages belong."""
@@ -160,7 +169,7 @@ class Programs:
 
     def _open(self, target: Node, queue: str) -> ManagedQueue:
         assert self.node.local is not None
-        name = f"DIRECT=OS:{target.name}\\{queue}"
+        name = self.node.name_of(target.name, queue)
         if name not in self._handles:
             self._handles[name] = self.node.local.open_queue(name, SEND).queue
         return self._handles[name]
@@ -390,7 +399,9 @@ class Programs:
     def _purge(self) -> None:
         core = self.node.core
         names = (*PLAIN, *TRANSACTIONAL)  # not acknowledgements on their way
-        outgoing = [q for q in core.queues.by_number.values() if q.name.endswith(names)]
+        outgoing = [
+            q for q in core.queues.by_number.values() if q.name.replace("/", "\\").endswith(names)
+        ]
         outgoing = [q for q in outgoing if q.kind is QueueKind.OUTGOING]
         queue = self._find(self._chance.choice(names))
         if outgoing and self._chance.random() < 0.3:
@@ -410,6 +421,12 @@ class Programs:
                 else:
                     self._trace.note(f"{self.node.name} pauses {queue.name}")
                     dispatcher.pause(queue)
+
+    def make_room(self) -> None:
+        """No queue has a quota any longer."""
+        assert self.node.local is not None
+        for name in (*PLAIN, *TRANSACTIONAL):
+            self.node.local.change_queue(self._find(name), quota=U32_MAX)
 
     def resume_all(self) -> None:
         """Nothing is held back any longer."""

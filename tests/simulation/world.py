@@ -42,6 +42,7 @@ from tests.simulation.programs import MISSING, PLAIN, TRANSACTIONAL, Programs, s
 from tests.simulation.readers import Reader
 from tests.simulation.restoring import Backups
 from tests.simulation.trace import Trace
+from tests.simulation.web import Links
 
 EVENTS_MAX: Final = 300_000
 OFFSETS: Final = (0.0, 1.0, -1.0, 20.0, -20.0, 3600.0, -3600.0)
@@ -54,14 +55,21 @@ QUIET: Final = 3000.0
 class World:
     """All there is in one simulation."""
 
-    def __init__(self, seed: int, *, trace: bool = False, also: Collection[str] = ALSO) -> None:
-        """A seed without what is `also` there is what it was before there was any of it."""
+    def __init__(
+        self, seed: int, *, trace: bool = False, also: Collection[str] = ALSO, http: float = 0.0
+    ) -> None:
+        """A seed without what is `also` there is what it was before there was any of it.
+
+        `http` is the share of pairs of managers that exchange messages over HTTP.
+        """
         self.seed = seed
         self.chance = Random(seed)
         self.scheduler = Scheduler()
         self.trace = Trace(self.scheduler, is_on=trace)
         self.ledger = Ledger(self.scheduler)
         self.net = Net(self.scheduler, self.chance, self.trace)
+        if http:
+            self.net.links = Links(seed, http)
         number = 2 if self.chance.random() < 0.6 else 3
         self.extra = Random(f"{seed} extra")
         "For what is rare: without it, a seed is what it would be if that did not exist."
@@ -70,6 +78,8 @@ class World:
         self.offsets = self.extra.random() < 0.25
         self.has_hostile = self.extra.random() < 0.35
         self.clones = self.extra.random() < 0.12
+        if http:  # a post has no identity: managers that are restored, doubled or lie are others
+            self.restores = self.has_hostile = self.clones = False
         if self.clones:
             number, self.restores = 4, False
         self.sent: dict[int, list[tuple[int, int]]] = {}
@@ -368,12 +378,19 @@ class World:
                 node.die()
                 node.start()
 
+    def _end_programs(self) -> None:
+        """Programs send nothing more, and nothing holds messages back."""
+        for programs in self.programs:
+            node = programs.node
+            node.do(programs.resume_all)
+            node.do(partial(self._configure, node, None))
+            programs.is_sending = programs.is_receiving = False
+            if self.net.links is not None:  # a stream over HTTP waits for room (HTTP-49)
+                node.do(programs.make_room)
+
     def _wind_up(self) -> None:
         """Nothing more is sent, and everything gets where it belongs."""
-        for programs in self.programs:
-            programs.node.do(programs.resume_all)
-            programs.node.do(partial(self._configure, programs.node, None))
-            programs.is_sending = programs.is_receiving = False
+        self._end_programs()
         if self.is_rare:
             self._greet(TRANSACTIONAL[:1])
         if self.clones:
@@ -392,6 +409,15 @@ class World:
                 node.die()
                 node.start()
             self._let_pass(QUIET)
+
+    @property
+    def tight(self) -> Sequence[tuple[ModuleType, str, int]]:
+        """What needs few messages here; who posts is a stranger, for whom little is kept."""
+        if not self.is_tight:
+            return ()
+        if self.net.links is None:
+            return TIGHT
+        return [item for item in TIGHT if item[0] not in (incoming, duplicates, answering)]
 
     @property
     def is_rare(self) -> bool:
@@ -476,7 +502,7 @@ def repeatable(world: World) -> Iterator[None]:
         stack.enter_context(patch.object(Link, "_send", watched))
         stack.enter_context(patch.object(ManagedQueue, "__hash__", lambda queue: queue.number))
         stack.enter_context(patch.object(Link, "__hash__", of_link))
-        for module, name, value in TIGHT if world.is_tight else ():
+        for module, name, value in world.tight:
             stack.enter_context(patch.object(module, name, value))
         yield
 
@@ -485,9 +511,11 @@ class Failed(Exception):
     """A seed for which something does not hold."""
 
 
-def simulate(seed: int, *, trace: bool = False, also: Collection[str] = ALSO) -> World:
-    """Run one seed; `Failed` with what does not hold."""
-    world = World(seed, trace=trace, also=also)
+def simulate(
+    seed: int, *, trace: bool = False, also: Collection[str] = ALSO, http: float = 0.0
+) -> World:
+    """Run one seed; `Failed` with what does not hold. With `http`, there is nothing else also."""
+    world = World(seed, trace=trace, also=() if http else also, http=http)
     with repeatable(world):
         try:
             world.run()

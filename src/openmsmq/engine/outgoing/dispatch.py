@@ -312,6 +312,12 @@ class Dispatcher:
         lookups.intersection_update(queue.holds)
         return len(lookups)
 
+    def is_in_transit(self, queue: ManagedQueue, first: int, end: int) -> bool:
+        """Whether one of the messages from one lookup identifier to another was sent."""
+        holds = queue.holds
+        sent = self._in_transit.get(queue, set())
+        return any(first <= lookup < end and lookup in holds for lookup in sent)
+
     # Administration
 
     def pause(self, queue: ManagedQueue) -> None:

@@ -30,7 +30,7 @@ from openmsmq.limits import PACKET_SIZE_MAX
 from openmsmq.packet.headers.user import NO_GUID
 from openmsmq.packet.view import PacketView
 from openmsmq.soap.signature import Signer
-from openmsmq.transports.srmp.delivery import Delivery, Fate, SrmpTiming, Todo
+from openmsmq.transports.srmp.delivery import RETRY_FIRST_S, Delivery, Fate, SrmpTiming, Todo
 from openmsmq.transports.srmp.exchange import Poster, PostResult, request_for, verdict_of
 from openmsmq.transports.srmp.limits import (
     POSTS_MAX,
@@ -209,13 +209,28 @@ class SrmpTransport:
         if sequence.is_established or sequence.number(entry.lookup) == 1:
             self._post(route, entry, sequence)
             return
+        if self._dispatcher.is_in_transit(queue, sequence.lookup(1), entry.lookup):
+            self._release(queue, entry, sequence)  # that the first was answered is not on disk yet
+            self._poster.call_later(RETRY_FIRST_S, lambda: self._establish(route, sequence))
+            return
         self._dispatcher.take_back_transactional(queue)
         self._dispatcher.begin_again(queue, entry.lookup, lambda: self._go_on(route))
 
+    def _establish(self, route: HttpRoute, sequence: OutgoingSequence) -> None:
+        """The first message of a stream was answered: others may follow, when that is on disk."""
+        self._dispatcher.establish(route.queue, sequence, lambda: self._go_on(route))
+
     def _go_on(self, route: HttpRoute) -> None:
-        """The next message of a stream may be posted."""
-        route.is_streaming = False
-        self._go(route)
+        """The next message of a stream may be posted, once all of this commit have been answered.
+
+        What another operation of it has written is on disk, but not in memory yet.
+        """
+
+        def go() -> None:
+            route.is_streaming = False
+            self._go(route)
+
+        self._poster.call_later(0.0, go)
 
     def _post(self, route: HttpRoute, entry: Entry, sequence: OutgoingSequence | None) -> None:
         """Send User Message ([MC-MQSRM] 3.1.7.2); one that has no envelope is given up."""
@@ -267,14 +282,20 @@ class SrmpTransport:
                 self._taken(route, entry)
             case Fate.AWAIT if sequence is not None and not sequence.is_established:
                 route.is_streaming = True
-                self._dispatcher.establish(queue, sequence, lambda: self._go_on(route))
+                self._establish(route, sequence)
             case Fate.DEAD_LETTER:
                 self._give_up(route, entry, is_stream=is_stream)
             case Fate.KEEP:
-                if sequence is not None:  # all before it were answered
-                    queue.sequences.send_again(sequence, transaction_of(entry.packet)[3])
-                self._dispatcher.release(queue, entry)
+                self._release(queue, entry, sequence)
         self._follow(route)
+
+    def _release(
+        self, queue: ManagedQueue, entry: Entry, sequence: OutgoingSequence | None
+    ) -> None:
+        """A message waits in its place again; in a stream all before it were answered."""
+        if sequence is not None:
+            queue.sequences.send_again(sequence, transaction_of(entry.packet)[3])
+        self._dispatcher.release(queue, entry)
 
     def _follow(self, route: HttpRoute) -> None:
         """Post what comes next; answers that come together are followed by requests together."""
