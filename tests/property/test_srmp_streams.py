@@ -9,6 +9,7 @@ import pytest
 from tests.quick import first_quick
 from tests.unit.transports.srmp.web import (
     Fault,
+    Web,
     WebSite,
     is_receipt,
     lose_receipts,
@@ -24,6 +25,7 @@ from openmsmq.engine.arrivals.incoming import IncomingSequences
 from openmsmq.engine.outgoing.confirmations import Confirmations
 from openmsmq.engine.outgoing.sequences import OutgoingSequence
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.soap.envelope import StreamHeader
 from openmsmq.transports.srmp.exchange import PostSource
 from openmsmq.transports.srmp.receipts import SrmpReceipts
 from openmsmq.types.message import Message
@@ -157,6 +159,20 @@ def test_nothing_is_answered_200_before_it_is_on_disk() -> None:
     assert b.texts() == ["1"]
 
 
+def test_a_stream_goes_on_if_its_first_answer_could_not_be_noted() -> None:
+    """The first message waits for its receipt: the second does not open a stream of its own."""
+    web, a, b = web_pair()
+    send(a, "1", "2")
+    a.is_slow = True
+    web.wait(0.1)
+    a.commit_fails()
+    a.is_slow = False
+    web.wait(40)
+    assert b.texts() == ["1", "2"]
+    assert a.out().messages == 0
+    assert {stream.id for stream in streams(web)} == {streams(web)[0].id}
+
+
 def test_a_stream_may_come_from_changing_addresses() -> None:
     """Through several proxies, say: no message comes twice for that."""
     web, a, b = web_pair()
@@ -218,6 +234,12 @@ def test_only_the_next_message_of_a_stream_is_taken() -> None:
         b.answer(request, PostSource("198.51.100.7"), statuses.append)
     assert b.texts() == ["1", "2", "3"]
     assert statuses == [200] * 9
+
+
+def streams(web: Web) -> list[StreamHeader]:
+    """The stream entries of all messages that were posted."""
+    found = [message.envelope.stream for message in messages(web)]
+    return [one for one in found if one is not None]
 
 
 def take_all(site: WebSite, received: list[str]) -> None:
