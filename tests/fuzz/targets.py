@@ -74,6 +74,8 @@ from openmsmq.security.principals import (
 )
 from openmsmq.security.sddl import format_sddl, parse_sddl
 from openmsmq.security.sid import Sid
+from openmsmq.soap.compound import compound_packet
+from openmsmq.soap.elements import plain_element
 from openmsmq.soap.kept import kept_envelope
 from openmsmq.soap.mime import join_content, split_content
 from openmsmq.soap.packets import (
@@ -83,6 +85,7 @@ from openmsmq.soap.packets import (
     to_packet,
     write_message,
 )
+from openmsmq.soap.tree import envelope_text, parsed_element
 from openmsmq.transports.mqqb.events import Arrived, Closed, Event, Outgoing
 from openmsmq.transports.mqqb.session import Session
 from openmsmq.types.pack import IN_TRANSACTION
@@ -347,15 +350,23 @@ def soap(data: bytes) -> None:
     """The content of a request, alone or with attachments: malformed, or a message.
 
     What was read is kept whole, its packet can be read by others, and what is sent for the packet
-    can be read again.
+    can be read again. What is read without a parser is read alike by one.
     """
     kind = CONTENT_TYPES[data[0] & 1] if data else CONTENT_TYPES[0]
     with suppress(Malformed):
-        came = read_message(split_content(kind, data[1:]))
+        content = split_content(kind, data[1:])
+        text = envelope_text(content.envelope)
+        quick = plain_element(text)
+        assert quick is None or quick == parsed_element(text)
+        came = read_message(content)
         assert came.kept is not None
         assert kept_envelope(came.kept) == came.envelope
         view = PacketView.parse(to_packet(came, arrived=1))
         assert (view.body, view.extension) == (came.body, came.extension)
+        if (compound := compound_packet(view.data)) is not None:
+            header = PacketView.parse(compound).message().compound
+            assert header is not None
+            assert header.body == came.body
         passed = content_as_it_came(view)
         assert passed is not None
         assert read_message(passed).envelope == came.envelope

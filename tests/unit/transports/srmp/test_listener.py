@@ -265,3 +265,92 @@ def test_an_address_that_is_taken_is_told() -> None:
             await other.listener.start()
 
     at_site(test)
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n",
+        "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding : chunked\r\nContent-Length: 4\r\n",
+        "Transfer-Encoding: xchunked\r\nContent-Length: 4\r\n",
+        "Content-Length: 4\r\n Content-Length: 0\r\n",
+        "Content-Length: +4\r\n",
+        "Content-Length: 0x4\r\n",
+        "Content-Length: 4, 0\r\n",
+    ],
+)
+def test_no_request_is_smuggled_behind_another(hidden: str) -> None:
+    """Two readers of these heads could disagree where the request ends: it is refused.
+
+    What follows on the connection is not read as a second request.
+    """
+
+    async def test(site: Site) -> None:
+        stranger = await site.connect()
+        first = request(b"0\r\n\r\n" + request(), head=f"Content-Type: text/xml\r\n{hidden}")
+        assert status(await stranger.say(first)) == 400
+        assert b"HTTP/1.1" not in await stranger.reader.read()
+        stranger.close()
+        assert site.posts == []
+
+    at_site(test)
+
+
+def test_100_mb_of_headers_are_refused_at_once() -> None:
+    """A stranger that writes on and on is answered and cut off after a few kilobytes."""
+
+    async def test(site: Site) -> None:
+        stranger = await site.connect()
+        written = 0
+        with suppress(ConnectionError):
+            stranger.writer.write(b"POST /msmq/private$/q HTTP/1.1\r\nHost: m\r\n")
+            line = b"X-Filler: " + b"y" * 4000 + b"\r\n"
+            while written < 100 << 20:
+                stranger.writer.write(line * 16)
+                written += 16 * len(line)
+                async with asyncio.timeout(20):
+                    await stranger.writer.drain()
+                await asyncio.sleep(0)
+        assert written < 20 << 20
+        stranger.close()
+        assert status(await site.say(request())) == 200
+
+    at_site(test)
+
+
+def test_a_head_that_drips_in_gives_way_to_others() -> None:
+    """Slow loris: connections whose head never ends are the first to be closed for new ones."""
+
+    async def test(site: Site) -> None:
+        strangers = [await site.connect() for _ in range(10)]
+        for stranger in strangers:
+            stranger.writer.write(b"POST /msmq/private$/q HTTP/1.1\r\n")
+        for number in range(20):
+            for stranger in strangers:
+                with suppress(ConnectionError):
+                    stranger.writer.write(b"X-%d: y\r\n" % number)
+            assert status(await site.say(request())) == 200
+        for stranger in strangers:
+            stranger.close()
+
+    at_site(test, connections_max=10)
+
+
+def test_a_chunked_body_that_drips_in_for_ever_is_given_up() -> None:
+    """The time for a request counts from its head, not from its last byte."""
+
+    async def test(site: Site) -> None:
+        stranger = await site.connect()
+        head = "Transfer-Encoding: chunked\r\nContent-Type: text/xml\r\n"
+        stranger.writer.write(request(b"", head=head))
+        answered = asyncio.create_task(stranger.reader.readuntil(b"\r\n\r\n"))
+        while not answered.done():
+            with suppress(ConnectionError):
+                stranger.writer.write(b"1\r\n<\r\n")
+            await asyncio.sleep(0.05)
+        assert status(answered.result()) == 408
+        stranger.close()
+
+    at_site(test, read_s=0.5)
