@@ -312,11 +312,11 @@ class Dispatcher:
         lookups.intersection_update(queue.holds)
         return len(lookups)
 
-    def is_in_transit(self, queue: ManagedQueue, first: int, end: int) -> bool:
-        """Whether one of the messages from one lookup identifier to another was sent."""
-        holds = queue.holds
-        sent = self._in_transit.get(queue, set())
-        return any(first <= lookup < end and lookup in holds for lookup in sent)
+    def is_awaited(self, queue: ManagedQueue, first: int, end: int) -> bool:
+        """Whether a transactional message between two lookup identifiers waits for a receipt."""
+        holds, sent = queue.holds, self._in_transit.get(queue, set())
+        between = [lookup for lookup in sent if first <= lookup < end and lookup in holds]
+        return any(self._is_transactional(queue, lookup) for lookup in between)
 
     # Administration
 

@@ -209,7 +209,7 @@ class SrmpTransport:
         if sequence.is_established or sequence.number(entry.lookup) == 1:
             self._post(route, entry, sequence)
             return
-        if self._dispatcher.is_in_transit(queue, sequence.lookup(1), entry.lookup):
+        if self._dispatcher.is_awaited(queue, sequence.lookup(1), entry.lookup):
             self._release(queue, entry, sequence)  # that the first was answered is not on disk yet
             self._poster.call_later(RETRY_FIRST_S, lambda: self._establish(route, sequence))
             return
