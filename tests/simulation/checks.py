@@ -202,7 +202,7 @@ def check_http(letter: Letter, fate: Fate) -> None:
     elif letter.is_out and not letter.arrivals and gone and letter.source not in fate.discarded:
         places = [place for place, _ in fate.dead]
         assert places == [letter.source], f"no dead letter: {letter} {fate}"
-    assert len(fate.acks) == len({*fate.acks}), f"told twice: {letter} {fate}"
+    assert len(fate.acks) == len({*fate.acks}), f"acknowledged twice: {letter} {fate}"
 
 
 def check_touched(letter: Letter, fate: Fate) -> None:

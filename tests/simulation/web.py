@@ -109,9 +109,9 @@ class NodeWeb:
             if answer.call is not None and fault is not FAULTS[-1]:
                 answer.call = None
                 wait = chance.random() * 0.01
-                told = PostResult(status)
+                result = PostResult(status)
                 scheduler.after(
-                    wait, lambda: self._node.enter(self._generation, lambda: done(told))
+                    wait, lambda: self._node.enter(self._generation, lambda: done(result))
                 )
 
         for wait in (0.0,) if fault is None else fault:

@@ -412,7 +412,7 @@ class World:
 
     @property
     def tight(self) -> Sequence[tuple[ModuleType, str, int]]:
-        """What needs few messages here; who posts is a stranger, for whom little is kept."""
+        """What needs few messages here; a poster is a stranger, little is kept for it."""
         if not self.is_tight:
             return ()
         if self.net.links is None:

@@ -128,14 +128,14 @@ class SrmpClient:
 
 
 class _Way(NamedTuple):
-    """The certificates to trust, and a proxy, without its password, which it is told apart."""
+    """The certificates to trust, and a proxy, without its password, which goes in a header."""
 
     tls: SSLContext | bool
     proxy: URL | None = None
     proxy_headers: Mapping[str, str] | None = None
-    "What the proxy is told before it connects to a host."
+    "Headers of the request that makes the proxy connect to a host."
     headers: tuple[tuple[str, str], ...] = ()
-    "What it is told with a request that it passes on."
+    "Headers for the proxy in a request that it passes on."
 
     @classmethod
     def by(cls, proxy: str | None, tls: SSLContext | bool, *, is_secure: bool) -> _Way:
@@ -146,10 +146,10 @@ class _Way(NamedTuple):
         if url.user is None:
             return cls(tls, url)
         login = b64encode(f"{url.user}:{url.password or ''}".encode()).decode("ascii")
-        told = ("Proxy-Authorization", f"Basic {login}")
+        header = ("Proxy-Authorization", f"Basic {login}")
         if is_secure:
-            return cls(tls, url.with_user(None), dict([told]))
-        return cls(tls, url.with_user(None), None, (told,))
+            return cls(tls, url.with_user(None), dict([header]))
+        return cls(tls, url.with_user(None), None, (header,))
 
 
 def _proxy_of_environment(scheme: str, host: str) -> str:

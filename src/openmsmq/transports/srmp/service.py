@@ -148,7 +148,7 @@ class SrmpService:
     ) -> None:
         assert self._client is not None, "it was started"
         result = await self._client.post(request, is_secure=is_secure)
-        if not self._answers:  # answers that come together are told together
+        if not self._answers:  # answers that come together are passed on together
             asyncio.get_running_loop().call_soon(self._tell)
         self._answers.append((done, result))
 

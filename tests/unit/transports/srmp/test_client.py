@@ -242,7 +242,7 @@ def test_a_proxy_is_that_of_the_destination_or_the_configuration_or_the_environm
 
 
 @pytest.mark.parametrize("is_secure", [False, True])
-def test_a_proxy_is_told_the_user_and_the_password_of_its_url(is_secure: bool) -> None:
+def test_a_proxy_gets_the_user_and_the_password_of_its_url(is_secure: bool) -> None:
     """With the request, or before it connects for TLS."""
 
     async def test() -> None:
