@@ -163,9 +163,12 @@ class Dispatcher:
         sequence = queue.sequences.of(lookup)
         if sequence is None or sequence is queue.sequences.all[0]:
             return False
-        first = index_key(queue.number, LOOKUP_BASE)
-        end = index_key(queue.number, sequence.lookup(1))
-        rows = self._core.snapshot.scan(Table.INDEX, first, end)
+        return self._has_transactional(queue, LOOKUP_BASE, sequence.lookup(1))
+
+    def _has_transactional(self, queue: ManagedQueue, first: int, end: int) -> bool:
+        """Whether a transactional message from one lookup identifier to another is in a queue."""
+        keys = index_key(queue.number, first), index_key(queue.number, end)
+        rows = self._core.snapshot.scan(Table.INDEX, *keys)
         return any(flags_of(raw) & _TRANSACTIONAL for _, raw in rows)
 
     def _numbered(self, queue: ManagedQueue, entry: Entry, peer: UUID) -> Entry:
@@ -218,8 +221,8 @@ class Dispatcher:
     def begin_again(self, queue: ManagedQueue, lookup: int, done: Callable[[], None]) -> None:
         """Let a message begin a new sequence, since the first of its own left unanswered.
 
-        Nothing else of its sequence was sent, nor of later ones (`_must_wait`): the new one takes
-        their place.
+        Nothing else of its sequence was sent, nor of later ones (`_must_wait`). These are begun
+        again, too, since identifiers only grow.
         """
         core = self._core
         series = core.numbers.sequences
@@ -233,15 +236,18 @@ class Dispatcher:
             is_begun = own is None or own.first == arrival or own.is_established
             if own is None or is_begun or queue in batch.inserted:
                 return  # the transport looks again
+            if self._has_transactional(queue, own.lookup(1), lookup):
+                return  # the first could not be removed: it is sent again
             over[:] = [item for item in queue.sequences.all if item.first >= own.first]
-            begun.append(series.begin(batch.writer, queue, arrival, batch.now))
             for sequence in over:
+                first = max(sequence.first, arrival)
+                begun.append(series.begin(batch.writer, queue, first, batch.now))
                 forget_sequence(batch.writer, sequence)
 
         def committed() -> None:
-            for sequence in begun:
-                queue.sequences.replace(over, sequence)
-                series.live[sequence.id] = queue, sequence
+            if begun:
+                queue.sequences.replace(over, begun)
+                series.live |= {sequence.id: (queue, sequence) for sequence in begun}
                 series.ended(over)
             done()
 

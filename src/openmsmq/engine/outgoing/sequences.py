@@ -122,10 +122,10 @@ class Sequences:
         self.is_current = self.is_current and sequence is not self.all[-1]
         self.all.remove(sequence)
 
-    def replace(self, old: list[OutgoingSequence], new: OutgoingSequence) -> None:
-        """Messages of some sequences, none of which was sent, are those of a new one."""
+    def replace(self, old: list[OutgoingSequence], new: list[OutgoingSequence]) -> None:
+        """Messages of some sequences, none of which was sent, are those of new ones."""
         kept = [item for item in self.all if item not in old]
-        self.all = sorted([*kept, new], key=lambda item: item.first)
+        self.all = sorted([*kept, *new], key=lambda item: item.first)
 
     def restore(self, sequence: OutgoingSequence) -> None:
         """It could not be ended; no message is put into it any more."""
