@@ -144,7 +144,7 @@ def test_identifiers_are_remembered_for_half_an_hour() -> None:
 
 
 def test_who_may_not_write_to_a_queue_is_answered_200_and_dropped() -> None:
-    """SRMP-191: everyone needs the right, whoever posts."""
+    """SRMP-191: everyone needs the right, for all posts."""
     web, a, b = plain_pair()
     queue = b.local.find_queue("q")
     b.done(b.local.set_permissions(queue, "D:(A;;DC;;;WD)"))
@@ -238,7 +238,7 @@ def test_what_was_acknowledged_is_discarded() -> None:
     assert not a.store.committed.tables[Table.PACKETS]
 
 
-def test_what_waits_to_be_sent_survives_and_is_sent_by_the_next_process() -> None:
+def test_messages_that_wait_to_be_sent_survive_and_are_sent_by_the_next_process() -> None:
     """SRMP-281, SRMP-282, SRMP-292: under the same identity; express messages are gone."""
     web, a, b = web_pair()
     web.fault = lost

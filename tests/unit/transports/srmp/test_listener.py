@@ -215,7 +215,7 @@ def test_requests_in_memory_are_bounded_by_what_they_announce() -> None:
     at_site(test, buffer_size_max=len(PLAIN) * 3 // 2)
 
 
-def test_slow_and_silent_connections_keep_nobody_out() -> None:
+def test_slow_and_silent_connections_keep_no_one_out() -> None:
     """Many more than may connect: those that finish a request are served."""
 
     async def test(site: Site) -> None:
@@ -258,7 +258,7 @@ def test_a_malformed_message_is_counted() -> None:
     at_site(test)
 
 
-def test_an_address_that_is_taken_is_told() -> None:
+def test_an_address_that_is_taken_is_reported() -> None:
     async def test(site: Site) -> None:
         other = Site(port=site.port)
         with pytest.raises(OSError, match="cannot listen"):
