@@ -113,12 +113,7 @@ class World:
         self.identity = Identity.ADDRESS
         self.hostile: Hostile | None = None
         if self.has_hostile:
-            honest = self.nodes[:2] if self.clones else self.nodes
-            self.hostile = Hostile(honest, self.scheduler, self.net, self.ledger, self.extra)
-            self.hostile.claims = self.extra.random() < 0.8
-            others = (Identity.ADDRESS, Identity.PINNED, Identity.CLAIMED)
-            usual = (Identity.ADDRESS, Identity.ADDRESS, Identity.PINNED)
-            self.identity = self.extra.choice(usual if self.hostile.claims else others)
+            self._add_hostile()
         for node in self.nodes[2:] if self.clones else ():
             node.is_copied = True
             node.is_absent = node is self.nodes[-1]
@@ -127,6 +122,14 @@ class World:
         self._choose()
         self.calm_at = 2.0 + self.span
         "When the faults end."
+
+    def _add_hostile(self) -> None:
+        honest = self.nodes[:2] if self.clones else self.nodes
+        self.hostile = Hostile(honest, self.scheduler, self.net, self.ledger, self.extra)
+        self.hostile.claims = self.extra.random() < 0.8
+        others = (Identity.ADDRESS, Identity.PINNED, Identity.CLAIMED)
+        usual = (Identity.ADDRESS, Identity.ADDRESS, Identity.PINNED)
+        self.identity = self.extra.choice(usual if self.hostile.claims else others)
 
     def _has_clients(self) -> bool:
         """Whether programs use connections; after a restore it is not known what was answered."""

@@ -15,6 +15,7 @@ from openmsmq.errors import IllegalFormatName, Malformed, MQError
 from openmsmq.limits import U32_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.names.direct import DEFAULT_PORTS, DirectName
+from openmsmq.names.format import MulticastName
 from openmsmq.names.mqf import MQFFormatNameElement
 from openmsmq.names.reference import reference_for
 from openmsmq.packet.acks import FinalAckBody
@@ -92,6 +93,14 @@ def write_message(message: SoapMessage) -> Content:
     return Content(envelope, message.body or None, message.extension or None)
 
 
+def _single_queue(uri: str) -> DirectName:
+    """The queue at an address; a group address names no queue of its own."""
+    name = destination_at(uri)
+    if isinstance(name, MulticastName):
+        raise Malformed("path.to", 0, f"{uri!r:.80} is a group address: it needs a queue")
+    return name
+
+
 def to_packet(
     message: SoapMessage, *, arrived: int, destination: FormatName | None = None
 ) -> bytes:
@@ -110,7 +119,7 @@ def to_packet(
     try:
         builder = _builder(
             identifier.guid,
-            destination or destination_at(envelope.path.to),
+            destination or _single_queue(envelope.path.to),
             _admin_queue(envelope.services),
             _response_queue(envelope.path.via, identifier),
         )
