@@ -8,9 +8,12 @@ from ipaddress import IPv4Address
 import pytest
 from tests.unit.transports.pgm.group import GroupHost, Segment
 
+from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.errors import IllegalPropertyValue
+from openmsmq.properties.message import MessageClass
 from openmsmq.transports.pgm.messages import pack_message
 from openmsmq.transports.pgm.packets import PgmData, Spm, Tsi, decode
+from openmsmq.types.access import Access
 from openmsmq.types.message import Message
 
 GROUP, PORT = IPv4Address("234.1.1.1"), 8001
@@ -151,3 +154,18 @@ def test_a_stop_leaves_all_groups() -> None:
     host.listen("a")
     host.reception.stop()
     assert not host.groups
+
+
+def test_a_group_as_the_destination_of_a_binary_message_is_refused() -> None:
+    """No queue of this manager is meant by it, whoever sends it."""
+    segment = Segment()
+    host = GroupHost(segment)
+    queue = host.listen("a")
+    outgoing = host.open("MULTICAST=234.1.1.1:8001", Access.SEND)
+    host.local.dispatcher.pause(outgoing)
+    host.send(outgoing, Message(b"1", recoverable=False))
+    [message] = host.peek(outgoing)
+    outcome = host.local.arrivals.take_express(Origin("10.0.0.9", "a stranger"), [message.packet])
+    host.enter(lambda: None)
+    assert outcome.rejected == [MessageClass.NACK_BAD_DST_Q]
+    assert not host.labels(queue)
