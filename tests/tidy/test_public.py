@@ -25,6 +25,7 @@ ALLOWED = {
     "cli.doctor.remote_read": {
         "access.users", "net.addresses", "service.backup", "service.configuration",
     },
+    "cli.doctor.security": {"net.addresses", "service.backup", "service.configuration"},
     "cli.maintenance": {"service", "store.check.check", "store.copy"},
     "cli.multicast.command": {
         "transports.pgm", "transports.pgm.network", "transports.pgm.timers",
