@@ -21,7 +21,6 @@ ALLOWED = {
     "cli.doctor.message_security": {
         "access.exchange_keys", "access.senders", "service.backup", "service.configuration",
     },
-    "cli.doctor.security": {"net.addresses", "service.backup", "service.configuration"},
     "cli.doctor.remote_read": {
         "access.users", "net.addresses", "service.backup", "service.configuration",
     },
