@@ -507,6 +507,7 @@ async def test_nothing_can_be_ended_in_a_queue_that_is_deleted(house: House) -> 
     program = await house.program()
     handle = await filled(program, "a")
     places = lookups(await program.read(handle))
+    house.local.audit.limit = 0  # what shares a commit with its entries is tried again without
     house.store.gate.clear()
     house.store.refuse = {"commit": StorageFull("broken")}
     deleting = program.begin("delete_queue", name="orders")

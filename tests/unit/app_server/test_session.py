@@ -697,7 +697,7 @@ async def test_handles_belong_to_their_connection(house: House) -> None:
 async def test_an_answer_too_large_for_a_frame_is_an_error(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "ANSWER_SIZE_MAX", 300)
+    monkeypatch.setattr(module, "ANSWER_SIZE_MAX", 400)
     program = await house.program()
     number = program.begin("settings")
     assert (await program.answer(number)).kind is Kind.ANSWER
@@ -949,6 +949,7 @@ async def test_a_deletion_that_fails_leaves_nothing_held_by_who_is_gone(house: H
     handle = await program.create()
     await program.send(handle, "a")
     await program.read(handle)
+    house.local.audit.limit = 0  # what shares a commit with its entries is tried again without
     house.store.gate.clear()
     house.store.refuse = {"commit": StorageFull("broken")}
     deleting = other.begin("delete_queue", name="orders")

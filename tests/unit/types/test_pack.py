@@ -94,9 +94,8 @@ def test_a_body_goes_as_it_is_unless_privacy_is_asked_for() -> None:
     [
         parse_format_name(rf"DIRECT=OS:a\q,PUBLIC={OTHER}"),
         parse_format_name(f"DL={OTHER}"),
-        parse_format_name("MULTICAST=234.1.1.1:80"),
     ],
-    ids=["several", "list", "multicast"],
+    ids=["several", "list"],
 )
 def test_a_message_goes_to_one_queue(name: FormatName) -> None:
     """DMPR-072."""
