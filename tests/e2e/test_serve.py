@@ -163,7 +163,7 @@ def test_from_the_start_to_the_end(tmp_path: Path, number: signal.Signals) -> No
         ready = service.ready()
         assert (ready["pid"], ready["name"]) == (service.process.pid, "shop01")
         assert {name for name, place in ready.items() if place is None} == {
-            "ping", "rpc", "rpc_alternate", "endpoint_mapper", "srmp", "multicast",
+            "binary_tls", "ping", "rpc", "rpc_alternate", "endpoint_mapper", "srmp", "multicast",
         }  # fmt: skip
         assert service.health() == 200
         with pytest.raises(StoreInUse):

@@ -127,7 +127,7 @@ def run_planted() -> None:
         answer_before_the_commit,
         forget_receipts_at_a_restart,
         acknowledge_too_much,
-        begin_streams_again_too_early,
+        pytest.param(begin_streams_again_too_early, marks=pytest.mark.torture),
     ],
 )
 def test_a_mistake_is_found(

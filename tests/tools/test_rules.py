@@ -68,7 +68,7 @@ def test_functions_near_the_tests_are_asked_first() -> None:
     assert rule.tests[0] == f"{tests}::test_another_version_is_refused"
 
 
-@pytest.mark.slow
+@pytest.mark.torture
 @pytest.mark.timeout(1800)
 def test_rules_that_are_drawn_are_noticed(tmp_path: Path) -> None:
     """Others on every run: what fails is named, and `make torture` asks about it again."""

@@ -12,6 +12,7 @@ from openmsmq.cli.outgoing import notes
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.outgoing.info import ONLY_A_SERVICE
 from openmsmq.engine.queues.queue import ManagedQueue
+from openmsmq.types.caller import Caller
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
 
 OFFICE = r"DIRECT=OS:office\private$\orders"
@@ -173,7 +174,7 @@ def test_the_next_attempt_can_be_now(served: ServiceCli, monkeypatch: pytest.Mon
     wait(served)
     tried: list[str] = []
 
-    def retry(_: QueueManager, queue: ManagedQueue) -> None:
+    def retry(_: QueueManager, queue: ManagedQueue, caller: Caller) -> None:
         tried.append(queue.name)
 
     monkeypatch.setattr(QueueManager, "retry", retry)

@@ -226,6 +226,7 @@ def test_the_ready_file_is_there_while_it_is_ready(house: House, tmp_path: Path)
             "id": str(house.local.identity),
             "name": socket.gethostname(),
             "binary": None,
+            "binary_tls": None,
             "ping": None,
             "app": ["127.0.0.1", 7],
             "rpc": None,
