@@ -22,7 +22,7 @@ USED = {
     | {"audit", "audit_entries", "permissions", "set_permissions", "visible_settings"}
     | {"abandoned", "abort", "abort_prepared", "begin", "commit", "commit_epoch"}
     | {"commit_prepared", "is_prepared", "may_end_prepared", "prepare", "prepared_ages", "units"}
-    | {"configure", "counts", "explain", "reservations"},
+    | {"configure", "counts", "explain", "redirect", "reservations"},
     "interfaces": {"abort", "begin", "commit", "name", "open_queue", "resolver"},
     "runtime": {"break_off", "finish_commit", "refuse", "retreat", "start_commit", "store"}
     | {"is_committing", "next_deadline", "operations_waiting", "stop", "wants_commit"}

@@ -15,6 +15,10 @@ BATCH_SIZE_MAX: Final = 4 * 1024 * 1024
 """Bytes of the payload of a MESSAGES or DELIVERY frame, unless it holds a single message. At the
 limit: the rest is in another frame.
 """
+REDIRECT_MAX: Final = 1000
+"""Messages that one call redirects, in one commit. At the limit: the client asks again for the
+rest; the server refuses the call, `InvalidParameter`.
+"""
 DEPTH_MAX: Final = 32
 """Levels of objects and arrays in the members of a frame. At the limit: the frame is refused as
 malformed.

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from openmsmq.app_protocol.calls import Call
+from openmsmq.app_protocol.limits import REDIRECT_MAX
 from openmsmq.app_protocol.members import Arguments, JsonObject
 from openmsmq.app_server.limits import PAGE_MAX
 from openmsmq.app_server.session import AppSession
@@ -14,14 +15,21 @@ from openmsmq.app_server.subscription_calls import SubscriptionCalls
 from openmsmq.app_server.transactions import TransactionCalls
 from openmsmq.engine.authorization import is_allowed
 from openmsmq.engine.commit.future import Future
+from openmsmq.engine.handle import QueueHandle
 from openmsmq.engine.outgoing.info import outgoing_infos
 from openmsmq.engine.queues.info import BEFORE_ALL, queue_infos, queue_page
 from openmsmq.engine.queues.queue import ManagedQueue
-from openmsmq.errors import InvalidHandle, InvalidParameter, PropertyNotAllowed
-from openmsmq.limits import U64_MAX
+from openmsmq.errors import (
+    InvalidHandle,
+    InvalidParameter,
+    PropertyNotAllowed,
+    UnsupportedOperation,
+)
+from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.transports.peers.info import peer_infos
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import Caller
+from openmsmq.types.delivery import RedirectOptions
 from openmsmq.types.queues import QueueInfo, QueueKind, queue_properties
 from openmsmq.types.settings import Settings
 
@@ -188,6 +196,26 @@ class Calls(SubscriptionCalls, TransactionCalls):
         transaction = session.transaction(given.integer("transaction", 0, maximum=U64_MAX))
         _begin(session, number, lambda: opened.move(lookup, target, transaction))
 
+    def _call_redirect(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only("handle", "lookup_ids", "target", "copy", "time_to_be_received")
+        source = session.handle(given.integer("handle"))
+        target = session.handle(given.integer("target"))
+        if not (isinstance(source, QueueHandle) and isinstance(target, QueueHandle)):
+            raise UnsupportedOperation("redirect: from queues of this manager only")
+        texts = given.texts("lookup_ids", ())
+        if len(texts) > REDIRECT_MAX:
+            raise InvalidParameter(f"lookup_ids: at most {REDIRECT_MAX} at once")
+        lookups = [_lookup(text) for text in texts]
+        copy = given.flag("copy", default=False)
+        seconds = given.integer("time_to_be_received", U32_MAX, maximum=U32_MAX)
+        keeps = not given.has("time_to_be_received")
+        options = RedirectOptions(copy, keeps, None if seconds == U32_MAX else seconds)
+        session.begin(
+            number,
+            lambda: session.local.redirect(source, lookups, target, options),
+            lambda ids: session.reply(number, ids={str(at): one for at, one in ids.items()}),
+        )
+
     def _call_pause(self, session: AppSession, number: int, given: Arguments) -> None:
         self._hold_back(session, number, given, session.local.pause)
 
@@ -273,6 +301,13 @@ class Calls(SubscriptionCalls, TransactionCalls):
         for name in changes.keys() - Settings.__dataclass_fields__.keys():
             raise PropertyNotAllowed(f"there is no setting {name[:40]}")
         _begin(session, number, lambda: session.local.configure(session.caller, **changes))
+
+
+def _lookup(text: str) -> int:
+    """A lookup identifier; as text, since not every language has integers of 64 bits in JSON."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(U64_MAX))):
+        raise InvalidParameter(f"lookup_ids: {text[:24]!r} is not one")
+    return int(text)
 
 
 def _begin(session: AppSession, number: int, make: Callable[[], Future[Any]]) -> None:

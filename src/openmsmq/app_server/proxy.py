@@ -78,6 +78,10 @@ class OpenQueue(Protocol):
         """Look at the message that a lookup identifier leads to."""
         ...
 
+    def peek_back(self, count: int, before: int, *, size_max: int = ...) -> Future[Entries]:
+        """Look at messages before a lookup identifier, the last first."""
+        ...
+
     def receive_at(
         self,
         lookup: int,

@@ -21,6 +21,7 @@ from openmsmq.errors import (
     ReceiveTimeout,
 )
 from openmsmq.properties.message import INFINITE
+from openmsmq.types.lookup import LOOKUP_MAX
 from openmsmq.types.read import Seek
 
 
@@ -98,6 +99,10 @@ class Reads:
             return opened.peek_cursor(cursor, wait=wait, following=following)
         if following:
             raise InvalidParameter("seek 6: there is no next message without a cursor")
+        if seek in (Seek.AHEAD, Seek.LAST) and read.count > 1 and not take:
+            before = LOOKUP_MAX if seek is Seek.LAST else read.lookup
+            count = min(read.count, app.COUNT_MAX)
+            return opened.peek_back(count, before, size_max=app.room_for(count))
         behind = read.lookup if seek is Seek.BEHIND and not take else None
         if seek is not None and behind is None:
             if take:

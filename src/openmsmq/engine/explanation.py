@@ -43,6 +43,8 @@ _TEXTS: Final[Mapping[int, Callable[[Happened, str], str]]] = {
     Event.DELAYED: lambda e, q: f"waits for {q} until {e.extra}",
     Event.DUE: lambda e, q: f"can be read again in {q}",
     Event.POISONED: lambda e, q: f"went to {q} as poison: it was aborted {_times(e.extra)}",
+    Event.REDIRECTED: lambda e, q: f"was sent again from {q} as {e.extra}",
+    Event.SENT_AGAIN: lambda e, q: f"was sent to {q} in place of {e.extra}",
     Event.REACHED: lambda e, q: f"reached {e.extra or q}; waiting for the receive acknowledgement",
 }
 _ARRIVED: Final = (Event.ARRIVED, Event.ARRIVED_EXPRESS)

@@ -11,7 +11,7 @@ from openmsmq.engine.commit.future import Future
 from openmsmq.engine.core import Core
 from openmsmq.engine.messages.cursor import QueueCursor
 from openmsmq.engine.messages.receive import Receiver, same
-from openmsmq.engine.messages.scan import NO_LIMIT
+from openmsmq.engine.messages.scan import NO_LIMIT, fetch, last_fitting
 from openmsmq.engine.messages.send import Sender
 from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.holds import REMOVING, Holder
@@ -20,7 +20,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.slices import Parts as MessageParts
 from openmsmq.engine.queues.subqueues import Moves
 from openmsmq.engine.transactions.transaction import ManagedTransaction
-from openmsmq.errors import InvalidHandle, InvalidParameter
+from openmsmq.errors import InvalidHandle, InvalidParameter, MessageNotFound
 from openmsmq.security.access import QueueRights
 from openmsmq.types.access import Access, Mode
 from openmsmq.types.caller import Caller
@@ -191,6 +191,17 @@ class QueueHandle(Holder):
         """Look at the message that a lookup identifier leads to."""
         self._require(Access.PEEK)
         return self._parts.receiver.by_lookup(self.queue, lookup, seek, peek=True)
+
+    def peek_back(self, count: int, before: int, *, size_max: int = NO_LIMIT) -> Future[Entries]:
+        """Look at messages before a lookup identifier, the last first."""
+        self._require(Access.PEEK)
+        core, queue = self._parts.core, self.queue
+        found = last_fitting(core.snapshot, queue, count, before, core.expiry.overdue, size_max)
+        if not found:
+            raise MessageNotFound(f"there is no message before {before}")
+        pending: Future[Entries] = Future()
+        pending.succeed(fetch(core.snapshot, queue, found))
+        return pending
 
     def receive_at(
         self,

@@ -48,6 +48,7 @@ from openmsmq.engine.subscriptions.reservations import Reservations
 from openmsmq.engine.transactions.distributed import Units
 from openmsmq.engine.transactions.epochs import Epochs
 from openmsmq.engine.transactions.lifecycle import Transactions
+from openmsmq.engine.transactions.redirect import Redirected, Redirects
 from openmsmq.engine.transactions.transaction import ManagedTransaction, TransactionState
 from openmsmq.errors import (
     AccessDenied,
@@ -70,6 +71,7 @@ from openmsmq.names.usage import check_use, expand_name
 from openmsmq.security.access import ManagerRights, QueueRights
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import INTERNAL, Caller
+from openmsmq.types.delivery import RedirectOptions
 from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.queues import VISIBLE, QueueKind
@@ -121,6 +123,7 @@ class QueueManager(Core):
         self.units = Units(self, self._transactions)
         sender = Sender(self, clock, computer=name)
         self.parts = Parts(self, sender, self.receiver, self.moves, self.subqueue)
+        self._redirects = Redirects(self, self._transactions, self.receiver, sender)
         self.state = ManagerState.READY
 
     def tick(self) -> bool:
@@ -379,6 +382,16 @@ class QueueManager(Core):
         if local is None:
             raise UnsupportedFormatNameOperation(f"{name}: not a queue of this manager")
         return self._open_local(local, Mode())
+
+    def redirect(
+        self,
+        source: QueueHandle,
+        lookups: Sequence[int],
+        target: QueueHandle,
+        options: RedirectOptions,
+    ) -> Future[Redirected]:
+        """Send messages of a queue again to another one, and remove the old ones with that."""
+        return self._redirects.redirect(source, lookups, target, options)
 
     def counts(self) -> dict[str, int]:
         """How often what happened, since the store was made."""

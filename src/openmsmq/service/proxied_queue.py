@@ -152,6 +152,10 @@ class ProxiedQueue:
         self.mode.require(Access.PEEK, self.name)
         return self._read(Read(take=False, lookup_id=lookup, seek=seek))
 
+    def peek_back(self, count: int, before: int, *, size_max: int = NO_LIMIT) -> Future[Entries]:
+        """Remote read has one at a time: the last one before."""
+        return self.peek_at(before, Seek.AHEAD)
+
     def receive_at(
         self,
         lookup: int,

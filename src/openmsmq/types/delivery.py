@@ -1,4 +1,4 @@
-"""Options of a send: delayed delivery and deduplication ids."""
+"""Options of a send: delayed delivery, deduplication ids, and messages that are sent again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import ceil
 from typing import Final, Self
 
 from openmsmq.errors import IllegalPropertyValue, InvalidParameter
-from openmsmq.limits import DEDUP_ID_MAX
+from openmsmq.limits import DEDUP_ID_MAX, U32_MAX
 from openmsmq.properties.message import INFINITE
 
 MILLIS_MAX: Final = INFINITE * 1000
@@ -78,3 +78,22 @@ def _span(value: object) -> int:
     if not 0 <= value < INFINITE:  # false for NaN, too
         raise IllegalPropertyValue(f"deliver_at must be 0 to {INFINITE - 1} seconds, not {value}")
     return ceil(value * _MILLI)
+
+
+@dataclass(frozen=True, slots=True)
+class RedirectOptions:
+    """Whether the old messages stay, and how long the new ones live."""
+
+    copy: bool = False
+    "Leave the old ones where they are."
+    keeps_lifetime: bool = True
+    "The new ones live as long as the old ones would have; what expired once would expire again."
+    time_to_be_received: int | None = None
+    "Else: seconds; None for ever."
+
+    def __post_init__(self) -> None:
+        seconds = self.time_to_be_received
+        if seconds is not None and not 0 <= seconds < U32_MAX:
+            raise IllegalPropertyValue(
+                f"time_to_be_received {seconds}: seconds from 0, or None for ever"
+            )

@@ -48,6 +48,11 @@ class Read:
             raise InvalidParameter(f"seek {self.seek!r}: one of {', '.join(Seek)}")
 
     @property
+    def is_back(self) -> bool:
+        """Whether it looks at several messages, the last first: before a place, or of all."""
+        return not self.take and self.count > 1 and self.seek in (Seek.AHEAD, Seek.LAST)
+
+    @property
     def sought(self) -> Seek:
         """Which message `lookup_id` leads to, whether it was given by name or not."""
         return Seek(self.seek)

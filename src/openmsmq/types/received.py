@@ -179,8 +179,13 @@ class ReceivedMessage(Message):
     @property
     def id(self) -> str:
         r"""`guid\number`, unique for the queue manager that sent it."""
-        view = self._view
-        return f"{_guid_text(view.identifier[:16])}\\{view.message_id}"
+        return self.id_text(self._view.identifier)
+
+    @staticmethod
+    def id_text(identifier: bytes) -> str:
+        r"""An identifier of 20 bytes as `guid\number`."""
+        number = int.from_bytes(identifier[16:], "little")
+        return f"{_guid_text(identifier[:16])}\\{number}"
 
     @property
     def identifier(self) -> bytes:

@@ -242,11 +242,11 @@ async def test_messages_are_found_by_their_identifier(house: House) -> None:
     assert await found(app.SEEK_CODES[Seek.NEXT], b) == ["c"]
     assert await found(app.SEEK_CODES[Seek.PREVIOUS], b) == ["a"]
     assert await found(app.SEEK_CODES[Seek.FIRST]) == ["a"]
-    assert await found(app.SEEK_CODES[Seek.LAST]) == ["c"]
+    assert await found(app.SEEK_CODES[Seek.LAST]) == ["c", "b", "a"]
     assert await found(app.SEEK_CODES[Seek.BEHIND], a) == ["b", "c"]
     assert await found(app.SEEK_CODES[Seek.BEHIND], a - 1) == ["a", "b", "c"]
-    assert await found(app.SEEK_CODES[Seek.AHEAD], c) == ["b"]
-    assert await found(app.SEEK_CODES[Seek.AHEAD], (1 << 64) - 1) == ["c"]
+    assert await found(app.SEEK_CODES[Seek.AHEAD], c) == ["b", "a"]
+    assert await found(app.SEEK_CODES[Seek.AHEAD], (1 << 64) - 1) == ["c", "b", "a"]
     for seek, lookup in (
         (app.SEEK_CODES[Seek.CURRENT], c + 1),
         (app.SEEK_CODES[Seek.NEXT], c),

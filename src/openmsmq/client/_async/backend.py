@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.types.access import Mode
-from openmsmq.types.delivery import DeliveryOptions
+from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
 from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
@@ -208,6 +208,12 @@ class Backend(Protocol):
 
     async def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
         """Move a message between a queue and its subqueues."""
+        ...
+
+    async def redirect(
+        self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
+    ) -> dict[int, SentId]:
+        """Send messages again to another queue; the ids of the new ones, by lookup identifier."""
         ...
 
     async def open_cursor(self, handle: Handle) -> CursorHandle:

@@ -488,10 +488,6 @@ class Queue(QueueControl):
             self._closed = True
             await self._backend.close_queue(self._handle)
 
-    def _require(self, access: Access) -> None:
-        self._require_open()
-        self._handle.require(access)
-
     async def _read(
         self, read: Read, transaction: Transaction | None, cursor: CursorHandle | None = None
     ) -> list[ReceivedMessage]:

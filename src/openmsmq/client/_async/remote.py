@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from openmsmq.app_protocol import payloads as app
 from openmsmq.app_protocol.frames import Kind
+from openmsmq.app_protocol.limits import REDIRECT_MAX
 from openmsmq.app_protocol.members import Members
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client import payloads as remote
@@ -38,10 +39,10 @@ from openmsmq.errors import (
     ServiceNotAvailable,
     TransactionSequence,
 )
-from openmsmq.limits import U64_MAX
+from openmsmq.limits import U32_MAX, U64_MAX
 from openmsmq.names.base import FormatName
 from openmsmq.types.access import Mode
-from openmsmq.types.delivery import DeliveryOptions
+from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
@@ -401,6 +402,26 @@ class Remote(RemoteCalls):
         channel, number = await self._ready(handle, work)
         given = {"handle": number, "lookup_id": lookup_id, "target": target}
         await ask(channel, "move", SLOW, **given, transaction=_number_of(work))
+
+    async def redirect(
+        self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
+    ) -> dict[int, SentId]:
+        channel, number = await self._ready(handle, None)
+        remote.require(channel.welcome, "redirect")
+        given: dict[str, Any] = {
+            "copy": options.copy,
+            "target": await self._number(channel, target),
+        }
+        if not options.keeps_lifetime:
+            seconds = options.time_to_be_received
+            given["time_to_be_received"] = U32_MAX if seconds is None else seconds
+        found: dict[int, SentId] = {}
+        for start in range(0, len(lookups), REDIRECT_MAX):
+            part = list(map(str, lookups[start : start + REDIRECT_MAX]))
+            answer = await ask(channel, "redirect", SLOW, handle=number, lookup_ids=part, **given)
+            ids = answer.object("ids").values
+            found.update((int(lookup), SentId(text)) for lookup, text in ids.items())
+        return found
 
     async def open_cursor(self, handle: Handle) -> RemoteCursor:
         async def work(channel: Channel) -> RemoteCursor:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client.backend import CursorHandle, Handle, Work
 from openmsmq.types.access import Mode
-from openmsmq.types.delivery import DeliveryOptions
+from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
 from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
@@ -209,6 +209,12 @@ class Backend(Protocol):
 
     def move(self, handle: Handle, lookup_id: int, target: str, work: Work | None) -> None:
         """Move a message between a queue and its subqueues."""
+        ...
+
+    def redirect(
+        self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
+    ) -> dict[int, SentId]:
+        """Send messages again to another queue; the ids of the new ones, by lookup identifier."""
         ...
 
     def open_cursor(self, handle: Handle) -> CursorHandle:

@@ -138,6 +138,24 @@ def readable_back(
     yield from _available(queue, found, overdue)
 
 
+def last_fitting(
+    snapshot: Snapshot,
+    queue: ManagedQueue,
+    count: int,
+    before: int,
+    overdue: int,
+    size_max: int = NO_LIMIT,
+) -> list[Found]:
+    """Up to `count` of them, and no more than `size_max` bytes unless it is a single one."""
+    found: list[Found] = []
+    for item in islice(readable_back(snapshot, queue, before, overdue), count):
+        size_max -= packet_place(item[1])[1]
+        if found and size_max < 0:
+            break
+        found.append(item)
+    return found
+
+
 def _available(queue: ManagedQueue, found: Iterator[Found], overdue: int) -> Iterator[Found]:
     """What is neither held nor purged nor expired."""
     is_held = queue.holds.is_held

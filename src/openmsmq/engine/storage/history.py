@@ -75,6 +75,10 @@ class Event(IntEnum):
     "Another manager has it; what it did with it, only that one knows."
     REFUSED = 23
     "It came from another manager, was not accepted, and is kept for people to see."
+    REDIRECTED = 24
+    "It was sent again, as a new message."
+    SENT_AGAIN = 25
+    "It is that new message."
 
     @property
     def word(self) -> str:

@@ -117,6 +117,7 @@ class ManagedTransaction(Holder):
         "buffered",
         "is_doomed",
         "is_special",
+        "keeps_plain",
         "moved",
         "number",
         "prepared_at",
@@ -147,6 +148,8 @@ class ManagedTransaction(Holder):
         "As the state says, but known while it is ending too."
         self.is_special = False
         "Some of what it sends has an id of its own, or is not due yet."
+        self.keeps_plain = False
+        "What it stages for other managers stays plain, too."
         self.buffer: Buffer = []
         self.buffered = 0
         self.received: dict[tuple[ManagedQueue, int], bytes] = {}
@@ -176,8 +179,9 @@ class ManagedTransaction(Holder):
 
     def is_plain_to(self, queue: ManagedQueue) -> bool:
         """Whether what it sends to a queue is like any message there once it is committed."""
-        is_local = queue.kind is not QueueKind.OUTGOING
-        return self.stages and is_local and not queue.properties.transactional
+        if queue.kind is QueueKind.OUTGOING:
+            return self.keeps_plain
+        return self.stages and not queue.properties.transactional
 
     def require_active(self) -> None:
         """Refuse to go on with a transaction that is over or already prepared."""

@@ -38,9 +38,10 @@ from openmsmq.transports.peers.info import peer_infos
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.access import Mode
 from openmsmq.types.caller import Caller
-from openmsmq.types.delivery import DeliveryOptions
+from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
 from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
+from openmsmq.types.lookup import LOOKUP_MAX
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
@@ -339,6 +340,13 @@ class Embedded:
         opened, begun = _opened(handle), self._begun(work)
         await self._driver.wait(lambda: opened.move(lookup_id, target, begun))
 
+    async def redirect(
+        self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
+    ) -> dict[int, SentId]:
+        source, to = _opened(handle), _opened(target)
+        redirect = self._local.redirect
+        return await self._driver.wait(lambda: redirect(source, lookups, to, options))
+
     async def open_cursor(self, handle: Handle) -> EmbeddedCursor:
         opened = _opened(handle)
         return EmbeddedCursor(opened, self._driver.call(opened.open_cursor))
@@ -450,6 +458,9 @@ def _reader(
     lookup, count = read.lookup_id, read.count
     if lookup is not None and read.sought is Seek.BEHIND and not read.take:
         return lambda: opened.peek(count, wait=wait, after=lookup)
+    if lookup is not None and read.is_back:
+        before = LOOKUP_MAX if read.sought is Seek.LAST else lookup
+        return lambda: opened.peek_back(count, before)
     if lookup is not None and read.take:
         return lambda: opened.receive_at(lookup, read.sought, transaction=begun)
     if lookup is not None:

@@ -9,7 +9,7 @@ from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client._async.backend import SubscriptionBackend
 from openmsmq.client.backend import Handle, Work
 from openmsmq.errors import UnsupportedOperation
-from openmsmq.types.delivery import DeliveryOptions
+from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
 from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
@@ -42,6 +42,11 @@ class UnsupportedCalls:
 
     async def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
         raise _unsupported("change queue")
+
+    async def redirect(
+        self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
+    ) -> dict[int, SentId]:
+        raise _unsupported("redirect")
 
     async def pause(self, handle: Handle) -> None:
         raise _unsupported("pause")

@@ -10,7 +10,7 @@ from openmsmq.app_protocol.slices import QueuedSlice
 from openmsmq.client._sync.backend import SubscriptionBackend
 from openmsmq.client.backend import Handle, Work
 from openmsmq.errors import UnsupportedOperation
-from openmsmq.types.delivery import DeliveryOptions
+from openmsmq.types.delivery import DeliveryOptions, RedirectOptions
 from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
@@ -43,6 +43,11 @@ class UnsupportedCalls:
 
     def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
         raise _unsupported("change queue")
+
+    def redirect(
+        self, handle: Handle, lookups: list[int], target: Handle, options: RedirectOptions
+    ) -> dict[int, SentId]:
+        raise _unsupported("redirect")
 
     def pause(self, handle: Handle) -> None:
         raise _unsupported("pause")
