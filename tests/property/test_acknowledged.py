@@ -21,6 +21,7 @@ from openmsmq.engine.storage.layout import (
     packet_place,
     queue_key,
     unpack_counters,
+    unpack_totals,
 )
 from openmsmq.engine.storage.runs import MessageRun, read_packet, record_of
 from openmsmq.engine.storage.tables import Table
@@ -232,6 +233,7 @@ def check_rows(disk: Disk, manager: QueueManager) -> None:
         assert (queue.messages, queue.size) == (messages, size)
         row = disk.tables[Table.QUEUES].get(queue_key(queue.number, COUNTERS_ROW))
         assert row is None or unpack_counters(row) == (queue.messages, queue.size)
+        assert row is None or unpack_totals(row) <= tuple(queue.totals)  # express ones wait
         for raw in records:
             expected |= set(packet_keys(*packet_place(raw)))
     staged = disk.tables[Table.TRANSACTIONS]

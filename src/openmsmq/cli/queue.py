@@ -340,6 +340,7 @@ def _shown(info: QueueInfo) -> list[tuple[str, object]]:
         ("messages", f"{count_text(info.messages)}, {size_text(info.bytes)}"),
         ("delayed", _delayed(info)),
         ("oldest", age_text(info.oldest_age)),
+        ("since made", _totals(info)),
         ("quota", quota_text(info.quota)),
         *_journal(info),
         ("poison", _poison(info)),
@@ -353,6 +354,19 @@ def _shown(info: QueueInfo) -> list[tuple[str, object]]:
         ("modified", time_text(info.modified)),
     ]
     return [(name, value) for name, value in shown if value != ""]
+
+
+def _totals(info: QueueInfo) -> str:
+    """What happened to its messages so far."""
+    counted = {
+        "arrived": info.arrived,
+        "received": info.received,
+        "expired": info.expired,
+        "rejected": info.rejected,
+        "moved": info.moved,
+        "aborted": info.aborted,
+    }
+    return ", ".join(f"{count:,} {word}" for word, count in counted.items() if count)
 
 
 def _delayed(info: QueueInfo) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import MISSING, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -263,9 +263,11 @@ def packed(messages: Sequence[ReceivedMessage]) -> bytes:
 
 def queue_info(item: Members) -> QueueInfo:
     """What is known of a queue."""
-    known = {name: item.values.get(name) for name in QueueInfo.__dataclass_fields__}
-    known |= {"id": UUID(item.text("id")), "type": UUID(item.text("type"))}  # type: ignore[dict-item]
-    return QueueInfo(**known)  # type: ignore[arg-type]
+    known: dict[str, Any] = {
+        name: item.values.get(name, None if field.default is MISSING else field.default)
+        for name, field in QueueInfo.__dataclass_fields__.items()
+    }
+    return QueueInfo(**known | {"id": UUID(item.text("id")), "type": UUID(item.text("type"))})
 
 
 def outgoing_info(item: Members) -> OutgoingInfo:

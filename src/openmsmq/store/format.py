@@ -7,9 +7,9 @@ from typing import Final
 
 from openmsmq.engine.storage.tables import Table, Writer
 from openmsmq.errors import StoreDamaged, StoreForeign, StoreTooNew
-from openmsmq.store.migrations import to_2, to_3, to_4, to_5, to_6, to_7
+from openmsmq.store.migrations import to_2, to_3, to_4, to_5, to_6, to_7, to_8
 
-FORMAT: Final = 7
+FORMAT: Final = 8
 "The version that this program reads and writes."
 FORMAT_KEY: Final = b"format"
 _MARK: Final = b"OpenMSMQ "
@@ -22,6 +22,7 @@ MIGRATIONS: Final[Mapping[int, Migration]] = {
     4: to_5,
     5: to_6,
     6: to_7,
+    7: to_8,
 }
 "From each older version to the next; each sees the rows as the one before has left them."
 

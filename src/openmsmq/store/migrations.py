@@ -14,6 +14,7 @@ from openmsmq.engine.commit.timeline import Timeline, expiry
 from openmsmq.engine.outgoing.sequence_numbers import write_destination, write_floor
 from openmsmq.engine.outgoing.sequences import OUTGOING, OutgoingSequence
 from openmsmq.engine.storage.layout import (
+    COUNTERS_ROW,
     JOURNAL_BIT,
     NEVER,
     PROPERTIES_ROW,
@@ -24,9 +25,11 @@ from openmsmq.engine.storage.layout import (
     flags_of,
     index_key,
     owed,
+    pack_counters,
     packet_keys,
     queue_key,
     split_index_key,
+    unpack_counters,
 )
 from openmsmq.engine.storage.recovery import STARTS_KEY
 from openmsmq.engine.storage.settings import SETTINGS_KEY, load_settings, settings_row
@@ -101,6 +104,13 @@ def to_6(writer: Writer) -> None:
 
 def to_7(writer: Writer) -> None:
     """Format 7: a table for the audit log, which begins empty."""
+
+
+def to_8(writer: Writer) -> None:
+    """Format 8: queues count what happens to their messages, from now on."""
+    for key, row in _rows(writer, Table.QUEUES):
+        if _queue_key.unpack(key)[1] == COUNTERS_ROW:
+            writer.put(Table.QUEUES, key, pack_counters(*unpack_counters(row)))
 
 
 def _outgoing_sequences(writer: Writer) -> None:

@@ -97,6 +97,17 @@ class QueueInfo:
     "It has a list of permissions; without one the roles of tokens and users decide alone."
     multicast: str = ""
     "The group address whose messages it gets, `234.1.1.1:8001`; empty for none."
+    arrived: int = 0
+    "Messages that were put into it since it was made; those that follow count the same time."
+    received: int = 0
+    "Those that readers took; of an outgoing queue, those that another manager has."
+    expired: int = 0
+    rejected: int = 0
+    "Those that were not accepted, or became dead letters as poison."
+    moved: int = 0
+    "Those that were moved out of it, as poison too."
+    aborted: int = 0
+    "How often a message came back because a transaction was aborted."
 
 
 def by_name(infos: Iterable[QueueInfo]) -> list[QueueInfo]:

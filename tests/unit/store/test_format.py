@@ -11,13 +11,13 @@ from openmsmq.store.memory import MemoryStore
 
 
 def test_the_row_says_the_version() -> None:
-    assert format_row() == b"OpenMSMQ 7"
-    assert read_format(format_row(), "here") == FORMAT == 7
+    assert format_row() == b"OpenMSMQ 8"
+    assert read_format(format_row(), "here") == FORMAT == 8
 
 
 def test_a_newer_version_is_refused() -> None:
-    with pytest.raises(StoreTooNew, match="here has format 8, this program knows 7"):
-        read_format(format_row(8), "here")
+    with pytest.raises(StoreTooNew, match="here has format 9, this program knows 8"):
+        read_format(format_row(9), "here")
 
 
 @pytest.mark.parametrize("row", [None, b"", b"1", b"Other 1"])

@@ -44,7 +44,7 @@ from openmsmq.engine.queues.info import path_name
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.quota import within_quota
 from openmsmq.engine.storage.history import Event, identifiers
-from openmsmq.engine.storage.layout import NEVER, Owed, owed_for
+from openmsmq.engine.storage.layout import NEVER, Owed, Total, owed_for
 from openmsmq.limits import NO_QUOTA
 from openmsmq.packet.headers.base import BaseFlags
 from openmsmq.packet.headers.user import UserFlags
@@ -513,6 +513,10 @@ class Arrivals:
         if batch is not None:
             ids, words = identifiers([packet]), rejected.words or describe_class(reason)
             batch.note(Event.REJECTED, queue, [0], ids, origin.name, words)
+            if queue is not None:
+                batch.total(queue, Total.REJECTED)
+        elif queue is not None:
+            queue.totals[Total.REJECTED] += 1
         flags = origin.transport | (0 if origin.is_known else _STRANGER)
         work.outcome.rejected.append(reason)
         if view.acknowledge & Acknowledge.NEG_ARRIVAL:

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, repeat
 from math import inf
-from operator import itemgetter
+from operator import add, itemgetter
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -30,8 +30,10 @@ from openmsmq.engine.storage.layout import (
     COUNTERS_ROW,
     DELAYED_BIT,
     NEVER,
+    NO_TOTALS,
     Owed,
     Record,
+    Total,
     due_key,
     due_of,
     expiry_key,
@@ -143,7 +145,8 @@ class Batch(PacketRows):
         self.runs = RunRows(writer)
         "Those that it changes."
         self._sequences: dict[ManagedQueue, OutgoingSequence] = {}
-        self._touched: dict[ManagedQueue, list[int]] = defaultdict(lambda: [0, 0])
+        self._touched: dict[ManagedQueue, list[int]] = defaultdict(lambda: [0, 0, *NO_TOTALS])
+        "Messages, bytes and what queues count, as they change."
 
     # Messages
 
@@ -187,6 +190,7 @@ class Batch(PacketRows):
         self.inserted[queue] += lookups
         self._events.note_run(Event.ARRIVED, queue, first, count, packets[0], by)
         self._counted[Event.ARRIVED.word] += count
+        self.total(queue, Total.ARRIVED, count)
         return lookups
 
     def _insert_rows(
@@ -236,6 +240,7 @@ class Batch(PacketRows):
         self.inserted[queue] += lookups
         self.note(Event.ARRIVED, queue, lookups, ids, by, outgoing_name(queue))
         self._counted[Event.ARRIVED.word] += len(lookups)
+        self.total(queue, Total.ARRIVED, len(lookups))
         return lookups
 
     def insert_stored(self, queue: ManagedQueue, priority: int, record: Record) -> int:
@@ -245,6 +250,7 @@ class Batch(PacketRows):
         self.numbers.arrival = arrival = self.numbers.arrival + 1
         lookup = PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
         self.place(queue, lookup, record)
+        self.total(queue, Total.ARRIVED)
         return lookup
 
     def _number(self, queue: ManagedQueue, flags: int) -> None:
@@ -284,6 +290,7 @@ class Batch(PacketRows):
         self.numbers.arrival = arrival = self.numbers.arrival + 1
         lookup = PRIORITY_MAX - priority << ARRIVAL_BITS | arrival
         self.delay(queue, lookup, record, due)
+        self.total(queue, Total.ARRIVED)
         return lookup
 
     def keep_reserved(self, store: ManagedQueue, first: int, raws: Sequence[bytes]) -> None:
@@ -391,6 +398,8 @@ class Batch(PacketRows):
         record = Record.unpack(plain).moved(self.now)
         self.place(target, lookup, record)
         self.count(Event.MOVED.word)
+        self.total(queue, Total.MOVED)
+        self.total(target, Total.ARRIVED)
         if self.keeps_history:
             ids = identifiers(self.first_chunks([plain]))
             self.note(Event.MOVED, target, [lookup], ids, by, queue.name)
@@ -474,6 +483,10 @@ class Batch(PacketRows):
         """Something that the statistics count."""
         self._counted[what] += times
 
+    def total(self, queue: ManagedQueue, what: Total, times: int = 1) -> None:
+        """Something that a queue counts."""
+        self._touched[queue][2 + what] += times
+
     # The commit
 
     def write(self) -> None:
@@ -494,9 +507,10 @@ class Batch(PacketRows):
             writer.delete_many(Table.DELAYED, self._delayed_deletes)
         if self._delayed_rows:
             writer.put_many(Table.DELAYED, self._delayed_rows)
-        for queue, (messages, size) in self._touched.items():
+        for queue, changes in self._touched.items():
             if not queue.deleted:
-                self._write_counts(queue, queue.messages + messages, queue.size + size)
+                counted = queue.messages, queue.size, *queue.totals
+                self._write_counts(queue, list(map(add, counted, changes)))
         self._events.write(writer)
         self._statistics.write(writer, self._counted)
 
@@ -505,26 +519,27 @@ class Batch(PacketRows):
             self.writer.put_many(Table.INDEX, self._index_rows)
             self._index_rows = []
 
-    def _write_counts(self, queue: ManagedQueue, messages: int, size: int) -> None:
+    def _write_counts(self, queue: ManagedQueue, counts: list[int]) -> None:
         """A queue that comes and goes by itself is in the store while messages of it are."""
         comes_and_goes = queue.kind in (QueueKind.SUBQUEUE, QueueKind.OUTGOING)
         if comes_and_goes and not queue.is_stored:
             self.writer.put(Table.QUEUES, queue_key(queue.number), queue.properties.to_row())
             self.write_queue_number()
         key = queue_key(queue.number, COUNTERS_ROW)
-        self.writer.put(Table.QUEUES, key, pack_counters(messages, size))
+        self.writer.put(Table.QUEUES, key, pack_counters(counts[0], counts[1], counts[2:]))
 
     def grown(self) -> Iterator[tuple[ManagedQueue, int]]:
         """The queues that it changes, and by how many bytes; those that are deleted not."""
-        for queue, (_, size) in self._touched.items():
+        for queue, (_, size, *_) in self._touched.items():
             if not queue.deleted:
                 yield queue, size
 
     def apply(self) -> None:
         """It is on disk: let queues, history and statistics show it ([MS-MQDMPR] 3.1.7.2.2)."""
-        for queue, (messages, size) in self._touched.items():
+        for queue, (messages, size, *totals) in self._touched.items():
             queue.messages += messages
             queue.size += size
+            queue.totals[:] = map(add, queue.totals, totals)
             queue.is_stored = True
         for queue, sequence in self._sequences.items():
             self.numbers.sequences.began(queue, sequence)

@@ -25,6 +25,7 @@ from openmsmq.engine.storage.layout import (
     NEVER,
     Owed,
     Record,
+    Total,
     flags_of,
     lookup_id,
     packet_place,
@@ -43,6 +44,12 @@ Gone = Sequence[tuple[int, bytes]]
 Kept = tuple[int, bytes, bytes]
 "The same with the start of the packet, if the history is kept."
 
+_COUNTED: Final = {
+    Event.RECEIVED: Total.RECEIVED,
+    Event.DELIVERED: Total.RECEIVED,
+    Event.EXPIRED: Total.EXPIRED,
+    Event.REJECTED: Total.REJECTED,
+}
 EVENTS: Final[Mapping[MessageClass, Event]] = {
     MessageClass.ACK_RECEIVE: Event.RECEIVED,
     MessageClass.ACK_REACH_QUEUE: Event.DELIVERED,
@@ -57,6 +64,10 @@ EVENTS: Final[Mapping[MessageClass, Event]] = {
     MessageClass.NACK_RECEIVE_REJECTED: Event.REJECTED,
 }
 "What the history calls the reasons for which messages leave."
+TOTALS: Final[Mapping[MessageClass, Total]] = {
+    reason: _COUNTED[event] for reason, event in EVENTS.items() if event in _COUNTED
+}
+"What queues count of these."
 
 OWED: Final[Mapping[MessageClass, int]] = {
     MessageClass.ACK_RECEIVE: Owed.ACK_RECEIVE.value,
@@ -198,6 +209,8 @@ class Dispositions:
                 left.append(part)
                 continue
             batch.count(EVENTS[reason].word, len(part))
+            if reason in TOTALS:
+                batch.total(queue, TOTALS[reason], len(part))
             batch.note_slice(EVENTS[reason], queue, part, by, _words(reason, queue))
         if left:
             entries = expanded(left)
@@ -250,6 +263,8 @@ class Dispositions:
         state = self._state
         event = EVENTS[reason]
         state.statistics.count(event.word, len(entries))
+        if reason in TOTALS:
+            queue.totals[TOTALS[reason]] += len(entries)
         if state.history.limit:
             ids = identifiers([entry.packet for entry in entries])
             lookups = [entry.lookup for entry in entries]
@@ -287,6 +302,8 @@ class Dispositions:
         """Count messages that leave and keep it in their history; the starts of their packets."""
         event = EVENTS[reason]
         batch.count(event.word, len(gone))
+        if reason in TOTALS:
+            batch.total(queue, TOTALS[reason], len(gone))
         if not batch.keeps_history or not gone:
             return ()
         if event is Event.DELIVERED and not flags_of(gone[0][1]) & _TRANSACTIONAL:
@@ -383,6 +400,7 @@ class Dispositions:
         if not _fits(target, packet_place(raw)[1], batch.size_of(target)):
             return False
         batch.take_out(queue, lookup, raw)
+        batch.total(queue, Total.REJECTED)
         flags, packet = flags_of(raw), batch.packet(raw)
         if flags & _NACK_RECEIVE:
             self._acknowledgements.acknowledge(batch, packet, reason, flags)

@@ -10,7 +10,7 @@ from openmsmq.engine.queues.entry import Entry
 from openmsmq.engine.queues.queue import ManagedQueue, outgoing_name
 from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event, identifiers
-from openmsmq.engine.storage.layout import lookup_id, pack_record
+from openmsmq.engine.storage.layout import Total, lookup_id, pack_record
 from openmsmq.properties.message import describe_class
 
 
@@ -50,6 +50,7 @@ class ExpressStore:
             ids = identifiers([message.packet for message in messages])
             why = describe_class(message_class) if message_class else outgoing_name(queue)
             state.note(event, queue, lookups, ids, by, why)
+        queue.totals[Total.ARRIVED] += len(messages)
         if event is Event.ARRIVED_EXPRESS:
             state.statistics.count(Event.ARRIVED.word, len(messages))
         return lookups

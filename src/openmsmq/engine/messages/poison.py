@@ -16,7 +16,7 @@ from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.registry import Queues
 from openmsmq.engine.state import EngineState
 from openmsmq.engine.storage.history import Event, identifiers
-from openmsmq.engine.storage.layout import Record
+from openmsmq.engine.storage.layout import Record, Total
 from openmsmq.types.queues import POISON_SUBQUEUE, Poison, QueueKind
 
 KINDS: Final = (QueueKind.PRIVATE, QueueKind.PUBLIC)
@@ -51,6 +51,7 @@ class PoisonMessages:
         record = Record.unpack(raw)
         record = record._replace(abort_count=record.abort_count + counts)
         batch.count(Event.ABORTED.word)
+        batch.total(queue, Total.ABORTED)
         ids = identifiers(batch.first_chunks([raw])) if batch.keeps_history else b""
         if ids:
             batch.note(Event.ABORTED, queue, [lookup], ids, by, str(record.abort_count))
@@ -85,6 +86,8 @@ class PoisonMessages:
             batch.take_out(queue, lookup, raw)
             moved = record.moved(batch.now)._replace(abort_count=record.abort_count)
             batch.place(target, lookup, moved)
+            batch.total(queue, Total.MOVED)
+            batch.total(target, Total.ARRIVED)
         batch.count(Event.POISONED.word)
         if ids:
             batch.note(Event.POISONED, target, [lookup], ids, "", times)

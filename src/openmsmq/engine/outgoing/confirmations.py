@@ -25,6 +25,7 @@ from openmsmq.engine.storage.layout import (
     NEVER,
     Owed,
     Record,
+    Total,
     flags_of,
     index_key,
     place_and_expiry,
@@ -131,6 +132,7 @@ class Confirmations:
             record = Record.unpack(raw)
             batch.place(target, lookup, record._replace(expires=self._last_word(record, start)))
         batch.count(Event.REACHED.word, len(waiting))
+        batch.total(queue, Total.RECEIVED, len(waiting))
         if batch.keeps_history:
             lookups = [lookup for lookup, _ in waiting]
             batch.note(Event.REACHED, target, lookups, identifiers(starts), "", queue.name)

@@ -11,6 +11,7 @@ from openmsmq.engine.messages.scan import oldest
 from openmsmq.engine.queues.ownership import is_restricted
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.system import HIDDEN
+from openmsmq.engine.storage.layout import Total
 from openmsmq.limits import NO_QUOTA
 from openmsmq.names.path import shown
 from openmsmq.types.queues import VISIBLE, QueueInfo, QueueKind, by_name
@@ -53,6 +54,12 @@ def queue_info(queue: ManagedQueue, core: Core) -> QueueInfo:
         modified=properties.modified,
         restricted=is_restricted(properties.permissions),
         multicast=properties.multicast,
+        arrived=queue.totals[Total.ARRIVED],
+        received=queue.totals[Total.RECEIVED],
+        expired=queue.totals[Total.EXPIRED],
+        rejected=queue.totals[Total.REJECTED],
+        moved=queue.totals[Total.MOVED],
+        aborted=queue.totals[Total.ABORTED],
     )
 
 

@@ -16,7 +16,7 @@ from openmsmq.engine.outgoing.state import Transfer
 from openmsmq.engine.queues.express import ExpressMessages
 from openmsmq.engine.queues.holds import Holds
 from openmsmq.engine.queues.waiter import Waiter
-from openmsmq.engine.storage.layout import DELAYED_BIT, JOURNAL_BIT
+from openmsmq.engine.storage.layout import DELAYED_BIT, JOURNAL_BIT, NO_TOTALS
 from openmsmq.errors import IllegalFormatName, IllegalPropertyValue
 from openmsmq.limits import NO_QUOTA, QUEUE_LABEL_MAX, U32_MAX
 from openmsmq.names.format import parse_format_name
@@ -187,6 +187,8 @@ class ManagedQueue:
     "Messages that have come since, with numbers from before: those are not about them."
     purge_pending: set[int] = field(default_factory=set)
     "Messages that were held when the queue was purged, and go when they are given back."
+    totals: list[int] = field(default_factory=lambda: list(NO_TOTALS))
+    "What it counts since it was made (`Total`)."
     deleted: bool = False
     is_stored: bool = True
     "The store knows it: queues that come and go by themselves are written with their messages."

@@ -8,7 +8,7 @@ from openmsmq.engine.core import Core
 from openmsmq.engine.queues.holds import REMOVING
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.storage.history import Event, identifiers
-from openmsmq.engine.storage.layout import Record, place_and_expiry
+from openmsmq.engine.storage.layout import Record, Total, place_and_expiry
 from openmsmq.engine.storage.runs import record_of
 from openmsmq.engine.transactions.transaction import ManagedTransaction
 from openmsmq.errors import (
@@ -121,6 +121,8 @@ class Moves:
         record = Record.unpack(raw).moved(core.timeline.wall)
         core.express.add(target, [entry._replace(record=record.pack())])
         core.statistics.count(Event.MOVED.word)
+        queue.totals[Total.MOVED] += 1
+        target.totals[Total.ARRIVED] += 1
         ids = identifiers([entry.packet])
         core.note(Event.MOVED, target, [lookup], ids, by, queue.name)
         core.readers.wake(target, [lookup])

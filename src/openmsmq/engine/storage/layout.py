@@ -7,7 +7,8 @@ does. The packet lies apart, in chunks, and never moves.
 
 from __future__ import annotations
 
-from enum import IntFlag
+from collections.abc import Sequence
+from enum import IntEnum, IntFlag
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -28,6 +29,7 @@ _due = Struct("<Q")
 _packet = Struct(">QH")
 _queue = Struct(">IB")
 _counters = Struct("<QQ")
+_totals = Struct("<6Q")
 _record = Struct("<QIIIIIIHH")
 
 index_key: Final = _index.pack
@@ -100,6 +102,25 @@ class Owed(IntFlag):
 
 TRANSPORT: Final = Owed.SRMP.value
 "Flags that name the transport which brought a message; none for [MS-MQQB]."
+
+
+class Total(IntEnum):
+    """What a queue counts since it was made, in the order in which it is stored."""
+
+    ARRIVED = 0
+    "Messages that were put into it: sent, moved or copied."
+    RECEIVED = 1
+    "Taken by a reader; of an outgoing queue, handed over to another manager."
+    EXPIRED = 2
+    REJECTED = 3
+    "Not accepted by it, or put out of it as a dead letter because it was poison."
+    MOVED = 4
+    "Moved out of it, as poison too."
+    ABORTED = 5
+    "Times that a message came back because the transaction that had received it was aborted."
+
+
+NO_TOTALS: Final = (0,) * len(Total)
 
 
 class Record(NamedTuple):
@@ -219,15 +240,20 @@ def queue_key(number: int, row: int = PROPERTIES_ROW) -> bytes:
     return _queue.pack(number, row)
 
 
-def pack_counters(messages: int, size: int) -> bytes:
-    """How many messages a queue holds, and their bytes."""
-    return _counters.pack(messages, size)
+def pack_counters(messages: int, size: int, totals: Sequence[int] = NO_TOTALS) -> bytes:
+    """How many messages a queue holds, their bytes, and what happened to all there were."""
+    return _counters.pack(messages, size) + _totals.pack(*totals)
 
 
 def unpack_counters(raw: bytes) -> tuple[int, int]:
-    """The reverse of `pack_counters`."""
-    messages, size = _counters.unpack(raw)
+    """How many messages a queue holds, and their bytes."""
+    messages, size = _counters.unpack_from(raw)
     return messages, size
+
+
+def unpack_totals(raw: bytes) -> tuple[int, ...]:
+    """How many messages each `Total` counts; `struct.error` if the row has another size."""
+    return _totals.unpack(raw[_counters.size :])
 
 
 def chunks(packet: bytes) -> list[bytes]:

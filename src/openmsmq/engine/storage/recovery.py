@@ -41,6 +41,7 @@ from openmsmq.engine.storage.layout import (
     queue_key,
     split_packet_key,
     unpack_counters,
+    unpack_totals,
 )
 from openmsmq.engine.storage.limits import STARTS_MAX
 from openmsmq.engine.storage.settings import load_settings
@@ -178,6 +179,7 @@ def _load_queues(snapshot: Snapshot) -> tuple[dict[int, ManagedQueue], list[Mana
             queue = _queue_of(found, number)
             if kind == COUNTERS_ROW:
                 queue.messages, queue.size = unpack_counters(row)
+                queue.totals[:] = unpack_totals(row)
             elif kind == PURGED_ROW:
                 queue.purge_pending.update(unpack(f"<{len(row) // 8}Q", row))
     _link_subqueues(found)

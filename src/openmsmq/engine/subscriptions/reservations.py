@@ -29,6 +29,7 @@ from openmsmq.engine.storage.layout import (
     READ_ROW,
     SUBSCRIPTION_ROW,
     Record,
+    Total,
     index_key,
     packet_place,
     queue_key,
@@ -413,6 +414,8 @@ class Reservations:
         elif target is not None and not target.deleted:
             for lookup, raw in gone:
                 batch.place(target, lookup, Record.unpack(raw).moved(batch.now))
+            batch.total(source, Total.MOVED, len(gone))
+            batch.total(target, Total.ARRIVED, len(gone))
             note(batch, Event.MOVED, target, gone, by, source.name)
         else:
             self._finalize(batch, source, gone, MessageClass.ACK_RECEIVE, by)

@@ -84,6 +84,12 @@ METRICS: Final = (
         _NAME,
     ),
     Metric(
+        "openmsmq_queue_messages_total",
+        "counter",
+        "What happened to messages of the queue since it was made, by event.",
+        ("name", "event"),
+    ),
+    Metric(
         "openmsmq_system_queue_messages",
         "gauge",
         "Messages in each queue that every manager has: dead letters, journal of sent messages.",

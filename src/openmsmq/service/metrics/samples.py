@@ -28,6 +28,7 @@ from openmsmq.engine.outgoing.info import unprocessed
 from openmsmq.engine.queues.queue import ManagedQueue
 from openmsmq.engine.queues.system import HIDDEN
 from openmsmq.engine.storage.history import Event
+from openmsmq.engine.storage.layout import Total
 from openmsmq.limits import KIB, NO_QUOTA
 from openmsmq.names.direct import PREFIX, DirectName
 from openmsmq.names.format import parse_format_name
@@ -383,6 +384,10 @@ def _report_queue(page: Page, core: Core, queue: ManagedQueue, name: str, now: f
     labels = f'{{name="{escaped(name)}"}} '
     for metric, value in samples.items():
         page.lines[metric].append(f"{metric}{labels}{number(value)}\n")
+    metric = "openmsmq_queue_messages_total"
+    for total in Total:
+        words = f'{{name="{escaped(name)}",event="{total.name.lower()}"}} '
+        page.lines[metric].append(f"{metric}{words}{queue.totals[total]}\n")
 
 
 def _age(core: Core, queue: ManagedQueue, now: float) -> int:

@@ -17,6 +17,7 @@ from openmsmq.engine.storage.layout import (
     READ_ROW,
     SUBSCRIPTION_ROW,
     unpack_counters,
+    unpack_totals,
 )
 from openmsmq.engine.subscriptions.ranges import Ranges
 from openmsmq.engine.subscriptions.subscription import read_state
@@ -69,6 +70,7 @@ class CheckedQueues:
             queue.known = not queue.deleted
         elif kind == COUNTERS_ROW:
             queue.expected = unpack_counters(row)
+            unpack_totals(row)
         elif kind == SUBSCRIPTION_ROW:
             queue.given = read_state(row)[1:3]
         elif kind == READ_ROW:

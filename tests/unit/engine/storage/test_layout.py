@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -10,9 +11,11 @@ import pytest
 
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
+    NO_TOTALS,
     PROPERTIES_ROW,
     Owed,
     Record,
+    Total,
     chunks,
     due_key,
     due_of,
@@ -32,6 +35,7 @@ from openmsmq.engine.storage.layout import (
     split_index_key,
     split_packet_key,
     unpack_counters,
+    unpack_totals,
 )
 from openmsmq.names.format import parse_format_name
 from openmsmq.packet.builder import OptionalHeaders, PacketBuilder
@@ -154,6 +158,15 @@ def test_rows_about_a_queue_sort_by_queue_then_kind() -> None:
 
 def test_counters_are_stored_and_read_back() -> None:
     assert unpack_counters(pack_counters(10_000_000, 1 << 50)) == (10_000_000, 1 << 50)
+
+
+def test_what_a_queue_counts_lies_behind_what_it_holds() -> None:
+    totals = tuple(range(1 << 40, (1 << 40) + len(Total)))
+    row = pack_counters(7, 70, totals)
+    assert (unpack_counters(row), unpack_totals(row)) == ((7, 70), totals)
+    assert unpack_totals(pack_counters(7, 70)) == NO_TOTALS
+    with pytest.raises(struct.error):
+        unpack_totals(row[:-1])
 
 
 @pytest.mark.parametrize("size", [0, 1, CHUNK_SIZE - 1, CHUNK_SIZE, CHUNK_SIZE + 1, 3 * CHUNK_SIZE])
