@@ -17,8 +17,8 @@ from tests.unit.store import children
 
 import openmsmq
 from openmsmq import Message
-from openmsmq.engine.commit.batch import QUEUE_NUMBER_KEY
 from openmsmq.engine.commit.number_reservation import ARRIVAL_KEY, MESSAGE_ID_KEY
+from openmsmq.engine.commit.queue_counts import QUEUE_NUMBER_KEY
 from openmsmq.engine.storage.layout import COUNTERS_ROW, queue_key
 from openmsmq.engine.storage.recovery import IDENTITY_KEY, QUEUES_SKIPPED
 from openmsmq.engine.storage.tables import Table

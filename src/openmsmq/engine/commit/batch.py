@@ -10,13 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, repeat
 from math import inf
-from operator import add, itemgetter
-from struct import Struct
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import NamedTuple
 
 from openmsmq.engine.commit.events import Events
 from openmsmq.engine.commit.numbers import Numbers
 from openmsmq.engine.commit.packet_rows import PacketRows
+from openmsmq.engine.commit.queue_counts import QueueCounts
 from openmsmq.engine.commit.run_rows import RunRows, keeps_runs, may_be_run
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.outgoing.sequence_numbers import needs_sequence
@@ -27,10 +27,8 @@ from openmsmq.engine.queues.slices import RunSlice
 from openmsmq.engine.storage.history import Event, History, identifiers
 from openmsmq.engine.storage.layout import (
     CHUNK_SIZE,
-    COUNTERS_ROW,
     DELAYED_BIT,
     NEVER,
-    NO_TOTALS,
     Owed,
     Record,
     Total,
@@ -38,7 +36,6 @@ from openmsmq.engine.storage.layout import (
     due_of,
     expiry_key,
     index_key,
-    pack_counters,
     pack_record,
     packet_key,
     packet_keys,
@@ -58,8 +55,6 @@ from openmsmq.properties.message import PRIORITY_MAX
 from openmsmq.types.lookup import ARRIVAL_BITS
 from openmsmq.types.queues import QueueKind
 
-_u64 = Struct("<Q")
-
 
 class NewMessage(NamedTuple):
     """A message ready to be put in a queue."""
@@ -76,7 +71,6 @@ class NewMessage(NamedTuple):
     "The key of its deduplication id; a message whose key is known is not stored again."
 
 
-QUEUE_NUMBER_KEY: Final = b"queue-number"
 _way = itemgetter(slice(1, 5))
 "What messages of a run have in common."
 
@@ -85,7 +79,9 @@ class Batch(PacketRows):
     """The rows of one commit, gathered so that each table is written in one go."""
 
     __slots__ = (
+        "_count",
         "_counted",
+        "_counts",
         "_delayed_deletes",
         "_delayed_rows",
         "_events",
@@ -97,7 +93,6 @@ class Batch(PacketRows):
         "_removed",
         "_sequences",
         "_statistics",
-        "_touched",
         "after",
         "inserted",
         "next_due",
@@ -107,6 +102,8 @@ class Batch(PacketRows):
         "note_slice",
         "now",
         "runs",
+        "total",
+        "write_queue_number",
     )
 
     def __init__(
@@ -145,8 +142,9 @@ class Batch(PacketRows):
         self.runs = RunRows(writer)
         "Those that it changes."
         self._sequences: dict[ManagedQueue, OutgoingSequence] = {}
-        self._touched: dict[ManagedQueue, list[int]] = defaultdict(lambda: [0, 0, *NO_TOTALS])
-        "Messages, bytes and what queues count, as they change."
+        self._counts = counts = QueueCounts(writer, numbers)
+        self._count, self.total = counts.change, counts.total
+        self.write_queue_number = counts.write_queue_number
 
     # Messages
 
@@ -464,13 +462,9 @@ class Batch(PacketRows):
         self._properties[queue] = properties
         self.writer.put(Table.QUEUES, queue_key(queue.number), properties.to_row())
 
-    def write_queue_number(self) -> None:
-        """No number is given again, so that what was sent to one queue never ends in another."""
-        self.writer.put(Table.META, QUEUE_NUMBER_KEY, _u64.pack(self.numbers.queue))
-
     def size_of(self, queue: ManagedQueue) -> int:
         """The bytes in a queue, with what this commit has put in and taken out."""
-        return queue.total_size + self._touched[queue][1]
+        return queue.total_size + self._counts.growth(queue)
 
     # What happened
 
@@ -482,10 +476,6 @@ class Batch(PacketRows):
     def count(self, what: str, times: int = 1) -> None:
         """Something that the statistics count."""
         self._counted[what] += times
-
-    def total(self, queue: ManagedQueue, what: Total, times: int = 1) -> None:
-        """Something that a queue counts."""
-        self._touched[queue][2 + what] += times
 
     # The commit
 
@@ -507,10 +497,7 @@ class Batch(PacketRows):
             writer.delete_many(Table.DELAYED, self._delayed_deletes)
         if self._delayed_rows:
             writer.put_many(Table.DELAYED, self._delayed_rows)
-        for queue, changes in self._touched.items():
-            if not queue.deleted:
-                counted = queue.messages, queue.size, *queue.totals
-                self._write_counts(queue, list(map(add, counted, changes)))
+        self._counts.write()
         self._events.write(writer)
         self._statistics.write(writer, self._counted)
 
@@ -519,34 +506,14 @@ class Batch(PacketRows):
             self.writer.put_many(Table.INDEX, self._index_rows)
             self._index_rows = []
 
-    def _write_counts(self, queue: ManagedQueue, counts: list[int]) -> None:
-        """A queue that comes and goes by itself is in the store while messages of it are."""
-        comes_and_goes = queue.kind in (QueueKind.SUBQUEUE, QueueKind.OUTGOING)
-        if comes_and_goes and not queue.is_stored:
-            self.writer.put(Table.QUEUES, queue_key(queue.number), queue.properties.to_row())
-            self.write_queue_number()
-        key = queue_key(queue.number, COUNTERS_ROW)
-        self.writer.put(Table.QUEUES, key, pack_counters(counts[0], counts[1], counts[2:]))
-
     def grown(self) -> Iterator[tuple[ManagedQueue, int]]:
         """The queues that it changes, and by how many bytes; those that are deleted not."""
-        for queue, (_, size, *_) in self._touched.items():
-            if not queue.deleted:
-                yield queue, size
+        return self._counts.grown()
 
     def apply(self) -> None:
         """It is on disk: let queues, history and statistics show it ([MS-MQDMPR] 3.1.7.2.2)."""
-        for queue, (messages, size, *totals) in self._touched.items():
-            queue.messages += messages
-            queue.size += size
-            queue.totals[:] = map(add, queue.totals, totals)
-            queue.is_stored = True
+        self._counts.apply()
         for queue, sequence in self._sequences.items():
             self.numbers.sequences.began(queue, sequence)
         self._events.committed()
         self._statistics.add(self._counted)
-
-    def _count(self, queue: ManagedQueue, messages: int, size: int) -> None:
-        touched = self._touched[queue]
-        touched[0] += messages
-        touched[1] += size

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from openmsmq.engine.arrivals.incoming import INCOMING, RESTORED_KEY, IncomingSequence
-from openmsmq.engine.commit.batch import QUEUE_NUMBER_KEY, Batch
+from openmsmq.engine.commit.batch import Batch
 from openmsmq.engine.commit.number_reservation import (
     ARRIVAL_BLOCK,
     ARRIVAL_KEY,
@@ -19,6 +19,7 @@ from openmsmq.engine.commit.number_reservation import (
     unpack_number,
 )
 from openmsmq.engine.commit.numbers import Numbers
+from openmsmq.engine.commit.queue_counts import QUEUE_NUMBER_KEY
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers, load_sequences

@@ -16,8 +16,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from openmsmq.engine.commit.batch import QUEUE_NUMBER_KEY
 from openmsmq.engine.commit.number_reservation import ARRIVAL_KEY, MESSAGE_ID_KEY
+from openmsmq.engine.commit.queue_counts import QUEUE_NUMBER_KEY
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.commit.timeline import Timeline
 from openmsmq.engine.messages import dedup as onces

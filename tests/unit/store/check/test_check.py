@@ -13,8 +13,8 @@ import pytest
 import openmsmq
 import openmsmq.store.check.check as module
 from openmsmq import Message
-from openmsmq.engine.commit.batch import QUEUE_NUMBER_KEY
 from openmsmq.engine.commit.number_reservation import ARRIVAL_KEY, pack_number
+from openmsmq.engine.commit.queue_counts import QUEUE_NUMBER_KEY
 from openmsmq.engine.commit.statistics import STATISTICS_KEY
 from openmsmq.engine.commit.timeline import SHIFT_KEY
 from openmsmq.engine.messages.dedup import DEDUP, DEDUP_STATE_KEY, GROUP
