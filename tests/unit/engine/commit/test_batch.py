@@ -5,12 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.unit.engine.world import NOW, letter, message, properties
 
-from openmsmq.engine.commit.batch import (
-    QUEUE_NUMBER_KEY,
-    Batch,
-    NewMessage,
-)
+from openmsmq.engine.commit.batch import Batch, NewMessage
 from openmsmq.engine.commit.numbers import Numbers
+from openmsmq.engine.commit.queue_counts import QUEUE_NUMBER_KEY
 from openmsmq.engine.commit.statistics import Statistics
 from openmsmq.engine.outgoing.sequence_numbers import SequenceNumbers
 from openmsmq.engine.queues.entry import Entry
