@@ -10,6 +10,7 @@ from bench import (
     distributed,
     hot_path,
     http_transfer,
+    multicast,
     peers,
     pipelines,
     remote_read,
@@ -26,7 +27,7 @@ for table in (codec, core):
     print()
 for whole in (
     *(service, distributed, peers, hot_path, crowd, transfer, sessions, attack, spark, pipelines),
-    *(remote_read, http_transfer, singles, access, cliffs),
+    *(remote_read, http_transfer, multicast, singles, access, cliffs),
 ):
     whole.main()
     print()

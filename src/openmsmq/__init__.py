@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from openmsmq.types.ids import SentId
     from openmsmq.types.message import Message
     from openmsmq.types.outgoing import OutgoingInfo
-    from openmsmq.types.peers import PeerInfo
+    from openmsmq.types.peers import MulticastInfo, PeerInfo
     from openmsmq.types.queues import QueueInfo
     from openmsmq.types.read import Seek
     from openmsmq.types.received import ReceivedMessage
@@ -62,6 +62,7 @@ __all__ = [
     "Manager",
     "Message",
     "MessageSigner",
+    "MulticastInfo",
     "OutgoingInfo",
     "PeerInfo",
     "Queue",
@@ -104,6 +105,7 @@ _HOMES: Final = {
     "Manager": "client._sync.manager",
     "Message": "types.message",
     "MessageSigner": "packet.signer",
+    "MulticastInfo": "types.peers",
     "OutgoingInfo": "types.outgoing",
     "PeerInfo": "types.peers",
     "Queue": "client._sync.manager",

@@ -24,6 +24,7 @@ import openmsmq
 GROUP, PORT = "239.192.0.9", 8001
 ADDRESS = f"{GROUP}:{PORT}"
 PEER = Path(__file__).with_name("openpgm_peer.py")
+WIRE = Path(__file__).with_name("harmful_wire.py")
 NEEDED = [tool for tool in ("ip", "nft", "tshark") if shutil.which(tool) is None]
 
 
@@ -87,13 +88,13 @@ class Host:
             subprocess.run(self.command("nft", line), check=True)
 
 
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
 @contextmanager
 def network(count: int) -> Iterator[list[Host]]:
-    """Computers on one network segment."""
-
-    def ip(*words: str) -> None:
-        subprocess.run(["ip", *words], check=True, capture_output=True)
-
+    """Computers on one network segment, which is a namespace, too: the last of them."""
     tag = uuid4().hex[:6]
     hosts = [Host(f"om{tag}{n}", f"10.77.0.{n + 1}") for n in range(count)]
     with ExitStack() as stack:
@@ -113,7 +114,25 @@ def network(count: int) -> Iterator[list[Host]]:
             for device in ("lo", "eth0"):
                 ip("-n", host.name, "link", "set", device, "up")
             ip("-n", host.name, "route", "add", "224.0.0.0/4", "dev", "eth0")
-        yield hosts
+        yield [*hosts, Host(wire, "")]
+
+
+@contextmanager
+def harmful_wire(wire: Host, *, lost: int, repeated: int, late: int) -> Iterator[None]:
+    """Frames between the first computer and the others get lost, come twice, or come late."""
+    ip("-n", wire.name, "link", "set", "p0", "nomaster")
+    ip("-n", wire.name, "link", "add", "near", "type", "veth", "peer", "far")
+    ip("-n", wire.name, "link", "set", "far", "master", "br0", "up")
+    ip("-n", wire.name, "link", "set", "near", "up")
+    harm = [str(number) for number in (lost, repeated, late, 7)]
+    relay = wire.start(sys.executable, str(WIRE), "p0", "near", *harm)
+    try:
+        assert relay.stdout is not None
+        assert relay.stdout.readline() == "ready\n"
+        yield
+    finally:
+        relay.kill()
+        relay.communicate()
 
 
 class TickerManager:
@@ -155,7 +174,7 @@ def test_the_stock_ticker(tmp_path: Path) -> None:
 
     Scenario 8 of the system overview: each receiver has every price, in order.
     """
-    with network(4) as (exchange, *desks), ExitStack() as stack:
+    with network(4) as (exchange, *desks, _), ExitStack() as stack:
         config = tmp_path / "fast.toml"
         config.write_text("[multicast]\nrate = 2000\nwindow = 60\n")
         for desk in desks:
@@ -185,6 +204,15 @@ def test_the_stock_ticker(tmp_path: Path) -> None:
                 labels = [m.label for m in queue.receive_many(count + 1, timeout=0)]
                 found = [int(label) for label in labels if label != "0"]
                 assert found == list(range(1, count + 1))
+            [heard] = receiver.multicast()
+            assert (heard.direction, heard.source) == ("incoming", exchange.address)
+            assert (heard.group, heard.state, heard.lost) == (ADDRESS, "active", 0)
+            assert heard.packets > count
+            assert heard.repairs
+        [source] = sender.multicast()
+        assert (source.direction, source.packets) == ("outgoing", heard.packets)
+        assert source.repairs >= heard.repairs
+        assert source.requests
 
 
 @with_openpgm
@@ -192,7 +220,7 @@ def test_the_stock_ticker(tmp_path: Path) -> None:
 def test_openpgm_hears_us(tmp_path: Path, mode: str) -> None:
     """PGM-137, PGM-139, PGM-141: with 10 % of packets lost; tshark finds nothing malformed."""
     options = [] if mode == "raw" else ["--udp"]
-    with network(2) as (sender, receiver):
+    with network(2) as (sender, receiver, _):
         receiver.lose(10)
         capture = tmp_path / "wire.pcap"
         recorder = sender.start("tshark", "-q", "-i", "eth0", "-w", str(capture))
@@ -232,7 +260,7 @@ def test_openpgm_hears_us(tmp_path: Path, mode: str) -> None:
 def test_we_hear_openpgm(tmp_path: Path, mode: str) -> None:
     """PGM-138, PGM-139, PGM-142: with 8 % of packets lost."""
     options = [] if mode == "raw" else ["--udp"]
-    with network(2) as (sender, receiver):
+    with network(2) as (sender, receiver, _):
         receiver.lose(8)
         raw = ["--raw"] if mode == "raw" else []
         printed = tmp_path / "printed"
@@ -253,7 +281,7 @@ def test_we_hear_openpgm(tmp_path: Path, mode: str) -> None:
 
 def test_one_request_serves_all_receivers(tmp_path: Path) -> None:
     """PGM-110, PGM-140: a loss that is common to all is asked for once."""
-    with network(4) as (sender, *receivers):
+    with network(4) as (sender, *receivers, _):
         capture = tmp_path / "wire.pcap"
         listeners = [
             one.openmsmq(
@@ -293,3 +321,52 @@ def test_one_request_serves_all_receivers(tmp_path: Path) -> None:
     unicast = [row for row in rows if row.startswith(sender.address)]
     assert unicast, "something was lost"
     assert len(unicast) <= 12, "not each receiver asks for each packet"
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        400,
+        pytest.param(100_000, marks=[pytest.mark.acceptance, pytest.mark.timeout(3000)]),
+    ],
+)
+def test_five_receivers_behind_a_harmful_wire(tmp_path: Path, count: int) -> None:
+    """PGM-053, PGM-057: all have all in order, though packets get lost, repeated and reordered.
+
+    Each receiver loses 5 % for itself; the wire of the sender repeats 3 % and delays 3 %.
+    """
+    rate = os.environ.get("OPENMSMQ_TEST_RATE", "400")
+    with (
+        network(6) as (sender, *receivers, wire),
+        harmful_wire(wire, lost=1, repeated=3, late=3),
+    ):
+        printed = [tmp_path / one.name for one in receivers]
+        listeners = [
+            one.openmsmq(
+                "multicast", "listen", ADDRESS, "--count", str(count + 1), "--timeout", "2400",
+                "--json", "--raw", "--interface", one.address, output=file,
+            )
+            for one, file in zip(receivers, printed, strict=True)
+        ]  # fmt: skip
+        for one in receivers:
+            one.lose(5)
+            memberships = one.command("cat", "/proc/net/igmp")
+            group = bytes(int(part) for part in reversed(GROUP.split("."))).hex().upper()
+            eventually(
+                lambda words=memberships, group=group: (
+                    group in subprocess.run(words, capture_output=True, text=True).stdout
+                )
+            )
+        sent = sender.openmsmq(
+            "multicast", "send", ADDRESS, "--body", "x", "--label", "{n}", "--count",
+            str(count + 1), "--raw", "--interface", sender.address, "--rate", rate,
+            "--linger", "30", "--json",
+        )  # fmt: skip
+        for listener in listeners:
+            errors = listener.communicate()[1]
+            assert not errors
+        sent.terminate()
+        sent.communicate()
+    for file in printed:
+        numbers = [json.loads(line)["number"] for line in file.read_text().splitlines()]
+        assert numbers == list(range(1, count + 2))

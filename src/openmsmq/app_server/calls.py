@@ -26,7 +26,7 @@ from openmsmq.errors import (
     UnsupportedOperation,
 )
 from openmsmq.limits import U32_MAX, U64_MAX
-from openmsmq.transports.peers.info import peer_infos
+from openmsmq.transports.peers.info import multicast_infos, peer_infos
 from openmsmq.types.access import Access, Mode, Share
 from openmsmq.types.caller import Caller
 from openmsmq.types.delivery import RedirectOptions
@@ -180,6 +180,12 @@ class Calls(SubscriptionCalls, TransactionCalls):
         found = session.driver.call(lambda: peer_infos(session.local))
         peers = [{**asdict(info), "id": str(info.id)} for info in found]
         session.reply(number, peers=peers)
+
+    def _call_multicast(self, session: AppSession, number: int, given: Arguments) -> None:
+        given.only()
+        session.require("admin")
+        found = session.driver.call(lambda: multicast_infos(session.local))
+        session.reply(number, sessions=list(map(asdict, found)))
 
     def _call_purge(self, session: AppSession, number: int, given: Arguments) -> None:
         given.only("handle")

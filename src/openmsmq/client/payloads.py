@@ -28,7 +28,7 @@ from openmsmq.types.ids import MessageIds, SentId, sent_id
 from openmsmq.types.lookup import ARRIVAL_MASK, ranges_of
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
-from openmsmq.types.peers import PeerInfo
+from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage, received_together
@@ -294,6 +294,21 @@ def peer_info(item: Members) -> PeerInfo:
         sessions=item.texts("sessions"),
         claimed_from=item.texts("claimed_from"),
         missing=item.integer("missing", maximum=U64_MAX),
+    )
+
+
+def multicast_info(item: Members) -> MulticastInfo:
+    """A session of a group."""
+    return MulticastInfo(
+        direction=item.text("direction"),
+        group=item.text("group"),
+        source=item.text("source"),
+        session=item.text("session"),
+        state=item.text("state"),
+        packets=item.integer("packets", maximum=U64_MAX),
+        repairs=item.integer("repairs", maximum=U64_MAX),
+        requests=item.integer("requests", maximum=U64_MAX),
+        lost=item.integer("lost", maximum=U64_MAX),
     )
 
 

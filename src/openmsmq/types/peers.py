@@ -1,4 +1,4 @@
-"""Other queue managers as programs and people see them."""
+"""Other queue managers, and sessions of multicast, as programs and people see them."""
 
 from __future__ import annotations
 
@@ -26,3 +26,26 @@ class PeerInfo:
     "The places from which sessions claimed its identity at the same time, if it was several."
     missing: int
     "Numbers of transactional messages that were passed over, since this store was restored."
+
+
+@dataclass(frozen=True, slots=True)
+class MulticastInfo:
+    """A session of PGM: one that this manager sends, or the source of another one."""
+
+    direction: str
+    "`incoming` or `outgoing`."
+    group: str
+    "The address that is sent to, with its port."
+    source: str
+    "The IP address of the source."
+    session: str
+    "The transport session identifier, as packets have it."
+    state: str
+    packets: int
+    "Data packets, sent or received."
+    repairs: int
+    "Data packets that were sent again, or came again for what was missing."
+    requests: int
+    "Requests for repairs, received or sent."
+    lost: int
+    "Packets that will never come."

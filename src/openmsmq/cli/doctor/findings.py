@@ -380,6 +380,20 @@ def _peers(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
             )
 
 
+def _multicast(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
+    """Packets of groups that were lost for good."""
+    for info in manager.multicast():
+        if info.lost:
+            yield Finding(
+                Level.PROBLEM,
+                f"multicast {info.group}",
+                f"{count_text(info.lost, 'packet')} of {info.source} lost for good,"
+                f" {info.packets:,} came: messages are missing",
+                "Do packets get lost on the way, or does the source send faster than this computer"
+                " takes them (multicast.rate there)? A longer multicast.window there helps, too.",
+            )
+
+
 def _outgoing(manager: Manager, _: list[QueueInfo]) -> Iterator[Finding]:
     """Messages that do not leave, and why."""
     for info in manager.outgoing():
@@ -474,5 +488,6 @@ _LOOKS: Final[tuple[Look, ...]] = (
     _units,
     _names,
     _peers,
+    _multicast,
     _outgoing,
 )

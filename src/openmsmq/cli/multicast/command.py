@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import click
 
-from openmsmq.cli.options import json_option
-from openmsmq.cli.output import print_json, printable
+from openmsmq.cli.options import ManagerLocation, json_option, manager_options
+from openmsmq.cli.output import print_json, print_table, printable
 from openmsmq.errors import IllegalFormatName, MessageTooLarge
 from openmsmq.names.format import MulticastName, parse_format_name
 from openmsmq.transports.pgm import trial
 from openmsmq.transports.pgm.network import MulticastNetwork
 from openmsmq.transports.pgm.timers import PgmTiming
+
+_COUNTS = (">PACKETS", ">REPAIRS", ">REQUESTS", ">LOST")
 
 
 class GroupAddress(click.ParamType[MulticastName]):
@@ -54,13 +57,14 @@ def _network_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def multicast() -> None:
-    """Send to a group and listen to one, without a queue manager.
+    """Send to a group and listen to one, without a queue manager; list sessions of one.
 
     Queue managers do both with serve --multicast, for queues that have a group address (queue set
     --multicast).
 
     \b
     Examples:
+      openmsmq multicast list
       openmsmq multicast listen 234.1.1.1:8001
       openmsmq multicast send 234.1.1.1:8001 --body '<price of="MSFT">410</price>'
     """
@@ -158,6 +162,30 @@ def listen(
         click.echo(f"{lost} packets were lost for good", err=True)
     if count is not None and shown < count:
         raise click.ClickException(f"{shown} of {count} messages came in {timeout} s")
+
+
+@multicast.command(name="list")
+@manager_options
+def list_(*, location: ManagerLocation, as_json: bool) -> None:
+    """List the sessions of a queue manager: what it sends to groups, and the sources it hears.
+
+    REPAIRS are packets that were sent again, REQUESTS asked for them, LOST will never come.
+
+    \b
+    Examples:
+      openmsmq multicast list
+      openmsmq multicast list --json | jq 'select(.lost > 0)'
+    """
+    with location.open() as manager:
+        found = manager.multicast()
+    if as_json:
+        for info in found:
+            print_json(asdict(info))
+        return
+    print_table(
+        ("DIRECTION", "GROUP", "SOURCE", "SESSION", "STATE", *_COUNTS),
+        (list(asdict(info).values()) for info in found),
+    )
 
 
 def _open(interface: str | None, *, raw: bool, udp_port: int) -> MulticastNetwork:

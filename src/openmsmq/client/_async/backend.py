@@ -13,7 +13,7 @@ from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
-from openmsmq.types.peers import PeerInfo
+from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage
@@ -134,6 +134,10 @@ class Backend(Protocol):
 
     async def peers(self) -> list[PeerInfo]:
         """Other queue managers, as far as they are known."""
+        ...
+
+    async def multicast(self) -> list[MulticastInfo]:
+        """The sessions of groups."""
         ...
 
     async def queue_info(self, handle: Handle) -> QueueInfo:

@@ -24,7 +24,7 @@ from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message, MessageFields
 from openmsmq.types.outgoing import OutgoingInfo
-from openmsmq.types.peers import PeerInfo
+from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import Poison, QueueInfo, queue_properties
 from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
@@ -157,6 +157,10 @@ class Manager(Closable):
     async def peers(self) -> list[PeerInfo]:
         """Other queue managers: those that answered when dialled, and those with sessions here."""
         return await self._backend.peers()
+
+    async def multicast(self) -> list[MulticastInfo]:
+        """The multicast sessions: what is sent to groups, and the sources that are heard."""
+        return await self._backend.multicast()
 
     async def subscriptions(self, name: str = "") -> list[SubscriptionInfo]:
         """The durable subscriptions by queue, all of them or those with a name."""

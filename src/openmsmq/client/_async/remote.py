@@ -47,7 +47,7 @@ from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
 from openmsmq.types.pack import Packer
-from openmsmq.types.peers import PeerInfo
+from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import QueueInfo, by_name
 from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage
@@ -222,6 +222,10 @@ class Remote(RemoteCalls):
     async def peers(self) -> list[PeerInfo]:
         answer = await self._call("peers")
         return [remote.peer_info(item) for item in answer.objects("peers")]
+
+    async def multicast(self) -> list[MulticastInfo]:
+        answer = await self._call("multicast")
+        return [remote.multicast_info(item) for item in answer.objects("sessions")]
 
     async def queue_info(self, handle: Handle) -> QueueInfo:
         return remote.queue_info((await self._call_queue(handle, "queue_info")).object("queue"))

@@ -25,7 +25,7 @@ from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message, MessageFields
 from openmsmq.types.outgoing import OutgoingInfo
-from openmsmq.types.peers import PeerInfo
+from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import Poison, QueueInfo, queue_properties
 from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
@@ -158,6 +158,10 @@ class Manager(Closable):
     def peers(self) -> list[PeerInfo]:
         """Other queue managers: those that answered when dialled, and those with sessions here."""
         return self._backend.peers()
+
+    def multicast(self) -> list[MulticastInfo]:
+        """The multicast sessions: what is sent to groups, and the sources that are heard."""
+        return self._backend.multicast()
 
     def subscriptions(self, name: str = "") -> list[SubscriptionInfo]:
         """The durable subscriptions by queue, all of them or those with a name."""

@@ -48,7 +48,7 @@ from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
 from openmsmq.types.pack import Packer
-from openmsmq.types.peers import PeerInfo
+from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import QueueInfo, by_name
 from openmsmq.types.read import Read
 from openmsmq.types.received import ReceivedMessage
@@ -223,6 +223,10 @@ class Remote(RemoteCalls):
     def peers(self) -> list[PeerInfo]:
         answer = self._call("peers")
         return [remote.peer_info(item) for item in answer.objects("peers")]
+
+    def multicast(self) -> list[MulticastInfo]:
+        answer = self._call("multicast")
+        return [remote.multicast_info(item) for item in answer.objects("sessions")]
 
     def queue_info(self, handle: Handle) -> QueueInfo:
         return remote.queue_info(self._call_queue(handle, "queue_info").object("queue"))

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from openmsmq.engine.arrivals.peers import KnownPeer
 from openmsmq.engine.manager import QueueManager
 from openmsmq.engine.outgoing.transport import PeerSessions
-from openmsmq.types.peers import PeerInfo
+from openmsmq.types.peers import MulticastInfo, PeerInfo
+
+
+@runtime_checkable
+class GroupTransport(Protocol):
+    """A transport that sends to groups and receives from them."""
+
+    def groups(self) -> list[MulticastInfo]:
+        """Its sessions."""
+        ...
+
+
+def multicast_infos(local: QueueManager) -> list[MulticastInfo]:
+    """The sessions of multicast: those that are sent, then the sources that are heard."""
+    found = [one.groups() for one in local.transports if isinstance(one, GroupTransport)]
+    return [info for infos in found for info in infos]
 
 
 def peer_infos(local: QueueManager) -> list[PeerInfo]:

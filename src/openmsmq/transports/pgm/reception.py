@@ -31,6 +31,7 @@ from openmsmq.transports.pgm.receiver import MulticastArrival, NakToSend, PgmRec
 from openmsmq.transports.pgm.timers import PgmTiming
 from openmsmq.transports.srmp.exchange import Senders, read_post
 from openmsmq.transports.timer import Timer, Timers
+from openmsmq.types.peers import MulticastInfo
 
 _log: Final = logging.getLogger(__name__)
 Address = tuple[IPv4Address, int]
@@ -104,6 +105,12 @@ class MulticastReception:
             for session in receiver.sessions:
                 found.update(session.counts)
         return found
+
+    def infos(self) -> list[MulticastInfo]:
+        """The sources that are heard, for people."""
+        return [
+            session.info() for receiver in self._receivers.values() for session in receiver.sessions
+        ]
 
     def rebind(self) -> None:
         """Receive for the queues that there are: groups are joined and left."""

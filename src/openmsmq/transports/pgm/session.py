@@ -33,6 +33,7 @@ from openmsmq.transports.pgm.packets import (
 )
 from openmsmq.transports.pgm.serials import HALF, distance, following, is_before
 from openmsmq.transports.pgm.timers import PgmTiming, TokenBucket
+from openmsmq.types.peers import MulticastInfo
 
 
 class ReceptionState(Enum):
@@ -138,6 +139,21 @@ class PgmSession:
         self._resynced_at = -inf
         self._naks = TokenBucket(NAKS_PER_SECOND_MAX, NAKS_PER_SECOND_MAX / 10, now)
 
+    def info(self) -> MulticastInfo:
+        """How it stands, for people."""
+        counts = self.counts
+        return MulticastInfo(
+            direction="incoming",
+            group=f"{self._group}:{self._port}",
+            source=str(self.source),
+            session=str(self.tsi),
+            state=self.state.name.lower(),
+            packets=counts["packets"],
+            repairs=counts["repairs"],
+            requests=counts["naks"],
+            lost=counts["lost"],
+        )
+
     # Packets
 
     def receive(self, packet: Spm | PgmData, source: IPv4Address, now: float) -> list[PgmEvent]:
@@ -195,6 +211,8 @@ class PgmSession:
             return events
         if is_before(number, self._next) or number in self._held:
             return [*events, self._discard(DUPLICATE)]
+        if packet.is_repair:
+            self.counts["repairs"] += 1
         if packet.options and source == self.source and packet.option(OptionType.FIN):
             self._last = number
         if number == self._next and not self._held:  # what mostly comes

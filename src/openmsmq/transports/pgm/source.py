@@ -37,6 +37,7 @@ from openmsmq.transports.pgm.packets import (
 )
 from openmsmq.transports.pgm.serials import distance, following
 from openmsmq.transports.pgm.timers import PgmTiming, TokenBucket
+from openmsmq.types.peers import MulticastInfo
 
 IP_OVERHEAD: Final = 24
 "The header of IP with Router Alert, which a repair has."
@@ -146,6 +147,21 @@ class PgmSource:
         self._advance_at = now + timing.advance_s
         self._requested_at = -inf
         self._over_at = 0.0
+
+    def info(self) -> MulticastInfo:
+        """How it stands, for people."""
+        counts = self.counts
+        return MulticastInfo(
+            direction="outgoing",
+            group=f"{self.group}:{self.port}",
+            source=str(self._address),
+            session=str(self.tsi),
+            state=self.state.name.lower(),
+            packets=counts["packets"],
+            repairs=counts["repairs"],
+            requests=counts["naks"],
+            lost=0,
+        )
 
     # What is asked of it
 

@@ -36,6 +36,7 @@ from openmsmq.transports.pgm.source import PgmSource
 from openmsmq.transports.pgm.timers import PgmTiming
 from openmsmq.transports.timer import Timer, Timers
 from openmsmq.types.outgoing import ConnectionStatus, TransferState
+from openmsmq.types.peers import MulticastInfo
 
 IDLE_S: Final = 300.0
 "Seconds without a message after which a session is closed."
@@ -190,6 +191,11 @@ class PgmTransport:
     def sessions(self) -> Mapping[UUID, PeerSessions]:
         """None: receivers say nothing about themselves."""
         return {}
+
+    def groups(self) -> list[MulticastInfo]:
+        """The sessions that are sent, then those that are received."""
+        sent = [source.info() for source in self._sources.values()]
+        return sent if self.reception is None else [*sent, *self.reception.infos()]
 
     # Messages
 

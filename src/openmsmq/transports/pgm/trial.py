@@ -113,6 +113,25 @@ async def listen(
     timeout: float | None,
 ) -> int:
     """Listen until `show` says that it is enough; how many packets were lost."""
+    is_enough = False
+
+    def take(arrivals: list[MulticastArrival]) -> bool:
+        nonlocal is_enough
+        for arrival in arrivals:
+            is_enough = is_enough or show(_read(arrival, group))
+        return is_enough
+
+    return await receive_messages(network, group, timing, take, timeout)
+
+
+async def receive_messages(
+    network: MulticastNetwork,
+    group: MulticastName,
+    timing: PgmTiming,
+    take: Callable[[list[MulticastArrival]], bool],
+    timeout: float | None,
+) -> int:
+    """Receive until `take` says that it is enough; how many packets were lost."""
     now, random = time.monotonic, SystemRandom()
     receiver = PgmReceiver(
         group.address,
@@ -122,25 +141,23 @@ async def listen(
     )
     done = asyncio.Event()
 
-    def take(arrivals: list[MulticastArrival]) -> None:
-        for arrival in arrivals:
-            if not done.is_set() and show(_read(arrival, group)):
-                done.set()
-
     def received(data: bytes, sender: IPv4Address, to: IPv4Address) -> None:
         try:
             packet = decode(data)
         except Malformed:
             return
         if to == group.address:
-            take(receiver.receive(packet, sender, now()))
+            arrivals = receiver.receive(packet, sender, now())
+            if arrivals and take(arrivals):
+                done.set()
 
     network.start(received)
     network.join(group.address)
     end = None if timeout is None else now() + timeout
     while not done.is_set() and (end is None or now() < end):
         messages, naks = receiver.tick(now())
-        take(messages)
+        if messages and take(messages):
+            break
         for nak in naks:
             network.send_to(nak.packet.pack(), nak.to)
             network.send_near(nak.packet.pack(), group.address)

@@ -66,4 +66,4 @@ def test_a_service_that_does_not_answer_is_not_well(served: ServiceCli) -> None:
 def test_what_a_token_does_not_allow_is_left_out(served: ServiceCli) -> None:
     _, token = Tokens.load(served.directory).create("read", ())
     notes = [o for o in served.objects("--token", token, "doctor") if o["level"] == "note"]
-    assert [note["subject"] for note in notes] == ["prepared", "units", "peers"]
+    assert [note["subject"] for note in notes] == ["prepared", "units", "peers", "multicast"]

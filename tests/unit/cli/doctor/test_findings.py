@@ -26,7 +26,7 @@ from openmsmq.runtime.startup import open_directory
 from openmsmq.store.limits import RESERVE
 from openmsmq.transports.receipts import RECEIPTS
 from openmsmq.types.outgoing import OutgoingAttempt, OutgoingInfo
-from openmsmq.types.peers import PeerInfo
+from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.settings import Settings
 from openmsmq.types.subscriptions import SubscriptionInfo
 from openmsmq.types.units import UnitInfo
@@ -57,6 +57,7 @@ class Manager:
         self.subscribed: list[SubscriptionInfo] = []
         self.decided: list[UnitInfo] = []
         self.known: list[PeerInfo] = []
+        self.groups: list[MulticastInfo] = []
 
     def __enter__(self) -> Manager:
         return self
@@ -73,6 +74,9 @@ class Manager:
 
     def peers(self) -> list[PeerInfo]:
         return self.known
+
+    def multicast(self) -> list[MulticastInfo]:
+        return self.groups
 
     def subscriptions(self) -> list[SubscriptionInfo]:
         return self.subscribed
@@ -303,6 +307,17 @@ def test_an_identity_in_several_places_and_what_a_restore_cost_are_found(tmp_pat
     [gap] = look(manager, tmp_path, Level.PROBLEM)
     assert "up to 5 transactional messages" in gap.text
     assert str(UUID(int=2)) in gap.subject
+
+
+def test_multicast_sources_with_losses_are_reported(tmp_path: Path) -> None:
+    manager = Manager()
+    whole = MulticastInfo(
+        "incoming", "239.192.0.9:8001", "10.0.0.5", "aa.1", "active", 900, 3, 4, 0
+    )
+    manager.groups = [whole, replace(whole, source="10.0.0.6", lost=2)]
+    [found] = look(manager, tmp_path, Level.PROBLEM)
+    assert "239.192.0.9:8001" in found.subject
+    assert found.text == "2 packets of 10.0.0.6 lost for good, 900 came: messages are missing"
 
 
 def test_dead_letters_are_found_by_reason(cli: Cli) -> None:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from contextlib import nullcontext
+from dataclasses import asdict
 from ipaddress import IPv4Address
+from types import SimpleNamespace
 
 import pytest
 from tests.unit.cli.commands import Cli
 from tests.unit.transports.pgm.test_network import free_port
 
+from openmsmq.cli.options import ManagerLocation
 from openmsmq.names.format import MulticastName
 from openmsmq.transports.pgm import trial
 from openmsmq.transports.pgm.timers import PgmTiming
+from openmsmq.types.peers import MulticastInfo
 
 GROUP = "239.192.7.8:8001"
 
@@ -62,3 +67,13 @@ def test_messages_are_sent(cli: Cli) -> None:
 def test_mistakes_are_said_in_words(cli: Cli, words: tuple[str, ...], message: str) -> None:
     code = 2 if "10.0.0.1:80" in words else 1
     assert message in cli("multicast", *words, code=code).stderr
+
+
+def test_the_sessions_of_a_manager_are_listed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = MulticastInfo("incoming", GROUP, "10.0.0.5", "aa.1", "active", 900, 3, 4, 2)
+    manager = SimpleNamespace(multicast=lambda: [known])
+    monkeypatch.setattr(ManagerLocation, "open", lambda self: nullcontext(manager))
+    header, row = cli("multicast", "list").stdout.splitlines()
+    assert header.split()[:2] == ["DIRECTION", "GROUP"]
+    assert row.split() == ["incoming", GROUP, "10.0.0.5", "aa.1", "active", "900", "3", "4", "2"]
+    assert cli.objects("multicast", "list") == [asdict(known)]

@@ -7,12 +7,13 @@ from uuid import UUID
 from tests.unit.engine.office import Manager
 from tests.unit.engine.station import in_order
 from tests.unit.engine.world import SOMEBODY
+from tests.unit.transports.pgm.group import TICKER, GroupHost, Segment
 from tests.unit.transports.wires import Net, Station, pair
 
 from openmsmq.engine.arrivals.arrival import Origin
 from openmsmq.engine.arrivals.peers import Identity, Pin
 from openmsmq.transports.mqqb.receipts import arrival_of
-from openmsmq.transports.peers.info import peer_infos
+from openmsmq.transports.peers.info import multicast_infos, peer_infos
 from openmsmq.types.message import Message
 from openmsmq.types.peers import PeerInfo
 
@@ -74,3 +75,20 @@ def test_a_manager_without_a_network_knows_its_table() -> None:
     local.peers.learned(UUID(int=5), "x", "10.0.0.5", 1801)
     (info,) = peer_infos(local)
     assert (info.id, info.sessions) == (UUID(int=5), ())
+
+
+def test_multicast_sessions_are_listed_at_both_ends() -> None:
+    segment = Segment(loss=0.15)
+    sender, receiver = GroupHost(segment), GroupHost(segment)
+    receiver.listen("prices")
+    sender.publish(*(Message(bytes(3000)) for _ in range(10)))
+    segment.wait(20.0)
+    [source] = multicast_infos(sender.local)
+    assert (source.direction, source.group) == ("outgoing", TICKER.removeprefix("MULTICAST="))
+    [heard] = multicast_infos(receiver.local)
+    assert (heard.direction, heard.group, heard.session) == (
+        "incoming", source.group, source.session,
+    )  # fmt: skip
+    assert (heard.packets, heard.lost) == (source.packets, 0)
+    assert 0 < heard.repairs <= source.repairs
+    assert multicast_infos(Manager().local) == []

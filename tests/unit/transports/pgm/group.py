@@ -78,6 +78,7 @@ class GroupHost(Manager):
         )  # fmt: skip
         self.reception = MulticastReception(local, clock, self, self, lambda: 0.02, timing=timing)
         self.reception.rebind()
+        self.transport.reception = self.reception
         self.enter(lambda: None)
 
     def enter(self, call: Callable[[], None]) -> None:

@@ -46,7 +46,7 @@ from openmsmq.types.lookup import LOOKUP_MAX
 from openmsmq.types.manager_state import ManagerState
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
-from openmsmq.types.peers import PeerInfo
+from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read, Seek
 from openmsmq.types.received import ReceivedMessage
@@ -228,6 +228,9 @@ class Embedded:
 
     def peers(self) -> list[PeerInfo]:
         return self._driver.call(lambda: peer_infos(self._local))
+
+    def multicast(self) -> list[MulticastInfo]:
+        return []  # only a service has a network
 
     def queue_info(self, handle: Handle) -> QueueInfo:
         return self._driver.call(_opened(handle).info)

@@ -14,7 +14,7 @@ from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
-from openmsmq.types.peers import PeerInfo
+from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read
 from openmsmq.types.settings import Settings
@@ -39,6 +39,9 @@ class UnsupportedCalls:
 
     async def peers(self) -> list[PeerInfo]:
         raise _unsupported("peers")
+
+    async def multicast(self) -> list[MulticastInfo]:
+        raise _unsupported("multicast")
 
     async def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
         raise _unsupported("change queue")

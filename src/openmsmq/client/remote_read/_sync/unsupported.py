@@ -15,7 +15,7 @@ from openmsmq.types.history import AuditEntry, HistoryEvent
 from openmsmq.types.ids import SentId
 from openmsmq.types.message import Message
 from openmsmq.types.outgoing import OutgoingInfo
-from openmsmq.types.peers import PeerInfo
+from openmsmq.types.peers import MulticastInfo, PeerInfo
 from openmsmq.types.queues import QueueInfo
 from openmsmq.types.read import Read
 from openmsmq.types.settings import Settings
@@ -40,6 +40,9 @@ class UnsupportedCalls:
 
     def peers(self) -> list[PeerInfo]:
         raise _unsupported("peers")
+
+    def multicast(self) -> list[MulticastInfo]:
+        raise _unsupported("multicast")
 
     def change_queue(self, handle: Handle, changes: dict[str, Any]) -> None:
         raise _unsupported("change queue")
