@@ -173,6 +173,24 @@ def test_a_stream_goes_on_if_its_first_answer_could_not_be_noted() -> None:
     assert {stream.id for stream in streams(web)} == {streams(web)[0].id}
 
 
+def test_a_stream_goes_on_while_its_first_message_waits_for_the_last_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its receipt came although its answer was never noted: the last word names its stream."""
+    web, a, b = web_pair()
+    monkeypatch.setattr(a.local.dispatcher, "establish", lambda queue, sequence, done: done())
+    send(a, "1", "2", dead_letter=True)
+    web.wait(40)
+    assert {stream.id for stream in streams(web)} == {streams(web)[0].id}
+    queue = b.local.find_queue("q")
+    assert [b.receive(queue).body for _ in "12"] == [b"1", b"2"]
+    web.wait(5)
+    out = a.out()
+    assert out.journal is not None
+    assert (out.messages, out.journal.messages) == (0, 0)
+    assert out.sequences.all == []
+
+
 def test_a_stream_may_come_from_changing_addresses() -> None:
     """Through several proxies, say: no message comes twice for that."""
     web, a, b = web_pair()

@@ -222,13 +222,15 @@ class Dispatcher:
         """Let a message begin a new sequence, since the first of its own left unanswered.
 
         Nothing else of its sequence was sent, nor of later ones (`_must_wait`). These are begun
-        again, too, since identifiers only grow.
+        again, too, since identifiers only grow. If the first waits to be confirmed, it has arrived,
+        and its sequence goes on: the last word about it names that.
         """
         core = self._core
         series = core.numbers.sequences
         arrival = lookup & ARRIVAL_MASK
         begun: list[OutgoingSequence] = []
         over: list[OutgoingSequence] = []
+        kept: list[OutgoingSequence] = []
 
         def apply(batch: Batch) -> None:
             begun.clear()
@@ -238,6 +240,13 @@ class Dispatcher:
                 return  # the transport looks again
             if self._has_transactional(queue, own.lookup(1), lookup):
                 return  # the first could not be removed: it is sent again
+            if queue.journal is not None and self._has_transactional(
+                queue.journal, own.lookup(1), lookup
+            ):
+                kept[:] = [own]
+                own.is_established = True
+                own.write(batch.writer)
+                return
             over[:] = [item for item in queue.sequences.all if item.first >= own.first]
             for sequence in over:
                 first = max(sequence.first, arrival)
@@ -251,7 +260,12 @@ class Dispatcher:
                 series.ended(over)
             done()
 
-        core.submit(apply, committed, lambda error: done())
+        def failed(error: BaseException) -> None:
+            for sequence in kept:
+                sequence.is_established = False
+            done()
+
+        core.submit(apply, committed, failed)
 
     # What became of it
 
